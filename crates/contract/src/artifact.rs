@@ -1,0 +1,144 @@
+//! Bytes that prove themselves: an [`Artifact`] exists only if its hash was computed and compared.
+//!
+//! What runs is the very bytes that were hashed, held in memory from then on, so there is no gap
+//! between check and use.
+
+use std::{fmt, str::FromStr};
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+
+/// The largest module that is taken in: the biggest program of the catalog, a compiler, has 75 MB.
+pub const ARTIFACT_BYTES_MAX: u64 = 128 << 20;
+
+/// The sha256 of some bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest([u8; 32]);
+
+/// The text is not a sha256 in lower-case hex.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a sha256: use 64 hexadecimal digits")]
+pub struct NotADigest(String);
+
+impl Digest {
+    /// Hashes the bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The raw hash.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl FromStr for Digest {
+    type Err = NotADigest;
+
+    fn from_str(text: &str) -> Result<Self, NotADigest> {
+        let bad = || NotADigest(text.chars().take(80).collect::<String>().escape_default().to_string());
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(bad());
+        }
+        let mut raw = [0; 32];
+        for (byte, pair) in raw.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
+            let (Some(high), Some(low)) = (digit(pair[0]), digit(pair[1])) else {
+                return Err(bad());
+            };
+            *byte = high << 4 | low;
+        }
+        Ok(Self(raw))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+impl serde::Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        <std::borrow::Cow<'de, str>>::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A module whose bytes are what their name says. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Artifact {
+    digest: Digest,
+    bytes: Bytes,
+}
+
+/// The bytes have another hash than the one they were asked for by.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected sha256 {expected}, got {got}")]
+pub struct NotThoseBytes {
+    /// The hash they should have.
+    pub expected: Digest,
+    /// The hash they have.
+    pub got: Digest,
+}
+
+impl Artifact {
+    /// Takes the bytes in if they hash to `expected`.
+    pub fn verify(bytes: impl Into<Bytes>, expected: Digest) -> Result<Self, NotThoseBytes> {
+        let artifact = Self::hash(bytes);
+        if artifact.digest != expected {
+            return Err(NotThoseBytes { expected, got: artifact.digest });
+        }
+        Ok(artifact)
+    }
+
+    /// Names new bytes by their hash: the way bytes enter the system.
+    pub fn hash(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Self { digest: Digest::of(&bytes), bytes }
+    }
+
+    /// The hash the bytes were found to have.
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swapped_bytes_are_not_an_artifact() {
+        let digest = Digest::of(b"trusted");
+        assert!(Artifact::verify(&b"trusted"[..], digest).is_ok());
+        let refused = Artifact::verify(&b"hostile"[..], digest).unwrap_err();
+        assert_eq!(refused.got, Digest::of(b"hostile"));
+    }
+
+    #[test]
+    fn a_digest_reads_back_what_it_prints() {
+        let digest = Digest::of(b"");
+        assert_eq!(digest.to_string(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        for bad in ["", "e3", "zz", &"g".repeat(64), &"é".repeat(32)] {
+            assert!(bad.parse::<Digest>().is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What one run may spend, and the counter of what the host holds on its behalf.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+/// The limits of one run. The default is the seed's envelope with the smallest memory, so that
+/// forgetting a field can only take power away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Guest memory, tables, and every buffer the host keeps for the guest, together.
+    pub memory_bytes_max: u64,
+    /// Instructions, roughly.
+    pub fuel_max: u64,
+    /// Wall clock, waiting included.
+    pub wall_max: Duration,
+    /// Bytes the guest may read from stdin.
+    pub stdin_bytes_max: u64,
+    /// Bytes of all arguments, each counting one more for its terminator.
+    pub argv_bytes_max: u64,
+    /// Bytes the guest may write to stdout.
+    pub stdout_bytes_max: u64,
+    /// Bytes the guest may write to stderr.
+    pub stderr_bytes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_bytes_max: 64 << 20,
+            fuel_max: 5_000_000_000,
+            wall_max: Duration::from_secs(30),
+            stdin_bytes_max: 64 << 20,
+            argv_bytes_max: 256 << 10,
+            stdout_bytes_max: 8 << 20,
+            stderr_bytes_max: 8 << 20,
+        }
+    }
+}
+
+/// Counts the bytes held for one run, guest memory and host buffers alike.
+#[derive(Debug)]
+pub struct Meter {
+    held: AtomicU64,
+    peak: AtomicU64,
+    max: u64,
+}
+
+impl Meter {
+    /// A meter that refuses to go past `max`.
+    pub const fn new(max: u64) -> Self {
+        Self { held: AtomicU64::new(0), peak: AtomicU64::new(0), max }
+    }
+
+    /// Holds `bytes` more, or refuses and changes nothing.
+    #[must_use]
+    pub fn try_hold(&self, bytes: u64) -> bool {
+        let more = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= self.max);
+        match self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+            Ok(before) => {
+                self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Gives `bytes` back.
+    pub fn release(&self, bytes: u64) {
+        let less = |held: u64| Some(held.saturating_sub(bytes));
+        let _ = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// Bytes held now.
+    pub fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// The most that was ever held.
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+
+    /// The limit.
+    pub const fn max(&self) -> u64 {
+        self.max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_charge_changes_nothing_and_sums_never_wrap() {
+        let meter = Meter::new(100);
+        assert!(meter.try_hold(60));
+        assert!(!meter.try_hold(41));
+        assert!(!meter.try_hold(u64::MAX));
+        assert_eq!(meter.held(), 60);
+        assert!(meter.try_hold(40));
+        meter.release(100);
+        meter.release(7);
+        assert_eq!((meter.held(), meter.peak()), (0, 100));
+    }
+}

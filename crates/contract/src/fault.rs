@@ -1,0 +1,49 @@
+//! We failed, or the thing we were asked to run cannot be run. Never a word about policy.
+
+use crate::{Digest, port::LoadError};
+
+/// Why a permitted call could not be carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The artifact could not be loaded as what it claims to be.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The module is not something this engine runs.
+    #[error("module {digest} cannot run: {reason}")]
+    BadModule {
+        /// Which module.
+        digest: Digest,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// The module imports a power that was not granted, or one that does not exist.
+    #[error("module {digest} imports `{import}`, which {reason}")]
+    Import {
+        /// Which module.
+        digest: Digest,
+        /// `module.name` of the import.
+        import: String,
+        /// Not granted, unknown, or of another type.
+        reason: String,
+    },
+    /// There is no room for one more instance right now.
+    #[error("no free instance slot: {0}")]
+    Saturated(String),
+    /// Something of ours broke. Guests see only the code.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl Fault {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Load(cause) => cause.code(),
+            Self::BadModule { .. } => "bad_module",
+            Self::Import { .. } => "import_not_granted",
+            Self::Saturated(_) => "saturated",
+            Self::Internal(_) => "internal_error",
+        }
+    }
+}

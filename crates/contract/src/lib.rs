@@ -1,0 +1,38 @@
+//! The shared nouns of Drydock, and the five ports between its rooms.
+//!
+//! A word means one thing everywhere: a *grant* is given to a principal, a *call* is one request at
+//! the gate, a *denial* is policy saying no, an *outcome* is how a guest ended, a *fault* is us
+//! breaking. Types here hold data and check their own arguments; they open nothing, wait for
+//! nothing and know no runtime.
+
+mod artifact;
+mod budget;
+mod call;
+mod capability;
+mod denial;
+mod fault;
+mod name;
+mod outcome;
+pub mod port;
+mod principal;
+mod run;
+mod stream;
+mod switch;
+mod time;
+
+pub use artifact::{ARTIFACT_BYTES_MAX, Artifact, Digest, NotADigest, NotThoseBytes};
+pub use budget::{Limits, Meter};
+pub use call::{Call, CallError, Dispatch, Reply, Streams};
+pub use capability::{Cap, CapSet, UnknownCap};
+pub use denial::Denial;
+pub use fault::Fault;
+pub use name::{ArgMode, BadCommandName, CommandName, UnknownArgMode};
+pub use outcome::Outcome;
+pub use principal::{BadPrincipal, Principal};
+pub use run::{Entropy, GuestTime, RunReport, RunRequest};
+pub use stream::{ByteSink, ByteSource, Sink, Source};
+pub use switch::Switch;
+pub use time::Timestamp;
+
+/// A boxed future, the return type of the object-safe ports.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,18 @@
+//! The five seams between rooms: [`Runner`], [`Registry`], [`Files`], [`Journal`], [`Clock`].
+//!
+//! Each is a trait here and is wired to an implementation in one file. A sixth is a design review.
+
+mod clock;
+mod files;
+mod journal;
+mod registry;
+mod runner;
+
+pub use clock::Clock;
+pub use files::{
+    DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+    TreePath,
+};
+pub use journal::{AuditRecord, Decision, Journal, JournalError};
+pub use registry::{Entry, LoadError, Registry};
+pub use runner::Runner;

@@ -1,0 +1,66 @@
+//! A PATH with no operating system: names, and the verified bytes they stand for.
+
+use std::path::PathBuf;
+
+use crate::{ArgMode, Artifact, CommandName, Digest, NotThoseBytes};
+
+/// What a name stands for at this moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The name.
+    pub name: CommandName,
+    /// The hash of its module.
+    pub digest: Digest,
+    /// How it takes arguments.
+    pub mode: ArgMode,
+    /// Whether it came with Drydock, and so cannot be registered over.
+    pub builtin: bool,
+}
+
+/// Looks names up.
+pub trait Registry: Send + Sync {
+    /// What a run of `name` with these arguments would execute. Looks in memory only.
+    ///
+    /// The arguments matter to a multicall command whose applets live in several modules.
+    fn lookup(&self, name: &str, first_argument: Option<&[u8]>) -> Option<Entry>;
+
+    /// The bytes of an entry, hashed at every load from disk.
+    fn load(&self, entry: &Entry) -> Result<Artifact, LoadError>;
+
+    /// Every name, sorted.
+    fn names(&self) -> Vec<CommandName>;
+}
+
+/// Why bytes could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The file is not what its name says.
+    #[error("artifact `{path}` does not match its name")]
+    Integrity {
+        /// Where it lies.
+        path: PathBuf,
+        /// Both hashes.
+        #[source]
+        cause: NotThoseBytes,
+    },
+    /// The file could not be read.
+    #[error("could not read artifact `{path}`")]
+    Read {
+        /// Where it lies.
+        path: PathBuf,
+        /// What the disk said.
+        #[source]
+        cause: std::io::Error,
+    },
+}
+
+impl LoadError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Integrity { .. } => "artifact_integrity",
+            Self::Read { .. } => "artifact_read",
+        }
+    }
+}

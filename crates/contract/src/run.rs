@@ -1,0 +1,73 @@
+//! One guest execution: what it is given, and what is told of it afterwards.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    Artifact, CapSet, Dispatch, Limits, Outcome, Streams, Switch, Timestamp, port::Files,
+};
+
+/// Everything one run starts with. What is not in here does not exist for the guest.
+pub struct RunRequest {
+    /// The verified module.
+    pub artifact: Artifact,
+    /// Arguments, the command's own name first.
+    pub argv: Vec<Vec<u8>>,
+    /// `NAME=value` entries.
+    pub env: Arc<[Vec<u8>]>,
+    /// Stdin, stdout, stderr.
+    pub streams: Streams,
+    /// The file tree, or none for a fresh empty one charged to this run.
+    pub files: Option<Arc<dyn Files>>,
+    /// What it may spend.
+    pub limits: Limits,
+    /// Which powers its imports may name.
+    pub caps: CapSet,
+    /// What clocks tell it.
+    pub time: GuestTime,
+    /// Where its randomness comes from.
+    pub entropy: Entropy,
+    /// Its only way to the world.
+    pub door: Arc<dyn Dispatch>,
+    /// Any of these, tripped, ends the run.
+    pub switches: [Arc<Switch>; 2],
+}
+
+/// What clocks tell a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GuestTime {
+    /// The time of day.
+    #[default]
+    Real,
+    /// A fixed start. Time then moves only by being looked at (a microsecond each) and by sleeping,
+    /// which costs no real time: the same program sees the same times.
+    Fixed(Timestamp),
+}
+
+/// Where a guest's randomness comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Entropy {
+    /// The operating system.
+    #[default]
+    System,
+    /// A stream that depends on nothing but the seed.
+    Seeded(u64),
+}
+
+/// What one run did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Fuel it burnt.
+    pub fuel: u64,
+    /// The most memory it held, host buffers included.
+    pub memory_bytes: u64,
+    /// Wall time from instantiation to the end.
+    pub duration: Duration,
+    /// Bytes read from stdin.
+    pub stdin_bytes: u64,
+    /// Bytes written to stdout.
+    pub stdout_bytes: u64,
+    /// Bytes written to stderr.
+    pub stderr_bytes: u64,
+}
