@@ -1,1 +1,76 @@
-fn main(){}
+//! The house-keeping: `cargo xtask tidy | guests | bench | fuzz | help`.
+//!
+//! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
+//! `.ci/run` stay one line each. Nothing in here is shipped.
+
+mod bench;
+mod fuzz;
+mod tidy;
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context as _, bail};
+
+const HELP: &str = "\
+cargo xtask WORD [ARGS...]
+
+  tidy                            check the rules of the house; exit 1 if one is broken
+  guests [ARGS...]                build the wasm commands (`--check`: rebuild and compare)
+  bench [ARGS...]                 run the benchmarks, contenders interleaved
+  fuzz [--seconds N] [TARGET]     run every fuzz target, or one, for N seconds each (default 60)
+  help                            print this
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[String]) -> anyhow::Result<ExitCode> {
+    let (word, rest) = match args.split_first() {
+        Some((word, rest)) => (word.as_str(), rest),
+        None => ("help", args),
+    };
+    match word {
+        "tidy" => return tidy::run(&root()),
+        "guests" => guests_run(rest)?,
+        "bench" => bench::run(&root(), rest)?,
+        "fuzz" => fuzz::run(&root(), rest)?,
+        "help" | "-h" | "--help" => print!("{HELP}"),
+        other => bail!("there is no `{other}`; `cargo xtask help` lists what there is"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn guests_run(_args: &[String]) -> anyhow::Result<()> {
+    bail!("the guests module is not there yet")
+}
+
+/// The folder of the main workspace.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies in the workspace").to_path_buf()
+}
+
+/// The cargo that started us, or the one on the path.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs a command to its end and fails unless it succeeds.
+fn must_succeed(command: &mut Command) -> anyhow::Result<()> {
+    let status = command.status().with_context(|| format!("could not start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} ended with {status}");
+    }
+    Ok(())
+}

@@ -1,1 +1,8 @@
-//! abi
+//! Guest dialects as bytes ⇄ values. No I/O, no policy: a function here touches one byte slice.
+//!
+//! Every length a guest states is compared with what is really there before anything is allocated.
+
+pub mod exec;
+mod reader;
+
+pub use reader::{Reader, Truncated};

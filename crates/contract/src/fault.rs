@@ -30,6 +30,9 @@ pub enum Fault {
     /// There is no room for one more instance right now.
     #[error("no free instance slot: {0}")]
     Saturated(String),
+    /// The audit journal cannot be written, so nothing that must be recorded is done.
+    #[error("audit record could not be written: {0}")]
+    Unrecorded(String),
     /// Something of ours broke. Guests see only the code.
     #[error("internal error: {0}")]
     Internal(String),
@@ -43,6 +46,7 @@ impl Fault {
             Self::BadModule { .. } => "bad_module",
             Self::Import { .. } => "import_not_granted",
             Self::Saturated(_) => "saturated",
+            Self::Unrecorded(_) => "audit_unavailable",
             Self::Internal(_) => "internal_error",
         }
     }

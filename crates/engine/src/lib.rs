@@ -1,1 +1,23 @@
-//! engine
+//! Compiles, links, meters and runs guests. The only room that knows wasmtime.
+//!
+//! A run is a fresh instance on the calling thread: a slot of the pool, a copy-on-write image, a
+//! store that is dropped at the end. Whatever the guest wants of the world goes through the
+//! [`Dispatch`](drydock_contract::Dispatch) it was given; an import whose power was not granted is
+//! not linked at all. This room opens no file and no socket, and judges nothing.
+
+mod compile;
+mod config;
+mod engine;
+mod guest;
+mod host;
+mod limiter;
+mod link;
+mod memory;
+mod outcome;
+mod run;
+mod wasi;
+
+pub use compile::CompileEvent;
+pub use config::{Allocation, EngineSettings, Facts};
+pub use engine::Engine;
+pub use host::IMPORTS;

@@ -1,1 +1,29 @@
-//! store
+//! A path beneath its own root: everything Drydock keeps on disk, and the files it keeps in memory.
+//!
+//! [`Home`] is the one data directory. In it lie artifacts named by their hash ([`ArtifactStore`]),
+//! the names that stand for them ([`CommandRegistry`]), the audit journal ([`FileJournal`]) and
+//! compiled code under a MAC of this installation ([`CodeCache`]). [`MemoryFiles`] is the tree a
+//! guest sees. Every writer may be killed at any moment, and two processes may share one home.
+//!
+//! This room decides nothing: it knows no grant, runs no guest, opens no socket and reads neither
+//! the environment nor the current directory.
+
+mod artifact;
+mod audit;
+mod codecache;
+mod files;
+mod home;
+mod registry;
+
+pub use artifact::{ArtifactStore, PutArtifactError, StoredArtifact};
+pub use audit::{
+    AuditCounts, AuditReader, FileJournal, Filter, ReadAuditError, ReadDecision, ReadRecord,
+    SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
+};
+pub use codecache::{CODE_BYTES_MAX, CacheKey, CodeCache, OpenCodeCacheError};
+pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
+pub use home::{Home, OpenHomeError};
+pub use registry::{
+    BadBuiltin, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError,
+    Repaired, Verdict,
+};

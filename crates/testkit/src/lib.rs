@@ -1,1 +1,9 @@
-//! testkit
+//! Fakes and contract suites for tests. A dev-dependency only; nothing here is part of Drydock.
+#![allow(missing_docs)]
+
+mod fakes;
+pub mod guests;
+mod rooms;
+
+pub use fakes::{FixedClock, MemoryJournal, principal};
+pub use rooms::{EchoRunner, Seen, TinyRegistry, block_on};

@@ -1,0 +1,138 @@
+//! `exec`: starts a registered command. There is no operating system underneath, only verified wasm.
+
+mod policy;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use drydock_abi::exec::encode_report;
+use drydock_contract::{
+    ArgMode, CallError, Cap, Denial, Reply, RunRequest, Streams,
+    port::{Registry, Runner},
+};
+use drydock_gate::{Audited, CapSpec, Capability, Import, Operation, Permit, Refused, Session};
+
+pub use policy::Ready;
+pub use request::ExecStart;
+
+/// The operation that starts a command.
+pub const START: &str = "exec.start";
+
+/// Commands of one principal in flight, nested ones included: what a fork bomb gets to.
+pub const IN_FLIGHT_MAX: u32 = 64;
+
+/// Stdin and argv at their limits, and room for the lengths between them.
+pub const REQUEST_BYTES_MAX: u64 = (64 << 20) + (1 << 20);
+
+/// The power to start commands.
+pub struct Exec {
+    registry: Arc<dyn Registry>,
+    runner: Arc<dyn Runner>,
+}
+
+impl Exec {
+    /// Commands come from `registry` and run on `runner`.
+    pub fn new(registry: Arc<dyn Registry>, runner: Arc<dyn Runner>) -> Self {
+        Self { registry, runner }
+    }
+}
+
+impl Capability for Exec {
+    const SPEC: CapSpec = CapSpec {
+        cap: Cap::Exec,
+        operations: &[Operation {
+            name: START,
+            request_bytes_max: REQUEST_BYTES_MAX,
+            in_flight_max: Some(IN_FLIGHT_MAX),
+            audited: Audited::Everything,
+            summary: "Runs a registered command to its end. Request and reply: the exec wire.",
+        }],
+        imports: &[Import {
+            module: "env",
+            name: "host_exec",
+            signature: "(req: i32, req_len: i32, out: i32, out_cap: i32) -> i32",
+        }],
+    };
+
+    type Request = ExecStart;
+    type Ready = Ready;
+    type Policy = Arc<dyn Registry>;
+
+    fn policy(&self) -> &Self::Policy {
+        &self.registry
+    }
+
+    fn decode(_: &str, payload: &[u8]) -> Result<ExecStart, Denial> {
+        request::decode(payload)
+    }
+
+    fn subject(request: &ExecStart) -> &str {
+        &request.name
+    }
+
+    fn not_admitted(request: &ExecStart) -> Denial {
+        Denial::CommandNotGranted(policy::short(&request.name))
+    }
+
+    fn check(registry: &Arc<dyn Registry>, session: &Session, request: ExecStart) -> Result<Ready, Refused> {
+        policy::check(&**registry, session, request)
+    }
+
+    fn label(ready: &Ready) -> Arc<str> {
+        ready.entry.name.shared()
+    }
+
+    async fn perform(&self, permit: Permit<'_, Self>, ready: Ready, streams: Streams) -> Result<Reply, CallError> {
+        let artifact = self.registry.load(&ready.entry).map_err(drydock_contract::Fault::from)?;
+        let session = permit.session();
+        let spec = session.spec();
+        let Ready { entry, args, stdin } = ready;
+
+        let mut argv = Vec::with_capacity(args.len() + 1);
+        argv.push(entry.name.as_str().as_bytes().to_vec());
+        let head = match entry.mode {
+            ArgMode::Argv => {
+                argv.extend(args);
+                stdin
+            }
+            ArgMode::Stdin1 => first_line(&args, stdin),
+        };
+        let Streams { stdin, stdout, stderr } = streams;
+        let mut limits = spec.limits;
+        let drawn = spec.purse.as_ref().map(|purse| purse.draw(limits.fuel_max));
+        limits.fuel_max = drawn.unwrap_or(limits.fuel_max);
+
+        let request = RunRequest {
+            artifact,
+            argv,
+            env: Arc::clone(&spec.env),
+            streams: Streams { stdin: stdin.after(head), stdout, stderr },
+            files: spec.files.clone(),
+            limits,
+            caps: session.caps(),
+            time: spec.time,
+            entropy: spec.entropy,
+            door: permit.door(),
+            switches: session.switches(),
+        };
+        let (report, streams) = self.runner.run(request).await?;
+        if let (Some(purse), Some(drawn)) = (&spec.purse, drawn) {
+            purse.give_back(drawn.saturating_sub(report.fuel));
+        }
+        Ok(Reply { payload: encode_report(&report), streams })
+    }
+}
+
+/// The arguments as a first line of input, for commands that expect them there.
+fn first_line(args: &[Vec<u8>], stdin: Bytes) -> Bytes {
+    if args.is_empty() {
+        return stdin;
+    }
+    let mut line = BytesMut::from(args.join(&b' ').as_slice());
+    line.put_u8(b'\n');
+    line.put(stdin);
+    line.freeze()
+}

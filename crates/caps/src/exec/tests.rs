@@ -1,0 +1,103 @@
+//! Proofs for `exec`, with a registry and a runner that remember what they were asked.
+
+use std::sync::Arc;
+
+use drydock_abi::exec::encode_request;
+use drydock_contract::{ArgMode, Call, Cap, Source, Streams};
+use drydock_gate::{Gate, GateSettings, Grant, Purse, Session, SessionSpec};
+use drydock_testkit::{EchoRunner, FixedClock, MemoryJournal, TinyRegistry, block_on, principal};
+
+use super::{Exec, START};
+
+struct Room {
+    gate: Arc<Gate>,
+    runner: Arc<EchoRunner>,
+}
+
+fn room(registry: TinyRegistry) -> Room {
+    let runner = Arc::new(EchoRunner::default());
+    let gate = Gate::new(GateSettings::default(), Arc::new(FixedClock::default()), Arc::new(MemoryJournal::default()));
+    let gate = gate.with(Exec::new(Arc::new(registry), Arc::clone(&runner) as _));
+    Room { gate: Arc::new(gate), runner }
+}
+
+fn session(room: &Room) -> Session {
+    let spec = SessionSpec { grants: [Grant::of(Cap::Exec)].into_iter().collect(), ..SessionSpec::new(principal("me")) };
+    room.gate.open(spec).unwrap()
+}
+
+fn start(room: &Room, session: &Session, name: &str, args: &[&[u8]], stdin: &[u8]) -> Result<(), String> {
+    let payload = encode_request(name, args, b"").unwrap();
+    let streams = Streams { stdin: Source::from(stdin.to_vec()), ..Streams::default() };
+    let call = Call { operation: START, payload: &payload, streams };
+    let answer = block_on(room.gate.dispatch(session, call));
+    answer.map(drop).map_err(|error| format!("{}: {error}", error.code()))
+}
+
+#[test]
+fn metacharacters_are_bytes_of_one_argument() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    let nasty: &[&[u8]] = &[b"ada; rm -rf /", b"$(id)", b"`id`", b"a\nb", b"'\"", b"", b"\xff\xfe", b"--", b"*"];
+    start(&room, &session(&room), "grep", nasty, b"").unwrap();
+    let seen = room.runner.last();
+    assert_eq!(seen.argv[0], b"grep");
+    assert_eq!(seen.argv[1..], nasty.iter().map(|it| it.to_vec()).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_nul_in_an_argument_is_refused_with_the_reason() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    let error = start(&room, &session(&room), "grep", &[b"ok", b"a\0b"], b"").unwrap_err();
+    assert_eq!(
+        error,
+        "malformed: malformed request: argument 2 contains a NUL byte, which WASI cannot carry; pass it on stdin"
+    );
+}
+
+#[test]
+fn argv_is_capped_and_each_argument_counts_one_more() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    let session = session(&room);
+    let fits = vec![b'x'; (256 << 10) - 1];
+    start(&room, &session, "grep", &[&fits], b"").unwrap();
+    let error = start(&room, &session, "grep", &[&fits, b""], b"").unwrap_err();
+    assert_eq!(error, "too_large: argv of 262145 bytes exceeds the limit of 262144");
+}
+
+#[test]
+fn stdin1_puts_the_arguments_on_the_first_line_and_only_there() {
+    let registry = || TinyRegistry::of(&["legacy"]).mode("legacy", ArgMode::Stdin1);
+    for (args, stdin, want) in [
+        (&[&b".a"[..], b".b"][..], &b"{}"[..], &b".a .b\n{}"[..]),
+        (&[], b"{}", b"{}"),
+        (&[b"", b""], b"", b" \n"),
+    ] {
+        let room = room(registry());
+        start(&room, &session(&room), "legacy", args, stdin).unwrap();
+        let seen = room.runner.last();
+        assert_eq!((seen.argv.len(), seen.stdin.as_slice()), (1, want), "{args:?}");
+    }
+}
+
+#[test]
+fn names_that_nobody_registered_are_unknown() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    let session = session(&room);
+    for name in ["rm", "bash", "/bin/sh", "", "grep ", "../grep"] {
+        let error = start(&room, &session, name, &[], b"").unwrap_err();
+        assert!(error.starts_with("unknown_command: "), "{name:?} {error}");
+    }
+}
+
+#[test]
+fn runs_of_one_purse_share_its_fuel() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    let purse = Arc::new(Purse::holding(EchoRunner::FUEL * 2));
+    let spec = SessionSpec { purse: Some(Arc::clone(&purse)), ..session(&room).spec().clone() };
+    let session = room.gate.open(spec).unwrap();
+    start(&room, &session, "grep", &[], b"").unwrap();
+    assert_eq!(purse.left(), EchoRunner::FUEL);
+    start(&room, &session, "grep", &[], b"").unwrap();
+    let error = start(&room, &session, "grep", &[], b"").unwrap_err();
+    assert_eq!(error, "budget_exceeded: budget exceeded: fuel");
+}

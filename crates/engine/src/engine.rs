@@ -1,0 +1,59 @@
+//! The engine: one wasmtime engine, the modules it has compiled, and how to run them.
+
+use std::sync::Arc;
+
+use drydock_contract::{BoxFuture, Fault, RunReport, RunRequest, Streams, port::Runner};
+use drydock_store::CodeCache;
+
+use crate::{
+    compile::{CompileEvent, Modules},
+    config::{self, EngineSettings, Facts},
+    run,
+};
+
+/// Runs verified modules, each in a fresh instance.
+pub struct Engine {
+    engine: wasmtime::Engine,
+    facts: Facts,
+    modules: Modules,
+}
+
+impl Engine {
+    /// Sets wasmtime up. Nothing is compiled yet.
+    pub fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Result<Self, Fault> {
+        let built = config::build(&settings);
+        let (engine, facts) = built.map_err(|error| Fault::Internal(format!("wasmtime: {error:#}")))?;
+        let modules = Modules::new(engine.clone(), settings, cache);
+        Ok(Self { engine, facts, modules })
+    }
+
+    /// Tells `observer` when a compilation begins and ends, so that a person can be told.
+    #[must_use]
+    pub fn on_compile(mut self, observer: impl Fn(CompileEvent) + Send + Sync + 'static) -> Self {
+        self.modules.observe(Arc::new(observer));
+        self
+    }
+
+    /// What this machine gives.
+    pub fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    /// Compiles a module now, so that its first run need not.
+    pub async fn warm(&self, artifact: &drydock_contract::Artifact) -> Result<(), Fault> {
+        self.modules.get(artifact).await.map(drop)
+    }
+}
+
+impl Runner for Engine {
+    fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        Box::pin(async move {
+            let loaded = match self.modules.ready(request.artifact.digest()) {
+                Some(loaded) => loaded,
+                None => self.modules.get(&request.artifact).await?,
+            };
+            let prepared = loaded.prepared(&self.engine, request.caps)?;
+            run::run(&self.engine, &prepared, request).await
+        })
+    }
+}

@@ -1,0 +1,40 @@
+//! From wasmtime's endings to ours.
+
+use drydock_contract::Outcome;
+use wasmtime::Trap;
+
+/// Why the host ended a guest from inside one of its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Stop {
+    #[error("exit {0}")]
+    Exit(i32),
+    #[error("output limit")]
+    OutputLimit,
+    #[error("input limit")]
+    InputLimit,
+    #[error("out of memory")]
+    OutOfMemory,
+}
+
+impl From<Stop> for Outcome {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Exit(status) => Self::Exited(status),
+            Stop::OutputLimit => Self::OutputLimit,
+            Stop::InputLimit => Self::InputLimit,
+            Stop::OutOfMemory => Self::OutOfMemory,
+        }
+    }
+}
+
+/// How the guest ended, or the error back if it is not the guest's doing.
+pub(crate) fn classify(error: wasmtime::Error) -> Result<Outcome, wasmtime::Error> {
+    if let Some(stop) = error.downcast_ref::<Stop>() {
+        return Ok((*stop).into());
+    }
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => Ok(Outcome::OutOfFuel),
+        Some(trap) => Ok(Outcome::Trapped(trap.to_string().trim_start_matches("wasm trap: ").to_owned())),
+        None => Err(error),
+    }
+}

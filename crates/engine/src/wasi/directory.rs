@@ -1,0 +1,62 @@
+//! `fd_readdir`: a listing is taken at cookie 0 and walked from there, so that names made or
+//! removed meanwhile neither repeat nor hide others.
+
+use drydock_contract::port::{DirEntry, FileKind, Follow};
+use wasmtime::{Caller, Linker};
+
+use super::{Errno, SPACE, answer, layout::filetype_of};
+use crate::{guest::Guest, memory::Memory};
+
+const HEAD_BYTES: usize = 24;
+
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    linker.func_wrap(
+        SPACE,
+        "fd_readdir",
+        |mut caller: Caller<'_, Guest>, fd: u32, buffer: u32, cap: u32, cookie: u64, out: u32| {
+            answer(&mut caller, |memory, guest| readdir(memory, guest, fd, (buffer, cap), cookie, out))
+        },
+    )?;
+    Ok(())
+}
+
+fn readdir(
+    memory: &mut Memory<'_>,
+    guest: &mut Guest,
+    fd: u32,
+    (buffer, cap): (u32, u32),
+    cookie: u64,
+    out: u32,
+) -> Result<(), Errno> {
+    let directory = guest.descriptors.directory(fd)?;
+    if cookie == 0 || directory.listing.is_none() {
+        let path = directory.path.clone();
+        let files = guest.files();
+        let inode = files.stat(&path, Follow::Yes)?.inode;
+        let dots = [".", ".."].map(|name| DirEntry { name: name.into(), kind: FileKind::Directory, inode });
+        let mut listing = Vec::from(dots);
+        listing.extend(files.read_dir(&path)?);
+        guest.descriptors.directory(fd)?.listing = Some(listing);
+    }
+    let listing = guest.descriptors.directory(fd)?.listing.as_deref().unwrap_or_default();
+    let place = memory.bytes_mut(buffer, cap)?;
+    let mut used = 0;
+    let start = usize::try_from(cookie).unwrap_or(usize::MAX);
+    for (index, entry) in listing.iter().enumerate().skip(start) {
+        let mut head = [0; HEAD_BYTES];
+        head[..8].copy_from_slice(&(index as u64 + 1).to_le_bytes());
+        head[8..16].copy_from_slice(&entry.inode.to_le_bytes());
+        head[16..20].copy_from_slice(&(entry.name.len() as u32).to_le_bytes());
+        head[20] = filetype_of(entry.kind);
+        // The last entry is cut where the buffer ends: a full buffer tells the guest to come again.
+        for part in [&head[..], entry.name.as_bytes()] {
+            let count = part.len().min(place.len() - used);
+            place[used..used + count].copy_from_slice(&part[..count]);
+            used += count;
+        }
+        if used == place.len() {
+            break;
+        }
+    }
+    memory.put_u32(out, used as u32)
+}

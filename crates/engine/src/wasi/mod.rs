@@ -1,0 +1,54 @@
+//! WASI preview 1, ours, on the session's streams, clock, randomness and file tree.
+//!
+//! A function answers an errno to the guest; only an exit and a reached limit end the run. Nothing
+//! here opens a host file: paths go to the [`Files`](drydock_contract::port::Files) port. Sockets
+//! answer ENOTSUP.
+
+mod clock;
+mod descriptor;
+mod directory;
+mod errno;
+mod file;
+mod layout;
+mod path;
+mod poll;
+mod process;
+mod stdio;
+
+use wasmtime::{Caller, Linker};
+
+pub(crate) use descriptor::Descriptors;
+pub(crate) use errno::Errno;
+pub(crate) use stdio::write_stderr;
+
+use crate::{
+    guest::Guest,
+    memory::{self, Memory},
+};
+
+/// The import module of preview 1.
+const SPACE: &str = "wasi_snapshot_preview1";
+
+/// Links all of preview 1.
+pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    process::link(linker)?;
+    clock::link(linker)?;
+    poll::link(linker)?;
+    stdio::link(linker)?;
+    descriptor::link(linker)?;
+    file::link(linker)?;
+    directory::link(linker)?;
+    path::link(linker)
+}
+
+/// Runs a function that never waits, and turns its answer into the guest's errno.
+fn answer(
+    caller: &mut Caller<'_, Guest>,
+    act: impl FnOnce(&mut Memory<'_>, &mut Guest) -> Result<(), Errno>,
+) -> i32 {
+    let result = memory::split(caller).and_then(|(mut memory, guest)| act(&mut memory, guest));
+    match result {
+        Ok(()) => 0,
+        Err(errno) => errno.code(),
+    }
+}

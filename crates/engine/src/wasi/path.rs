@@ -1,0 +1,187 @@
+//! Calls that name files. A path is relative to an open directory of the run's own tree; the tree
+//! itself resolves `..` and links and cannot be left.
+
+use drydock_contract::port::{FileError, FileKind, Follow, OpenHow, TreePath};
+use wasmtime::{Caller, Linker};
+
+use super::{
+    Errno, SPACE, answer,
+    descriptor::{Descriptor, OpenedDirectory, OpenedFile},
+    file::now,
+    layout::{self, FDFLAG_APPEND, rights},
+};
+use crate::{guest::Guest, memory::Memory};
+
+type Ctx<'a> = Caller<'a, Guest>;
+
+const LOOKUP_SYMLINK_FOLLOW: u32 = 1;
+
+/// `oflags` bits.
+const CREATE: u32 = 1;
+const DIRECTORY: u32 = 2;
+const EXCLUSIVE: u32 = 4;
+const TRUNCATE: u32 = 8;
+
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    linker.func_wrap(
+        SPACE,
+        "path_open",
+        |mut c: Ctx<'_>, fd: u32, lookup: u32, path: u32, len: u32, oflags: u32, base: u64, _: u64, fdflags: u32, out: u32| {
+            answer(&mut c, |memory, guest| {
+                let path = resolve(memory, guest, fd, path, len)?;
+                let opened = open(guest, path, lookup, oflags, base, fdflags)?;
+                let fd = guest.descriptors.insert(opened)?;
+                memory.put_u32(out, fd)
+            })
+        },
+    )?;
+    linker.func_wrap(SPACE, "path_create_directory", |mut c: Ctx<'_>, fd: u32, path: u32, len: u32| {
+        change(&mut c, fd, path, len, |files, path, now| files.create_dir(path, now))
+    })?;
+    linker.func_wrap(SPACE, "path_remove_directory", |mut c: Ctx<'_>, fd: u32, path: u32, len: u32| {
+        change(&mut c, fd, path, len, |files, path, now| files.remove_dir(path, now))
+    })?;
+    linker.func_wrap(SPACE, "path_unlink_file", |mut c: Ctx<'_>, fd: u32, path: u32, len: u32| {
+        change(&mut c, fd, path, len, |files, path, now| files.unlink(path, now))
+    })?;
+    linker.func_wrap(
+        SPACE,
+        "path_rename",
+        |mut c: Ctx<'_>, fd: u32, old: u32, old_len: u32, to: u32, new: u32, new_len: u32| {
+            answer(&mut c, |memory, guest| {
+                let from = resolve(memory, guest, fd, old, old_len)?;
+                let to = resolve(memory, guest, to, new, new_len)?;
+                let now = now(guest);
+                Ok(guest.files().rename(&from, &to, now)?)
+            })
+        },
+    )?;
+    linker.func_wrap(
+        SPACE,
+        "path_link",
+        |mut c: Ctx<'_>, fd: u32, lookup: u32, old: u32, old_len: u32, to: u32, new: u32, new_len: u32| {
+            answer(&mut c, |memory, guest| {
+                let from = resolve(memory, guest, fd, old, old_len)?;
+                let to = resolve(memory, guest, to, new, new_len)?;
+                let now = now(guest);
+                Ok(guest.files().link(&from, follow(lookup), &to, now)?)
+            })
+        },
+    )?;
+    linker.func_wrap(
+        SPACE,
+        "path_symlink",
+        |mut c: Ctx<'_>, target: u32, target_len: u32, fd: u32, path: u32, len: u32| {
+            answer(&mut c, |memory, guest| {
+                let target = memory.text(target, target_len)?.to_owned();
+                let path = resolve(memory, guest, fd, path, len)?;
+                let now = now(guest);
+                Ok(guest.files().symlink(&target, &path, now)?)
+            })
+        },
+    )?;
+    linker.func_wrap(
+        SPACE,
+        "path_readlink",
+        |mut c: Ctx<'_>, fd: u32, path: u32, len: u32, buffer: u32, cap: u32, out: u32| {
+            answer(&mut c, |memory, guest| {
+                let path = resolve(memory, guest, fd, path, len)?;
+                let target = guest.files().read_link(&path)?;
+                let count = target.len().min(cap as usize);
+                memory.put(buffer, &target.as_bytes()[..count])?;
+                memory.put_u32(out, count as u32)
+            })
+        },
+    )?;
+    linker.func_wrap(
+        SPACE,
+        "path_filestat_get",
+        |mut c: Ctx<'_>, fd: u32, lookup: u32, path: u32, len: u32, out: u32| {
+            answer(&mut c, |memory, guest| {
+                let path = resolve(memory, guest, fd, path, len)?;
+                let stat = guest.files().stat(&path, follow(lookup))?;
+                memory.put(out, &layout::filestat(&stat))
+            })
+        },
+    )?;
+    linker.func_wrap(
+        SPACE,
+        "path_filestat_set_times",
+        |mut c: Ctx<'_>, fd: u32, lookup: u32, path: u32, len: u32, atime: u64, mtime: u64, flags: u32| {
+            answer(&mut c, |memory, guest| {
+                let path = resolve(memory, guest, fd, path, len)?;
+                let now = now(guest);
+                let times = layout::times(atime, mtime, flags, now)?;
+                Ok(guest.files().set_times(&path, follow(lookup), times, now)?)
+            })
+        },
+    )?;
+    Ok(())
+}
+
+fn change(
+    caller: &mut Ctx<'_>,
+    fd: u32,
+    path: u32,
+    len: u32,
+    act: impl FnOnce(&dyn drydock_contract::port::Files, &TreePath, drydock_contract::Timestamp) -> Result<(), FileError>,
+) -> i32 {
+    answer(caller, |memory, guest| {
+        let path = resolve(memory, guest, fd, path, len)?;
+        let now = now(guest);
+        Ok(act(&*guest.files(), &path, now)?)
+    })
+}
+
+/// The path in the tree that the guest means. An absolute one is refused, as preview 1 demands:
+/// libc has taken the preopened directory's name off already.
+fn resolve(memory: &Memory<'_>, guest: &mut Guest, fd: u32, path: u32, len: u32) -> Result<TreePath, Errno> {
+    let text = memory.text(path, len)?;
+    if text.starts_with('/') {
+        return Err(Errno::Notcapable);
+    }
+    if text.is_empty() {
+        return Err(Errno::Noent);
+    }
+    Ok(guest.descriptors.directory(fd)?.path.join(text)?)
+}
+
+fn follow(lookup: u32) -> Follow {
+    if lookup & LOOKUP_SYMLINK_FOLLOW != 0 { Follow::Yes } else { Follow::No }
+}
+
+fn open(
+    guest: &mut Guest,
+    path: TreePath,
+    lookup: u32,
+    oflags: u32,
+    base: u64,
+    fdflags: u32,
+) -> Result<Descriptor, Errno> {
+    let files = guest.files();
+    let now = now(guest);
+    let write = base & (rights::FD_WRITE | rights::FD_ALLOCATE | rights::FILESTAT_SET_SIZE) != 0;
+    let read = base & rights::FD_READ != 0 || !write;
+    let as_directory = || Ok(Descriptor::Directory(OpenedDirectory { path: path.clone(), listing: None }));
+    let found = files.stat(&path, follow(lookup)).map(|stat| stat.kind);
+    match found {
+        Ok(_) if oflags & CREATE != 0 && oflags & EXCLUSIVE != 0 => return Err(Errno::Exist),
+        Ok(FileKind::Directory) if write && oflags & DIRECTORY == 0 => return Err(Errno::Isdir),
+        Ok(FileKind::Directory) => return as_directory(),
+        Ok(_) if oflags & DIRECTORY != 0 => return Err(Errno::Notdir),
+        Ok(FileKind::Symlink) => return Err(Errno::Loop),
+        Err(FileError::NotFound) if oflags & DIRECTORY != 0 => return Err(Errno::Noent),
+        _ => {}
+    }
+    let how = OpenHow {
+        read,
+        write,
+        create: oflags & CREATE != 0,
+        exclusive: oflags & EXCLUSIVE != 0,
+        truncate: oflags & TRUNCATE != 0,
+        nofollow: follow(lookup) == Follow::No,
+    };
+    let file = files.open(&path, how, now)?;
+    let append = fdflags & u32::from(FDFLAG_APPEND) != 0;
+    Ok(Descriptor::File(OpenedFile { file, position: 0, read, write, append }))
+}

@@ -1,0 +1,130 @@
+//! `poll_oneoff`: sleeping, and asking whether a descriptor is ready.
+//!
+//! Files and outputs always are; stdin is said to be, and the read that follows waits for it. So a
+//! call with a descriptor among its subscriptions never sleeps.
+
+use std::time::Duration;
+
+use wasmtime::{Caller, Linker};
+
+use super::{Errno, SPACE, clock::Clock};
+use crate::{
+    guest::Guest,
+    memory::{self, Memory},
+};
+
+const SUBSCRIPTION_BYTES: u32 = 48;
+const EVENT_BYTES: u32 = 32;
+/// More subscriptions than a guest can have descriptors make no sense.
+const SUBSCRIPTIONS_MAX: u32 = 4096;
+const ABSOLUTE: u16 = 1;
+
+/// One subscription.
+struct Wanted {
+    userdata: u64,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Nanoseconds from now.
+    Timer(u64),
+    Descriptor {
+        tag: u8,
+        errno: i32,
+    },
+}
+
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    linker.func_wrap_async(
+        SPACE,
+        "poll_oneoff",
+        |mut caller: Caller<'_, Guest>, (list, events, count, out): (u32, u32, u32, u32)| {
+            Box::new(async move {
+                match poll_oneoff(&mut caller, list, events, count, out).await {
+                    Ok(()) => 0,
+                    Err(errno) => errno.code(),
+                }
+            })
+        },
+    )?;
+    Ok(())
+}
+
+async fn poll_oneoff(
+    caller: &mut Caller<'_, Guest>,
+    list: u32,
+    events: u32,
+    count: u32,
+    out: u32,
+) -> Result<(), Errno> {
+    if count == 0 || count > SUBSCRIPTIONS_MAX {
+        return Err(Errno::Inval);
+    }
+    let wanted = {
+        let (memory, guest) = memory::split(caller)?;
+        (0..count).map(|index| read(&memory, guest, list, index)).collect::<Result<Vec<_>, _>>()?
+    };
+    let soonest = wanted
+        .iter()
+        .map(|it| match it.kind {
+            Kind::Timer(nanos) => nanos,
+            Kind::Descriptor { .. } => 0,
+        })
+        .min()
+        .unwrap_or_default();
+    if soonest > 0 && !caller.data_mut().clock.skip(soonest) {
+        tokio::time::sleep(Duration::from_nanos(soonest)).await;
+    }
+    let (mut memory, _) = memory::split(caller)?;
+    let mut happened = 0;
+    for it in wanted {
+        let (tag, errno) = match it.kind {
+            Kind::Timer(nanos) if nanos <= soonest => (0, 0),
+            Kind::Timer(_) => continue,
+            Kind::Descriptor { tag, errno } => (tag, errno),
+        };
+        let at = u64::from(events) + u64::from(happened) * u64::from(EVENT_BYTES);
+        let at = u32::try_from(at).map_err(|_| Errno::Fault)?;
+        memory.put(at, &event(it.userdata, tag, errno))?;
+        happened += 1;
+    }
+    memory.put_u32(out, happened)
+}
+
+fn read(memory: &Memory<'_>, guest: &mut Guest, list: u32, index: u32) -> Result<Wanted, Errno> {
+    let at = u64::from(list) + u64::from(index) * u64::from(SUBSCRIPTION_BYTES);
+    let bytes = memory.bytes(u32::try_from(at).map_err(|_| Errno::Fault)?, SUBSCRIPTION_BYTES)?;
+    let u64_at = |at: usize| {
+        bytes[at..at + 8].iter().rev().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
+    };
+    let u32_at = |at: usize| u64_at(at) as u32;
+    let userdata = u64_at(0);
+    let kind = match bytes[8] {
+        0 => {
+            let (clock, timeout, flags) = (Clock::of(u32_at(16))?, u64_at(24), u64_at(40) as u16);
+            let nanos = match flags & ABSOLUTE {
+                0 => timeout,
+                _ => timeout.saturating_sub(clock.read(&mut guest.clock)),
+            };
+            Kind::Timer(nanos)
+        }
+        tag @ (1 | 2) => {
+            let errno = guest.descriptors.get(u32_at(16)).err().map_or(0, Errno::code);
+            Kind::Descriptor { tag, errno }
+        }
+        _ => return Err(Errno::Inval),
+    };
+    Ok(Wanted { userdata, kind })
+}
+
+fn event(userdata: u64, tag: u8, errno: i32) -> [u8; EVENT_BYTES as usize] {
+    let mut bytes = [0; EVENT_BYTES as usize];
+    bytes[..8].copy_from_slice(&userdata.to_le_bytes());
+    bytes[8..10].copy_from_slice(&(errno as u16).to_le_bytes());
+    bytes[10] = tag;
+    if tag != 0 {
+        // "At least one byte": the true number is not known before it is read.
+        bytes[16] = 1;
+    }
+    bytes
+}

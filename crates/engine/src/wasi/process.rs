@@ -1,0 +1,59 @@
+//! Arguments, environment, randomness, exit, and the sockets that are not there.
+
+use wasmtime::{Caller, Linker};
+
+use super::{Errno, SPACE, answer};
+use crate::{guest::Guest, memory::Memory, outcome::Stop};
+
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    linker.func_wrap(SPACE, "args_sizes_get", |mut caller: Caller<'_, Guest>, count: u32, size: u32| {
+        answer(&mut caller, |memory, guest| sizes(memory, &guest.argv, count, size))
+    })?;
+    linker.func_wrap(SPACE, "args_get", |mut caller: Caller<'_, Guest>, list: u32, bytes: u32| {
+        answer(&mut caller, |memory, guest| strings(memory, &guest.argv, list, bytes))
+    })?;
+    linker.func_wrap(SPACE, "environ_sizes_get", |mut caller: Caller<'_, Guest>, count: u32, size: u32| {
+        answer(&mut caller, |memory, guest| sizes(memory, &guest.env, count, size))
+    })?;
+    linker.func_wrap(SPACE, "environ_get", |mut caller: Caller<'_, Guest>, list: u32, bytes: u32| {
+        answer(&mut caller, |memory, guest| strings(memory, &guest.env, list, bytes))
+    })?;
+    linker.func_wrap(SPACE, "random_get", |mut caller: Caller<'_, Guest>, at: u32, count: u32| {
+        answer(&mut caller, |memory, guest| {
+            let filled = guest.random.fill(memory.bytes_mut(at, count)?);
+            filled.then_some(()).ok_or(Errno::Io)
+        })
+    })?;
+    linker.func_wrap(SPACE, "sched_yield", || 0i32)?;
+    linker.func_wrap(SPACE, "proc_exit", |status: i32| -> wasmtime::Result<()> { Err(Stop::Exit(status).into()) })?;
+    linker.func_wrap(SPACE, "proc_raise", |signal: i32| -> wasmtime::Result<i32> {
+        // What a shell would report of a process that a signal ended.
+        Err(Stop::Exit(128i32.saturating_add(signal & 0x7f)).into())
+    })?;
+    linker.func_wrap(SPACE, "sock_accept", |_: u32, _: u32, _: u32| Errno::Notsup.code())?;
+    linker.func_wrap(SPACE, "sock_recv", |_: u32, _: u32, _: u32, _: u32, _: u32, _: u32| Errno::Notsup.code())?;
+    linker.func_wrap(SPACE, "sock_send", |_: u32, _: u32, _: u32, _: u32, _: u32| Errno::Notsup.code())?;
+    linker.func_wrap(SPACE, "sock_shutdown", |_: u32, _: u32| Errno::Notsup.code())?;
+    Ok(())
+}
+
+fn sizes(memory: &mut Memory<'_>, all: &[Vec<u8>], count: u32, size: u32) -> Result<(), Errno> {
+    let total: u64 = all.iter().map(|it| it.len() as u64 + 1).sum();
+    memory.put_u32(count, u32::try_from(all.len()).map_err(|_| Errno::Overflow)?)?;
+    memory.put_u32(size, u32::try_from(total).map_err(|_| Errno::Overflow)?)
+}
+
+/// A list of pointers at `list`, the strings with their terminators at `bytes`.
+fn strings(memory: &mut Memory<'_>, all: &[Vec<u8>], list: u32, bytes: u32) -> Result<(), Errno> {
+    let (mut pointer, mut place) = (list, bytes);
+    let step = |at: u32, by: usize| u32::try_from(by).ok().and_then(|by| at.checked_add(by)).ok_or(Errno::Fault);
+    for text in all {
+        memory.put_u32(pointer, place)?;
+        memory.put(place, text)?;
+        let end = step(place, text.len())?;
+        memory.put_u8(end, 0)?;
+        place = step(end, 1)?;
+        pointer = step(pointer, 4)?;
+    }
+    Ok(())
+}

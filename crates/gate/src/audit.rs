@@ -1,0 +1,253 @@
+//! Every denial and every recorded call, written down.
+//!
+//! Records are queued without a lock and written in batches by one thread of its own. A denial is
+//! reported only after its record is synced to disk; an allowed call goes on at once and its record
+//! follows within milliseconds ([`Recording::Behind`]), or waits for the write ([`Recording::Ahead`]).
+//! While the journal cannot be written, records are kept and tried again, and nothing that needs a
+//! record is allowed.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::{self, Thread},
+    time::Duration,
+};
+
+use crossbeam_queue::ArrayQueue;
+use drydock_contract::port::{AuditRecord, Decision, Journal};
+use event_listener::Event;
+use parking_lot::Mutex;
+
+/// Records waiting to be written; more make their callers write.
+const QUEUED_MAX: usize = 8192;
+/// How long the writer gathers before it writes.
+const GATHER: Duration = Duration::from_millis(2);
+
+/// When the record of an allowed call is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recording {
+    /// Milliseconds after it was let through, in batches. For hosts that run many.
+    Behind,
+    /// Before it acts. For a process that runs one command and ends.
+    Ahead,
+}
+
+/// Decisions since the start.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuditCounts {
+    /// Calls let through, of those that are recorded.
+    pub allowed: u64,
+    /// Denials by operation and code.
+    pub denied: BTreeMap<(&'static str, &'static str), u64>,
+}
+
+impl AuditCounts {
+    /// All denials together.
+    pub fn denials(&self) -> u64 {
+        self.denied.values().sum()
+    }
+}
+
+pub(crate) struct Audit {
+    shared: Arc<Shared>,
+    writer: OnceLock<Thread>,
+    allowed: AtomicU64,
+    denied: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
+}
+
+struct Shared {
+    journal: Arc<dyn Journal>,
+    queue: ArrayQueue<AuditRecord>,
+    /// Rounds of writing begun, and the last one after which nothing was left to sync. A record
+    /// queued while round n is the last begun is surely on disk once round n + 1 is durable.
+    round: AtomicU64,
+    durable_round: AtomicU64,
+    progress: Event,
+    dirty: AtomicBool,
+    closed: AtomicBool,
+    broken: AtomicBool,
+    tray: Mutex<Tray>,
+}
+
+/// Records on their way to the journal. Holding it is the right to write.
+#[derive(Default)]
+struct Tray {
+    records: Vec<AuditRecord>,
+    error: Option<String>,
+    /// A denial was written by somebody who did not sync.
+    unsynced_denial: bool,
+}
+
+impl Audit {
+    pub(crate) fn new(journal: Arc<dyn Journal>) -> Self {
+        let shared = Shared {
+            journal,
+            queue: ArrayQueue::new(QUEUED_MAX),
+            round: AtomicU64::new(0),
+            durable_round: AtomicU64::new(0),
+            progress: Event::new(),
+            dirty: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
+            tray: Mutex::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+            writer: OnceLock::new(),
+            allowed: AtomicU64::new(0),
+            denied: Mutex::default(),
+        }
+    }
+
+    /// Records a call that was let through; an error means that it must not act.
+    pub(crate) async fn allowed(&self, record: AuditRecord, recording: Recording) -> Result<(), String> {
+        if self.shared.broken.load(Ordering::Acquire) {
+            // Perhaps there is room again: one try, and if it fails nothing is done unrecorded.
+            self.shared.write_out(Durability::Written)?;
+        }
+        self.allowed.fetch_add(1, Ordering::Relaxed);
+        self.push(record);
+        match recording {
+            Recording::Behind => Ok(()),
+            Recording::Ahead => self.shared.write_out(Durability::Written),
+        }
+    }
+
+    /// Records a denial and returns once it is on disk, or cannot be put there.
+    pub(crate) async fn denied(&self, record: AuditRecord) {
+        let Decision::Denied(code) = record.decision else { return };
+        *self.denied.lock().entry((record.operation, code)).or_default() += 1;
+        let round = self.push(record);
+        loop {
+            let progress = self.shared.progress.listen();
+            let synced = self.shared.durable_round.load(Ordering::Acquire) > round;
+            // The denial stands either way; what could not be written is tried again and logged.
+            if synced || self.shared.broken.load(Ordering::Acquire) {
+                return;
+            }
+            progress.await;
+        }
+    }
+
+    pub(crate) fn counts(&self) -> AuditCounts {
+        AuditCounts { allowed: self.allowed.load(Ordering::Relaxed), denied: self.denied.lock().clone() }
+    }
+
+    pub(crate) fn flush(&self) -> Result<(), String> {
+        self.shared.write_out(Durability::Synced)
+    }
+
+    /// Queues a record and answers the round of writing that had begun by then.
+    fn push(&self, mut record: AuditRecord) -> u64 {
+        while let Err(back) = self.shared.queue.push(record) {
+            record = back;
+            if self.shared.write_out(Durability::Written).is_err() {
+                // A full queue and a full disk: the record is logged instead, and `broken` is set,
+                // so nothing further is allowed.
+                tracing::error!(?record, "audit record lost: the journal cannot be written");
+                break;
+            }
+        }
+        let round = self.shared.round.load(Ordering::SeqCst);
+        if !self.shared.dirty.swap(true, Ordering::AcqRel) {
+            self.writer.get_or_init(|| Shared::start(&self.shared)).unpark();
+        }
+        round
+    }
+}
+
+impl Drop for Audit {
+    fn drop(&mut self) {
+        let _ = self.flush();
+        self.shared.closed.store(true, Ordering::Release);
+        if let Some(writer) = self.writer.get() {
+            writer.unpark();
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Durability {
+    Written,
+    Synced,
+}
+
+impl Shared {
+    fn start(shared: &Arc<Self>) -> Thread {
+        let shared = Arc::clone(shared);
+        let spawned = thread::Builder::new().name("drydock-audit".into()).spawn(move || shared.keep_writing());
+        match spawned {
+            Ok(handle) => handle.thread().clone(),
+            // Without a thread the callers write; `flush` and a full queue still work.
+            Err(_) => thread::current(),
+        }
+    }
+
+    fn keep_writing(&self) {
+        while !self.closed.load(Ordering::Acquire) {
+            if !self.dirty.swap(false, Ordering::AcqRel) {
+                thread::park();
+                continue;
+            }
+            // Denials wait for this, so they are not made to wait for company.
+            if self.write_out(Durability::Synced).is_err() {
+                self.dirty.store(true, Ordering::Release);
+                thread::park_timeout(Duration::from_millis(200));
+                continue;
+            }
+            thread::sleep(GATHER);
+        }
+    }
+
+    /// Writes everything queued so far. Syncs if asked to and if a denial is among it.
+    fn write_out(&self, durability: Durability) -> Result<(), String> {
+        let mut tray = self.tray.lock();
+        let round = self.round.fetch_add(1, Ordering::SeqCst) + 1;
+        // Bounded by what the queue can hold, which includes all that was queued before this round.
+        for _ in 0..QUEUED_MAX {
+            let Some(record) = self.queue.pop() else { break };
+            tray.records.push(record);
+        }
+        tray.unsynced_denial |= tray.records.iter().any(|it| it.decision != Decision::Allowed);
+        let mut result = Ok(());
+        if !tray.records.is_empty() {
+            result = self.journal.append(&tray.records);
+        }
+        if result.is_ok() {
+            tray.records.clear();
+            if tray.unsynced_denial && durability == Durability::Synced {
+                result = self.journal.sync();
+                tray.unsynced_denial = result.is_err();
+            }
+            if !tray.unsynced_denial {
+                self.durable_round.store(round, Ordering::Release);
+            }
+        }
+        let result = result.map_err(|error| chain(&error));
+        self.broken.store(result.is_err(), Ordering::Release);
+        if let Err(text) = &result
+            && tray.error.as_ref() != Some(text)
+        {
+            tracing::error!("{text}");
+        }
+        tray.error = result.clone().err();
+        drop(tray);
+        self.progress.notify(usize::MAX);
+        result
+    }
+}
+
+/// The error and its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}

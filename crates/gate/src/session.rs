@@ -1,0 +1,113 @@
+//! Who is asking, with what in hand.
+
+use std::sync::Arc;
+
+use drydock_contract::{
+    CapSet, Entropy, GuestTime, Limits, Principal, Switch,
+    port::Files,
+};
+
+use crate::{GrantSet, Purse, standing::Standing};
+
+/// What a session is opened with. Nothing is granted unless it is put in.
+#[derive(Clone)]
+pub struct SessionSpec {
+    /// Who.
+    pub principal: Principal,
+    /// Their powers.
+    pub grants: GrantSet,
+    /// The limits of each run.
+    pub limits: Limits,
+    /// `NAME=value` entries every run sees.
+    pub env: Arc<[Vec<u8>]>,
+    /// The files every run sees, or none for a fresh empty tree each.
+    pub files: Option<Arc<dyn Files>>,
+    /// What clocks tell a run.
+    pub time: GuestTime,
+    /// Where a run's randomness comes from.
+    pub entropy: Entropy,
+    /// Fuel that all runs of the session share, or none for no bound but each run's own.
+    pub purse: Option<Arc<Purse>>,
+}
+
+impl SessionSpec {
+    /// A session that may do nothing yet.
+    pub fn new(principal: Principal) -> Self {
+        Self {
+            principal,
+            grants: GrantSet::default(),
+            limits: Limits::default(),
+            env: Arc::new([]),
+            files: None,
+            time: GuestTime::default(),
+            entropy: Entropy::default(),
+            purse: None,
+        }
+    }
+}
+
+/// An open session. Cheap to clone; clones are the same session.
+#[derive(Clone)]
+pub struct Session {
+    inner: Arc<Inner>,
+    depth: u32,
+}
+
+struct Inner {
+    spec: SessionSpec,
+    caps: CapSet,
+    standing: Arc<Standing>,
+    cancelled: Arc<Switch>,
+}
+
+impl Session {
+    pub(crate) fn open(spec: SessionSpec, standing: Arc<Standing>) -> Self {
+        let caps = spec.grants.caps();
+        Self { inner: Arc::new(Inner { spec, caps, standing, cancelled: Arc::default() }), depth: 0 }
+    }
+
+    /// What the session was opened with.
+    pub fn spec(&self) -> &SessionSpec {
+        &self.inner.spec
+    }
+
+    /// The powers whose imports its guests may name.
+    pub fn caps(&self) -> CapSet {
+        self.inner.caps
+    }
+
+    /// How many runs lie between the host and this caller.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// The same session, one run deeper.
+    #[must_use]
+    pub fn deeper(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), depth: self.depth.saturating_add(1) }
+    }
+
+    /// Ends every run of the session in flight.
+    pub fn cancel(&self) {
+        self.inner.cancelled.trip();
+    }
+
+    /// Whether neither the session was cancelled nor its principal revoked.
+    pub fn is_live(&self) -> bool {
+        !self.inner.cancelled.is_tripped() && !self.inner.standing.revoked.is_tripped()
+    }
+
+    /// What ends a run of this session from outside.
+    pub fn switches(&self) -> [Arc<Switch>; 2] {
+        [Arc::clone(&self.inner.standing.revoked), Arc::clone(&self.inner.cancelled)]
+    }
+
+    /// How many runs the principal has in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.inner.standing.in_flight()
+    }
+
+    pub(crate) fn standing(&self) -> &Arc<Standing> {
+        &self.inner.standing
+    }
+}

@@ -1,0 +1,49 @@
+//! What a power is, as data: the linker, the profiles, the docs and the audit read the same thing.
+
+use drydock_contract::Cap;
+
+/// One power: its name, its operations and the imports that reach it.
+#[derive(Debug)]
+pub struct CapSpec {
+    /// Which power.
+    pub cap: Cap,
+    /// What can be asked of it.
+    pub operations: &'static [Operation],
+    /// The guest imports that lead to it.
+    pub imports: &'static [Import],
+}
+
+/// One thing that can be asked.
+#[derive(Debug)]
+pub struct Operation {
+    /// The wire name, `noun.verb`.
+    pub name: &'static str,
+    /// The largest request that is even looked at.
+    pub request_bytes_max: u64,
+    /// How many may be in flight for one principal, where that is limited.
+    pub in_flight_max: Option<u32>,
+    /// Which decisions leave a record.
+    pub audited: Audited,
+    /// One sentence for the reference.
+    pub summary: &'static str,
+}
+
+/// Which decisions leave a durable record. Denials always do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audited {
+    /// Denials only.
+    Denials,
+    /// Denials, and each call that was let through.
+    Everything,
+}
+
+/// One import of a core module. Not linked, and so not callable, unless the power is granted.
+#[derive(Debug)]
+pub struct Import {
+    /// The import's module.
+    pub module: &'static str,
+    /// The import's name.
+    pub name: &'static str,
+    /// Its type, for the reference.
+    pub signature: &'static str,
+}

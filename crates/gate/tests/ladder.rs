@@ -1,0 +1,309 @@
+//! The ladder as sentences: each rung beats the next, and what is refused is recorded.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use drydock_contract::{
+    Call, CallError, Cap, Denial, Reply, Streams, Timestamp,
+    port::Decision,
+};
+use drydock_gate::{
+    Audited, CapSpec, Capability, Gate, GateSettings, Grant, GrantSet, Operation, Permit, Purse, RUNGS, Recording,
+    Refused, Session, SessionSpec,
+};
+use drydock_testkit::{FixedClock, MemoryJournal, block_on, principal};
+
+/// A power that parses `name`, knows `real`, and counts how often it acted.
+struct Toy {
+    acted: Arc<AtomicU32>,
+}
+
+impl Capability for Toy {
+    const SPEC: CapSpec = CapSpec {
+        cap: Cap::Exec,
+        operations: &[Operation {
+            name: "toy.act",
+            request_bytes_max: 16,
+            in_flight_max: Some(2),
+            audited: Audited::Everything,
+            summary: "",
+        }],
+        imports: &[],
+    };
+    type Request = String;
+    type Ready = Arc<str>;
+    type Policy = ();
+
+    fn policy(&self) -> &() {
+        &()
+    }
+
+    fn decode(_: &str, payload: &[u8]) -> Result<String, Denial> {
+        String::from_utf8(payload.to_vec()).map_err(|_| Denial::Malformed("not text".into()))
+    }
+
+    fn subject(request: &String) -> &str {
+        request
+    }
+
+    fn not_admitted(request: &String) -> Denial {
+        Denial::CommandNotGranted(request.as_str().into())
+    }
+
+    fn check(_: &(), _: &Session, request: String) -> Result<Arc<str>, Refused> {
+        let subject: Arc<str> = request.into();
+        match &*subject {
+            "real" => Ok(subject),
+            _ => Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject }),
+        }
+    }
+
+    fn label(ready: &Arc<str>) -> Arc<str> {
+        Arc::clone(ready)
+    }
+
+    async fn perform(&self, permit: Permit<'_, Self>, _: Arc<str>, streams: Streams) -> Result<Reply, CallError> {
+        self.acted.fetch_add(1, Ordering::SeqCst);
+        // Waits while the session lives and somebody wants it to.
+        while self.acted.load(Ordering::SeqCst) >= 1_000 && permit.still_valid() {
+            std::future::pending::<()>().await;
+        }
+        Ok(Reply { payload: Vec::new(), streams })
+    }
+}
+
+struct Room {
+    gate: Arc<Gate>,
+    clock: Arc<FixedClock>,
+    journal: Arc<MemoryJournal>,
+    acted: Arc<AtomicU32>,
+}
+
+fn room(settings: GateSettings) -> Room {
+    let (clock, journal) = (Arc::new(FixedClock::at_second(600)), Arc::new(MemoryJournal::default()));
+    let acted = Arc::new(AtomicU32::new(0));
+    let gate = Gate::new(settings, Arc::clone(&clock) as _, Arc::clone(&journal) as _);
+    let gate = Arc::new(gate.with(Toy { acted: Arc::clone(&acted) }));
+    Room { gate, clock, journal, acted }
+}
+
+fn open(room: &Room, grants: GrantSet) -> Session {
+    room.gate.open(SessionSpec { grants, ..SessionSpec::new(principal("me")) }).unwrap()
+}
+
+fn exec() -> GrantSet {
+    [Grant::of(Cap::Exec)].into_iter().collect()
+}
+
+fn act(room: &Room, session: &Session, payload: &[u8]) -> Result<(), &'static str> {
+    let call = Call { operation: "toy.act", payload, streams: Streams::default() };
+    block_on(room.gate.dispatch(session, call)).map(drop).map_err(|error| error.code())
+}
+
+const ODD: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
+
+#[test]
+fn each_rung_beats_the_next() {
+    // Everything is wrong at first; one thing after the other is put right, and each time the next
+    // rung answers.
+    let mut wrongs = [true; 8];
+    let mut answers = Vec::new();
+    for fixed in 0..=8 {
+        if fixed > 0 {
+            wrongs[fixed - 1] = false;
+        }
+        let [revoked, rate, grant, depth, size, decode, policy, room_] = wrongs;
+        let calls_max = if rate { 0 } else { 100 };
+        let room = room(GateSettings { calls_max, ..GateSettings::default() });
+        let grants = if grant {
+            GrantSet::default()
+        } else if policy {
+            [Grant::of(Cap::Exec).only(["other".parse().unwrap()])].into_iter().collect()
+        } else {
+            exec()
+        };
+        let purse = room_.then(|| Arc::new(Purse::holding(0)));
+        let spec = SessionSpec { grants, purse, ..SessionSpec::new(principal("me")) };
+        let mut session = room.gate.open(spec).unwrap();
+        if depth {
+            session = (0..9).fold(session, |it, _| it.deeper());
+        }
+        if revoked {
+            room.gate.revoke(&principal("me")).unwrap();
+        }
+        let payload = match (size, decode) {
+            (true, _) => ODD,
+            (false, true) => &ODD[..16],
+            (false, false) => b"real",
+        };
+        answers.push(act(&room, &session, payload).err().unwrap_or("allowed"));
+    }
+    assert_eq!(
+        answers,
+        [
+            "revoked",
+            "rate_limited",
+            "denied",
+            "max_depth",
+            "too_large",
+            "malformed",
+            "command_not_granted",
+            "budget_exceeded",
+            "allowed"
+        ]
+    );
+    assert_eq!(RUNGS.len() + 1, answers.len());
+}
+
+#[test]
+fn a_name_outside_the_grant_is_refused_before_it_is_looked_up() {
+    let room = room(GateSettings::default());
+    let only_real: GrantSet = [Grant::of(Cap::Exec).only(["real".parse().unwrap()])].into_iter().collect();
+    let session = open(&room, only_real);
+    assert_eq!(act(&room, &session, b"missing"), Err("command_not_granted"));
+    assert_eq!(act(&room, &open(&room, exec()), b"missing"), Err("unknown_command"));
+    assert_eq!(act(&room, &session, b"real"), Ok(()));
+}
+
+#[test]
+fn the_third_of_two_calls_is_rate_limited_even_for_an_unknown_name() {
+    let room = room(GateSettings { calls_max: 2, ..GateSettings::default() });
+    let session = open(&room, exec());
+    let answers = [(); 3].map(|()| act(&room, &session, b"missing").unwrap_err());
+    assert_eq!(answers, ["unknown_command", "unknown_command", "rate_limited"]);
+    room.clock.advance_s(60);
+    assert_eq!(act(&room, &session, b"real"), Ok(()));
+}
+
+#[test]
+fn depth_eight_passes_and_nine_does_not() {
+    let room = room(GateSettings::default());
+    let at = |depth: usize| (0..depth).fold(open(&room, exec()), |it, _| it.deeper());
+    assert_eq!(act(&room, &at(8), b"real"), Ok(()));
+    assert_eq!(act(&room, &at(9), b"real"), Err("max_depth"));
+    assert_eq!(act(&room, &at(99), b"real"), Err("max_depth"));
+}
+
+#[test]
+fn a_grant_expires_and_is_used_up() {
+    let room = room(GateSettings::default());
+    let until = Timestamp(601 * 1_000_000_000);
+    let session = open(&room, [Grant::of(Cap::Exec).until(until).times(2)].into_iter().collect());
+    assert_eq!(act(&room, &session, b"missing"), Err("unknown_command"), "a refusal uses nothing up");
+    assert_eq!([(); 3].map(|()| act(&room, &session, b"real")), [Ok(()), Ok(()), Err("denied")]);
+    let session = open(&room, [Grant::of(Cap::Exec).until(until)].into_iter().collect());
+    assert_eq!(act(&room, &session, b"real"), Ok(()));
+    room.clock.advance_s(1);
+    assert_eq!(act(&room, &session, b"real"), Err("denied"));
+}
+
+#[test]
+fn every_denial_and_every_allowed_exec_is_one_record_without_the_request() {
+    let room = room(GateSettings::default());
+    let session = open(&room, exec());
+    act(&room, &session, b"real").unwrap();
+    act(&room, &session, b"missing").unwrap_err();
+    act(&room, &session, ODD).unwrap_err();
+    let call = Call { operation: "no.such", payload: b"secret", streams: Streams::default() };
+    assert_eq!(block_on(room.gate.dispatch(&session, call)).map(drop).unwrap_err().code(), "unknown_operation");
+    room.gate.flush().unwrap();
+    let rows: Vec<_> = room
+        .journal
+        .records()
+        .iter()
+        .map(|it| (it.principal.to_string(), it.operation, it.subject.to_string(), it.decision))
+        .collect();
+    let row = |operation, subject: &str, decision| ("me".to_owned(), operation, subject.to_owned(), decision);
+    assert_eq!(
+        rows,
+        [
+            row("toy.act", "real", Decision::Allowed),
+            row("toy.act", "missing", Decision::Denied("unknown_command")),
+            row("toy.act", "", Decision::Denied("too_large")),
+            row("unknown", "", Decision::Denied("unknown_operation")),
+        ]
+    );
+    let counts = room.gate.counts();
+    assert_eq!((counts.allowed, counts.denials()), (1, 3));
+}
+
+#[test]
+fn a_denial_is_on_disk_before_it_is_reported() {
+    let room = room(GateSettings::default());
+    let session = open(&room, GrantSet::default());
+    for number in 1..=20 {
+        act(&room, &session, b"real").unwrap_err();
+        assert!(room.journal.synced() >= number, "denial {number} was reported before it was synced");
+    }
+}
+
+#[test]
+fn nothing_is_allowed_while_it_cannot_be_recorded() {
+    for recording in [Recording::Ahead, Recording::Behind] {
+        let room = room(GateSettings { recording, ..GateSettings::default() });
+        let session = open(&room, exec());
+        room.journal.break_now();
+        let _ = act(&room, &session, b"real");
+        let _ = room.gate.flush();
+        let before = room.acted.load(Ordering::SeqCst);
+        assert_eq!(act(&room, &session, b"real"), Err("audit_unavailable"));
+        assert_eq!(act(&room, &session, b"missing"), Err("unknown_command"), "a denial needs no disk to stand");
+        assert_eq!(room.acted.load(Ordering::SeqCst), before);
+        room.journal.mend();
+        assert_eq!(act(&room, &session, b"real"), Ok(()));
+        room.gate.flush().unwrap();
+        assert!(room.journal.records().len() >= 2, "what could not be written was kept and written later");
+    }
+}
+
+#[test]
+fn slots_are_given_back_on_every_path() {
+    let room = room(GateSettings::default());
+    let session = open(&room, exec());
+    room.acted.store(1_000, Ordering::SeqCst);
+    {
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        let call = || Call { operation: "toy.act", payload: b"real", streams: Streams::default() };
+        let mut first = Box::pin(room.gate.dispatch(&session, call()));
+        let mut second = Box::pin(room.gate.dispatch(&session, call()));
+        assert!(first.as_mut().poll(&mut cx).is_pending());
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(session.in_flight(), 2);
+        assert_eq!(act(&room, &session, b"real"), Err("too_many_processes"));
+        assert_eq!(session.in_flight(), 2, "a refusal takes no slot");
+    }
+    assert_eq!(session.in_flight(), 0, "dropping the calls gave both back");
+    room.acted.store(0, Ordering::SeqCst);
+    assert_eq!(act(&room, &session, b"real"), Ok(()));
+    assert_eq!(session.in_flight(), 0);
+}
+
+#[test]
+fn revocation_is_heard_by_permits_in_flight_and_outlives_being_forgotten() {
+    let room = room(GateSettings { principals_max: 2, ..GateSettings::default() });
+    let session = open(&room, exec());
+    assert!(session.is_live());
+    room.gate.revoke(&principal("me")).unwrap();
+    assert!(!session.is_live());
+    drop(session);
+    // A flood of other principals makes the gate forget whom it can, and it cannot forget this one.
+    for number in 0..100 {
+        let name = principal(&format!("other-{number}"));
+        assert!(room.gate.open(SessionSpec::new(name)).is_ok());
+        assert!(room.gate.principals() <= 2);
+    }
+    assert_eq!(act(&room, &open(&room, exec()), b"real"), Err("revoked"));
+    room.gate.unrevoke(&principal("me")).unwrap();
+    assert_eq!(act(&room, &open(&room, exec()), b"real"), Ok(()));
+}
+
+#[test]
+fn when_nobody_can_be_forgotten_a_new_principal_is_refused() {
+    let room = room(GateSettings { principals_max: 2, ..GateSettings::default() });
+    let _held = ["a", "b"].map(|name| room.gate.open(SessionSpec::new(principal(name))).unwrap());
+    let refused = room.gate.open(SessionSpec::new(principal("c"))).map(drop).unwrap_err();
+    assert_eq!(refused.code(), "rate_limited");
+}

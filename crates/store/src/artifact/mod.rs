@@ -1,0 +1,194 @@
+//! Artifacts on disk: `<sha256>.wasm`, the same bytes always at the same path.
+//!
+//! A file is trusted for as long as it takes to read it: its bytes are hashed at every load, and
+//! what was hashed is what is handed out. Files are never deleted here, so that a name can be
+//! bound anew while runs of the old bytes are still to be loaded.
+
+mod hot;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+use drydock_contract::{ARTIFACT_BYTES_MAX, Artifact, Digest, port::LoadError};
+
+use crate::home::{Durability, Home, open_regular, read_capped, write_atomic};
+use hot::Hot;
+
+/// How much verified artifacts may hold in memory, all together.
+const HOT_BYTES_MAX: u64 = 512 << 20;
+
+/// The artifacts of one home.
+#[derive(Debug)]
+pub struct ArtifactStore {
+    dir: PathBuf,
+    hot: Hot,
+}
+
+/// Bytes could not be taken in.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PutArtifactError {
+    /// There are more of them than any module may have.
+    #[error("a module of {bytes} bytes exceeds the limit of {max}")]
+    TooLarge {
+        /// How many there are, as far as was read.
+        bytes: u64,
+        /// The limit.
+        max: u64,
+    },
+    /// They could not be read from where they come from.
+    #[error("could not read the module")]
+    Read(#[source] io::Error),
+    /// They could not be written.
+    #[error("could not write artifact `{path}`")]
+    Write {
+        /// Where to.
+        path: PathBuf,
+        /// What the disk said.
+        #[source]
+        cause: io::Error,
+    },
+}
+
+impl PutArtifactError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::TooLarge { .. } => "artifact_too_large",
+            Self::Read(_) => "artifact_read",
+            Self::Write { .. } => "write_failed",
+        }
+    }
+}
+
+/// One file of the store, as its name has it: not verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredArtifact {
+    /// The hash it is named by.
+    pub digest: Digest,
+    /// Its length.
+    pub size: u64,
+    /// Where it lies.
+    pub path: PathBuf,
+}
+
+impl ArtifactStore {
+    /// The store of a home.
+    pub fn new(home: &Home) -> Self {
+        Self { dir: home.commands(), hot: Hot::new(HOT_BYTES_MAX) }
+    }
+
+    /// Where the artifact lies, if it is there.
+    pub fn path_of(&self, digest: Digest) -> PathBuf {
+        self.dir.join(format!("{digest}.wasm"))
+    }
+
+    /// The directory artifacts lie in.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Reads new bytes up to the limit, before anything is made of them.
+    pub fn read_new(source: impl io::Read) -> Result<Bytes, PutArtifactError> {
+        let mut bytes = Vec::new();
+        let mut capped = source.take(ARTIFACT_BYTES_MAX + 1);
+        io::Read::read_to_end(&mut capped, &mut bytes).map_err(PutArtifactError::Read)?;
+        check_size(bytes.len() as u64)?;
+        Ok(bytes.into())
+    }
+
+    /// Takes bytes in. The same bytes again change nothing; a file that is not what its name says
+    /// is written anew.
+    pub fn put(&self, bytes: impl Into<Bytes>) -> Result<Artifact, PutArtifactError> {
+        let bytes = bytes.into();
+        check_size(bytes.len() as u64)?;
+        let artifact = Artifact::hash(bytes);
+        self.keep(&artifact)?;
+        Ok(artifact)
+    }
+
+    /// As [`put`](Self::put), for bytes that were hashed already.
+    pub(crate) fn keep(&self, artifact: &Artifact) -> Result<(), PutArtifactError> {
+        let path = self.path_of(artifact.digest());
+        if !holds(&path, artifact.bytes()) {
+            write_atomic(&path, &[artifact.bytes()], Durability::Power)
+                .map_err(|cause| PutArtifactError::Write { path, cause })?;
+        }
+        self.hot.insert(artifact.clone());
+        Ok(())
+    }
+
+    /// The verified bytes of that hash. The first load reads and hashes the file, later ones cost
+    /// a look into memory.
+    pub fn load(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        if let Some(artifact) = self.hot.get(digest) {
+            return Ok(artifact);
+        }
+        let artifact = self.load_from_disk(digest)?;
+        self.hot.insert(artifact.clone());
+        Ok(artifact)
+    }
+
+    /// Reads and hashes the file, whatever is in memory.
+    pub(crate) fn load_from_disk(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        let path = self.path_of(digest);
+        let read = open_regular(&path, ARTIFACT_BYTES_MAX)
+            .and_then(|(file, len)| read_capped(&file, len, ARTIFACT_BYTES_MAX));
+        match read {
+            Ok(bytes) => Artifact::verify(bytes, digest)
+                .map_err(|cause| LoadError::Integrity { path, cause }),
+            Err(cause) => Err(LoadError::Read { path, cause }),
+        }
+    }
+
+    /// Every file that is named as an artifact, by hash.
+    pub fn list(&self) -> io::Result<Vec<StoredArtifact>> {
+        let mut all = Vec::new();
+        for entry in fs::read_dir(&self.dir)? {
+            let entry = entry?;
+            let Some(digest) = digest_in(Path::new(&entry.file_name())) else { continue };
+            let facts = entry.metadata()?;
+            if facts.is_file() {
+                all.push(StoredArtifact { digest, size: facts.len(), path: entry.path() });
+            }
+        }
+        all.sort_by_key(|it| it.digest);
+        Ok(all)
+    }
+
+    /// Reads and hashes every artifact on disk.
+    pub fn verify_all(&self) -> io::Result<Vec<(StoredArtifact, Result<(), LoadError>)>> {
+        let verify = |it: StoredArtifact| {
+            let verdict = self.load_from_disk(it.digest).map(drop);
+            (it, verdict)
+        };
+        Ok(self.list()?.into_iter().map(verify).collect())
+    }
+}
+
+/// The hash a file of the store is named by. Only one spelling counts: 64 lower-case digits.
+pub(crate) fn digest_in(file_name: &Path) -> Option<Digest> {
+    let stem = file_name.to_str()?.strip_suffix(".wasm")?;
+    let digest: Digest = stem.parse().ok()?;
+    (digest.to_string() == stem).then_some(digest)
+}
+
+pub(crate) fn check_size(bytes: u64) -> Result<(), PutArtifactError> {
+    if bytes > ARTIFACT_BYTES_MAX {
+        return Err(PutArtifactError::TooLarge { bytes, max: ARTIFACT_BYTES_MAX });
+    }
+    Ok(())
+}
+
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let max = bytes.len() as u64;
+    open_regular(path, max)
+        .and_then(|(file, len)| read_capped(&file, len, max))
+        .is_ok_and(|there| there == bytes)
+}
+
+#[cfg(test)]
+mod tests;

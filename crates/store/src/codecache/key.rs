@@ -1,0 +1,80 @@
+//! The key of this installation: 32 random bytes that only their owner can read.
+//!
+//! A key that others could read, or that another user put there, is no key: it is replaced, and
+//! everything written under it becomes foreign. Two processes that start at once agree on one.
+
+use std::{fmt, fs::File, io, io::Read as _, os::unix::fs::MetadataExt as _, path::{Path, PathBuf}};
+
+use crate::home::{Durability, Home, open_regular, write_atomic};
+
+const KEY_BYTES: usize = 32;
+
+/// Never printed.
+pub(super) struct MacKey(pub(super) [u8; KEY_BYTES]);
+
+impl fmt::Debug for MacKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MacKey(..)")
+    }
+}
+
+/// There is no key, and none could be made.
+#[derive(Debug, thiserror::Error)]
+#[error("could not make the cache key `{path}`")]
+pub struct OpenCodeCacheError {
+    /// Where it should be.
+    pub path: PathBuf,
+    /// What the disk said.
+    #[source]
+    pub cause: io::Error,
+}
+
+pub(super) fn load_or_make(home: &Home) -> Result<MacKey, OpenCodeCacheError> {
+    let path = home.keys().join("cache.key");
+    if let Ok(key) = load(&path) {
+        return Ok(key);
+    }
+    let made = home.lock("keys").and_then(|_lock| match load(&path) {
+        // Another process made it while we waited.
+        Ok(key) => Ok(key),
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                tracing::warn!(path = %path.display(), %error, "replaced the cache key");
+            }
+            make(&path)
+        }
+    });
+    made.map_err(|cause| OpenCodeCacheError { path, cause })
+}
+
+fn load(path: &Path) -> io::Result<MacKey> {
+    let refused = |why: &'static str| io::Error::new(io::ErrorKind::PermissionDenied, why);
+    if path.symlink_metadata()?.is_symlink() {
+        return Err(refused("it is a symbolic link"));
+    }
+    let (file, len) = open_regular(path, KEY_BYTES as u64)?;
+    let facts = file.metadata()?;
+    if facts.mode() & 0o077 != 0 {
+        return Err(refused("others may read it"));
+    }
+    if facts.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refused("it belongs to another user"));
+    }
+    read(&file, len)
+}
+
+fn read(mut file: &File, len: u64) -> io::Result<MacKey> {
+    if len != KEY_BYTES as u64 {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it has the wrong length"));
+    }
+    let mut key = [0; KEY_BYTES];
+    file.read_exact(&mut key)?;
+    Ok(MacKey(key))
+}
+
+fn make(path: &Path) -> io::Result<MacKey> {
+    let mut key = [0; KEY_BYTES];
+    getrandom::fill(&mut key).map_err(io::Error::other)?;
+    write_atomic(path, &[&key], Durability::Power)?;
+    Ok(MacKey(key))
+}

@@ -1,0 +1,112 @@
+//! Compiled code on disk, so that a module is compiled once for each machine and not each start.
+//!
+//! Loading native code is only safe if we wrote it. Each file carries a MAC under a key of this
+//! installation; what is tampered with, cut short, too large or written under another key is not
+//! returned, and removed. The bytes that were checked are the bytes that are returned.
+//!
+//! A cache may forget: nothing here fails its caller once it is open.
+
+mod key;
+mod prune;
+mod sealed;
+
+use std::{
+    fs::{self, File},
+    io,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+use drydock_contract::Digest;
+
+use crate::{
+    Home,
+    home::{Durability, open_regular, write_atomic},
+};
+pub use key::OpenCodeCacheError;
+use sealed::HEADER_BYTES;
+
+/// How much the files may hold on disk, one alone or all together.
+pub const CODE_BYTES_MAX: u64 = 2 << 30;
+/// A file that was used is marked so at most this often: the mark costs a write.
+const TOUCH_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// The compiled code of one home.
+#[derive(Debug)]
+pub struct CodeCache {
+    dir: PathBuf,
+    key: key::MacKey,
+    bytes_max: u64,
+}
+
+/// Which compiled code: of which module, for which compiler, settings and machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CacheKey {
+    /// The module it was compiled from.
+    pub digest: Digest,
+    /// A hash of everything else that decides what comes out.
+    pub compat: u64,
+}
+
+impl CodeCache {
+    /// Opens the cache of a home, making its key if there is none that can be trusted.
+    pub fn open(home: &Home) -> Result<Self, OpenCodeCacheError> {
+        Self::with_bytes_max(home, CODE_BYTES_MAX)
+    }
+
+    /// As [`open`](Self::open), holding at most `bytes_max` bytes on disk.
+    pub fn with_bytes_max(home: &Home, bytes_max: u64) -> Result<Self, OpenCodeCacheError> {
+        let bytes_max = bytes_max.min(CODE_BYTES_MAX);
+        Ok(Self { dir: home.cache(), key: key::load_or_make(home)?, bytes_max })
+    }
+
+    /// The code, if it is there and this installation wrote it.
+    pub fn get(&self, key: &CacheKey) -> Option<Vec<u8>> {
+        let path = self.path_of(key);
+        let read = open_regular(&path, self.bytes_max).and_then(|(file, len)| {
+            let payload = sealed::read(&file, len, &self.key, key)?;
+            touch(&file);
+            Ok(payload)
+        });
+        match read {
+            Ok(payload) => Some(payload),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "removed compiled code that is not ours");
+                let _ = fs::remove_file(&path);
+                None
+            }
+        }
+    }
+
+    /// Keeps code, throwing out what was not used for longest. A failure costs a compilation.
+    pub fn put(&self, key: &CacheKey, code: &[u8]) {
+        let bytes = (code.len() as u64).saturating_add(HEADER_BYTES as u64);
+        if bytes > self.bytes_max {
+            tracing::warn!(bytes, max = self.bytes_max, "compiled code is too large to be cached");
+            return;
+        }
+        let path = self.path_of(key);
+        let header = sealed::header(&self.key, key, code);
+        let written = prune::make_room(&self.dir, &path, bytes, self.bytes_max)
+            // What the power takes is missing or fails its MAC: no need to wait for the disk.
+            .and_then(|()| write_atomic(&path, &[&header, code], Durability::Process));
+        if let Err(error) = written {
+            tracing::warn!(path = %path.display(), %error, "could not cache compiled code");
+        }
+    }
+
+    fn path_of(&self, key: &CacheKey) -> PathBuf {
+        self.dir.join(format!("{}-{:016x}.{}", key.digest, key.compat, prune::EXTENSION))
+    }
+}
+
+fn touch(file: &File) {
+    let modified = file.metadata().and_then(|facts| facts.modified());
+    if modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > TOUCH_AFTER)) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+}
+
+#[cfg(test)]
+mod tests;

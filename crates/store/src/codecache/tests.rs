@@ -1,0 +1,139 @@
+//! What the cache promises: ours or nothing.
+
+use std::{os::unix::fs::PermissionsExt as _, thread};
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn home() -> (tempfile::TempDir, Home) {
+    let temp = tempfile::tempdir().unwrap();
+    let home = Home::open(temp.path()).unwrap();
+    (temp, home)
+}
+
+fn key(of: &str) -> CacheKey {
+    CacheKey { digest: Digest::of(of.as_bytes()), compat: 7 }
+}
+
+#[test]
+fn what_was_put_is_got_by_the_same_key_only_and_across_processes() {
+    let (_temp, home) = home();
+    CodeCache::open(&home).unwrap().put(&key("a"), b"code");
+    let cache = CodeCache::open(&home).unwrap();
+    assert_eq!(cache.get(&key("a")).as_deref(), Some(&b"code"[..]));
+    assert_eq!(cache.get(&key("b")), None);
+    assert_eq!(cache.get(&CacheKey { compat: 8, ..key("a") }), None);
+    cache.put(&key("empty"), b"");
+    assert_eq!(cache.get(&key("empty")), Some(vec![]));
+}
+
+#[test]
+fn an_entry_under_another_name_cut_short_or_too_large_is_refused_and_removed() {
+    let (_temp, home) = home();
+    let cache = CodeCache::open(&home).unwrap();
+    type Bend = fn(&CodeCache);
+    let cases: [(&str, Bend); 5] = [
+        ("renamed", |it| {
+            it.put(&key("other"), b"code");
+            fs::rename(it.path_of(&key("other")), it.path_of(&key("a"))).unwrap();
+        }),
+        ("cut", |it| File::options().write(true).open(it.path_of(&key("a"))).unwrap().set_len(54).unwrap()),
+        ("headless", |it| fs::write(it.path_of(&key("a")), "DRYDOCKC").unwrap()),
+        ("grown", |it| File::options().write(true).open(it.path_of(&key("a"))).unwrap().set_len(100).unwrap()),
+        ("huge", |it| {
+            File::options().write(true).open(it.path_of(&key("a"))).unwrap().set_len(CODE_BYTES_MAX + 1).unwrap();
+        }),
+    ];
+    for (what, bend) in cases {
+        cache.put(&key("a"), b"code");
+        bend(&cache);
+        assert_eq!(cache.get(&key("a")), None, "{what}");
+        assert!(!cache.path_of(&key("a")).exists(), "{what}");
+    }
+}
+
+#[test]
+fn a_key_that_others_may_read_is_replaced_and_its_entries_are_foreign() {
+    let (_temp, home) = home();
+    CodeCache::open(&home).unwrap().put(&key("a"), b"code");
+    let path = home.keys().join("cache.key");
+    let old = fs::read(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+
+    let cache = CodeCache::open(&home).unwrap();
+    assert_eq!(cache.get(&key("a")), None);
+    assert_ne!(fs::read(&path).unwrap(), old);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_key_of_the_wrong_length_or_behind_a_link_is_replaced() {
+    let (temp, home) = home();
+    let path = home.keys().join("cache.key");
+    fs::write(&path, "short").unwrap();
+    CodeCache::open(&home).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), 32);
+    let elsewhere = temp.path().join("elsewhere");
+    fs::rename(&path, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+    CodeCache::open(&home).unwrap();
+    assert!(!path.symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn processes_that_start_at_once_agree_on_one_key() {
+    let (_temp, home) = home();
+    let caches: Vec<_> = thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|_| scope.spawn(|| CodeCache::open(&home).unwrap())).collect();
+        all.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    caches[0].put(&key("a"), b"code");
+    assert!(caches.iter().all(|it| it.get(&key("a")).is_some()));
+}
+
+#[test]
+fn the_least_recently_used_entry_goes_first_and_use_is_marked() {
+    let (_temp, home) = home();
+    let cache = CodeCache::with_bytes_max(&home, 1000).unwrap();
+    let hours_ago = |n: u64| SystemTime::now() - Duration::from_secs(n * 3600);
+    for (name, hours) in [("a", 5), ("b", 4), ("c", 3)] {
+        cache.put(&key(name), &[0; 200]);
+        File::open(cache.path_of(&key(name))).unwrap().set_modified(hours_ago(hours)).unwrap();
+    }
+    cache.get(&key("a")).unwrap();
+    cache.put(&key("d"), &[0; 200]);
+    let there = ["a", "b", "c", "d"].map(|name| cache.get(&key(name)).is_some());
+    assert_eq!(there, [true, false, true, true]);
+    cache.put(&key("huge"), &[0; 1000]);
+    assert_eq!(cache.get(&key("huge")), None);
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_forgets_and_does_not_fail() {
+    let (_temp, home) = home();
+    let cache = CodeCache::open(&home).unwrap();
+    fs::remove_dir_all(home.cache()).unwrap();
+    cache.put(&key("a"), b"code");
+    assert_eq!(cache.get(&key("a")), None);
+}
+
+proptest! {
+    #[test]
+    fn any_single_bit_flip_is_refused(
+        code in proptest::collection::vec(any::<u8>(), 0..200),
+        at in any::<proptest::sample::Index>(),
+        bit in 0u8..8,
+    ) {
+        let (_temp, home) = home();
+        let cache = CodeCache::open(&home).unwrap();
+        cache.put(&key("a"), &code);
+        let path = cache.path_of(&key("a"));
+        let mut bytes = fs::read(&path).unwrap();
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        fs::write(&path, bytes).unwrap();
+        prop_assert_eq!(cache.get(&key("a")), None);
+    }
+}

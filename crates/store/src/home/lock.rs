@@ -1,0 +1,26 @@
+//! One writer at a time, across threads and processes. The kernel frees it when its holder dies.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+};
+
+/// Held until dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Waits until the lock is free, and takes it.
+    pub(super) fn wait(path: &Path) -> io::Result<Self> {
+        // Opened anew each time: the lock belongs to the open file, so that threads exclude each
+        // other as processes do. The file is never removed, or two holders could lock two files.
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        file.lock()?;
+        Ok(Self { _file: file })
+    }
+}

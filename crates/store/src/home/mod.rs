@@ -1,0 +1,162 @@
+//! The one data directory, and who may be in it.
+//!
+//! Opening makes what is missing, each directory readable by its owner only, and sweeps away what
+//! killed writers left. Nothing here knows what the files mean.
+
+mod atomic;
+mod lock;
+mod read;
+
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub(crate) use atomic::{Durability, keep_second_name, sync_dir, temporary_path, write_atomic};
+pub(crate) use lock::Lock;
+pub(crate) use read::{open_regular, read_capped};
+
+/// The data directory. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Home {
+    root: Arc<Path>,
+}
+
+/// The data directory could not be made ready.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenHomeError {
+    /// A directory could not be made.
+    #[error("could not make the data directory `{path}`; choose another home or fix its permissions")]
+    Create {
+        /// Which one.
+        path: PathBuf,
+        /// What the disk said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The directory is there and cannot be used.
+    #[error("could not read the data directory `{path}`; choose another home or fix its permissions")]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// What the disk said.
+        #[source]
+        cause: io::Error,
+    },
+}
+
+impl OpenHomeError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        "home_unavailable"
+    }
+}
+
+const COMMANDS: &str = "commands";
+const AUDIT: &str = "audit";
+const CACHE: &str = "cache";
+const KEYS: &str = "keys";
+const LOCK: &str = "lock";
+
+impl Home {
+    /// Opens the data directory, making what is missing.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenHomeError> {
+        let path = path.as_ref();
+        make_private_dir(path)?;
+        // Absolute from here on: the process may change its directory, its home may not move.
+        let root = fs::canonicalize(path)
+            .map_err(|cause| OpenHomeError::Read { path: path.to_owned(), cause })?;
+        let home = Self { root: root.into() };
+        warn_if_others_may_write(&home.root);
+        for name in [COMMANDS, AUDIT, CACHE, KEYS, LOCK] {
+            make_private_dir(&home.root.join(name))?;
+        }
+        for dir in [&*home.root, &home.commands(), &home.cache(), &home.keys()] {
+            atomic::sweep(dir);
+        }
+        Ok(home)
+    }
+
+    /// The directory itself, absolute.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where artifacts lie, each named by its hash.
+    pub fn commands(&self) -> PathBuf {
+        self.root.join(COMMANDS)
+    }
+
+    /// The file of registered names.
+    pub fn registry_file(&self) -> PathBuf {
+        self.root.join("registry.json")
+    }
+
+    /// Where the audit journal's segments lie.
+    pub fn audit(&self) -> PathBuf {
+        self.root.join(AUDIT)
+    }
+
+    /// Where compiled code lies.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join(CACHE)
+    }
+
+    /// Where keys of this installation lie.
+    pub fn keys(&self) -> PathBuf {
+        self.root.join(KEYS)
+    }
+
+    /// Waits for the lock of that name, across threads and processes. Dropped, or its process
+    /// killed, it is free again.
+    pub(crate) fn lock(&self, name: &str) -> io::Result<Lock> {
+        Lock::wait(&self.root.join(LOCK).join(format!("{name}.lock")))
+    }
+}
+
+fn make_private_dir(path: &Path) -> Result<(), OpenHomeError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|cause| OpenHomeError::Create { path: path.to_owned(), cause })
+}
+
+// Not refused: shared volumes of containers are often born that way. Built-ins, artifacts and
+// cached code stay safe regardless, because each is verified; the registered names do not.
+fn warn_if_others_may_write(root: &Path) {
+    let Ok(facts) = fs::metadata(root) else { return };
+    let mode = facts.permissions().mode();
+    if mode & 0o022 != 0 {
+        tracing::warn!(path = %root.display(), mode = format!("{:o}", mode & 0o7777),
+            "other users may write to the data directory and so bind command names; chmod go-w it");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_home_is_for_its_owner_only_and_opens_twice() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("a/b");
+        let home = Home::open(&path).unwrap();
+        for dir in [home.root().to_owned(), home.commands(), home.audit(), home.cache(), home.keys()] {
+            let mode = fs::metadata(&dir).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{dir:?}");
+        }
+        assert_eq!(Home::open(&path).unwrap().root(), home.root());
+    }
+
+    #[test]
+    fn a_home_that_is_a_file_is_refused_with_its_name() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Home::open(file.path()).unwrap_err();
+        assert!(error.to_string().contains(file.path().to_str().unwrap()), "{error}");
+    }
+}

@@ -1,0 +1,152 @@
+//! What came with Drydock: bytes compiled in, under names nobody else can have.
+//!
+//! A multicall command may be split over several modules, so that a run of one small applet does
+//! not pay for all of them. Each applet is a command of its own as well.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
+
+use drydock_contract::{
+    ArgMode, Artifact, BadCommandName, CommandName, Digest,
+    port::{Entry, LoadError},
+};
+
+use super::view::Slot;
+
+/// One command that came with Drydock.
+#[derive(Debug, Clone)]
+pub struct Builtin {
+    /// Its name.
+    pub name: &'static str,
+    /// How it, and each of its applets, takes arguments.
+    pub mode: ArgMode,
+    /// Its modules: one, or for a multicall command several. The first answers for an applet that
+    /// is in none of them.
+    pub parts: Vec<Part>,
+}
+
+/// One module of a built-in.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The hash it must have.
+    pub digest: Digest,
+    /// The module.
+    pub bytes: &'static [u8],
+    /// The applets in it. Empty for a command that is just itself.
+    pub applets: &'static [&'static str],
+}
+
+/// The list of built-ins contradicts itself.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadBuiltin {
+    /// A built-in has no legal name.
+    #[error(transparent)]
+    Name(#[from] BadCommandName),
+    /// Two have the same name.
+    #[error("two built-in commands are named `{0}`")]
+    Twice(&'static str),
+    /// One has no module.
+    #[error("built-in command `{0}` has no module")]
+    NoPart(&'static str),
+}
+
+impl Builtin {
+    /// A command in one module, without applets.
+    pub fn single(name: &'static str, mode: ArgMode, digest: Digest, bytes: &'static [u8]) -> Self {
+        Self { name, mode, parts: vec![Part { digest, bytes, applets: &[] }] }
+    }
+}
+
+/// The built-ins, checked and ready to be laid over what was registered.
+#[derive(Debug)]
+pub(super) struct Builtins {
+    pub(super) slots: HashMap<CommandName, Slot>,
+    pub(super) parts: HashMap<Digest, Compiled>,
+}
+
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub(super) owner: CommandName,
+    pub(super) bytes: &'static [u8],
+    verified: OnceLock<Artifact>,
+}
+
+impl Builtins {
+    pub(super) fn new(list: Vec<Builtin>) -> Result<Self, BadBuiltin> {
+        let mut all = Self { slots: HashMap::new(), parts: HashMap::new() };
+        for builtin in &list {
+            let name: CommandName = builtin.name.parse()?;
+            let slot = Slot::multicall(&name, builtin).ok_or(BadBuiltin::NoPart(builtin.name))?;
+            if all.slots.insert(name.clone(), slot).is_some() {
+                return Err(BadBuiltin::Twice(builtin.name));
+            }
+            for part in &builtin.parts {
+                all.parts.entry(part.digest).or_insert_with(|| Compiled {
+                    owner: name.clone(),
+                    bytes: part.bytes,
+                    verified: OnceLock::new(),
+                });
+            }
+        }
+        // Bare applets second, so that `grep` the command beats `grep` the applet.
+        for builtin in &list {
+            let owner: CommandName = builtin.name.parse()?;
+            for (part, applet) in builtin.parts.iter().flat_map(|it| it.applets.iter().map(move |a| (it, a))) {
+                // `[` is an applet in some boxes, and no command name: it stays behind its box.
+                let Ok(name) = applet.parse::<CommandName>() else { continue };
+                let slot = Slot::applet(entry(&name, part, builtin.mode), owner.clone());
+                all.slots.entry(name).or_insert(slot);
+            }
+        }
+        Ok(all)
+    }
+
+    pub(super) fn reserves(&self, name: &str) -> bool {
+        self.slots.contains_key(name)
+    }
+
+    /// The bytes of a built-in, hashed when they are first asked for; `None` if it is not one.
+    pub(super) fn load(&self, digest: Digest) -> Option<Result<Artifact, LoadError>> {
+        let compiled = self.parts.get(&digest)?;
+        if let Some(artifact) = compiled.verified.get() {
+            return Some(Ok(artifact.clone()));
+        }
+        let hashed = compiled.hash(digest);
+        Some(hashed.map(|artifact| compiled.verified.get_or_init(|| artifact).clone()))
+    }
+}
+
+impl Compiled {
+    /// Hashes the bytes, whatever was found before.
+    pub(super) fn hash(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        Artifact::verify(self.bytes, digest).map_err(|cause| LoadError::Integrity {
+            path: format!("<built-in {}>", self.owner).into(),
+            cause,
+        })
+    }
+}
+
+impl Slot {
+    fn multicall(name: &CommandName, builtin: &Builtin) -> Option<Self> {
+        let first = builtin.parts.first()?;
+        let mut applets = HashMap::new();
+        for part in &builtin.parts {
+            for applet in part.applets {
+                applets.entry(applet.as_bytes()).or_insert_with(|| entry(name, part, builtin.mode));
+            }
+        }
+        let applets = (!applets.is_empty()).then(|| Arc::new(applets));
+        Some(Self { entry: entry(name, first, builtin.mode), applets, applet_of: None })
+    }
+
+    fn applet(entry: Entry, owner: CommandName) -> Self {
+        Self { entry, applets: None, applet_of: Some(owner) }
+    }
+}
+
+fn entry(name: &CommandName, part: &Part, mode: ArgMode) -> Entry {
+    Entry { name: name.clone(), digest: part.digest, mode, builtin: true }
+}

@@ -1,0 +1,185 @@
+//! `registry.json`: names, hashes and argument modes, and no path that could lead anywhere.
+//!
+//! A file that is not whole is refused whole: guessing would lose names in silence. Single
+//! entries that cannot be used are skipped with a warning, so that one bad row costs one name.
+
+use std::{collections::BTreeMap, io, path::Path};
+
+use drydock_contract::{ArgMode, CommandName, Digest};
+use serde_json::Value;
+
+use super::{COMMANDS_MAX, view::Stamp};
+use crate::home::{open_regular, read_capped};
+
+/// The largest file that is read. A full registry has under one.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+const VERSION: u64 = 1;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Document {
+    pub(super) commands: BTreeMap<CommandName, Binding>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub(super) struct Binding {
+    pub(super) sha256: Digest,
+    pub(super) mode: ArgMode,
+}
+
+/// Reads the file; no file is no names. The stamp is of the very file that was read.
+pub(super) fn read(
+    path: &Path,
+    reserved: impl Fn(&str) -> bool,
+) -> (Option<Stamp>, Result<Document, String>) {
+    let (file, len) = match open_regular(path, FILE_BYTES_MAX) {
+        Ok(open) => open,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return (None, Ok(Document::default())),
+        Err(error) => return (Stamp::of(path), Err(format!("it cannot be opened ({error})"))),
+    };
+    let stamp = file.metadata().ok().map(|facts| Stamp::from(&facts));
+    let document = read_capped(&file, len, FILE_BYTES_MAX)
+        .map_err(|error| format!("it cannot be read ({error})"))
+        .and_then(|bytes| parse(&bytes, reserved));
+    (stamp, document)
+}
+
+/// Parses the bytes of a file, which anyone may have written.
+pub(super) fn parse(bytes: &[u8], reserved: impl Fn(&str) -> bool) -> Result<Document, String> {
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| format!("it is not whole JSON ({error})"))?;
+    match value.get("version").and_then(Value::as_u64) {
+        Some(VERSION) => {}
+        Some(other) => return Err(format!("version {other} is not known here, only {VERSION}")),
+        None => return Err("it has no version".into()),
+    }
+    let rows = value.get("commands").and_then(Value::as_object).ok_or("it has no commands")?;
+    let mut document = Document::default();
+    for (name, row) in rows {
+        let shown = name.chars().take(80).collect::<String>();
+        match parse_row(name, row, &reserved) {
+            Ok(_) if document.commands.len() == COMMANDS_MAX => {
+                tracing::warn!(name = shown, "skipped a registered name: there are too many");
+            }
+            Ok((name, bound)) => drop(document.commands.insert(name, bound)),
+            Err(reason) => tracing::warn!(name = shown, reason, "skipped a registered name"),
+        }
+    }
+    Ok(document)
+}
+
+fn parse_row(
+    name: &str,
+    row: &Value,
+    reserved: impl Fn(&str) -> bool,
+) -> Result<(CommandName, Binding), String> {
+    if reserved(name) {
+        return Err("it is the name of a built-in".into());
+    }
+    let name = name.parse::<CommandName>().map_err(|error| error.to_string())?;
+    let sha256 = row.get("sha256").and_then(Value::as_str).ok_or("it has no sha256")?;
+    let sha256 = sha256.parse().map_err(|error: drydock_contract::NotADigest| error.to_string())?;
+    let mode = match row.get("mode") {
+        None => ArgMode::default(),
+        Some(mode) => match mode.as_str().map(str::parse) {
+            Some(Ok(mode)) => mode,
+            _ => return Err("its mode is not known".into()),
+        },
+    };
+    Ok((name, Binding { sha256, mode }))
+}
+
+/// The whole file.
+pub(super) fn print(document: &Document) -> io::Result<Vec<u8>> {
+    #[derive(serde::Serialize)]
+    struct Form<'a> {
+        version: u64,
+        commands: &'a BTreeMap<CommandName, Binding>,
+    }
+    let form = Form { version: VERSION, commands: &document.commands };
+    let mut bytes = serde_json::to_vec_pretty(&form)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sha() -> String {
+        Digest::of(b"x").to_string()
+    }
+
+    #[test]
+    fn bad_rows_cost_one_name_and_bad_files_are_refused() {
+        let sha = sha();
+        let file = |rows: &str| format!(r#"{{"version":1,"commands":{{{rows}}}}}"#);
+        let good = format!(r#""lua":{{"sha256":"{sha}","mode":"argv"}}"#);
+        let cases = [
+            // text                                                                 names, or refused
+            (file(&good),                                                           Some(1)),
+            (file(""),                                                              Some(0)),
+            (file(&format!(r#""lua":{{"sha256":"{sha}"}}"#)),                       Some(1)),
+            (file(&format!(r#"{good},"jq":{{"sha256":"{sha}","mode":"argv"}}"#)),   Some(1)),
+            (file(&format!(r#"{good},"../x":{{"sha256":"{sha}","mode":"argv"}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","mode":"root"}}"#)),    Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","mode":7}}"#)),         Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"../../etc","mode":"argv"}}"#)),Some(1)),
+            (file(&format!(r#"{good},"w":[]"#)),                                    Some(1)),
+            (file(&good)[..file(&good).len() / 2].to_owned(),                       None),
+            (String::new(),                                                         None),
+            ("[]".into(),                                                           None),
+            (r#"{"commands":{}}"#.into(),                                           None),
+            (r#"{"version":2,"commands":{}}"#.into(),                               None),
+            (r#"{"version":1,"commands":[]}"#.into(),                               None),
+            ("[".repeat(100_000),                                                   None),
+        ];
+        for (text, want) in cases {
+            let got = parse(text.as_bytes(), |name| name == "jq").ok().map(|it| it.commands.len());
+            assert_eq!(got, want, "{text:.200}");
+        }
+    }
+
+    #[test]
+    fn the_file_is_plain_to_read() {
+        let bound = Binding { sha256: Digest::of(b"x"), mode: ArgMode::Stdin1 };
+        let document = Document { commands: [("lua".parse().unwrap(), bound)].into() };
+        insta::assert_snapshot!(String::from_utf8(print(&document).unwrap()).unwrap(), @r#"
+        {
+          "version": 1,
+          "commands": {
+            "lua": {
+              "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
+              "mode": "stdin1"
+            }
+          }
+        }
+        "#);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
+            let _ = parse(&bytes, |_| false);
+        }
+
+        #[test]
+        fn a_damaged_file_never_panics_and_a_cut_one_is_refused(
+            names in proptest::collection::btree_set("[a-z]{1,8}", 0..6),
+            cut in any::<proptest::sample::Index>(),
+            flip in any::<(proptest::sample::Index, u8)>(),
+        ) {
+            let bound = Binding { sha256: Digest::of(b"x"), mode: ArgMode::Argv };
+            let commands = names.iter().map(|it| (it.parse().unwrap(), bound)).collect();
+            let document = Document { commands };
+            let bytes = print(&document).unwrap();
+            prop_assert_eq!(parse(&bytes, |_| false), Ok(document));
+            let at = cut.index(bytes.len() - 1); // the newline at the end may go
+            prop_assert!(parse(&bytes[..at], |_| false).is_err());
+            let mut bent = bytes.clone();
+            bent[flip.0.index(bytes.len())] ^= flip.1;
+            let _ = parse(&bent, |_| false);
+        }
+    }
+}

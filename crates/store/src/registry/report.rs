@@ -1,0 +1,113 @@
+//! What there is, and whether it still is what it claims. For people; no run comes by here.
+
+use std::{fs, path::PathBuf};
+
+use drydock_contract::{
+    CommandName, Digest,
+    port::{Entry, LoadError, Registry as _},
+};
+
+use super::{CommandRegistry, RegisterError, view::Slot};
+
+/// One name and what is behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// What the name stands for.
+    pub entry: Entry,
+    /// The size of its module; `None` if the file is gone.
+    pub size: Option<u64>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a command comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// It came with Drydock.
+    Builtin,
+    /// It is part of a multicall command that came with Drydock.
+    Applet {
+        /// Of which one.
+        of: CommandName,
+    },
+    /// It was registered.
+    Registered {
+        /// Its artifact.
+        path: PathBuf,
+    },
+}
+
+/// Whether the bytes behind one name still have their hash.
+#[derive(Debug)]
+pub struct Verdict {
+    /// The name.
+    pub name: CommandName,
+    /// The hash they must have.
+    pub digest: Digest,
+    /// Whether they came with Drydock.
+    pub builtin: bool,
+    /// How many bytes were hashed and found right, or what is wrong.
+    pub outcome: Result<u64, LoadError>,
+}
+
+impl CommandRegistry {
+    /// Every name, sorted.
+    pub fn list(&self) -> Vec<Listed> {
+        self.refresh();
+        let slots: Vec<Slot> = self.view.read().slots.values().cloned().collect();
+        let mut all: Vec<_> = slots.into_iter().map(|it| self.listed(it)).collect();
+        all.sort_by(|a, b| a.entry.name.cmp(&b.entry.name));
+        all
+    }
+
+    /// One name.
+    pub fn show(&self, name: &str) -> Result<Listed, RegisterError> {
+        let known = name.parse::<CommandName>()?;
+        self.lookup(name, None);
+        let slot = self.view.read().slots.get(name).cloned();
+        slot.map(|it| self.listed(it)).ok_or(RegisterError::UnknownCommand { name: known })
+    }
+
+    /// Hashes every registered artifact as it lies on disk, and every module of every built-in.
+    pub fn verify(&self) -> Vec<Verdict> {
+        self.refresh();
+        let document = self.view.read().document.clone();
+        let registered = document.commands.into_iter().map(|(name, bound)| {
+            let outcome = self.artifacts.load_from_disk(bound.sha256);
+            Verdict::new(name, bound.sha256, false, outcome)
+        });
+        let compiled = self.builtins.parts.iter().map(|(digest, part)| {
+            Verdict::new(part.owner.clone(), *digest, true, part.hash(*digest))
+        });
+        let mut all: Vec<_> = registered.chain(compiled).collect();
+        all.sort_by(|a, b| (&a.name, a.digest).cmp(&(&b.name, b.digest)));
+        all
+    }
+
+    fn listed(&self, slot: Slot) -> Listed {
+        let digest = slot.entry.digest;
+        if !slot.entry.builtin {
+            let path = self.artifacts.path_of(digest);
+            let size = fs::metadata(&path).ok().map(|facts| facts.len());
+            return Listed { entry: slot.entry, size, origin: Origin::Registered { path } };
+        }
+        let size = self.builtins.parts.get(&digest).map(|part| part.bytes.len() as u64);
+        let origin = match slot.applet_of {
+            Some(of) => Origin::Applet { of },
+            None => Origin::Builtin,
+        };
+        Listed { entry: slot.entry, size, origin }
+    }
+}
+
+impl Verdict {
+    fn new(
+        name: CommandName,
+        digest: Digest,
+        builtin: bool,
+        loaded: Result<drydock_contract::Artifact, LoadError>,
+    ) -> Self {
+        let outcome = loaded.map(|artifact| artifact.bytes().len() as u64);
+        Self { name, digest, builtin, outcome }
+    }
+}

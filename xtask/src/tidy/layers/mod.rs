@@ -1,0 +1,244 @@
+//! Arrows point down only: what cargo says against the table of rooms.
+
+mod table;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+pub(super) use table::HANDLESS;
+use table::{OWNED, ROOMS, Room, State};
+
+use super::{Finding, tree::Tree};
+use crate::{cargo, fuzz::host_triple};
+
+const TABLE: &str = "xtask/src/tidy/layers/table.rs";
+
+/// Who depends on whom, normal dependencies only.
+struct Graph {
+    /// Packages of this workspace, by name.
+    members: BTreeSet<String>,
+    /// Direct dependencies by package name. Two versions of a crate are one.
+    uses: BTreeMap<String, BTreeSet<String>>,
+}
+
+pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
+    Ok(judge(&Graph::of(&metadata(&tree.root)?)?))
+}
+
+/// Only for this machine: a full answer would fetch crates that only other systems build.
+fn metadata(root: &Path) -> anyhow::Result<Value> {
+    let host = host_triple()?;
+    let output = cargo()
+        .args(["metadata", "--format-version", "1", "--filter-platform", &host])
+        .current_dir(root)
+        .output()
+        .context("could not start cargo")?;
+    if !output.status.success() {
+        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+impl Graph {
+    fn of(metadata: &Value) -> anyhow::Result<Self> {
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+
+        let mut names = BTreeMap::new();
+        for package in list(&metadata["packages"]) {
+            names.insert(text(&package["id"]), text(&package["name"]));
+        }
+        let name =
+            |id: &Value| names.get(&text(id)).cloned().context("cargo metadata names an unknown package");
+
+        let members = list(&metadata["workspace_members"]).iter().map(name).collect::<Result<_, _>>()?;
+        let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for node in list(&metadata["resolve"]["nodes"]) {
+            let from = uses.entry(name(&node["id"])?).or_default();
+            for dep in list(&node["deps"]) {
+                if list(&dep["dep_kinds"]).iter().any(|kind| kind["kind"].is_null()) {
+                    from.insert(name(&dep["pkg"])?);
+                }
+            }
+        }
+        Ok(Self { members, uses })
+    }
+
+    fn direct(&self, package: &str) -> impl Iterator<Item = &String> {
+        self.uses.get(package).into_iter().flatten()
+    }
+
+    /// Everything reachable, the package itself left out.
+    fn reachable(&self, package: &str) -> BTreeSet<&str> {
+        let mut seen = BTreeSet::new();
+        let mut next: Vec<&str> = self.direct(package).map(String::as_str).collect();
+        while let Some(name) = next.pop() {
+            if seen.insert(name) {
+                next.extend(self.direct(name).map(String::as_str));
+            }
+        }
+        seen
+    }
+}
+
+fn judge(graph: &Graph) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for package in &graph.members {
+        match ROOMS.iter().find(|room| room_of(package) == room.name) {
+            None => findings.push(Finding::new(
+                TABLE,
+                format!("does not know the package `{package}`"),
+                "give the room a row, here and in ARCHITECTURE.md",
+            )),
+            Some(room) => judge_room(graph, package, room, &mut findings),
+        }
+    }
+    let built = ROOMS.iter().filter(|room| room.state == State::Built);
+    for room in built.filter(|room| !graph.members.iter().any(|package| room_of(package) == room.name)) {
+        findings.push(Finding::new(
+            TABLE,
+            format!("has a room `{}` that is not there", room.name),
+            "remove its row",
+        ));
+    }
+    findings
+}
+
+fn judge_room(graph: &Graph, package: &str, room: &Room, findings: &mut Vec<Finding>) {
+    let manifest = match room.name {
+        "xtask" => "xtask/Cargo.toml".to_owned(),
+        name => format!("crates/{name}/Cargo.toml"),
+    };
+    if room.state == State::Planned {
+        findings.push(Finding::new(
+            TABLE,
+            format!("calls `{}` planned", room.name),
+            "it is there: say Built",
+        ));
+    }
+    for dep in graph.direct(package) {
+        let owners = OWNED.iter().find(|(name, _)| name == dep).map(|(_, owners)| *owners);
+        if let Some(owners) = owners.filter(|owners| !owners.contains(&room.name)) {
+            let who = if owners.is_empty() { "nobody but tests".to_owned() } else { owners.join(", ") };
+            findings.push(Finding::new(
+                &manifest,
+                format!("depends on `{dep}`, which belongs to {who}"),
+                "ask that room through a port",
+            ));
+        } else if graph.members.contains(dep) && !room.may_use.contains(&room_of(dep)) {
+            findings.push(Finding::new(
+                &manifest,
+                format!("depends on `{dep}`, and the arrow does not point down"),
+                format!("`{}` may use: {}", room.name, shown(room.may_use)),
+            ));
+        }
+    }
+    for dep in graph.reachable(package).into_iter().filter(|dep| room.never.contains(dep)) {
+        findings.push(Finding::new(
+            &manifest,
+            format!("reaches `{dep}`, which `{}` must never do", room.name),
+            format!("`cargo tree -p {package} -e normal -i {dep}` shows the way; cut it"),
+        ));
+    }
+}
+
+fn room_of(package: &str) -> &str {
+    package.strip_prefix("drydock-").unwrap_or(package)
+}
+
+fn shown(rooms: &[&str]) -> String {
+    if rooms.is_empty() { "no room".to_owned() } else { rooms.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A workspace of all built rooms, and some arrows `from -> to (kind)`.
+    fn found(arrows: &[(&str, &str, Option<&str>)], without: &str, plus: &[&str]) -> Vec<String> {
+        let built = ROOMS.iter().filter(|room| room.state == State::Built && room.name != without);
+        let package = |room: &Room| match room.name {
+            "drydock" | "xtask" => room.name.to_owned(),
+            name => format!("drydock-{name}"),
+        };
+        let mut members: Vec<String> = built.map(package).collect();
+        members.extend(plus.iter().map(|name| (*name).to_owned()));
+        let mut all: BTreeSet<String> = members.iter().cloned().collect();
+        for (from, to, _) in arrows {
+            all.extend([(*from).to_owned(), (*to).to_owned()]);
+        }
+        let id = |name: &str| format!("id+{name}");
+        let nodes: Vec<Value> = all
+            .iter()
+            .map(|name| {
+                let own = arrows.iter().filter(|(from, _, _)| from == name);
+                let deps: Vec<Value> =
+                    own.map(|(_, to, kind)| json!({"pkg": id(to), "dep_kinds": [{"kind": kind}]})).collect();
+                json!({"id": id(name), "deps": deps})
+            })
+            .collect();
+        let metadata = json!({
+            "packages": all.iter().map(|name| json!({"id": id(name), "name": name})).collect::<Vec<_>>(),
+            "workspace_members": members.iter().map(|name| id(name)).collect::<Vec<_>>(),
+            "resolve": {"nodes": nodes},
+        });
+        judge(&Graph::of(&metadata).unwrap())
+            .iter()
+            .map(|it| format!("{}: {}", it.file, it.problem))
+            .collect()
+    }
+
+    #[test]
+    fn arrows_that_point_down_are_fine_and_tests_may_use_anything() {
+        let arrows = [
+            ("drydock-gate", "drydock-contract", None),
+            ("drydock-engine", "wasmtime", None),
+            ("wasmtime", "tokio", None),
+            ("drydock-contract", "tokio", Some("dev")),
+            ("drydock-contract", "drydock-testkit", Some("dev")),
+        ];
+        assert!(found(&arrows, "", &[]).is_empty());
+    }
+
+    #[test]
+    fn each_kind_of_wrong_arrow_is_found() {
+        let cases = [
+            (("drydock-contract", "drydock-gate"), "the arrow does not point down"),
+            (("drydock-caps", "drydock-engine"), "the arrow does not point down"),
+            (("drydock-store", "wasmtime"), "which belongs to engine"),
+            (("drydock-gate", "rusqlite"), "which belongs to store"),
+            (("drydock-embed", "drydock-testkit"), "which belongs to nobody but tests"),
+        ];
+        for ((from, to), want) in cases {
+            let found = found(&[(from, to, None)], "", &[]);
+            assert!(found.iter().any(|it| it.contains(want)), "{from} -> {to}: {found:#?}");
+        }
+    }
+
+    #[test]
+    fn a_runtime_is_found_however_deep_it_hides() {
+        let arrows =
+            [("drydock-contract", "bytes", None), ("bytes", "helper", None), ("helper", "tokio", None)];
+        let found = found(&arrows, "", &[]);
+        assert_eq!(found, ["crates/contract/Cargo.toml: reaches `tokio`, which `contract` must never do"]);
+    }
+
+    #[test]
+    fn the_table_knows_every_room_and_no_other() {
+        assert_eq!(
+            found(&[], "caps", &["drydock-misc", "drydock-egress"]),
+            [
+                format!("{TABLE}: calls `egress` planned"),
+                format!("{TABLE}: does not know the package `drydock-misc`"),
+                format!("{TABLE}: has a room `caps` that is not there"),
+            ]
+        );
+    }
+}
