@@ -32,7 +32,8 @@ impl<'a> Reader<'a> {
     /// The next `count` bytes.
     pub fn take(&mut self, what: &'static str, count: u64) -> Result<&'a [u8], Truncated> {
         let left = self.rest.len() as u64;
-        let Some((head, rest)) = usize::try_from(count).ok().and_then(|n| self.rest.split_at_checked(n)) else {
+        let Some((head, rest)) = usize::try_from(count).ok().and_then(|n| self.rest.split_at_checked(n))
+        else {
             return Err(Truncated { what, needed: count, left });
         };
         self.rest = rest;

@@ -93,6 +93,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_default_limits_are_the_seeds_envelope() {
+        let limits = Limits::default();
+        assert_eq!(limits.wall_max, Duration::from_secs(30));
+        assert_eq!(limits.fuel_max, 5_000_000_000);
+        assert_eq!(limits.stdin_bytes_max, 64 * 1024 * 1024);
+        assert_eq!(limits.argv_bytes_max, 256 * 1024);
+        assert_eq!((limits.stdout_bytes_max, limits.stderr_bytes_max), (8 << 20, 8 << 20));
+        assert_eq!(limits.memory_bytes_max, 64 << 20);
+    }
+
+    #[test]
     fn a_refused_charge_changes_nothing_and_sums_never_wrap() {
         let meter = Meter::new(100);
         assert!(meter.try_hold(60));

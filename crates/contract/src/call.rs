@@ -8,8 +8,23 @@ pub struct Call<'a> {
     pub operation: &'a str,
     /// The request in the operation's own encoding.
     pub payload: &'a [u8],
+    /// Bytes of the request that were not even read, because no operation takes so many. The
+    /// ladder counts them, so that the refusal is recorded like any other.
+    pub unread_bytes: u64,
     /// Streams beside the bytes.
     pub streams: Streams,
+}
+
+impl<'a> Call<'a> {
+    /// A request with its streams.
+    pub const fn new(operation: &'a str, payload: &'a [u8], streams: Streams) -> Self {
+        Self { operation, payload, unread_bytes: 0, streams }
+    }
+
+    /// A request that is too long to be read. It can only be refused.
+    pub fn oversized(operation: &'a str, bytes: u64) -> Self {
+        Self { operation, payload: &[], unread_bytes: bytes, streams: Streams::default() }
+    }
 }
 
 /// The streams that may accompany a call.

@@ -48,13 +48,13 @@ pub enum Denial {
     #[error("malformed request: {0}")]
     Malformed(String),
     /// Nothing answers to this operation.
-    #[error("unknown operation `{0}`")]
+    #[error("unknown operation `{}`", shown(.0))]
     UnknownOperation(String),
     /// The grant names other commands.
-    #[error("command `{0}` is not in the granted list")]
+    #[error("command `{}` is not in the granted list", shown(.0))]
     CommandNotGranted(Arc<str>),
     /// Nobody registered the name.
-    #[error("unknown command `{0}`")]
+    #[error("unknown command `{}`", shown(.0))]
     UnknownCommand(Arc<str>),
     /// The principal has as many runs in flight as it may.
     #[error("{max} commands are running already for this principal")]
@@ -65,6 +65,11 @@ pub enum Denial {
     /// The session's budget is spent.
     #[error("budget exceeded: {0}")]
     BudgetExceeded(&'static str),
+}
+
+/// A guest's text without the power to move a cursor or to start a line.
+fn shown(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 impl Denial {

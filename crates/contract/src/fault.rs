@@ -33,6 +33,9 @@ pub enum Fault {
     /// The audit journal cannot be written, so nothing that must be recorded is done.
     #[error("audit record could not be written: {0}")]
     Unrecorded(String),
+    /// What the guest wrote could not be handed over.
+    #[error("output could not be written: {0}")]
+    Output(String),
     /// Something of ours broke. Guests see only the code.
     #[error("internal error: {0}")]
     Internal(String),
@@ -47,6 +50,7 @@ impl Fault {
             Self::Import { .. } => "import_not_granted",
             Self::Saturated(_) => "saturated",
             Self::Unrecorded(_) => "audit_unavailable",
+            Self::Output(_) => "output_failed",
             Self::Internal(_) => "internal_error",
         }
     }

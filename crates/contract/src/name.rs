@@ -29,9 +29,7 @@ impl CommandName {
     /// Whether the text would parse, without allocating.
     pub fn is_legal(text: &str) -> bool {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
-        (1..=Self::BYTES_MAX).contains(&text.len())
-            && text.bytes().all(plain)
-            && !text.starts_with('.')
+        (1..=Self::BYTES_MAX).contains(&text.len()) && text.bytes().all(plain) && !text.starts_with('.')
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{
-    Artifact, CapSet, Dispatch, Limits, Outcome, Streams, Switch, Timestamp, port::Files,
-};
+use crate::{Artifact, CapSet, Dispatch, Limits, Outcome, Streams, Switch, Timestamp, port::Files};
 
 /// Everything one run starts with. What is not in here does not exist for the guest.
 pub struct RunRequest {

@@ -22,7 +22,7 @@ use event_listener::Event;
 use parking_lot::Mutex;
 
 /// Records waiting to be written; more make their callers write.
-const QUEUED_MAX: usize = 8192;
+const QUEUED_MAX: usize = 2048;
 /// How long the writer gathers before it writes.
 const GATHER: Duration = Duration::from_millis(2);
 
@@ -53,7 +53,7 @@ impl AuditCounts {
 
 pub(crate) struct Audit {
     shared: Arc<Shared>,
-    writer: OnceLock<Thread>,
+    writer: OnceLock<Option<Thread>>,
     allowed: AtomicU64,
     denied: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
 }
@@ -109,18 +109,26 @@ impl Audit {
             self.shared.write_out(Durability::Written)?;
         }
         self.allowed.fetch_add(1, Ordering::Relaxed);
-        self.push(record);
+        self.push(record).ok_or("the journal and its queue are full")?;
         match recording {
-            Recording::Behind => Ok(()),
+            Recording::Behind => {
+                self.wake();
+                Ok(())
+            }
             Recording::Ahead => self.shared.write_out(Durability::Written),
         }
     }
 
     /// Records a denial and returns once it is on disk, or cannot be put there.
     pub(crate) async fn denied(&self, record: AuditRecord) {
-        let Decision::Denied(code) = record.decision else { return };
-        *self.denied.lock().entry((record.operation, code)).or_default() += 1;
-        let round = self.push(record);
+        self.count_denial(&record);
+        let Some(round) = self.push(record) else { return };
+        self.wake();
+        if matches!(self.writer.get(), Some(None)) {
+            // Nobody writes but us.
+            let _ = self.shared.write_out(Durability::Synced);
+            return;
+        }
         loop {
             let progress = self.shared.progress.listen();
             let synced = self.shared.durable_round.load(Ordering::Acquire) > round;
@@ -132,6 +140,19 @@ impl Audit {
         }
     }
 
+    /// The same for a caller that cannot wait: writes on the calling thread.
+    pub(crate) fn refused(&self, record: AuditRecord) {
+        self.count_denial(&record);
+        self.push(record);
+        let _ = self.shared.write_out(Durability::Synced);
+    }
+
+    fn count_denial(&self, record: &AuditRecord) {
+        if let Decision::Denied(code) = record.decision {
+            *self.denied.lock().entry((record.operation, code)).or_default() += 1;
+        }
+    }
+
     pub(crate) fn counts(&self) -> AuditCounts {
         AuditCounts { allowed: self.allowed.load(Ordering::Relaxed), denied: self.denied.lock().clone() }
     }
@@ -140,22 +161,28 @@ impl Audit {
         self.shared.write_out(Durability::Synced)
     }
 
-    /// Queues a record and answers the round of writing that had begun by then.
-    fn push(&self, mut record: AuditRecord) -> u64 {
+    /// Queues a record and answers the round of writing that had begun by then; nothing if there is
+    /// no room in the queue and none on the disk.
+    fn push(&self, mut record: AuditRecord) -> Option<u64> {
         while let Err(back) = self.shared.queue.push(record) {
             record = back;
             if self.shared.write_out(Durability::Written).is_err() {
                 // A full queue and a full disk: the record is logged instead, and `broken` is set,
                 // so nothing further is allowed.
                 tracing::error!(?record, "audit record lost: the journal cannot be written");
-                break;
+                return None;
             }
         }
-        let round = self.shared.round.load(Ordering::SeqCst);
-        if !self.shared.dirty.swap(true, Ordering::AcqRel) {
-            self.writer.get_or_init(|| Shared::start(&self.shared)).unpark();
+        Some(self.shared.round.load(Ordering::SeqCst))
+    }
+
+    /// Sets the writer to work, and starts it the first time.
+    fn wake(&self) {
+        if !self.shared.dirty.swap(true, Ordering::AcqRel)
+            && let Some(writer) = self.writer.get_or_init(|| Shared::start(&self.shared))
+        {
+            writer.unpark();
         }
-        round
     }
 }
 
@@ -163,7 +190,7 @@ impl Drop for Audit {
     fn drop(&mut self) {
         let _ = self.flush();
         self.shared.closed.store(true, Ordering::Release);
-        if let Some(writer) = self.writer.get() {
+        if let Some(Some(writer)) = self.writer.get() {
             writer.unpark();
         }
     }
@@ -176,17 +203,17 @@ enum Durability {
 }
 
 impl Shared {
-    fn start(shared: &Arc<Self>) -> Thread {
+    /// Starts the writer. Without one the callers write.
+    fn start(shared: &Arc<Self>) -> Option<Thread> {
         let shared = Arc::clone(shared);
-        let spawned = thread::Builder::new().name("drydock-audit".into()).spawn(move || shared.keep_writing());
-        match spawned {
-            Ok(handle) => handle.thread().clone(),
-            // Without a thread the callers write; `flush` and a full queue still work.
-            Err(_) => thread::current(),
-        }
+        let spawned =
+            thread::Builder::new().name("drydock-audit".into()).spawn(move || shared.keep_writing());
+        spawned.ok().map(|handle| handle.thread().clone())
     }
 
     fn keep_writing(&self) {
+        // Should this thread ever die, whoever waits for it must not wait for ever.
+        let _mourner = Mourner(self);
         while !self.closed.load(Ordering::Acquire) {
             if !self.dirty.swap(false, Ordering::AcqRel) {
                 thread::park();
@@ -207,7 +234,8 @@ impl Shared {
         let mut tray = self.tray.lock();
         let round = self.round.fetch_add(1, Ordering::SeqCst) + 1;
         // Bounded by what the queue can hold, which includes all that was queued before this round.
-        for _ in 0..QUEUED_MAX {
+        // While nothing can be written the tray stays bounded too, and the queue fills up.
+        for _ in 0..QUEUED_MAX.saturating_sub(tray.records.len()) {
             let Some(record) = self.queue.pop() else { break };
             tray.records.push(record);
         }
@@ -237,6 +265,18 @@ impl Shared {
         drop(tray);
         self.progress.notify(usize::MAX);
         result
+    }
+}
+
+/// Declares the journal broken if the writer ends before the gate does.
+struct Mourner<'a>(&'a Shared);
+
+impl Drop for Mourner<'_> {
+    fn drop(&mut self) {
+        if !self.0.closed.load(Ordering::Acquire) {
+            self.0.broken.store(true, Ordering::Release);
+            self.0.progress.notify(usize::MAX);
+        }
     }
 }
 

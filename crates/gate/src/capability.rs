@@ -34,7 +34,11 @@ pub trait Capability: Send + Sync + Sized + 'static {
     fn not_admitted(request: &Self::Request) -> Denial;
 
     /// Decides by the power's own rules.
-    fn check(policy: &Self::Policy, session: &Session, request: Self::Request) -> Result<Self::Ready, Refused>;
+    fn check(
+        policy: &Self::Policy,
+        session: &Session,
+        request: Self::Request,
+    ) -> Result<Self::Ready, Refused>;
 
     /// The subject of a request that passed, shared so that recording it copies nothing.
     fn label(ready: &Self::Ready) -> Arc<str>;

@@ -72,12 +72,28 @@ impl Gate {
 
     /// Opens a session.
     pub fn open(&self, spec: SessionSpec) -> Result<Session, Denial> {
-        let standing = self.standings.of(&spec.principal, self.clock.now())?;
-        Ok(Session::open(spec, standing))
+        let now = self.clock.now();
+        match self.standings.of(&spec.principal, now) {
+            Ok(standing) => Ok(Session::open(spec, standing)),
+            Err(denial) => {
+                let decision = Decision::Denied(denial.code());
+                let subject = "".into();
+                let principal = spec.principal;
+                self.audit.refused(AuditRecord {
+                    at: now,
+                    principal,
+                    operation: "session.open",
+                    subject,
+                    decision,
+                });
+                Err(denial)
+            }
+        }
     }
 
     /// Answers one call, or refuses it.
     pub async fn dispatch(self: &Arc<Self>, session: &Session, call: Call<'_>) -> Result<Reply, CallError> {
+        tracing::trace!(target: "drydock::hop", "gate: Call{{{}}} climbs the ladder", call.operation);
         for power in &self.powers {
             if let Some(operation) = power.spec().operations.iter().find(|it| it.name == call.operation) {
                 return power.answer(self, session, operation, call).await;
@@ -178,8 +194,9 @@ impl<C: Capability> Power for C {
         call: Call<'a>,
     ) -> BoxFuture<'a, Result<Reply, CallError>> {
         Box::pin(async move {
-            let payload_bytes = call.payload.len() as u64;
-            let climb = Climb { session, spec: &C::SPEC, operation, payload_bytes, now: gate.now(), rate: gate.rate };
+            let payload_bytes = (call.payload.len() as u64).saturating_add(call.unread_bytes);
+            let climb =
+                Climb { session, spec: &C::SPEC, operation, payload_bytes, now: gate.now(), rate: gate.rate };
             let (permit, ready) = match ladder::climb(gate, self, &climb, call.payload) {
                 Ok(through) => through,
                 Err(refused) => return Err(gate.refuse(&climb, refused.denial, refused.subject).await),

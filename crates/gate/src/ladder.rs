@@ -16,9 +16,7 @@ use std::sync::Arc;
 
 use drydock_contract::{Denial, Timestamp};
 
-use crate::{
-    Capability, Operation, Permit, Session, capability::Refused, dispatch::Gate, rate::Rate,
-};
+use crate::{Capability, Operation, Permit, Session, capability::Refused, dispatch::Gate, rate::Rate};
 
 /// How deep runs may start runs: a call at this depth passes, one deeper does not.
 pub const DEPTH_MAX: u32 = 8;

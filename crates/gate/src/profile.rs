@@ -78,7 +78,13 @@ mod tests {
             .iter()
             .map(|it| {
                 let caps: Vec<_> = it.caps.iter().map(Cap::as_str).collect();
-                format!("{} {} MiB {} s: {}", it.name, it.memory_bytes_max >> 20, it.call_max.as_secs(), caps.join(" "))
+                format!(
+                    "{} {} MiB {} s: {}",
+                    it.name,
+                    it.memory_bytes_max >> 20,
+                    it.call_max.as_secs(),
+                    caps.join(" ")
+                )
             })
             .collect();
         insta::assert_snapshot!(rows.join("\n"), @r"

@@ -1,4 +1,7 @@
-//! Fuel that several runs share: what one spends, the others do not have.
+//! Fuel that several runs share: what one has spent, the next does not have.
+//!
+//! A run may burn at most what is left when it starts, and pays when it ends. Runs in flight at the
+//! same time can therefore overdraw the purse, by no more than what each of them was allowed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,16 +20,9 @@ impl Purse {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Takes up to `wanted` out and answers how much it got. Give back what was not spent.
-    #[must_use]
-    pub fn draw(&self, wanted: u64) -> u64 {
-        let less = |left: u64| Some(left.saturating_sub(wanted));
-        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).unwrap_or_default();
-        before.min(wanted)
-    }
-
-    /// Puts unspent fuel back.
-    pub fn give_back(&self, fuel: u64) {
-        self.0.fetch_add(fuel, Ordering::Relaxed);
+    /// Pays for fuel that was burnt.
+    pub fn spend(&self, fuel: u64) {
+        let less = |left: u64| Some(left.saturating_sub(fuel));
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }

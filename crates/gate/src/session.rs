@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use drydock_contract::{
-    CapSet, Entropy, GuestTime, Limits, Principal, Switch,
-    port::Files,
-};
+use drydock_contract::{CapSet, Entropy, GuestTime, Limits, Principal, Switch, port::Files};
 
 use crate::{GrantSet, Purse, standing::Standing};
 

@@ -6,13 +6,10 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use drydock_contract::{
-    Call, CallError, Cap, Denial, Reply, Streams, Timestamp,
-    port::Decision,
-};
+use drydock_contract::{Call, CallError, Cap, Denial, Reply, Streams, Timestamp, port::Decision};
 use drydock_gate::{
-    Audited, CapSpec, Capability, Gate, GateSettings, Grant, GrantSet, Operation, Permit, Purse, RUNGS, Recording,
-    Refused, Session, SessionSpec,
+    Audited, CapSpec, Capability, Gate, GateSettings, Grant, GrantSet, Operation, Permit, Purse, RUNGS,
+    Recording, Refused, Session, SessionSpec,
 };
 use drydock_testkit::{FixedClock, MemoryJournal, block_on, principal};
 
@@ -65,7 +62,12 @@ impl Capability for Toy {
         Arc::clone(ready)
     }
 
-    async fn perform(&self, permit: Permit<'_, Self>, _: Arc<str>, streams: Streams) -> Result<Reply, CallError> {
+    async fn perform(
+        &self,
+        permit: Permit<'_, Self>,
+        _: Arc<str>,
+        streams: Streams,
+    ) -> Result<Reply, CallError> {
         self.acted.fetch_add(1, Ordering::SeqCst);
         // Waits while the session lives and somebody wants it to.
         while self.acted.load(Ordering::SeqCst) >= 1_000 && permit.still_valid() {
@@ -99,7 +101,7 @@ fn exec() -> GrantSet {
 }
 
 fn act(room: &Room, session: &Session, payload: &[u8]) -> Result<(), &'static str> {
-    let call = Call { operation: "toy.act", payload, streams: Streams::default() };
+    let call = Call::new("toy.act", payload, Streams::default());
     block_on(room.gate.dispatch(session, call)).map(drop).map_err(|error| error.code())
 }
 
@@ -207,8 +209,11 @@ fn every_denial_and_every_allowed_exec_is_one_record_without_the_request() {
     act(&room, &session, b"real").unwrap();
     act(&room, &session, b"missing").unwrap_err();
     act(&room, &session, ODD).unwrap_err();
-    let call = Call { operation: "no.such", payload: b"secret", streams: Streams::default() };
-    assert_eq!(block_on(room.gate.dispatch(&session, call)).map(drop).unwrap_err().code(), "unknown_operation");
+    let call = Call::new("no.such", b"secret", Streams::default());
+    assert_eq!(
+        block_on(room.gate.dispatch(&session, call)).map(drop).unwrap_err().code(),
+        "unknown_operation"
+    );
     room.gate.flush().unwrap();
     let rows: Vec<_> = room
         .journal
@@ -250,7 +255,11 @@ fn nothing_is_allowed_while_it_cannot_be_recorded() {
         let _ = room.gate.flush();
         let before = room.acted.load(Ordering::SeqCst);
         assert_eq!(act(&room, &session, b"real"), Err("audit_unavailable"));
-        assert_eq!(act(&room, &session, b"missing"), Err("unknown_command"), "a denial needs no disk to stand");
+        assert_eq!(
+            act(&room, &session, b"missing"),
+            Err("unknown_command"),
+            "a denial needs no disk to stand"
+        );
         assert_eq!(room.acted.load(Ordering::SeqCst), before);
         room.journal.mend();
         assert_eq!(act(&room, &session, b"real"), Ok(()));
@@ -266,7 +275,7 @@ fn slots_are_given_back_on_every_path() {
     room.acted.store(1_000, Ordering::SeqCst);
     {
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        let call = || Call { operation: "toy.act", payload: b"real", streams: Streams::default() };
+        let call = || Call::new("toy.act", b"real", Streams::default());
         let mut first = Box::pin(room.gate.dispatch(&session, call()));
         let mut second = Box::pin(room.gate.dispatch(&session, call()));
         assert!(first.as_mut().poll(&mut cx).is_pending());
@@ -306,4 +315,35 @@ fn when_nobody_can_be_forgotten_a_new_principal_is_refused() {
     let _held = ["a", "b"].map(|name| room.gate.open(SessionSpec::new(principal(name))).unwrap());
     let refused = room.gate.open(SessionSpec::new(principal("c"))).map(drop).unwrap_err();
     assert_eq!(refused.code(), "rate_limited");
+}
+
+#[test]
+fn the_default_rate_is_120_000_a_minute_and_each_principals_own() {
+    let settings = GateSettings::default();
+    assert_eq!((settings.calls_max, settings.window_s), (120_000, 60));
+    let room = room(GateSettings { calls_max: 1, ..settings });
+    let other =
+        room.gate.open(SessionSpec { grants: exec(), ..SessionSpec::new(principal("other")) }).unwrap();
+    let session = open(&room, exec());
+    assert_eq!(act(&room, &session, b"real"), Ok(()));
+    assert_eq!(act(&room, &session, b"real"), Err("rate_limited"));
+    assert_eq!(act(&room, &other, b"real"), Ok(()));
+}
+
+#[test]
+fn a_request_too_long_to_be_read_is_refused_by_the_gate_and_recorded() {
+    let room = room(GateSettings::default());
+    let session = open(&room, exec());
+    let call = Call::oversized("toy.act", 17);
+    assert_eq!(block_on(room.gate.dispatch(&session, call)).map(drop).unwrap_err().code(), "too_large");
+    assert_eq!(room.gate.counts().denied[&("toy.act", "too_large")], 1);
+}
+
+#[test]
+fn a_principal_who_is_not_let_in_is_recorded() {
+    let room = room(GateSettings { principals_max: 1, ..GateSettings::default() });
+    let _held = open(&room, exec());
+    assert!(room.gate.open(SessionSpec::new(principal("late"))).is_err());
+    let records = room.journal.records();
+    assert_eq!((records[0].operation, records[0].principal.as_str()), ("session.open", "late"));
 }

@@ -39,8 +39,14 @@ pub fn encode_report(report: &RunReport) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(60 + reason.len());
     bytes.extend_from_slice(&kind.to_le_bytes());
     bytes.extend_from_slice(&status.to_le_bytes());
-    let figures =
-        [report.fuel, report.memory_bytes, micros, report.stdin_bytes, report.stdout_bytes, report.stderr_bytes];
+    let figures = [
+        report.fuel,
+        report.memory_bytes,
+        micros,
+        report.stdin_bytes,
+        report.stdout_bytes,
+        report.stderr_bytes,
+    ];
     for figure in figures {
         bytes.extend_from_slice(&figure.to_le_bytes());
     }

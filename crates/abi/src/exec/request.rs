@@ -8,10 +8,44 @@ pub struct ExecRequest<'a> {
     /// Which command. Not yet known to be a legal name.
     pub name: &'a str,
     /// Its arguments, without its own name.
-    pub args: Vec<&'a [u8]>,
+    pub args: Args<'a>,
     /// What it reads first on stdin.
     pub stdin: &'a [u8],
 }
+
+/// The arguments of a request, still in the bytes they came in: a guest can promise millions of
+/// empty ones, and nothing is allocated for them before somebody has judged their number.
+#[derive(Debug, Clone, Copy)]
+pub struct Args<'a> {
+    bytes: Reader<'a>,
+    count: u32,
+}
+
+impl<'a> Args<'a> {
+    /// How many there are.
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Their bytes, each counting one more for its terminator.
+    pub fn total_bytes(&self) -> u64 {
+        self.iter().map(|arg| arg.len() as u64 + 1).sum()
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let mut reader = self.bytes;
+        (0..self.count).map_while(move |_| reader.counted("an argument").ok())
+    }
+}
+
+impl PartialEq for Args<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Args<'_> {}
 
 /// The bytes are not a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +66,7 @@ pub enum BadRequest {
     },
 }
 
-/// Reads a request. Allocates no more than the bytes themselves justify.
+/// Reads a request. Allocates nothing.
 pub fn decode_request(bytes: &[u8]) -> Result<ExecRequest<'_>, BadRequest> {
     let mut reader = Reader::new(bytes);
     let name = std::str::from_utf8(reader.counted("name")?).map_err(|_| BadRequest::Name)?;
@@ -42,9 +76,9 @@ pub fn decode_request(bytes: &[u8]) -> Result<ExecRequest<'_>, BadRequest> {
     if u64::from(argc) * 4 > left {
         return Err(BadRequest::Argc { argc, left });
     }
-    let mut args = Vec::with_capacity(argc as usize);
+    let args = Args { bytes: reader, count: argc };
     for _ in 0..argc {
-        args.push(reader.counted("an argument")?);
+        reader.counted("an argument")?;
     }
     let stdin = reader.counted("stdin")?;
     Ok(ExecRequest { name, args, stdin })
@@ -91,7 +125,8 @@ mod tests {
         assert_eq!(wire[8..16], [1, 0, 0, 0, 13, 0, 0, 0]);
         assert_eq!(wire[16..29], *b"ada; rm -rf /");
         let request = decode_request(&wire).unwrap();
-        assert_eq!(request.args, [b"ada; rm -rf /"]);
+        assert_eq!(request.args.iter().collect::<Vec<_>>(), [b"ada; rm -rf /"]);
+        assert_eq!((request.args.count(), request.args.total_bytes()), (1, 14));
     }
 
     #[test]
@@ -128,7 +163,7 @@ mod tests {
             let wire = encode_request(&name, &args, &stdin).unwrap();
             let request = decode_request(&wire).unwrap();
             prop_assert_eq!(request.name, name);
-            prop_assert_eq!(request.args, args);
+            prop_assert_eq!(request.args.iter().map(<[u8]>::to_vec).collect::<Vec<_>>(), args);
             prop_assert_eq!(request.stdin, stdin);
         }
 

@@ -37,7 +37,11 @@ impl Capability for Commands {
             audited: Audited::Denials,
             summary: "The names of the commands the session knows of, sorted, one a line.",
         }],
-        imports: &[Import { module: "env", name: "host_commands", signature: "(out: i32, out_cap: i32) -> i32" }],
+        imports: &[Import {
+            module: "env",
+            name: "host_commands",
+            signature: "(out: i32, out_cap: i32) -> i32",
+        }],
     };
 
     type Request = List;

@@ -10,11 +10,18 @@ use super::{Commands, LIST};
 
 fn list(grant: Option<Cap>, payload: &[u8]) -> Result<String, &'static str> {
     let registry = Arc::new(TinyRegistry::of(&["upper", "jq"]));
-    let gate = Gate::new(GateSettings::default(), Arc::new(FixedClock::default()), Arc::new(MemoryJournal::default()));
+    let gate = Gate::new(
+        GateSettings::default(),
+        Arc::new(FixedClock::default()),
+        Arc::new(MemoryJournal::default()),
+    );
     let gate = Arc::new(gate.with(Commands::new(registry)));
-    let spec = SessionSpec { grants: grant.map(Grant::of).into_iter().collect(), ..SessionSpec::new(principal("me")) };
+    let spec = SessionSpec {
+        grants: grant.map(Grant::of).into_iter().collect(),
+        ..SessionSpec::new(principal("me"))
+    };
     let session = gate.open(spec).unwrap();
-    let call = Call { operation: LIST, payload, streams: Streams::default() };
+    let call = Call::new(LIST, payload, Streams::default());
     match block_on(gate.dispatch(&session, call)) {
         Ok(reply) => Ok(String::from_utf8(reply.payload).unwrap()),
         Err(error) => Err(error.code()),

@@ -8,24 +8,19 @@ mod tests;
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use drydock_abi::exec::encode_report;
+pub use drydock_abi::exec::START;
+use drydock_abi::exec::{REQUEST_BYTES_MAX, encode_report};
 use drydock_contract::{
     ArgMode, CallError, Cap, Denial, Reply, RunRequest, Streams,
     port::{Registry, Runner},
 };
-use drydock_gate::{Audited, CapSpec, Capability, Import, Operation, Permit, Refused, Session};
+use drydock_gate::{Audited, CapSpec, Capability, Import, Operation, Permit, Purse, Refused, Session};
 
 pub use policy::Ready;
 pub use request::ExecStart;
 
-/// The operation that starts a command.
-pub const START: &str = "exec.start";
-
 /// Commands of one principal in flight, nested ones included: what a fork bomb gets to.
 pub const IN_FLIGHT_MAX: u32 = 64;
-
-/// Stdin and argv at their limits, and room for the lengths between them.
-pub const REQUEST_BYTES_MAX: u64 = (64 << 20) + (1 << 20);
 
 /// The power to start commands.
 pub struct Exec {
@@ -50,11 +45,14 @@ impl Capability for Exec {
             audited: Audited::Everything,
             summary: "Runs a registered command to its end. Request and reply: the exec wire.",
         }],
-        imports: &[Import {
-            module: "env",
-            name: "host_exec",
-            signature: "(req: i32, req_len: i32, out: i32, out_cap: i32) -> i32",
-        }],
+        imports: &[
+            Import {
+                module: "env",
+                name: "host_exec",
+                signature: "(req: i32, req_len: i32, out: i32, out_cap: i32) -> i32",
+            },
+            Import { module: "env", name: "host_status", signature: "() -> i32" },
+        ],
     };
 
     type Request = ExecStart;
@@ -85,8 +83,14 @@ impl Capability for Exec {
         ready.entry.name.shared()
     }
 
-    async fn perform(&self, permit: Permit<'_, Self>, ready: Ready, streams: Streams) -> Result<Reply, CallError> {
+    async fn perform(
+        &self,
+        permit: Permit<'_, Self>,
+        ready: Ready,
+        streams: Streams,
+    ) -> Result<Reply, CallError> {
         let artifact = self.registry.load(&ready.entry).map_err(drydock_contract::Fault::from)?;
+        tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", ready.entry.name);
         let session = permit.session();
         let spec = session.spec();
         let Ready { entry, args, stdin } = ready;
@@ -102,8 +106,10 @@ impl Capability for Exec {
         };
         let Streams { stdin, stdout, stderr } = streams;
         let mut limits = spec.limits;
-        let drawn = spec.purse.as_ref().map(|purse| purse.draw(limits.fuel_max));
-        limits.fuel_max = drawn.unwrap_or(limits.fuel_max);
+        let bill = spec.purse.as_ref().map(|purse| {
+            limits.fuel_max = limits.fuel_max.min(purse.left());
+            Bill { purse, fuel: limits.fuel_max }
+        });
 
         let request = RunRequest {
             artifact,
@@ -118,11 +124,25 @@ impl Capability for Exec {
             door: permit.door(),
             switches: session.switches(),
         };
-        let (report, streams) = self.runner.run(request).await?;
-        if let (Some(purse), Some(drawn)) = (&spec.purse, drawn) {
-            purse.give_back(drawn.saturating_sub(report.fuel));
+        let ran = self.runner.run(request).await;
+        if let Some(mut bill) = bill {
+            // A run that could not start has burnt nothing.
+            bill.fuel = ran.as_ref().map_or(0, |(report, _)| report.fuel);
         }
+        let (report, streams) = ran?;
         Ok(Reply { payload: encode_report(&report), streams })
+    }
+}
+
+/// Pays when it is dropped: in full for a run that was dropped too, since nobody knows what it burnt.
+struct Bill<'a> {
+    purse: &'a Purse,
+    fuel: u64,
+}
+
+impl Drop for Bill<'_> {
+    fn drop(&mut self) {
+        self.purse.spend(self.fuel);
     }
 }
 

@@ -19,7 +19,11 @@ pub struct Ready {
     pub(super) stdin: Bytes,
 }
 
-pub(super) fn check(registry: &dyn Registry, session: &Session, request: ExecStart) -> Result<Ready, Refused> {
+pub(super) fn check(
+    registry: &dyn Registry,
+    session: &Session,
+    request: ExecStart,
+) -> Result<Ready, Refused> {
     let ExecStart { name, args, stdin } = request;
     let Some(entry) = registry.lookup(&name, args.first().map(Vec::as_slice)) else {
         let subject = short(&name);
@@ -27,10 +31,14 @@ pub(super) fn check(registry: &dyn Registry, session: &Session, request: ExecSta
     };
     let limits = &session.spec().limits;
     let argv: u64 = args.iter().map(|arg| arg.len() as u64 + 1).sum();
-    let parts = [("argv", argv, limits.argv_bytes_max), ("stdin", stdin.len() as u64, limits.stdin_bytes_max)];
+    let parts =
+        [("argv", argv, limits.argv_bytes_max), ("stdin", stdin.len() as u64, limits.stdin_bytes_max)];
     for (what, bytes, max) in parts {
         if bytes > max {
-            return Err(Refused { denial: Denial::TooLarge { what, bytes, max }, subject: entry.name.shared() });
+            return Err(Refused {
+                denial: Denial::TooLarge { what, bytes, max },
+                subject: entry.name.shared(),
+            });
         }
     }
     Ok(Ready { entry, args, stdin })

@@ -1,7 +1,7 @@
 //! The exec wire, owned: it outlives the guest's buffer.
 
 use bytes::Bytes;
-use drydock_abi::exec::decode_request;
+use drydock_abi::exec::{ARGV_BYTES_MAX, decode_request};
 use drydock_contract::Denial;
 
 /// A request to start a command.
@@ -17,14 +17,19 @@ pub struct ExecStart {
 
 pub(super) fn decode(payload: &[u8]) -> Result<ExecStart, Denial> {
     let request = decode_request(payload).map_err(|bad| Denial::Malformed(bad.to_string()))?;
+    let (bytes, max) = (request.args.total_bytes(), ARGV_BYTES_MAX);
+    if bytes > max {
+        return Err(Denial::TooLarge { what: "argv", bytes, max });
+    }
     if let Some(index) = request.args.iter().position(|arg| arg.contains(&0)) {
         let number = index + 1;
-        let text = format!("argument {number} contains a NUL byte, which WASI cannot carry; pass it on stdin");
+        let text =
+            format!("argument {number} contains a NUL byte, which WASI cannot carry; pass it on stdin");
         return Err(Denial::Malformed(text));
     }
     Ok(ExecStart {
         name: request.name.to_owned(),
-        args: request.args.iter().map(|arg| arg.to_vec()).collect(),
+        args: request.args.iter().map(<[u8]>::to_vec).collect(),
         stdin: Bytes::copy_from_slice(request.stdin),
     })
 }

@@ -16,20 +16,27 @@ struct Room {
 
 fn room(registry: TinyRegistry) -> Room {
     let runner = Arc::new(EchoRunner::default());
-    let gate = Gate::new(GateSettings::default(), Arc::new(FixedClock::default()), Arc::new(MemoryJournal::default()));
+    let gate = Gate::new(
+        GateSettings::default(),
+        Arc::new(FixedClock::default()),
+        Arc::new(MemoryJournal::default()),
+    );
     let gate = gate.with(Exec::new(Arc::new(registry), Arc::clone(&runner) as _));
     Room { gate: Arc::new(gate), runner }
 }
 
 fn session(room: &Room) -> Session {
-    let spec = SessionSpec { grants: [Grant::of(Cap::Exec)].into_iter().collect(), ..SessionSpec::new(principal("me")) };
+    let spec = SessionSpec {
+        grants: [Grant::of(Cap::Exec)].into_iter().collect(),
+        ..SessionSpec::new(principal("me"))
+    };
     room.gate.open(spec).unwrap()
 }
 
 fn start(room: &Room, session: &Session, name: &str, args: &[&[u8]], stdin: &[u8]) -> Result<(), String> {
     let payload = encode_request(name, args, b"").unwrap();
     let streams = Streams { stdin: Source::from(stdin.to_vec()), ..Streams::default() };
-    let call = Call { operation: START, payload: &payload, streams };
+    let call = Call::new(START, &payload, streams);
     let answer = block_on(room.gate.dispatch(session, call));
     answer.map(drop).map_err(|error| format!("{}: {error}", error.code()))
 }
@@ -37,7 +44,8 @@ fn start(room: &Room, session: &Session, name: &str, args: &[&[u8]], stdin: &[u8
 #[test]
 fn metacharacters_are_bytes_of_one_argument() {
     let room = room(TinyRegistry::of(&["grep"]));
-    let nasty: &[&[u8]] = &[b"ada; rm -rf /", b"$(id)", b"`id`", b"a\nb", b"'\"", b"", b"\xff\xfe", b"--", b"*"];
+    let nasty: &[&[u8]] =
+        &[b"ada; rm -rf /", b"$(id)", b"`id`", b"a\nb", b"'\"", b"", b"\xff\xfe", b"--", b"*"];
     start(&room, &session(&room), "grep", nasty, b"").unwrap();
     let seen = room.runner.last();
     assert_eq!(seen.argv[0], b"grep");
@@ -97,7 +105,24 @@ fn runs_of_one_purse_share_its_fuel() {
     let session = room.gate.open(spec).unwrap();
     start(&room, &session, "grep", &[], b"").unwrap();
     assert_eq!(purse.left(), EchoRunner::FUEL);
+    start(&room, &session, "missing", &[], b"").unwrap_err();
+    assert_eq!(purse.left(), EchoRunner::FUEL, "what did not run burnt nothing");
     start(&room, &session, "grep", &[], b"").unwrap();
     let error = start(&room, &session, "grep", &[], b"").unwrap_err();
     assert_eq!(error, "budget_exceeded: budget exceeded: fuel");
+}
+
+#[test]
+fn stdin_in_the_request_is_capped_too() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    let spec = session(&room).spec().clone();
+    let limits = drydock_contract::Limits { stdin_bytes_max: 10, ..spec.limits };
+    let session = room.gate.open(SessionSpec { limits, ..spec }).unwrap();
+    let ask = |stdin: &[u8]| {
+        let payload = encode_request("grep", &[b""; 0], stdin).unwrap();
+        let call = Call::new(START, &payload, Streams::default());
+        block_on(room.gate.dispatch(&session, call)).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(ask(&[7; 10]), Ok(()));
+    assert_eq!(ask(&[7; 11]), Err("stdin of 11 bytes exceeds the limit of 10".into()));
 }

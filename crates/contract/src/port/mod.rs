@@ -10,8 +10,7 @@ mod runner;
 
 pub use clock::Clock;
 pub use files::{
-    DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
-    TreePath,
+    DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath,
 };
 pub use journal::{AuditRecord, Decision, Journal, JournalError};
 pub use registry::{Entry, LoadError, Registry};
