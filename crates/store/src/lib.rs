@@ -24,6 +24,20 @@ pub use codecache::{CODE_BYTES_MAX, CacheKey, CodeCache, OpenCodeCacheError};
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
 pub use home::{Home, OpenHomeError};
 pub use registry::{
-    BadBuiltin, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError,
-    Repaired, Verdict,
+    BadBuiltin, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError, Repaired,
+    Verdict,
 };
+
+/// The parsers of foreign bytes, for the fuzzers and nobody else.
+#[doc(hidden)]
+pub mod foreign {
+    /// Reads a registry file; true if it is one.
+    pub fn registry_file(bytes: &[u8]) -> bool {
+        crate::registry::is_document(bytes)
+    }
+
+    /// Reads a line of the journal; true if it is a record.
+    pub fn audit_line(bytes: &[u8]) -> bool {
+        crate::audit::is_record(bytes)
+    }
+}

@@ -149,3 +149,23 @@ pub fn clock_and_random() -> String {
     (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#
         .into()
 }
+
+/// Does nothing but ask for randomness, a memoryful at a time: much work for little fuel.
+pub fn host_work() -> String {
+    r#"(module
+  (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+  (memory (export "memory") 512)
+  (func (export "_start")
+    (loop $again (drop (call $random (i32.const 0) (i32.const 33554432))) (br $again))))"#
+        .into()
+}
+
+/// Exits with the byte it finds in its memory, after writing 7 there.
+pub fn leaves_a_mark() -> String {
+    command(
+        "(local $found i32)
+         (local.set $found (i32.load8_u (i32.const 70000)))
+         (i32.store8 (i32.const 70000) (i32.const 7))
+         (call $proc_exit (local.get $found))",
+    )
+}

@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod fakes;
+pub mod files_contract;
 pub mod guests;
 mod rooms;
 

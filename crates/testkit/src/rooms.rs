@@ -1,6 +1,11 @@
 //! Small stand-ins for the registry and the runner, and a way to wait without a runtime.
 
-use std::{collections::BTreeMap, pin::pin, task::{Context, Poll, Waker}, time::Duration};
+use std::{
+    collections::BTreeMap,
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
 
 use drydock_contract::{
     ArgMode, Artifact, BoxFuture, CommandName, Fault, Outcome, RunReport, RunRequest, Streams,
@@ -49,7 +54,10 @@ impl Registry for TinyRegistry {
     }
 
     fn load(&self, entry: &Entry) -> Result<Artifact, LoadError> {
-        let missing = || LoadError::Read { path: entry.name.as_str().into(), cause: std::io::ErrorKind::NotFound.into() };
+        let missing = || LoadError::Read {
+            path: entry.name.as_str().into(),
+            cause: std::io::ErrorKind::NotFound.into(),
+        };
         self.0.get(entry.name.as_str()).map(|row| row.1.clone()).ok_or_else(missing)
     }
 

@@ -138,8 +138,9 @@ impl ArtifactStore {
         let read = open_regular(&path, ARTIFACT_BYTES_MAX)
             .and_then(|(file, len)| read_capped(&file, len, ARTIFACT_BYTES_MAX));
         match read {
-            Ok(bytes) => Artifact::verify(bytes, digest)
-                .map_err(|cause| LoadError::Integrity { path, cause }),
+            Ok(bytes) => {
+                Artifact::verify(bytes, digest).map_err(|cause| LoadError::Integrity { path, cause })
+            }
             Err(cause) => Err(LoadError::Read { path, cause }),
         }
     }

@@ -12,11 +12,15 @@ mod segment;
 mod writer;
 
 pub use reader::{
-    AuditCounts, AuditReader, Filter, ReadAuditError, ReadDecision, ReadRecord, count_audit,
-    read_audit,
+    AuditCounts, AuditReader, Filter, ReadAuditError, ReadDecision, ReadRecord, count_audit, read_audit,
 };
 pub use segment::{SEGMENT_BYTES_MAX, SEGMENTS_MAX};
 pub use writer::FileJournal;
 
 #[cfg(test)]
 mod tests;
+
+/// Whether the line is a record.
+pub(crate) fn is_record(bytes: &[u8]) -> bool {
+    line::parse(bytes).is_some()
+}

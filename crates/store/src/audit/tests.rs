@@ -54,12 +54,12 @@ fn a_filter_keeps_the_newest_that_match_oldest_first() {
     }
     let cases = [
         // denied only, limit   want
-        ((false, None),         "0123456789"),
-        ((false, Some(3)),      "789"),
-        ((true, None),          "13579"),
-        ((true, Some(2)),       "79"),
-        ((true, Some(0)),       ""),
-        ((true, Some(100)),     "13579"),
+        ((false, None), "0123456789"),
+        ((false, Some(3)), "789"),
+        ((true, None), "13579"),
+        ((true, Some(2)), "79"),
+        ((true, Some(0)), ""),
+        ((true, Some(100)), "13579"),
     ];
     for ((denied_only, limit), want) in cases {
         assert_eq!(subjects(&home, Filter { denied_only, limit }).concat(), want);

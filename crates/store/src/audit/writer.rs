@@ -46,10 +46,7 @@ impl FileJournal {
         Self::with_segment_bytes_max(home, SEGMENT_BYTES_MAX)
     }
 
-    pub(super) fn with_segment_bytes_max(
-        home: &Home,
-        segment_bytes_max: u64,
-    ) -> Result<Self, JournalError> {
+    pub(super) fn with_segment_bytes_max(home: &Home, segment_bytes_max: u64) -> Result<Self, JournalError> {
         let dir = home.audit();
         let (file, path) = open_newest(&dir, segment_bytes_max)?;
         let torn = ends_torn(&file).map_err(|cause| failed(&path, cause))?;
@@ -116,18 +113,22 @@ impl Open {
 }
 
 /// Opens the newest segment that has room, or the one after it.
-fn open_newest(
-    dir: &Path,
-    segment_bytes_max: u64,
-) -> Result<(File, PathBuf), JournalError> {
+fn open_newest(dir: &Path, segment_bytes_max: u64) -> Result<(File, PathBuf), JournalError> {
     let numbers = segment::numbers(dir).map_err(|cause| failed(dir, cause))?;
     let newest = numbers.last().copied().unwrap_or(1);
-    let full = std::fs::metadata(segment::path_of(dir, newest))
-        .is_ok_and(|facts| facts.len() >= segment_bytes_max);
+    let full =
+        std::fs::metadata(segment::path_of(dir, newest)).is_ok_and(|facts| facts.len() >= segment_bytes_max);
     let path = segment::path_of(dir, newest.saturating_add(u64::from(full)));
     // Not `create_new`: another process that moves on at the same time shares the segment.
     let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path);
-    match file.and_then(|file| sync_dir(dir).map(|()| file)) {
+    // A segment with something in it had its name synced by whoever put it there.
+    let named = |file: File| {
+        if file.metadata()?.len() == 0 {
+            sync_dir(dir)?;
+        }
+        Ok(file)
+    };
+    match file.and_then(named) {
         Ok(file) => Ok((file, path)),
         Err(cause) => Err(JournalError { path, cause }),
     }

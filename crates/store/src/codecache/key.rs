@@ -3,7 +3,14 @@
 //! A key that others could read, or that another user put there, is no key: it is replaced, and
 //! everything written under it becomes foreign. Two processes that start at once agree on one.
 
-use std::{fmt, fs::File, io, io::Read as _, os::unix::fs::MetadataExt as _, path::{Path, PathBuf}};
+use std::{
+    fmt,
+    fs::File,
+    io,
+    io::Read as _,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
 
 use crate::home::{Durability, Home, open_regular, write_atomic};
 

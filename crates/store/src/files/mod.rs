@@ -5,7 +5,7 @@
 //! when the last name and the last handle are gone. A full meter is a full disk to the guest.
 //!
 //! One lock for names, one for each file's content: handles read and write without the tree.
-//! Nothing here reads a clock, so the same calls leave the same tree.
+//! Nothing here reads a clock, so the same calls leave the same tree; reading is not recorded.
 
 mod charge;
 mod convenience;
@@ -20,8 +20,8 @@ use std::{fmt, sync::Arc};
 use drydock_contract::{
     Meter, Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow,
-        Stat, TreePath,
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        TreePath,
     },
 };
 use parking_lot::Mutex;

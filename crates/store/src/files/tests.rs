@@ -67,7 +67,8 @@ fn a_full_meter_is_a_full_disk_and_changes_nothing() {
     let file = open(&files, "f");
     file.append(&[1; 3000], NOW).unwrap();
     let before = meter.held();
-    assert_eq!(file.append(&[2; 3000], NOW), Err(FileError::NoSpace));
+    assert_eq!(file.append(&[2; 1000], NOW), Err(FileError::NoSpace));
+    assert_eq!(file.append(&[2; 3000], NOW), Err(FileError::TooBig));
     assert_eq!(file.set_len(4000, NOW), Err(FileError::NoSpace));
     assert_eq!(file.write_at(4000, b"x", NOW), Err(FileError::NoSpace));
     assert_eq!((meter.held(), file.stat().unwrap().size), (before, 3000));
@@ -98,12 +99,12 @@ fn a_hole_is_charged_before_it_is_allocated() {
     let file = open(&files, "f");
     let cases = [
         // offset       want
-        (1 << 10,       None),
-        (1 << 19,       None),
-        (1 << 20,       Some(FileError::TooBig)),
-        (1 << 40,       Some(FileError::TooBig)),
-        (u64::MAX - 1,  Some(FileError::TooBig)),
-        (u64::MAX,      Some(FileError::TooBig)),
+        (1 << 10, None),
+        (1 << 19, None),
+        (1 << 20, Some(FileError::TooBig)),
+        (1 << 40, Some(FileError::TooBig)),
+        (u64::MAX - 1, Some(FileError::TooBig)),
+        (u64::MAX, Some(FileError::TooBig)),
     ];
     for (offset, want) in cases {
         assert_eq!(file.write_at(offset, b"x", NOW).err(), want, "{offset}");
@@ -145,12 +146,24 @@ fn directories_go_only_so_deep_also_by_renaming() {
 }
 
 #[test]
+fn a_link_cannot_make_a_name_that_no_path_may_have() {
+    let (_meter, files) = tree(1 << 20);
+    files.symlink(&"n".repeat(256), &path("l"), NOW).unwrap();
+    let how = OpenHow { write: true, create: true, ..OpenHow::default() };
+    assert_eq!(files.open(&path("l"), how, NOW).err(), Some(FileError::NameTooLong));
+}
+
+#[test]
 fn appends_from_many_threads_do_not_mix() {
     let (_meter, files) = tree(1 << 24);
     thread::scope(|scope| {
         for who in b'a'..=b'd' {
             let file = open(&files, "log");
-            scope.spawn(move || (0..500).for_each(|_| drop(file.append(&[who; 7], NOW).unwrap())));
+            scope.spawn(move || {
+                for _ in 0..500 {
+                    file.append(&[who; 7], NOW).unwrap();
+                }
+            });
         }
     });
     let all = files.read("log").unwrap();

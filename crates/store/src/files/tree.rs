@@ -80,19 +80,36 @@ impl Tree {
         }
     }
 
-    pub(super) fn add_file(&mut self, parent: DirId, name: Box<str>, now: Timestamp) -> FileResult<Arc<Leaf>> {
+    pub(super) fn add_file(
+        &mut self,
+        parent: DirId,
+        name: Box<str>,
+        now: Timestamp,
+    ) -> FileResult<Arc<Leaf>> {
         let leaf = Arc::new(Leaf::new(self.next_inode(), FileKind::File, &self.meter, now)?);
         self.add_link(parent, name, Arc::clone(&leaf), now)?;
         Ok(leaf)
     }
 
-    pub(super) fn add_symlink(&mut self, parent: DirId, name: Box<str>, target: &str, now: Timestamp) -> FileResult<()> {
+    pub(super) fn add_symlink(
+        &mut self,
+        parent: DirId,
+        name: Box<str>,
+        target: &str,
+        now: Timestamp,
+    ) -> FileResult<()> {
         let leaf = Leaf::new(self.next_inode(), FileKind::Symlink, &self.meter, now)?;
         leaf.append(target.as_bytes(), now)?;
         self.add_link(parent, name, Arc::new(leaf), now)
     }
 
-    pub(super) fn add_link(&mut self, parent: DirId, name: Box<str>, leaf: Arc<Leaf>, now: Timestamp) -> FileResult<()> {
+    pub(super) fn add_link(
+        &mut self,
+        parent: DirId,
+        name: Box<str>,
+        leaf: Arc<Leaf>,
+        now: Timestamp,
+    ) -> FileResult<()> {
         self.insert(parent, name, Node::Leaf(Arc::clone(&leaf)), now)?;
         leaf.add_name(now);
         Ok(())
@@ -117,7 +134,13 @@ impl Tree {
         Ok(())
     }
 
-    pub(super) fn remove_dir(&mut self, parent: DirId, name: &str, id: DirId, now: Timestamp) -> FileResult<()> {
+    pub(super) fn remove_dir(
+        &mut self,
+        parent: DirId,
+        name: &str,
+        id: DirId,
+        now: Timestamp,
+    ) -> FileResult<()> {
         if !self.dir(id)?.names.is_empty() {
             return Err(FileError::NotEmpty);
         }
@@ -127,7 +150,13 @@ impl Tree {
     }
 
     /// Puts a name that is not there yet into a directory.
-    pub(super) fn insert(&mut self, parent: DirId, name: Box<str>, node: Node, now: Timestamp) -> FileResult<()> {
+    pub(super) fn insert(
+        &mut self,
+        parent: DirId,
+        name: Box<str>,
+        node: Node,
+        now: Timestamp,
+    ) -> FileResult<()> {
         if self.names >= FILES_MAX {
             return Err(FileError::NoSpace);
         }
@@ -155,7 +184,13 @@ impl Tree {
     }
 
     /// Moves a name, with its charge, to where no name is.
-    pub(super) fn move_name(&mut self, old: &Spot, parent: DirId, name: Box<str>, now: Timestamp) -> FileResult<()> {
+    pub(super) fn move_name(
+        &mut self,
+        old: &Spot,
+        parent: DirId,
+        name: Box<str>,
+        now: Timestamp,
+    ) -> FileResult<()> {
         let dir = self.dir_mut(old.parent)?;
         let named = dir.names.remove(&old.name).ok_or(FileError::NotFound)?;
         dir.times.modify(now);
@@ -200,13 +235,13 @@ impl Dir {
     }
 
     pub(super) fn list(&self) -> Vec<DirEntry> {
-        let entry = |(name, named): (&Box<str>, &Named)| {
+        let entries = self.names.iter().map(|(name, named)| {
             let (kind, inode) = match &named.node {
                 Node::Dir(id) => (FileKind::Directory, *id),
                 Node::Leaf(leaf) => (leaf.kind(), leaf.inode()),
             };
             DirEntry { name: name.to_string(), kind, inode }
-        };
-        self.names.iter().map(entry).collect()
+        });
+        entries.collect()
     }
 }

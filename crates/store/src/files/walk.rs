@@ -52,10 +52,16 @@ impl Tree {
                 }
                 _ => {}
             }
+            // A path was measured when it was made; what a link says was not.
+            if name.len() > TreePath::NAME_BYTES_MAX {
+                return Err(FileError::NameTooLong);
+            }
             let is_last = tail.split('/').all(|it| it.is_empty() || it == ".");
             let node = self.dir(at)?.names.get(name).map(|it| it.node.clone());
             match node {
-                Some(Node::Leaf(link)) if link.kind() == FileKind::Symlink && follows(is_last, last, slash) => {
+                Some(Node::Leaf(link))
+                    if link.kind() == FileKind::Symlink && follows(is_last, last, slash) =>
+                {
                     *hops += 1;
                     if *hops > HOPS_MAX {
                         return Err(FileError::Loop);

@@ -72,7 +72,7 @@ pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
 }
 
 /// A name beside `path` that nobody else will choose.
-pub(crate) fn temporary_path(path: &Path) -> io::Result<PathBuf> {
+fn temporary_path(path: &Path) -> io::Result<PathBuf> {
     let nonce = getrandom::u64().map_err(io::Error::other)?;
     Ok(parent(path)?.join(format!("{PREFIX}{nonce:016x}")))
 }

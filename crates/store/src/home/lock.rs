@@ -18,8 +18,7 @@ impl Lock {
     pub(super) fn wait(path: &Path) -> io::Result<Self> {
         // Opened anew each time: the lock belongs to the open file, so that threads exclude each
         // other as processes do. The file is never removed, or two holders could lock two files.
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
         file.lock()?;
         Ok(Self { _file: file })
     }

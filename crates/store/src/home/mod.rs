@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use atomic::{Durability, keep_second_name, sync_dir, temporary_path, write_atomic};
+pub(crate) use atomic::{Durability, keep_second_name, sync_dir, write_atomic};
 pub(crate) use lock::Lock;
 pub(crate) use read::{open_regular, read_capped};
 
@@ -68,8 +68,8 @@ impl Home {
         let path = path.as_ref();
         make_private_dir(path)?;
         // Absolute from here on: the process may change its directory, its home may not move.
-        let root = fs::canonicalize(path)
-            .map_err(|cause| OpenHomeError::Read { path: path.to_owned(), cause })?;
+        let root =
+            fs::canonicalize(path).map_err(|cause| OpenHomeError::Read { path: path.to_owned(), cause })?;
         let home = Self { root: root.into() };
         warn_if_others_may_write(&home.root);
         for name in [COMMANDS, AUDIT, CACHE, KEYS, LOCK] {

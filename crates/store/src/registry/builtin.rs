@@ -94,7 +94,8 @@ impl Builtins {
         // Bare applets second, so that `grep` the command beats `grep` the applet.
         for builtin in &list {
             let owner: CommandName = builtin.name.parse()?;
-            for (part, applet) in builtin.parts.iter().flat_map(|it| it.applets.iter().map(move |a| (it, a))) {
+            for (part, applet) in builtin.parts.iter().flat_map(|it| it.applets.iter().map(move |a| (it, a)))
+            {
                 // `[` is an applet in some boxes, and no command name: it stays behind its box.
                 let Ok(name) = applet.parse::<CommandName>() else { continue };
                 let slot = Slot::applet(entry(&name, part, builtin.mode), owner.clone());

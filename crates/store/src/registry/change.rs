@@ -30,7 +30,7 @@ pub enum Repaired {
     SetAside {
         /// Where the damaged file is now.
         broken: PathBuf,
-        /// How many names the previous generation gave back; `None` if it was missing or damaged
+        /// How many names the second copy gave back; `None` if it was missing or damaged
         /// as well, so that the registry starts empty.
         restored: Option<usize>,
     },
@@ -62,12 +62,7 @@ impl CommandRegistry {
     }
 
     /// Registers a file that lies in the artifact directory already. A relative path starts there.
-    pub fn register_path(
-        &self,
-        name: &str,
-        path: &Path,
-        mode: ArgMode,
-    ) -> Result<Entry, RegisterError> {
+    pub fn register_path(&self, name: &str, path: &Path, mode: ArgMode) -> Result<Entry, RegisterError> {
         let name = self.free_name(name)?;
         let digest = self.confined(path)?;
         room_for(&name, &self.view.read().document)?;
@@ -108,7 +103,12 @@ impl CommandRegistry {
         Ok(Repaired::SetAside { broken, restored: names })
     }
 
-    /// The order of the refusals is the seed's: no name, reserved, not a name.
+    /// Says if nobody could register this name. The order of the refusals is the seed's: reserved, then
+    /// not a name.
+    pub fn may_register(&self, name: &str) -> Result<(), RegisterError> {
+        self.free_name(name).map(drop)
+    }
+
     fn free_name(&self, name: &str) -> Result<CommandName, RegisterError> {
         if self.builtins.reserves(name) {
             return Err(RegisterError::ReservedName { name: name.to_owned() });
@@ -156,9 +156,6 @@ impl CommandRegistry {
             self.refresh();
             return Ok(done);
         }
-        if path.exists() {
-            keep_second_name(&path, &previous(&path)).map_err(failed)?;
-        }
         self.write(document).map_err(failed)?;
         Ok(done)
     }
@@ -171,7 +168,11 @@ impl CommandRegistry {
     /// Replaces the file and the view. Only under the lock.
     fn write(&self, document: Document) -> std::io::Result<()> {
         let path = self.home.registry_file();
-        write_atomic(&path, &[&document::print(&document)?], Durability::Power)?;
+        let text = document::print(&document)?;
+        write_atomic(&path, &[&text], Durability::Power)?;
+        // A second copy of the same names, not a second name of the same copy: what damages the one
+        // leaves the other, and a repair loses nothing that was acknowledged.
+        write_atomic(&previous(&path), &[&text], Durability::Process)?;
         let _one_at_a_time = self.reloading.lock();
         *self.view.write() = View::new(document, &self.builtins, Stamp::of(&path));
         Ok(())

@@ -118,22 +118,22 @@ mod tests {
         let good = format!(r#""lua":{{"sha256":"{sha}","mode":"argv"}}"#);
         let cases = [
             // text                                                                 names, or refused
-            (file(&good),                                                           Some(1)),
-            (file(""),                                                              Some(0)),
-            (file(&format!(r#""lua":{{"sha256":"{sha}"}}"#)),                       Some(1)),
-            (file(&format!(r#"{good},"jq":{{"sha256":"{sha}","mode":"argv"}}"#)),   Some(1)),
+            (file(&good), Some(1)),
+            (file(""), Some(0)),
+            (file(&format!(r#""lua":{{"sha256":"{sha}"}}"#)), Some(1)),
+            (file(&format!(r#"{good},"jq":{{"sha256":"{sha}","mode":"argv"}}"#)), Some(1)),
             (file(&format!(r#"{good},"../x":{{"sha256":"{sha}","mode":"argv"}}"#)), Some(1)),
-            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","mode":"root"}}"#)),    Some(1)),
-            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","mode":7}}"#)),         Some(1)),
-            (file(&format!(r#"{good},"w":{{"sha256":"../../etc","mode":"argv"}}"#)),Some(1)),
-            (file(&format!(r#"{good},"w":[]"#)),                                    Some(1)),
-            (file(&good)[..file(&good).len() / 2].to_owned(),                       None),
-            (String::new(),                                                         None),
-            ("[]".into(),                                                           None),
-            (r#"{"commands":{}}"#.into(),                                           None),
-            (r#"{"version":2,"commands":{}}"#.into(),                               None),
-            (r#"{"version":1,"commands":[]}"#.into(),                               None),
-            ("[".repeat(100_000),                                                   None),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","mode":"root"}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","mode":7}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"../../etc","mode":"argv"}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":[]"#)), Some(1)),
+            (file(&good)[..file(&good).len() / 2].to_owned(), None),
+            (String::new(), None),
+            ("[]".into(), None),
+            (r#"{"commands":{}}"#.into(), None),
+            (r#"{"version":2,"commands":{}}"#.into(), None),
+            (r#"{"version":1,"commands":[]}"#.into(), None),
+            ("[".repeat(100_000), None),
         ];
         for (text, want) in cases {
             let got = parse(text.as_bytes(), |name| name == "jq").ok().map(|it| it.commands.len());

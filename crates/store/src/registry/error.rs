@@ -56,7 +56,9 @@ pub enum RegisterError {
         why: &'static str,
     },
     /// The file of names is damaged.
-    #[error("the registry file `{path}` is damaged: {reason}; nothing was changed; `repair` sets it aside and restores the previous one")]
+    #[error(
+        "the registry file `{path}` is damaged: {reason}; nothing was changed; `drydock commands verify --repair` sets it aside and restores its second copy"
+    )]
     RegistryCorrupt {
         /// The file.
         path: PathBuf,

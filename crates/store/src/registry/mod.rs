@@ -116,6 +116,11 @@ impl CommandRegistry {
     }
 }
 
+/// Whether the bytes are a registry file.
+pub(crate) fn is_document(bytes: &[u8]) -> bool {
+    document::parse(bytes, |_| false).is_ok()
+}
+
 impl Registry for CommandRegistry {
     fn lookup(&self, name: &str, first_argument: Option<&[u8]>) -> Option<Entry> {
         let found = self.view.read().find(name, first_argument);

@@ -76,9 +76,11 @@ impl CommandRegistry {
             let outcome = self.artifacts.load_from_disk(bound.sha256);
             Verdict::new(name, bound.sha256, false, outcome)
         });
-        let compiled = self.builtins.parts.iter().map(|(digest, part)| {
-            Verdict::new(part.owner.clone(), *digest, true, part.hash(*digest))
-        });
+        let compiled = self
+            .builtins
+            .parts
+            .iter()
+            .map(|(digest, part)| Verdict::new(part.owner.clone(), *digest, true, part.hash(*digest)));
         let mut all: Vec<_> = registered.chain(compiled).collect();
         all.sort_by(|a, b| (&a.name, a.digest).cmp(&(&b.name, b.digest)));
         all
