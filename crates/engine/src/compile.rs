@@ -124,7 +124,7 @@ impl Modules {
 
     async fn load(&self, artifact: &Artifact) -> Result<Arc<Loaded>, Fault> {
         let digest = artifact.digest();
-        let module = match self.from_cache(digest) {
+        let module = match self.cached(digest) {
             Some(module) => module,
             None => self.compile(artifact).await?,
         };
@@ -146,7 +146,7 @@ impl Modules {
     }
 
     #[allow(unsafe_code)]
-    fn from_cache(&self, digest: Digest) -> Option<Module> {
+    fn cached(&self, digest: Digest) -> Option<Module> {
         let bytes = self.cache.as_ref()?.get(&self.key(digest))?;
         // SAFETY: `deserialize` trusts its input to be what `serialize` once wrote. The cache hands
         // out only bytes whose MAC, under this installation's key and over this very buffer, shows
@@ -162,8 +162,19 @@ impl Modules {
 
     async fn compile(&self, artifact: &Artifact) -> Result<Module, Fault> {
         let digest = artifact.digest();
+        let bad = |reason: String| Fault::BadModule { digest, reason };
+        match artifact.bytes() {
+            [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => {}
+            [0, b'a', b's', b'm', _, _, 1, 0, ..] => {
+                return Err(bad("it is a component; commands are core modules with a `_start`".into()));
+            }
+            _ => return Err(bad("it is not a WebAssembly module".into())),
+        }
         let closed = |_| Fault::Internal("the engine is shutting down".into());
-        let turn = Arc::clone(&self.compiling).acquire_owned().await.map_err(closed)?;
+        let turn = Arc::clone(&self.compiling).acquire_owned();
+        let busy = |_| Fault::Saturated("other modules are being compiled".into());
+        let turn =
+            tokio::time::timeout(self.settings.compile_max, turn).await.map_err(busy)?.map_err(closed)?;
         let tell = |event| {
             if let Some(observer) = &self.observer {
                 observer(event);
@@ -173,23 +184,24 @@ impl Modules {
         let (engine, wasm) = (self.engine.clone(), artifact.clone());
         let cache = self.cache.clone();
         let key = self.key(digest);
-        let work = tokio::task::spawn_blocking(move || {
+        let work = tokio::task::spawn_blocking(move || -> wasmtime::Result<Module> {
             let module = Module::from_binary(&engine, wasm.bytes())?;
             if let Some(cache) = cache {
                 cache.put(&key, &module.serialize()?);
             }
             // The turn ends when the work does, even if nobody waits for it any more.
             drop(turn);
-            wasmtime::Result::Ok(module)
+            Ok(module)
         });
         let waited = tokio::time::timeout(self.settings.compile_max, work).await;
         tell(CompileEvent::Finished { digest });
-        let bad = |reason: String| Fault::BadModule { digest, reason };
         match waited {
             Ok(Ok(Ok(module))) => Ok(module),
             Ok(Ok(Err(error))) => Err(bad(format!("it does not compile: {error:#}"))),
             Ok(Err(panic)) => Err(Fault::Internal(format!("compiling {digest} failed: {panic}"))),
-            Err(_) => Err(bad(format!("it takes longer than {} s to compile", self.settings.compile_max.as_secs()))),
+            Err(_) => {
+                Err(bad(format!("it takes longer than {} s to compile", self.settings.compile_max.as_secs())))
+            }
         }
     }
 }

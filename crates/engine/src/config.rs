@@ -5,7 +5,7 @@ use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAll
 /// What an embedder may choose.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineSettings {
-    /// Instances alive at once, or none to size the pool to the machine.
+    /// Instances alive at once, or none to size the pool to the machine. Zero is no pool at all.
     pub slots: Option<u32>,
     /// Modules kept compiled in memory.
     pub modules_max: usize,
@@ -73,22 +73,27 @@ pub(crate) fn build(settings: &EngineSettings) -> wasmtime::Result<(wasmtime::En
         stack_bytes_max: STACK_BYTES_MAX,
         fuel_between_yields: FUEL_BETWEEN_YIELDS,
     };
-    let wanted = settings.slots.unwrap_or_else(slots_for_this_machine).max(1);
-    for slots in [wanted, wanted.div_ceil(4), wanted.div_ceil(16)] {
+    let wanted = settings.slots.unwrap_or_else(slots_for_this_machine);
+    for slots in [wanted, wanted.div_ceil(4), wanted.div_ceil(16)].into_iter().filter(|slots| *slots > 0) {
         let mut config = base();
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, pagemap_scan)));
         if let Ok(engine) = wasmtime::Engine::new(&config) {
             return Ok((engine, facts(Allocation::Pooling { slots })));
         }
     }
-    let engine = wasmtime::Engine::new(&base())?;
+    // Small reservations that move when they grow: where a pool does not fit, four gigabytes of
+    // addresses for one memory do not either.
+    let mut config = base();
+    config.memory_reservation(0).memory_reservation_for_growth(1 << 20).memory_guard_size(64 << 10);
+    config.memory_may_move(true);
+    let engine = wasmtime::Engine::new(&config)?;
     Ok((engine, facts(Allocation::OnDemand)))
 }
 
 /// One slot for every 16 MiB of memory, within reason: each slot reserves addresses, not memory.
 fn slots_for_this_machine() -> u32 {
     let info = rustix::system::sysinfo();
-    let memory = u64::from(info.totalram) * u64::from(info.mem_unit.max(1));
+    let memory = info.totalram * u64::from(info.mem_unit.max(1));
     u32::try_from(memory / (16 << 20)).unwrap_or(u32::MAX).clamp(128, 1024)
 }
 

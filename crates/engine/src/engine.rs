@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use drydock_contract::{BoxFuture, Fault, RunReport, RunRequest, Streams, port::Runner};
+use drydock_contract::{
+    Artifact, BoxFuture, Cap, CapSet, Fault, RunReport, RunRequest, Streams, port::Runner,
+};
 use drydock_store::CodeCache;
 
 use crate::{
@@ -39,9 +41,11 @@ impl Engine {
         self.facts
     }
 
-    /// Compiles a module now, so that its first run need not.
-    pub async fn warm(&self, artifact: &drydock_contract::Artifact) -> Result<(), Fault> {
-        self.modules.get(artifact).await.map(drop)
+    /// Compiles a module now, so that its first run need not, and says if it could not run even with
+    /// every power there is.
+    pub async fn warm(&self, artifact: &Artifact) -> Result<(), Fault> {
+        let loaded = self.modules.get(artifact).await?;
+        loaded.prepared(&self.engine, CapSet::of(Cap::ALL)).map(drop)
     }
 }
 
@@ -50,7 +54,12 @@ impl Runner for Engine {
         Box::pin(async move {
             let loaded = match self.modules.ready(request.artifact.digest()) {
                 Some(loaded) => loaded,
-                None => self.modules.get(&request.artifact).await?,
+                None => match run::unless_cancelled(self.modules.get(&request.artifact), &request.switches)
+                    .await
+                {
+                    Some(loaded) => loaded?,
+                    None => return Ok((run::cancelled(), request.streams)),
+                },
             };
             let prepared = loaded.prepared(&self.engine, request.caps)?;
             run::run(&self.engine, &prepared, request).await

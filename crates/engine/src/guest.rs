@@ -1,16 +1,19 @@
 //! The host's side of one run: everything the guest's imports work on.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use drydock_contract::{
-    CapSet, Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, Streams,
-    port::Files,
+    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, Streams, Switch, port::Files,
 };
 use drydock_store::MemoryFiles;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore, SeedableRng};
+use wasmtime::Caller;
 
-use crate::wasi::Descriptors;
+use crate::{outcome::Stop, wasi::Descriptors};
 
 /// One run.
 pub(crate) struct Guest {
@@ -26,7 +29,12 @@ pub(crate) struct Guest {
     pub(crate) door: Arc<dyn Dispatch>,
     /// The code of the last refusal, for `env.host_error`.
     pub(crate) last_error: &'static str,
+    /// The exit status of the last nested command, for `env.host_status`.
+    pub(crate) last_status: i32,
     pub(crate) memory: Option<wasmtime::Memory>,
+    deadline: Instant,
+    breathed: Instant,
+    switches: [Arc<Switch>; 2],
     files: Option<Arc<dyn Files>>,
 }
 
@@ -39,9 +47,8 @@ pub(crate) struct Counts {
 }
 
 impl Guest {
-    pub(crate) fn new(request: RunRequest) -> (Self, CapSet) {
-        let caps = request.caps;
-        let guest = Self {
+    pub(crate) fn new(request: RunRequest, deadline: Instant) -> Self {
+        Self {
             argv: request.argv,
             env: request.env,
             streams: request.streams,
@@ -50,19 +57,67 @@ impl Guest {
             meter: Arc::new(Meter::new(request.limits.memory_bytes_max)),
             clock: GuestClock::new(request.time),
             random: Random::new(request.entropy),
-            descriptors: Descriptors::new(caps),
+            descriptors: Descriptors::new(request.caps),
             door: request.door,
             last_error: "",
+            last_status: -1,
             memory: None,
+            deadline,
+            breathed: Instant::now(),
+            switches: request.switches,
             files: request.files,
-        };
-        (guest, caps)
+        }
+    }
+
+    /// Ends the run from inside a host call. Work done for the guest burns none of its fuel, so a
+    /// guest that does little else would come by the clock too rarely: every host call looks at it.
+    pub(crate) fn check_time(&self) -> Result<(), Stop> {
+        if self.switches.iter().any(|switch| switch.is_tripped()) {
+            return Err(Stop::Cancelled);
+        }
+        if Instant::now() >= self.deadline {
+            return Err(Stop::TimedOut);
+        }
+        Ok(())
     }
 
     /// The run's files; a fresh empty tree, charged to the run, if it was given none.
     pub(crate) fn files(&mut self) -> Arc<dyn Files> {
         let meter = &self.meter;
         Arc::clone(self.files.get_or_insert_with(|| Arc::new(MemoryFiles::with(Arc::clone(meter)))))
+    }
+}
+
+/// How long a run may keep its thread with work of the host's.
+const BREATH: Duration = Duration::from_millis(1);
+
+/// Looks at the clock, and lets others have the thread if the host has worked for long: a guest that
+/// does little but call the host comes by its fuel's yields too rarely.
+pub(crate) async fn breathe(caller: &mut Caller<'_, Guest>) -> Result<(), Stop> {
+    caller.data().check_time()?;
+    if caller.data().breathed.elapsed() >= BREATH {
+        tokio::task::yield_now().await;
+        caller.data_mut().breathed = Instant::now();
+    }
+    Ok(())
+}
+
+/// Bytes charged to a run for as long as this lives.
+pub(crate) struct Held {
+    meter: Arc<Meter>,
+    bytes: u64,
+}
+
+impl Held {
+    /// Charges the run, or refuses and changes nothing.
+    pub(crate) fn take(meter: &Arc<Meter>, bytes: u64) -> Option<Self> {
+        meter.try_hold(bytes).then(|| Self { meter: Arc::clone(meter), bytes })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.meter.release(self.bytes);
     }
 }
 

@@ -11,14 +11,24 @@ use crate::{guest::Guest, outcome::Stop};
 const ELEMENT_BYTES: u64 = 8;
 
 impl ResourceLimiter for Guest {
-    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }
         self.hold((desired as u64).saturating_sub(current as u64))
     }
 
-    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }

@@ -14,6 +14,10 @@ pub(crate) enum Stop {
     InputLimit,
     #[error("out of memory")]
     OutOfMemory,
+    #[error("timed out")]
+    TimedOut,
+    #[error("cancelled")]
+    Cancelled,
 }
 
 impl From<Stop> for Outcome {
@@ -23,6 +27,8 @@ impl From<Stop> for Outcome {
             Stop::OutputLimit => Self::OutputLimit,
             Stop::InputLimit => Self::InputLimit,
             Stop::OutOfMemory => Self::OutOfMemory,
+            Stop::TimedOut => Self::TimedOut,
+            Stop::Cancelled => Self::Cancelled,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch};
@@ -17,17 +17,22 @@ use wasmtime::{Engine, Store};
 
 use crate::{config::FUEL_BETWEEN_YIELDS, guest::Guest, link::Prepared, outcome::classify};
 
+/// As good as never, for a wall limit beyond what the clock can say.
+const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
+/// What a sink gets to take its last bytes once the run is overdue or cancelled.
+const LAST_BYTES: Duration = Duration::from_millis(200);
+
 /// Runs the prepared module.
 pub(crate) async fn run(
     engine: &Engine,
     prepared: &Prepared,
     request: RunRequest,
 ) -> Result<(RunReport, Streams), Fault> {
+    tracing::trace!(target: "drydock::hop", "engine: a fresh instance with fuel, a deadline and a memory limit");
     let started = Instant::now();
     let (limits, switches) = (request.limits, request.switches.clone());
-    let deadline = started + limits.wall_max;
-    let (guest, _) = Guest::new(request);
-    let mut store = Store::new(engine, guest);
+    let deadline = started.checked_add(limits.wall_max).unwrap_or_else(|| started + A_YEAR);
+    let mut store = Store::new(engine, Guest::new(request, deadline));
     store.limiter(|guest| guest);
     let internal = |error: wasmtime::Error| Fault::Internal(format!("{error:#}"));
     store.set_fuel(limits.fuel_max).map_err(internal)?;
@@ -55,15 +60,70 @@ pub(crate) async fn run(
         stderr_bytes: guest.counts.stderr,
     };
     let mut streams = guest.streams;
-    // What was produced is handed over whole, whatever the ending; a sink that never takes it is
-    // given up with the run.
-    let flushed = poll_fn(|cx| {
-        let out = streams.stdout.poll_flush(cx);
-        let err = streams.stderr.poll_flush(cx);
-        if out.is_ready() && err.is_ready() { Poll::Ready(()) } else { Poll::Pending }
-    });
-    let _ = watch(pin!(async { Ok(flushed.await) }), deadline, &switches).await;
+    flush(&mut streams, &report.outcome, &switches).await?;
     Ok((report, streams))
+}
+
+/// Hands over whole what was produced, whatever the ending. A guest that has ended may wait for its
+/// reader as any process would; one that was overdue or cancelled may not wait much longer.
+async fn flush(streams: &mut Streams, outcome: &Outcome, switches: &[Arc<Switch>; 2]) -> Result<(), Fault> {
+    let (mut out, mut err) = (None, None);
+    let flushed = poll_fn(|cx| {
+        for (sink, done) in [(&mut streams.stdout, &mut out), (&mut streams.stderr, &mut err)] {
+            if done.is_none()
+                && let Poll::Ready(result) = sink.poll_flush(cx)
+            {
+                *done = Some(result);
+            }
+        }
+        if out.is_some() && err.is_some() { Poll::Ready(()) } else { Poll::Pending }
+    });
+    match outcome {
+        Outcome::TimedOut | Outcome::Cancelled => drop(tokio::time::timeout(LAST_BYTES, flushed).await),
+        _ => drop(unless_cancelled(flushed, switches).await),
+    }
+    let failed = [("stdout", out), ("stderr", err)].into_iter().find_map(|(name, result)| match result {
+        // A reader that went away wanted no more.
+        Some(Err(error)) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Some(format!("{name}: {error}"))
+        }
+        _ => None,
+    });
+    failed.map_or(Ok(()), |text| Err(Fault::Output(text)))
+}
+
+/// Waits for something that is not the guest, such as its compilation; `None` if a switch is thrown.
+pub(crate) async fn unless_cancelled<T>(
+    work: impl Future<Output = T>,
+    switches: &[Arc<Switch>; 2],
+) -> Option<T> {
+    let mut work = pin!(work);
+    let mut listeners = [switches[0].listen(), switches[1].listen()];
+    poll_fn(|cx| {
+        if switches.iter().any(|switch| switch.is_tripped()) {
+            return Poll::Ready(None);
+        }
+        for (listener, switch) in listeners.iter_mut().zip(switches) {
+            if Pin::new(&mut *listener).poll(cx).is_ready() {
+                *listener = switch.listen();
+            }
+        }
+        work.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+/// The report of a run that was cancelled before it began.
+pub(crate) fn cancelled() -> RunReport {
+    RunReport {
+        outcome: Outcome::Cancelled,
+        fuel: 0,
+        memory_bytes: 0,
+        duration: std::time::Duration::ZERO,
+        stdin_bytes: 0,
+        stdout_bytes: 0,
+        stderr_bytes: 0,
+    }
 }
 
 async fn execute(store: &mut Store<Guest>, prepared: &Prepared) -> wasmtime::Result<()> {
@@ -72,7 +132,8 @@ async fn execute(store: &mut Store<Guest>, prepared: &Prepared) -> wasmtime::Res
         let memory = instance.get_module_export(&mut *store, memory).and_then(wasmtime::Extern::into_memory);
         store.data_mut().memory = memory;
     }
-    let start = instance.get_module_export(&mut *store, &prepared.start).and_then(wasmtime::Extern::into_func);
+    let start =
+        instance.get_module_export(&mut *store, &prepared.start).and_then(wasmtime::Extern::into_func);
     let start = start.ok_or_else(|| wasmtime::Error::msg("`_start` is gone"))?;
     start.typed::<(), ()>(&*store)?.call_async(store, ()).await
 }

@@ -1,60 +1,95 @@
-//! `env.host_exec(req, req_len, out, out_cap) -> n`: the exec wire, from inside a run.
+//! `env.host_exec(req, req_len, out, out_cap) -> n`: the exec wire, from inside a run, and
+//! `env.host_status() -> status` of the last command that exited.
 
-use drydock_contract::{Call, Sink, Source, Streams};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use drydock_abi::exec::{REQUEST_BYTES_MAX, START, decode_report, decode_request};
+use drydock_contract::{Call, CallError, Outcome, Sink, Source, Streams};
 use wasmtime::{Caller, Linker};
 
-use super::reply::{code_for_guest, give, refuse};
-use crate::{guest::Guest, memory, wasi::write_stderr};
-
-/// Larger requests are refused before a byte of them is copied: stdin, argv, and room for lengths.
-const REQUEST_BYTES_MAX: u32 = (64 << 20) + (1 << 20);
+use super::reply::{REFUSED, code_for_guest, give, refuse};
+use crate::{
+    guest::{Guest, Held},
+    memory,
+    outcome::Stop,
+    wasi::write_stderr,
+};
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    linker.func_wrap_async("env", "host_exec", |mut caller: Caller<'_, Guest>, (at, count, out, cap): (u32, u32, u32, u32)| {
-        Box::new(async move { host_exec(&mut caller, at, count, out, cap).await })
-    })?;
+    linker.func_wrap_async(
+        "env",
+        "host_exec",
+        |mut caller: Caller<'_, Guest>, (at, count, out, cap): (u32, u32, u32, u32)| {
+            Box::new(async move { host_exec(&mut caller, at, count, out, cap).await })
+        },
+    )?;
+    linker.func_wrap("env", "host_status", |caller: Caller<'_, Guest>| caller.data().last_status)?;
     Ok(())
 }
 
-async fn host_exec(caller: &mut Caller<'_, Guest>, at: u32, count: u32, out: u32, cap: u32) -> wasmtime::Result<i32> {
-    if count > REQUEST_BYTES_MAX {
-        return Ok(refuse(caller, "too_large"));
+/// Larger inputs travel beside the call.
+const STDIN_BESIDE_BYTES_MIN: usize = 4096;
+
+async fn host_exec(
+    caller: &mut Caller<'_, Guest>,
+    at: u32,
+    count: u32,
+    out: u32,
+    cap: u32,
+) -> wasmtime::Result<i32> {
+    caller.data().check_time()?;
+    caller.data_mut().last_status = REFUSED;
+    let door = Arc::clone(&caller.data().door);
+    if u64::from(count) > REQUEST_BYTES_MAX {
+        // Refused by the gate, not by us, so that it is recorded; not a byte of it is copied.
+        let answer = door.dispatch(Call::oversized(START, u64::from(count))).await;
+        return Ok(refuse(caller, answer.err().as_ref().map_or("too_large", code_for_guest)));
     }
     // The copy is the guest's doing, so it is on the guest's bill.
-    let held = Held::take(caller, u64::from(count));
-    let Some(_held) = held else { return Ok(refuse(caller, "too_large")) };
-    let payload = match memory::split(caller).and_then(|(memory, _)| memory.bytes(at, count).map(<[u8]>::to_vec)) {
-        Ok(payload) => payload,
-        Err(_) => return Ok(refuse(caller, "bad_pointer")),
+    let _held = Held::take(&caller.data().meter, u64::from(count)).ok_or(Stop::OutOfMemory)?;
+    let payload =
+        match memory::split(caller).and_then(|(memory, _)| memory.bytes(at, count).map(<[u8]>::to_vec)) {
+            Ok(payload) => payload,
+            Err(_) => return Ok(refuse(caller, "bad_pointer")),
+        };
+    // Stdin goes beside the call, as a view of the one copy there is.
+    let (head, stdin) = split_stdin(Bytes::from(payload));
+    let streams = Streams { stdin: Source::Bytes(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
+    let answer = door.dispatch(Call::new(START, &head, streams)).await;
+    let reply = match answer {
+        Ok(reply) => reply,
+        Err(error) => {
+            if let CallError::Failed(fault) = &error {
+                // The guest sees a code; what happened is for whoever runs us.
+                tracing::debug!("a nested command failed: {fault}");
+            }
+            return Ok(refuse(caller, code_for_guest(&error)));
+        }
     };
-    let door = std::sync::Arc::clone(&caller.data().door);
-    let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() };
-    let answer = door.dispatch(Call { operation: "exec.start", payload: &payload, streams }).await;
-    match answer {
-        Err(error) => Ok(refuse(caller, code_for_guest(&error))),
-        Ok(reply) => {
-            let errors = reply.streams.stderr.into_captured();
-            write_stderr(caller, &errors).await?;
+    let errors = reply.streams.stderr.into_captured();
+    write_stderr(caller, &errors).await?;
+    match decode_report(&reply.payload).map(|report| report.outcome) {
+        Ok(Outcome::Exited(status)) => {
+            caller.data_mut().last_status = status;
             Ok(give(caller, out, cap, &reply.streams.stdout.into_captured()))
         }
+        Ok(other) => Ok(refuse(caller, other.code())),
+        Err(_) => Ok(refuse(caller, "internal_error")),
     }
 }
 
-/// Bytes charged to a run for as long as this lives.
-struct Held {
-    meter: std::sync::Arc<drydock_contract::Meter>,
-    bytes: u64,
-}
-
-impl Held {
-    fn take(caller: &Caller<'_, Guest>, bytes: u64) -> Option<Self> {
-        let meter = std::sync::Arc::clone(&caller.data().meter);
-        meter.try_hold(bytes).then_some(Self { meter, bytes })
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.meter.release(self.bytes);
-    }
+/// The request without its stdin, and the stdin. What is no request stays whole, for the gate to say
+/// so; one whose stdin is small is not worth the trouble.
+fn split_stdin(payload: Bytes) -> (Bytes, Bytes) {
+    let stdin = match decode_request(&payload) {
+        Ok(request) if request.stdin.len() >= STDIN_BESIDE_BYTES_MIN => payload.slice_ref(request.stdin),
+        _ => return (payload, Bytes::new()),
+    };
+    // Trailing bytes are ignored, so stdin ends where its own length says: find its start from the
+    // front of the payload.
+    let at = stdin.as_ptr() as usize - payload.as_ptr() as usize;
+    let mut head = payload[..at - 4].to_vec();
+    head.extend_from_slice(&0u32.to_le_bytes());
+    (head.into(), stdin)
 }

@@ -14,6 +14,7 @@ type Link = fn(&mut Linker<Guest>) -> wasmtime::Result<()>;
 /// Every import of this kind: module, name, power.
 pub const IMPORTS: &[(&str, &str, Cap)] = &[
     ("env", "host_exec", Cap::Exec),
+    ("env", "host_status", Cap::Exec),
     ("env", "host_commands", Cap::Commands),
 ];
 

@@ -15,12 +15,16 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             memory.put_u64(out, RESOLUTION_NS)
         })
     })?;
-    linker.func_wrap(SPACE, "clock_time_get", |mut caller: Caller<'_, Guest>, clock: u32, _: u64, out: u32| {
-        answer(&mut caller, |memory, guest| {
-            let time = Clock::of(clock)?.read(&mut guest.clock);
-            memory.put_u64(out, time)
-        })
-    })?;
+    linker.func_wrap(
+        SPACE,
+        "clock_time_get",
+        |mut caller: Caller<'_, Guest>, clock: u32, _: u64, out: u32| {
+            answer(&mut caller, |memory, guest| {
+                let time = Clock::of(clock)?.read(&mut guest.clock);
+                memory.put_u64(out, time)
+            })
+        },
+    )?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    Cap, CapSet,
+    Cap, CapSet, Meter,
     port::{DirEntry, OpenFile, TreePath},
 };
 use wasmtime::{Caller, Linker};
@@ -12,7 +12,10 @@ use super::{
     Errno, SPACE, answer,
     layout::{FDFLAG_APPEND, fdstat, filetype, rights},
 };
-use crate::{guest::Guest, memory::Memory};
+use crate::{
+    guest::{Guest, Held},
+    memory::Memory,
+};
 
 /// Most descriptors open at once.
 const OPEN_MAX: usize = 1024;
@@ -39,7 +42,22 @@ pub(super) struct OpenedFile {
 pub(super) struct OpenedDirectory {
     pub(super) path: TreePath,
     /// The listing a reader is walking through, so that its cookies stay good.
-    pub(super) listing: Option<Vec<DirEntry>>,
+    pub(super) listing: Option<Listing>,
+}
+
+/// A listing, on the run's bill for as long as it is kept.
+pub(super) struct Listing {
+    pub(super) entries: Vec<DirEntry>,
+    _held: Held,
+}
+
+impl Listing {
+    /// Takes the listing on the bill, if there is room.
+    pub(super) fn new(entries: Vec<DirEntry>, meter: &Arc<Meter>) -> Result<Self, Errno> {
+        let bytes = entries.iter().map(|it| (size_of::<DirEntry>() + it.name.capacity()) as u64).sum();
+        let held = Held::take(meter, bytes).ok_or(Errno::Nospc)?;
+        Ok(Self { entries, _held: held })
+    }
 }
 
 /// Open descriptors by number.
@@ -113,24 +131,32 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap(SPACE, "fd_fdstat_get", |mut caller: Caller<'_, Guest>, fd: u32, out: u32| {
         answer(&mut caller, |memory, guest| fdstat_get(memory, guest, fd, out))
     })?;
-    linker.func_wrap(SPACE, "fd_fdstat_set_flags", |mut caller: Caller<'_, Guest>, fd: u32, flags: u32| {
-        answer(&mut caller, |_, guest| {
-            if let Descriptor::File(file) = guest.descriptors.get(fd)? {
-                file.append = flags & u32::from(FDFLAG_APPEND) != 0;
-            }
-            Ok(())
-        })
-    })?;
-    linker.func_wrap(SPACE, "fd_fdstat_set_rights", |mut caller: Caller<'_, Guest>, fd: u32, base: u64, _: u64| {
-        // Rights can only be given up.
-        answer(&mut caller, |_, guest| {
-            if let Descriptor::File(file) = guest.descriptors.get(fd)? {
-                file.read &= base & rights::FD_READ != 0;
-                file.write &= base & rights::FD_WRITE != 0;
-            }
-            Ok(())
-        })
-    })?;
+    linker.func_wrap(
+        SPACE,
+        "fd_fdstat_set_flags",
+        |mut caller: Caller<'_, Guest>, fd: u32, flags: u32| {
+            answer(&mut caller, |_, guest| {
+                if let Descriptor::File(file) = guest.descriptors.get(fd)? {
+                    file.append = flags & u32::from(FDFLAG_APPEND) != 0;
+                }
+                Ok(())
+            })
+        },
+    )?;
+    linker.func_wrap(
+        SPACE,
+        "fd_fdstat_set_rights",
+        |mut caller: Caller<'_, Guest>, fd: u32, base: u64, _: u64| {
+            // Rights can only be given up.
+            answer(&mut caller, |_, guest| {
+                if let Descriptor::File(file) = guest.descriptors.get(fd)? {
+                    file.read &= base & rights::FD_READ != 0;
+                    file.write &= base & rights::FD_WRITE != 0;
+                }
+                Ok(())
+            })
+        },
+    )?;
     linker.func_wrap(SPACE, "fd_prestat_get", |mut caller: Caller<'_, Guest>, fd: u32, out: u32| {
         answer(&mut caller, |memory, guest| {
             preopened(guest, fd)?;
@@ -138,15 +164,19 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             memory.put_u32(out.checked_add(4).ok_or(Errno::Fault)?, PREOPENED.1.len() as u32)
         })
     })?;
-    linker.func_wrap(SPACE, "fd_prestat_dir_name", |mut caller: Caller<'_, Guest>, fd: u32, out: u32, cap: u32| {
-        answer(&mut caller, |memory, guest| {
-            preopened(guest, fd)?;
-            if (cap as usize) < PREOPENED.1.len() {
-                return Err(Errno::Nametoolong);
-            }
-            memory.put(out, PREOPENED.1)
-        })
-    })?;
+    linker.func_wrap(
+        SPACE,
+        "fd_prestat_dir_name",
+        |mut caller: Caller<'_, Guest>, fd: u32, out: u32, cap: u32| {
+            answer(&mut caller, |memory, guest| {
+                preopened(guest, fd)?;
+                if (cap as usize) < PREOPENED.1.len() {
+                    return Err(Errno::Nametoolong);
+                }
+                memory.put(out, PREOPENED.1)
+            })
+        },
+    )?;
     Ok(())
 }
 
@@ -160,7 +190,7 @@ fn preopened(guest: &mut Guest, fd: u32) -> Result<(), Errno> {
 fn fdstat_get(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Result<(), Errno> {
     let stat = match guest.descriptors.get(fd)? {
         Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr => {
-            fdstat(filetype::CHARACTER_DEVICE, 0, rights::STREAM, 0)
+            fdstat(filetype::UNKNOWN, 0, rights::STREAM, 0)
         }
         Descriptor::Directory(_) => fdstat(filetype::DIRECTORY, 0, rights::ALL, rights::ALL),
         Descriptor::File(file) => {

@@ -4,17 +4,17 @@
 use drydock_contract::port::{DirEntry, FileKind, Follow};
 use wasmtime::{Caller, Linker};
 
-use super::{Errno, SPACE, answer, layout::filetype_of};
+use super::{Errno, SPACE, descriptor::Listing, layout::filetype_of, slowly};
 use crate::{guest::Guest, memory::Memory};
 
 const HEAD_BYTES: usize = 24;
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    linker.func_wrap(
+    linker.func_wrap_async(
         SPACE,
         "fd_readdir",
-        |mut caller: Caller<'_, Guest>, fd: u32, buffer: u32, cap: u32, cookie: u64, out: u32| {
-            answer(&mut caller, |memory, guest| readdir(memory, guest, fd, (buffer, cap), cookie, out))
+        |caller: Caller<'_, Guest>, (fd, buffer, cap, cookie, out): (u32, u32, u32, u64, u32)| {
+            slowly(caller, move |memory, guest| readdir(memory, guest, fd, (buffer, cap), cookie, out))
         },
     )?;
     Ok(())
@@ -36,9 +36,13 @@ fn readdir(
         let dots = [".", ".."].map(|name| DirEntry { name: name.into(), kind: FileKind::Directory, inode });
         let mut listing = Vec::from(dots);
         listing.extend(files.read_dir(&path)?);
+        // The old one goes first, so that reading a folder again costs nothing more.
+        guest.descriptors.directory(fd)?.listing = None;
+        let listing = Listing::new(listing, &guest.meter)?;
         guest.descriptors.directory(fd)?.listing = Some(listing);
     }
-    let listing = guest.descriptors.directory(fd)?.listing.as_deref().unwrap_or_default();
+    let listing = guest.descriptors.directory(fd)?.listing.as_ref();
+    let listing = listing.map_or(&[][..], |it| &it.entries);
     let place = memory.bytes_mut(buffer, cap)?;
     let mut used = 0;
     let start = usize::try_from(cookie).unwrap_or(usize::MAX);

@@ -6,19 +6,28 @@ use wasmtime::{Caller, Linker};
 use super::{
     Errno, SPACE, answer,
     descriptor::{Descriptor, OpenedFile},
-    layout,
+    layout, slowly,
+    stdio::IOVECS_MAX,
 };
 use crate::{guest::Guest, memory::Memory};
 
 type Ctx<'a> = Caller<'a, Guest>;
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    linker.func_wrap(SPACE, "fd_pread", |mut c: Ctx<'_>, fd: u32, list: u32, n: u32, at: u64, out: u32| {
-        answer(&mut c, |memory, guest| pread(memory, guest, fd, (list, n), at, out))
-    })?;
-    linker.func_wrap(SPACE, "fd_pwrite", |mut c: Ctx<'_>, fd: u32, list: u32, n: u32, at: u64, out: u32| {
-        answer(&mut c, |memory, guest| pwrite(memory, guest, fd, (list, n), at, out))
-    })?;
+    linker.func_wrap(
+        SPACE,
+        "fd_pread",
+        |mut c: Ctx<'_>, fd: u32, list: u32, n: u32, at: u64, out: u32| {
+            answer(&mut c, |memory, guest| pread(memory, guest, fd, (list, n), at, out))
+        },
+    )?;
+    linker.func_wrap(
+        SPACE,
+        "fd_pwrite",
+        |mut c: Ctx<'_>, fd: u32, list: u32, n: u32, at: u64, out: u32| {
+            answer(&mut c, |memory, guest| pwrite(memory, guest, fd, (list, n), at, out))
+        },
+    )?;
     linker.func_wrap(SPACE, "fd_seek", |mut c: Ctx<'_>, fd: u32, by: i64, whence: u32, out: u32| {
         answer(&mut c, |memory, guest| {
             let file = guest.descriptors.file(fd)?;
@@ -38,17 +47,21 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap(SPACE, "fd_filestat_get", |mut c: Ctx<'_>, fd: u32, out: u32| {
         answer(&mut c, |memory, guest| filestat(memory, guest, fd, out))
     })?;
-    linker.func_wrap(SPACE, "fd_filestat_set_size", |mut c: Ctx<'_>, fd: u32, size: u64| {
-        answer(&mut c, |_, guest| {
+    linker.func_wrap_async(SPACE, "fd_filestat_set_size", |c: Ctx<'_>, (fd, size): (u32, u64)| {
+        slowly(c, move |_, guest| {
             let now = now(guest);
             Ok(writable(guest, fd)?.file.set_len(size, now)?)
         })
     })?;
-    linker.func_wrap(SPACE, "fd_filestat_set_times", |mut c: Ctx<'_>, fd: u32, atime: u64, mtime: u64, flags: u32| {
-        answer(&mut c, |_, guest| set_times(guest, fd, atime, mtime, flags))
-    })?;
-    linker.func_wrap(SPACE, "fd_allocate", |mut c: Ctx<'_>, fd: u32, offset: u64, len: u64| {
-        answer(&mut c, |_, guest| {
+    linker.func_wrap(
+        SPACE,
+        "fd_filestat_set_times",
+        |mut c: Ctx<'_>, fd: u32, atime: u64, mtime: u64, flags: u32| {
+            answer(&mut c, |_, guest| set_times(guest, fd, atime, mtime, flags))
+        },
+    )?;
+    linker.func_wrap_async(SPACE, "fd_allocate", |c: Ctx<'_>, (fd, offset, len): (u32, u64, u64)| {
+        slowly(c, move |_, guest| {
             let now = now(guest);
             let end = offset.checked_add(len).ok_or(Errno::Fbig)?;
             let file = &writable(guest, fd)?.file;
@@ -101,6 +114,9 @@ fn pread(
     if !file.read {
         return Err(Errno::Badf);
     }
+    if count > IOVECS_MAX {
+        return Err(Errno::Inval);
+    }
     let mut total = 0u32;
     for index in 0..count {
         let (place, length) = memory.iovec(list, index)?;
@@ -125,6 +141,9 @@ fn pwrite(
 ) -> Result<(), Errno> {
     let now = now(guest);
     let file = writable(guest, fd)?;
+    if count > IOVECS_MAX {
+        return Err(Errno::Inval);
+    }
     let mut total = 0u32;
     for index in 0..count {
         let (place, length) = memory.iovec(list, index)?;

@@ -9,7 +9,8 @@ use super::Errno;
 
 /// `filetype` values.
 pub(super) mod filetype {
-    pub(in crate::wasi) const CHARACTER_DEVICE: u8 = 2;
+    /// A stream. Never a terminal: a guest that believed in one would send it colours.
+    pub(in crate::wasi) const UNKNOWN: u8 = 0;
     pub(in crate::wasi) const DIRECTORY: u8 = 3;
     pub(in crate::wasi) const REGULAR_FILE: u8 = 4;
     pub(in crate::wasi) const SYMBOLIC_LINK: u8 = 7;
@@ -22,7 +23,7 @@ pub(super) mod rights {
     pub(in crate::wasi) const FD_ALLOCATE: u64 = 1 << 8;
     pub(in crate::wasi) const FILESTAT_SET_SIZE: u64 = 1 << 22;
     pub(in crate::wasi) const ALL: u64 = (1 << 30) - 1;
-    /// What a stream has: no seeking, so that libc takes it for a terminal-like device.
+    /// What a stream has: no seeking.
     pub(in crate::wasi) const STREAM: u64 = FD_READ | FD_WRITE | 1 << 3 | 1 << 21 | 1 << 27;
 }
 
@@ -45,9 +46,16 @@ pub(super) fn filestat(stat: &Stat) -> [u8; 64] {
 /// The same for a stream, which has no facts but its kind.
 pub(super) fn stream_filestat() -> [u8; 64] {
     let zero = Timestamp(0);
-    let nothing =
-        Stat { inode: 0, kind: FileKind::File, links: 1, size: 0, accessed: zero, modified: zero, changed: zero };
-    filestat_of(filetype::CHARACTER_DEVICE, &nothing)
+    let nothing = Stat {
+        inode: 0,
+        kind: FileKind::File,
+        links: 1,
+        size: 0,
+        accessed: zero,
+        modified: zero,
+        changed: zero,
+    };
+    filestat_of(filetype::UNKNOWN, &nothing)
 }
 
 fn filestat_of(filetype: u8, stat: &Stat) -> [u8; 64] {

@@ -22,7 +22,7 @@ pub(crate) use errno::Errno;
 pub(crate) use stdio::write_stderr;
 
 use crate::{
-    guest::Guest,
+    guest::{Guest, breathe},
     memory::{self, Memory},
 };
 
@@ -41,14 +41,29 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     path::link(linker)
 }
 
+/// A function's answer, once it had time to breathe.
+type Slowly<'a> = Box<dyn Future<Output = wasmtime::Result<i32>> + Send + 'a>;
+
+/// The same for a function that may have much to do: others get the thread in between.
+fn slowly<'a>(
+    mut caller: Caller<'a, Guest>,
+    act: impl FnOnce(&mut Memory<'_>, &mut Guest) -> Result<(), Errno> + Send + 'a,
+) -> Slowly<'a> {
+    Box::new(async move {
+        breathe(&mut caller).await?;
+        answer(&mut caller, act)
+    })
+}
+
 /// Runs a function that never waits, and turns its answer into the guest's errno.
 fn answer(
     caller: &mut Caller<'_, Guest>,
     act: impl FnOnce(&mut Memory<'_>, &mut Guest) -> Result<(), Errno>,
-) -> i32 {
+) -> wasmtime::Result<i32> {
+    caller.data().check_time()?;
     let result = memory::split(caller).and_then(|(mut memory, guest)| act(&mut memory, guest));
     match result {
-        Ok(()) => 0,
-        Err(errno) => errno.code(),
+        Ok(()) => Ok(0),
+        Err(errno) => Ok(errno.code()),
     }
 }

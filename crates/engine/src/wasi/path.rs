@@ -5,10 +5,11 @@ use drydock_contract::port::{FileError, FileKind, Follow, OpenHow, TreePath};
 use wasmtime::{Caller, Linker};
 
 use super::{
-    Errno, SPACE, answer,
+    Errno, SPACE, Slowly,
     descriptor::{Descriptor, OpenedDirectory, OpenedFile},
     file::now,
     layout::{self, FDFLAG_APPEND, rights},
+    slowly,
 };
 use crate::{guest::Guest, memory::Memory};
 
@@ -23,11 +24,22 @@ const EXCLUSIVE: u32 = 4;
 const TRUNCATE: u32 = 8;
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    linker.func_wrap(
+    linker.func_wrap_async(
         SPACE,
         "path_open",
-        |mut c: Ctx<'_>, fd: u32, lookup: u32, path: u32, len: u32, oflags: u32, base: u64, _: u64, fdflags: u32, out: u32| {
-            answer(&mut c, |memory, guest| {
+        |c: Ctx<'_>,
+         (fd, lookup, path, len, oflags, base, _, fdflags, out): (
+            u32,
+            u32,
+            u32,
+            u32,
+            u32,
+            u64,
+            u64,
+            u32,
+            u32,
+        )| {
+            slowly(c, move |memory, guest| {
                 let path = resolve(memory, guest, fd, path, len)?;
                 let opened = open(guest, path, lookup, oflags, base, fdflags)?;
                 let fd = guest.descriptors.insert(opened)?;
@@ -35,20 +47,28 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             })
         },
     )?;
-    linker.func_wrap(SPACE, "path_create_directory", |mut c: Ctx<'_>, fd: u32, path: u32, len: u32| {
-        change(&mut c, fd, path, len, |files, path, now| files.create_dir(path, now))
+    linker.func_wrap_async(
+        SPACE,
+        "path_create_directory",
+        |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
+            change(c, fd, path, len, |files, path, now| files.create_dir(path, now))
+        },
+    )?;
+    linker.func_wrap_async(
+        SPACE,
+        "path_remove_directory",
+        |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
+            change(c, fd, path, len, |files, path, now| files.remove_dir(path, now))
+        },
+    )?;
+    linker.func_wrap_async(SPACE, "path_unlink_file", |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
+        change(c, fd, path, len, |files, path, now| files.unlink(path, now))
     })?;
-    linker.func_wrap(SPACE, "path_remove_directory", |mut c: Ctx<'_>, fd: u32, path: u32, len: u32| {
-        change(&mut c, fd, path, len, |files, path, now| files.remove_dir(path, now))
-    })?;
-    linker.func_wrap(SPACE, "path_unlink_file", |mut c: Ctx<'_>, fd: u32, path: u32, len: u32| {
-        change(&mut c, fd, path, len, |files, path, now| files.unlink(path, now))
-    })?;
-    linker.func_wrap(
+    linker.func_wrap_async(
         SPACE,
         "path_rename",
-        |mut c: Ctx<'_>, fd: u32, old: u32, old_len: u32, to: u32, new: u32, new_len: u32| {
-            answer(&mut c, |memory, guest| {
+        |c: Ctx<'_>, (fd, old, old_len, to, new, new_len): (u32, u32, u32, u32, u32, u32)| {
+            slowly(c, move |memory, guest| {
                 let from = resolve(memory, guest, fd, old, old_len)?;
                 let to = resolve(memory, guest, to, new, new_len)?;
                 let now = now(guest);
@@ -56,11 +76,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             })
         },
     )?;
-    linker.func_wrap(
+    linker.func_wrap_async(
         SPACE,
         "path_link",
-        |mut c: Ctx<'_>, fd: u32, lookup: u32, old: u32, old_len: u32, to: u32, new: u32, new_len: u32| {
-            answer(&mut c, |memory, guest| {
+        |c: Ctx<'_>, (fd, lookup, old, old_len, to, new, new_len): (u32, u32, u32, u32, u32, u32, u32)| {
+            slowly(c, move |memory, guest| {
                 let from = resolve(memory, guest, fd, old, old_len)?;
                 let to = resolve(memory, guest, to, new, new_len)?;
                 let now = now(guest);
@@ -68,11 +88,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             })
         },
     )?;
-    linker.func_wrap(
+    linker.func_wrap_async(
         SPACE,
         "path_symlink",
-        |mut c: Ctx<'_>, target: u32, target_len: u32, fd: u32, path: u32, len: u32| {
-            answer(&mut c, |memory, guest| {
+        |c: Ctx<'_>, (target, target_len, fd, path, len): (u32, u32, u32, u32, u32)| {
+            slowly(c, move |memory, guest| {
                 let target = memory.text(target, target_len)?.to_owned();
                 let path = resolve(memory, guest, fd, path, len)?;
                 let now = now(guest);
@@ -80,11 +100,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             })
         },
     )?;
-    linker.func_wrap(
+    linker.func_wrap_async(
         SPACE,
         "path_readlink",
-        |mut c: Ctx<'_>, fd: u32, path: u32, len: u32, buffer: u32, cap: u32, out: u32| {
-            answer(&mut c, |memory, guest| {
+        |c: Ctx<'_>, (fd, path, len, buffer, cap, out): (u32, u32, u32, u32, u32, u32)| {
+            slowly(c, move |memory, guest| {
                 let path = resolve(memory, guest, fd, path, len)?;
                 let target = guest.files().read_link(&path)?;
                 let count = target.len().min(cap as usize);
@@ -93,22 +113,22 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             })
         },
     )?;
-    linker.func_wrap(
+    linker.func_wrap_async(
         SPACE,
         "path_filestat_get",
-        |mut c: Ctx<'_>, fd: u32, lookup: u32, path: u32, len: u32, out: u32| {
-            answer(&mut c, |memory, guest| {
+        |c: Ctx<'_>, (fd, lookup, path, len, out): (u32, u32, u32, u32, u32)| {
+            slowly(c, move |memory, guest| {
                 let path = resolve(memory, guest, fd, path, len)?;
                 let stat = guest.files().stat(&path, follow(lookup))?;
                 memory.put(out, &layout::filestat(&stat))
             })
         },
     )?;
-    linker.func_wrap(
+    linker.func_wrap_async(
         SPACE,
         "path_filestat_set_times",
-        |mut c: Ctx<'_>, fd: u32, lookup: u32, path: u32, len: u32, atime: u64, mtime: u64, flags: u32| {
-            answer(&mut c, |memory, guest| {
+        |c: Ctx<'_>, (fd, lookup, path, len, atime, mtime, flags): (u32, u32, u32, u32, u64, u64, u32)| {
+            slowly(c, move |memory, guest| {
                 let path = resolve(memory, guest, fd, path, len)?;
                 let now = now(guest);
                 let times = layout::times(atime, mtime, flags, now)?;
@@ -119,14 +139,20 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-fn change(
-    caller: &mut Ctx<'_>,
+fn change<'a>(
+    caller: Ctx<'a>,
     fd: u32,
     path: u32,
     len: u32,
-    act: impl FnOnce(&dyn drydock_contract::port::Files, &TreePath, drydock_contract::Timestamp) -> Result<(), FileError>,
-) -> i32 {
-    answer(caller, |memory, guest| {
+    act: impl FnOnce(
+        &dyn drydock_contract::port::Files,
+        &TreePath,
+        drydock_contract::Timestamp,
+    ) -> Result<(), FileError>
+    + Send
+    + 'a,
+) -> Slowly<'a> {
+    slowly(caller, move |memory, guest| {
         let path = resolve(memory, guest, fd, path, len)?;
         let now = now(guest);
         Ok(act(&*guest.files(), &path, now)?)

@@ -40,9 +40,10 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "poll_oneoff",
         |mut caller: Caller<'_, Guest>, (list, events, count, out): (u32, u32, u32, u32)| {
             Box::new(async move {
+                caller.data().check_time()?;
                 match poll_oneoff(&mut caller, list, events, count, out).await {
-                    Ok(()) => 0,
-                    Err(errno) => errno.code(),
+                    Ok(()) => wasmtime::Result::Ok(0),
+                    Err(errno) => Ok(errno.code()),
                 }
             })
         },
@@ -94,9 +95,8 @@ async fn poll_oneoff(
 fn read(memory: &Memory<'_>, guest: &mut Guest, list: u32, index: u32) -> Result<Wanted, Errno> {
     let at = u64::from(list) + u64::from(index) * u64::from(SUBSCRIPTION_BYTES);
     let bytes = memory.bytes(u32::try_from(at).map_err(|_| Errno::Fault)?, SUBSCRIPTION_BYTES)?;
-    let u64_at = |at: usize| {
-        bytes[at..at + 8].iter().rev().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
-    };
+    let u64_at =
+        |at: usize| bytes[at..at + 8].iter().rev().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
     let u32_at = |at: usize| u64_at(at) as u32;
     let userdata = u64_at(0);
     let kind = match bytes[8] {

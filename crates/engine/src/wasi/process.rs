@@ -3,7 +3,14 @@
 use wasmtime::{Caller, Linker};
 
 use super::{Errno, SPACE, answer};
-use crate::{guest::Guest, memory::Memory, outcome::Stop};
+use crate::{
+    guest::{Guest, breathe},
+    memory::{self, Memory},
+    outcome::Stop,
+};
+
+/// Randomness made at a time.
+const RANDOM_PIECE_BYTES: usize = 256 << 10;
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap(SPACE, "args_sizes_get", |mut caller: Caller<'_, Guest>, count: u32, size: u32| {
@@ -12,29 +19,62 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap(SPACE, "args_get", |mut caller: Caller<'_, Guest>, list: u32, bytes: u32| {
         answer(&mut caller, |memory, guest| strings(memory, &guest.argv, list, bytes))
     })?;
-    linker.func_wrap(SPACE, "environ_sizes_get", |mut caller: Caller<'_, Guest>, count: u32, size: u32| {
-        answer(&mut caller, |memory, guest| sizes(memory, &guest.env, count, size))
-    })?;
+    linker.func_wrap(
+        SPACE,
+        "environ_sizes_get",
+        |mut caller: Caller<'_, Guest>, count: u32, size: u32| {
+            answer(&mut caller, |memory, guest| sizes(memory, &guest.env, count, size))
+        },
+    )?;
     linker.func_wrap(SPACE, "environ_get", |mut caller: Caller<'_, Guest>, list: u32, bytes: u32| {
         answer(&mut caller, |memory, guest| strings(memory, &guest.env, list, bytes))
     })?;
-    linker.func_wrap(SPACE, "random_get", |mut caller: Caller<'_, Guest>, at: u32, count: u32| {
-        answer(&mut caller, |memory, guest| {
-            let filled = guest.random.fill(memory.bytes_mut(at, count)?);
-            filled.then_some(()).ok_or(Errno::Io)
+    linker.func_wrap_async(
+        SPACE,
+        "random_get",
+        |mut caller: Caller<'_, Guest>, (at, count): (u32, u32)| {
+            Box::new(async move { random_get(&mut caller, at, count).await })
+        },
+    )?;
+    linker.func_wrap_async(SPACE, "sched_yield", |caller: Caller<'_, Guest>, (): ()| {
+        Box::new(async move {
+            caller.data().check_time()?;
+            tokio::task::yield_now().await;
+            wasmtime::Result::Ok(0i32)
         })
     })?;
-    linker.func_wrap(SPACE, "sched_yield", || 0i32)?;
-    linker.func_wrap(SPACE, "proc_exit", |status: i32| -> wasmtime::Result<()> { Err(Stop::Exit(status).into()) })?;
+    linker.func_wrap(SPACE, "proc_exit", |status: i32| -> wasmtime::Result<()> {
+        Err(Stop::Exit(status).into())
+    })?;
     linker.func_wrap(SPACE, "proc_raise", |signal: i32| -> wasmtime::Result<i32> {
         // What a shell would report of a process that a signal ended.
         Err(Stop::Exit(128i32.saturating_add(signal & 0x7f)).into())
     })?;
     linker.func_wrap(SPACE, "sock_accept", |_: u32, _: u32, _: u32| Errno::Notsup.code())?;
-    linker.func_wrap(SPACE, "sock_recv", |_: u32, _: u32, _: u32, _: u32, _: u32, _: u32| Errno::Notsup.code())?;
+    linker.func_wrap(SPACE, "sock_recv", |_: u32, _: u32, _: u32, _: u32, _: u32, _: u32| {
+        Errno::Notsup.code()
+    })?;
     linker.func_wrap(SPACE, "sock_send", |_: u32, _: u32, _: u32, _: u32, _: u32| Errno::Notsup.code())?;
     linker.func_wrap(SPACE, "sock_shutdown", |_: u32, _: u32| Errno::Notsup.code())?;
     Ok(())
+}
+
+/// Fills the buffer piece by piece, so that a large one does not keep the thread.
+async fn random_get(caller: &mut Caller<'_, Guest>, at: u32, count: u32) -> wasmtime::Result<i32> {
+    let mut done = 0;
+    loop {
+        breathe(caller).await?;
+        let filled = memory::split(caller).and_then(|(mut memory, guest)| {
+            let rest = &mut memory.bytes_mut(at, count)?[done..];
+            let piece = rest.len().min(RANDOM_PIECE_BYTES);
+            guest.random.fill(&mut rest[..piece]).then_some(piece).ok_or(Errno::Io)
+        });
+        match filled {
+            Ok(0) => return Ok(0),
+            Ok(piece) => done += piece,
+            Err(errno) => return Ok(errno.code()),
+        }
+    }
 }
 
 fn sizes(memory: &mut Memory<'_>, all: &[Vec<u8>], count: u32, size: u32) -> Result<(), Errno> {
@@ -46,7 +86,8 @@ fn sizes(memory: &mut Memory<'_>, all: &[Vec<u8>], count: u32, size: u32) -> Res
 /// A list of pointers at `list`, the strings with their terminators at `bytes`.
 fn strings(memory: &mut Memory<'_>, all: &[Vec<u8>], list: u32, bytes: u32) -> Result<(), Errno> {
     let (mut pointer, mut place) = (list, bytes);
-    let step = |at: u32, by: usize| u32::try_from(by).ok().and_then(|by| at.checked_add(by)).ok_or(Errno::Fault);
+    let step =
+        |at: u32, by: usize| u32::try_from(by).ok().and_then(|by| at.checked_add(by)).ok_or(Errno::Fault);
     for text in all {
         memory.put_u32(pointer, place)?;
         memory.put(place, text)?;

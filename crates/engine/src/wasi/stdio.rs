@@ -11,13 +11,13 @@ use wasmtime::{Caller, Linker};
 
 use super::{Errno, SPACE, descriptor::Descriptor};
 use crate::{
-    guest::Guest,
+    guest::{Guest, breathe},
     memory::{self, Memory, range},
     outcome::Stop,
 };
 
 /// What a guest may name in one call; libc's own limit is the same.
-const IOVECS_MAX: u32 = 1024;
+pub(super) const IOVECS_MAX: u32 = 1024;
 
 /// An errno for the guest, or the end of the run.
 enum Failure {
@@ -47,16 +47,31 @@ fn finish(result: Result<(), Failure>) -> wasmtime::Result<i32> {
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     type Args = (u32, u32, u32, u32);
-    linker.func_wrap_async(SPACE, "fd_read", |mut caller: Caller<'_, Guest>, (fd, list, count, out): Args| {
-        Box::new(async move { finish(fd_read(&mut caller, fd, list, count, out).await) })
-    })?;
-    linker.func_wrap_async(SPACE, "fd_write", |mut caller: Caller<'_, Guest>, (fd, list, count, out): Args| {
-        Box::new(async move { finish(fd_write(&mut caller, fd, list, count, out).await) })
-    })?;
+    linker.func_wrap_async(
+        SPACE,
+        "fd_read",
+        |mut caller: Caller<'_, Guest>, (fd, list, count, out): Args| {
+            Box::new(async move { finish(fd_read(&mut caller, fd, list, count, out).await) })
+        },
+    )?;
+    linker.func_wrap_async(
+        SPACE,
+        "fd_write",
+        |mut caller: Caller<'_, Guest>, (fd, list, count, out): Args| {
+            Box::new(async move { finish(fd_write(&mut caller, fd, list, count, out).await) })
+        },
+    )?;
     Ok(())
 }
 
-async fn fd_read(caller: &mut Caller<'_, Guest>, fd: u32, list: u32, count: u32, out: u32) -> Result<(), Failure> {
+async fn fd_read(
+    caller: &mut Caller<'_, Guest>,
+    fd: u32,
+    list: u32,
+    count: u32,
+    out: u32,
+) -> Result<(), Failure> {
+    breathe(caller).await?;
     let vectors = iovecs(caller, list, count)?;
     let (memory, guest) = memory::split(caller)?;
     let total = match guest.descriptors.get(fd)? {
@@ -64,7 +79,8 @@ async fn fd_read(caller: &mut Caller<'_, Guest>, fd: u32, list: u32, count: u32,
         Descriptor::File(file) => {
             let mut total = 0;
             for vector in vectors.filled() {
-                let got = file.file.read_at(file.position, &mut memory.0[vector.clone()]).map_err(Errno::from)?;
+                let got =
+                    file.file.read_at(file.position, &mut memory.0[vector.clone()]).map_err(Errno::from)?;
                 file.position = file.position.saturating_add(got as u64);
                 total += got;
                 if got < vector.len() {
@@ -95,8 +111,7 @@ async fn read_stdin(caller: &mut Caller<'_, Guest>, vector: Range<usize>) -> Res
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(vector.len());
         let mut one = [0; 1];
         // At the limit one more byte tells an input that is too long from one that just fits.
-        let buffer =
-            if room == 0 { &mut one[..] } else { &mut memory.0[vector.start..vector.start + room] };
+        let buffer = if room == 0 { &mut one[..] } else { &mut memory.0[vector.start..vector.start + room] };
         let got = match guest.streams.stdin.poll_read(cx, buffer) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Ok(got)) => got.min(buffer.len()),
@@ -111,7 +126,14 @@ async fn read_stdin(caller: &mut Caller<'_, Guest>, vector: Range<usize>) -> Res
     .await
 }
 
-async fn fd_write(caller: &mut Caller<'_, Guest>, fd: u32, list: u32, count: u32, out: u32) -> Result<(), Failure> {
+async fn fd_write(
+    caller: &mut Caller<'_, Guest>,
+    fd: u32,
+    list: u32,
+    count: u32,
+    out: u32,
+) -> Result<(), Failure> {
+    breathe(caller).await?;
     let vectors = iovecs(caller, list, count)?;
     let (memory, guest) = memory::split(caller)?;
     let output = match guest.descriptors.get(fd)? {
@@ -152,7 +174,9 @@ fn write_file(memory: &Memory<'_>, guest: &mut Guest, fd: u32, vectors: &Iovecs)
         let bytes = &memory.0[vector.clone()];
         let wrote = match file.append {
             true => file.file.append(bytes, now).map(|end| file.position = end),
-            false => file.file.write_at(file.position, bytes, now).map(|()| file.position += bytes.len() as u64),
+            false => {
+                file.file.write_at(file.position, bytes, now).map(|()| file.position += bytes.len() as u64)
+            }
         };
         match wrote {
             Ok(()) => total = total.saturating_add(bytes.len() as u32),
@@ -186,10 +210,19 @@ enum Output {
 
 impl Output {
     /// Writes some of `bytes`, counted against the limit; at the limit the run ends.
-    fn poll_write(self, cx: &mut Context<'_>, guest: &mut Guest, bytes: &[u8]) -> Poll<Result<usize, Failure>> {
+    fn poll_write(
+        self,
+        cx: &mut Context<'_>,
+        guest: &mut Guest,
+        bytes: &[u8],
+    ) -> Poll<Result<usize, Failure>> {
         let (count, max, sink) = match self {
-            Self::Stdout => (&mut guest.counts.stdout, guest.limits.stdout_bytes_max, &mut guest.streams.stdout),
-            Self::Stderr => (&mut guest.counts.stderr, guest.limits.stderr_bytes_max, &mut guest.streams.stderr),
+            Self::Stdout => {
+                (&mut guest.counts.stdout, guest.limits.stdout_bytes_max, &mut guest.streams.stdout)
+            }
+            Self::Stderr => {
+                (&mut guest.counts.stderr, guest.limits.stderr_bytes_max, &mut guest.streams.stderr)
+            }
         };
         let left = usize::try_from(max - *count).unwrap_or(usize::MAX);
         if left == 0 {
@@ -203,13 +236,23 @@ impl Output {
         }
         match sink.poll_write(cx, bytes) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => Poll::Ready(Err(Errno::Pipe.into())),
+            Poll::Ready(Ok(0)) => Poll::Ready(Err(Errno::Pipe.into())),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(errno_of(&error).into())),
             Poll::Ready(Ok(wrote)) => {
                 let wrote = wrote.min(bytes.len());
                 *count += wrote as u64;
                 Poll::Ready(Ok(wrote))
             }
         }
+    }
+}
+
+/// What a guest is told of a sink that failed.
+fn errno_of(error: &std::io::Error) -> Errno {
+    match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Errno::Pipe,
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Errno::Nospc,
+        _ => Errno::Io,
     }
 }
 
