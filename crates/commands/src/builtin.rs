@@ -1,0 +1,67 @@
+//! The built-in modules, as `cargo xtask guests` left them in `wasm/`.
+
+/// One module that is compiled into this program.
+#[derive(Debug, Clone, Copy)]
+pub struct Module {
+    /// The command it belongs to, or one part of a command that has several: `wbox`, `wbox-text`.
+    pub name: &'static str,
+    /// The hash it must have, by the lock file.
+    pub sha256: &'static str,
+    /// The module.
+    pub bytes: &'static [u8],
+    /// The applets in it; empty for a command that is just itself.
+    pub applets: &'static [&'static str],
+}
+
+/// Every built-in module.
+pub const MODULES: &[Module] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+
+/// The built-in commands, each with its modules. A module `box-part` with applets belongs to `box`.
+pub fn commands() -> Vec<(&'static str, Vec<&'static Module>)> {
+    let mut all: Vec<(&'static str, Vec<&'static Module>)> = Vec::new();
+    for module in MODULES {
+        let owner = match module.applets {
+            [] => module.name,
+            _ => module.name.split('-').next().unwrap_or(module.name),
+        };
+        match all.iter_mut().find(|(name, _)| *name == owner) {
+            Some((_, modules)) => modules.push(module),
+            None => all.push((owner, vec![module])),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use drydock_contract::{CommandName, Digest};
+
+    use super::*;
+
+    #[test]
+    fn the_built_ins_are_the_seeds_four() {
+        let mut names: Vec<_> = commands().iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["grep", "jq", "upper", "wbox"]);
+    }
+
+    #[test]
+    fn every_built_in_module_is_what_the_lock_says() {
+        for module in MODULES {
+            let digest: Digest = module.sha256.parse().unwrap();
+            assert_eq!(Digest::of(module.bytes), digest, "{}", module.name);
+        }
+    }
+
+    #[test]
+    fn wbox_has_the_seeds_applets_and_sixty_in_all() {
+        let applets: Vec<_> = MODULES.iter().flat_map(|it| it.applets).copied().collect();
+        let seeds = "cat echo seq head wc nl rev basename dirname tr sort uniq tail true false";
+        for applet in seeds.split(' ') {
+            assert!(applets.contains(&applet), "{applet}");
+        }
+        assert!(applets.len() >= 60, "{}", applets.len());
+        let names = applets.iter().filter(|it| **it != "[");
+        names.for_each(|it| assert!(it.parse::<CommandName>().is_ok(), "{it}"));
+    }
+}

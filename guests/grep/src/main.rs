@@ -1,0 +1,54 @@
+//! The guest `grep`: GNU grep's command line, output and exit codes around ripgrep's matcher.
+//!
+//! `main` is the table of contents: arguments, patterns, files, exit status. Patterns in POSIX syntax
+//! are translated by `syntax`; back-references, which the matcher cannot do, are refused there.
+
+mod cli;
+mod color;
+mod matching;
+mod output;
+mod search;
+mod syntax;
+mod walk;
+
+use cli::Request;
+use std::io::Write as _;
+use std::process::exit;
+
+#[cfg(target_family = "wasm")]
+#[global_allocator]
+static HEAP: heap::SmallBlocks = heap::SmallBlocks::new();
+
+/// Exit codes, as GNU has them.
+const FOUND: i32 = 0;
+const NOT_FOUND: i32 = 1;
+const TROUBLE: i32 = 2;
+
+fn main() {
+    let args: Vec<String> = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+    exit(run(&args))
+}
+
+fn run(args: &[String]) -> i32 {
+    let options = match cli::parse(args) {
+        Ok(Request::Run(options)) => options,
+        Ok(Request::Print(text)) => {
+            let written = std::io::stdout().write_all(text.as_bytes());
+            return if written.is_ok() { FOUND } else { TROUBLE };
+        }
+        Err(problem) => return trouble(&problem),
+    };
+    let patterns = match cli::patterns(&options) {
+        Ok(patterns) => patterns,
+        Err(problem) => return trouble(&problem),
+    };
+    match matching::Matcher::new(&patterns, &options) {
+        Ok(matcher) => search::run(&options, &matcher),
+        Err(problem) => trouble(&problem),
+    }
+}
+
+fn trouble(problem: &str) -> i32 {
+    let _ = writeln!(std::io::stderr(), "grep: {problem}");
+    TROUBLE
+}

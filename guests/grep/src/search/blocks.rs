@@ -1,0 +1,49 @@
+//! Reads a stream in blocks that end where a line ends, so that a large file needs little memory.
+
+use std::io::{self, Read};
+
+const READ_BYTES: usize = 128 * 1024;
+
+/// Whether to go on.
+#[derive(PartialEq, Clone, Copy)]
+pub enum Next {
+    More,
+    Enough,
+}
+
+/// Calls `each` with one block after the other; a line longer than a block makes a longer block.
+pub fn for_each(
+    source: &mut dyn Read,
+    null_data: bool,
+    mut each: impl FnMut(&[u8]) -> Next,
+) -> io::Result<()> {
+    let end = if null_data { 0 } else { b'\n' };
+    let mut buffer: Vec<u8> = Vec::new();
+    let mut filled = 0;
+    loop {
+        if buffer.len() < filled + READ_BYTES / 2 {
+            buffer.resize(filled + READ_BYTES, 0);
+        }
+        let read = match source.read(&mut buffer[filled..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        if read == 0 {
+            if filled > 0 {
+                each(&buffer[..filled]);
+            }
+            return Ok(());
+        }
+        let fresh = &buffer[filled..filled + read];
+        let Some(last) = memchr::memrchr(end, fresh) else {
+            filled += read;
+            continue;
+        };
+        let whole = filled + last + 1;
+        if each(&buffer[..whole]) == Next::Enough {
+            return Ok(());
+        }
+        buffer.copy_within(whole..filled + read, 0);
+        filled = filled + read - whole;
+    }
+}

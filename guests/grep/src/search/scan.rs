@@ -1,0 +1,212 @@
+//! Selects the lines of one file and hands them, with their context, to the printer.
+//!
+//! The matcher jumps from match to match; the lines between are only counted, unless they are
+//! selected (`-v`) or wanted as context.
+
+use super::blocks::Next;
+use crate::cli::{Binary, Options, Report};
+use crate::matching::Matcher;
+use crate::output::{Kind, Line, Printer};
+use std::collections::VecDeque;
+
+/// The state of a file's search.
+pub struct Scan<'a, 'p> {
+    options: &'a Options,
+    matcher: &'a Matcher,
+    printer: &'a mut Printer<'p>,
+    name: Option<&'a str>,
+    selected: u64,
+    /// Of the next line.
+    number: u64,
+    offset: u64,
+    /// The last lines not printed, for `-B`.
+    before: VecDeque<(u64, u64, Vec<u8>)>,
+    /// Lines still to be printed after a selected one.
+    after: usize,
+    last_printed: u64,
+    binary: Seen,
+    ended: bool,
+}
+
+/// What is known of the bytes.
+#[derive(PartialEq)]
+enum Seen {
+    Text,
+    Binary,
+    /// Binary, and a line was selected that is not printed.
+    Match,
+}
+
+impl<'a, 'p> Scan<'a, 'p> {
+    /// Starts a file; `name` is put before each line.
+    pub fn new(
+        options: &'a Options,
+        matcher: &'a Matcher,
+        printer: &'a mut Printer<'p>,
+        name: Option<&'a str>,
+    ) -> Self {
+        Self {
+            options,
+            matcher,
+            printer,
+            name,
+            selected: 0,
+            number: 1,
+            offset: 0,
+            before: VecDeque::new(),
+            after: 0,
+            last_printed: 0,
+            binary: Seen::Text,
+            ended: options.count_max == Some(0),
+        }
+    }
+
+    /// How many lines were selected.
+    pub fn selected(&self) -> u64 {
+        self.selected
+    }
+
+    /// Whether to say that a binary file matches.
+    pub fn is_binary_match(&self) -> bool {
+        self.binary == Seen::Match
+    }
+
+    /// Searches whole lines.
+    pub fn block(&mut self, block: &[u8]) -> Next {
+        let options = self.options;
+        if !options.null_data
+            && options.binary != Binary::Text
+            && self.binary == Seen::Text
+            && memchr::memchr(0, block).is_some()
+        {
+            self.binary = Seen::Binary;
+            self.ended |= options.binary == Binary::Skip;
+        }
+        let mut at = 0;
+        while at < block.len() && !self.ended {
+            let Some((start, end)) = self.next_match(block, at) else {
+                self.region(&block[at..], options.invert);
+                break;
+            };
+            self.region(&block[at..start], options.invert);
+            self.region(&block[start..end], !options.invert);
+            at = end;
+        }
+        if self.ended { Next::Enough } else { Next::More }
+    }
+
+    /// The bounds of the next line that matches, its end included.
+    fn next_match(&self, block: &[u8], at: usize) -> Option<(usize, usize)> {
+        if self.options.null_data {
+            return self.next_record(block, at);
+        }
+        let found = self.matcher.find_at(block, at)?.start;
+        // An empty match after the last line feed is on no line.
+        if found == block.len() && block.ends_with(b"\n") {
+            return None;
+        }
+        let start = memchr::memrchr(b'\n', &block[at..found]).map_or(at, |before| at + before + 1);
+        let end = memchr::memchr(b'\n', &block[found..]).map_or(block.len(), |after| found + after + 1);
+        Some((start, end))
+    }
+
+    fn next_record(&self, block: &[u8], mut at: usize) -> Option<(usize, usize)> {
+        while at < block.len() {
+            let end = memchr::memchr(0, &block[at..]).map_or(block.len(), |after| at + after + 1);
+            let record = &block[at..end];
+            let text = record.strip_suffix(b"\0").unwrap_or(record);
+            if self.matcher.find_at(text, 0).is_some() {
+                return Some((at, end));
+            }
+            at = end;
+        }
+        None
+    }
+
+    /// Lines that are all selected, or all not.
+    fn region(&mut self, region: &[u8], selected: bool) {
+        let silent = self.options.quiet || self.options.report != Report::Lines;
+        let plain = self.after == 0 && self.options.before == 0;
+        if !selected && (silent || plain) {
+            return self.skip(region);
+        }
+        let end = if self.options.null_data { 0 } else { b'\n' };
+        for line in region.split_inclusive(|byte| *byte == end) {
+            if self.ended {
+                return;
+            }
+            let text = line.strip_suffix(&[end]).unwrap_or(line);
+            if selected {
+                self.select(text, silent)
+            } else {
+                self.pass(text)
+            }
+            self.number += 1;
+            self.offset += line.len() as u64;
+        }
+    }
+
+    fn skip(&mut self, region: &[u8]) {
+        self.offset += region.len() as u64;
+        if self.options.line_number || self.options.after > 0 {
+            let end = if self.options.null_data { 0 } else { b'\n' };
+            self.number += memchr::memchr_iter(end, region).count() as u64;
+        }
+    }
+
+    fn full(&self) -> bool {
+        self.options.count_max.is_some_and(|max| self.selected >= max)
+    }
+
+    fn select(&mut self, text: &[u8], silent: bool) {
+        if self.full() {
+            // Only context is still wanted, whatever is in it.
+            return self.pass(text);
+        }
+        self.selected += 1;
+        if silent {
+            // A count goes on; everything else is settled by one line.
+            let counts = self.options.report == Report::Count && !self.options.quiet;
+            self.ended = !counts || self.full();
+            return;
+        }
+        let readable = self.options.binary == Binary::Text || std::str::from_utf8(text).is_ok();
+        if self.binary != Seen::Text || !readable {
+            self.ended = true;
+            if self.options.binary == Binary::Skip {
+                self.selected -= 1;
+            } else {
+                self.binary = Seen::Match;
+            }
+            return;
+        }
+        let first = self.before.front().map_or(self.number, |(number, ..)| *number);
+        if first > self.last_printed + 1 || self.last_printed == 0 {
+            self.printer.gap();
+        }
+        for (number, offset, text) in std::mem::take(&mut self.before) {
+            self.printer.line(self.name, &Line { text: &text, number, offset, kind: Kind::Context });
+        }
+        self.print(text, Kind::Selected);
+        self.after = self.options.after;
+        self.ended = self.full() && self.after == 0;
+    }
+
+    fn pass(&mut self, text: &[u8]) {
+        if self.after > 0 {
+            self.after -= 1;
+            self.print(text, Kind::Context);
+            self.ended = self.full() && self.after == 0;
+        } else if self.options.before > 0 {
+            if self.before.len() == self.options.before {
+                self.before.pop_front();
+            }
+            self.before.push_back((self.number, self.offset, text.to_vec()));
+        }
+    }
+
+    fn print(&mut self, text: &[u8], kind: Kind) {
+        self.last_printed = self.number;
+        self.printer.line(self.name, &Line { text, number: self.number, offset: self.offset, kind });
+    }
+}

@@ -1,0 +1,105 @@
+//! Which files are searched: the folders below an operand, and the globs that choose among them.
+//!
+//! Names are sorted, so that the same tree gives the same output everywhere.
+
+use crate::cli::Options;
+use crate::output::reason;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use std::path::Path;
+
+/// The globs of the command line.
+pub struct Names {
+    include: Option<GlobSet>,
+    exclude: GlobSet,
+    exclude_dir: GlobSet,
+}
+
+impl Names {
+    /// Prepares the globs.
+    pub fn new(options: &Options) -> Result<Self, String> {
+        let include = (!options.include.is_empty()).then(|| set(&options.include)).transpose()?;
+        Ok(Self { include, exclude: set(&options.exclude)?, exclude_dir: set(&options.exclude_dir)? })
+    }
+
+    /// Whether a file of that path is searched.
+    pub fn wants_file(&self, path: &str) -> bool {
+        let hit = |globs: &GlobSet| globs.is_match(base_name(path)) || globs.is_match(path);
+        self.include.as_ref().is_none_or(hit) && !hit(&self.exclude)
+    }
+
+    /// Whether a folder of that path is entered.
+    pub fn wants_folder(&self, path: &str) -> bool {
+        let plain = path.trim_end_matches('/');
+        !self.exclude_dir.is_match(base_name(plain)) && !self.exclude_dir.is_match(plain)
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn set(globs: &[String]) -> Result<GlobSet, String> {
+    let mut builder = GlobSetBuilder::new();
+    for glob in globs {
+        let glob = GlobBuilder::new(glob).literal_separator(false).build();
+        builder.add(glob.map_err(|error| error.to_string())?);
+    }
+    builder.build().map_err(|error| error.to_string())
+}
+
+/// A path to open and the name to show for it.
+pub type Found = (String, String);
+
+/// All files below `path` that are wanted, and what went wrong on the way.
+pub fn files_below(path: &str, shown: &str, names: &Names, follow: bool) -> (Vec<Found>, Vec<Found>) {
+    let mut found = (Vec::new(), Vec::new());
+    descend(path, shown, names, follow, 0, &mut found);
+    found
+}
+
+/// Deeper folders can only be a circle of links.
+const DEPTH_MAX: usize = 256;
+
+fn descend(
+    path: &str,
+    shown: &str,
+    names: &Names,
+    follow: bool,
+    depth: usize,
+    found: &mut (Vec<Found>, Vec<Found>),
+) {
+    let mut entries = match std::fs::read_dir(Path::new(path)) {
+        Ok(entries) => entries.filter_map(Result::ok).collect::<Vec<_>>(),
+        Err(error) => return found.1.push((path.to_owned(), reason(&error))),
+    };
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let inner = join(path, &name);
+        let shown = if shown.is_empty() { name } else { join(shown, &name) };
+        let Ok(mut kind) = entry.file_type() else { continue };
+        if kind.is_symlink() {
+            if !follow {
+                continue;
+            }
+            match std::fs::metadata(&inner) {
+                Ok(target) => kind = target.file_type(),
+                Err(error) => {
+                    found.1.push((shown, reason(&error)));
+                    continue;
+                }
+            }
+        }
+        if kind.is_dir() {
+            if names.wants_folder(&shown) && depth < DEPTH_MAX {
+                descend(&inner, &shown, names, follow, depth + 1, found);
+            }
+        } else if kind.is_file() && names.wants_file(&shown) {
+            found.0.push((inner, shown));
+        }
+    }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.ends_with('/') { format!("{folder}{name}") } else { format!("{folder}/{name}") }
+}

@@ -1,0 +1,68 @@
+//! Values out of text: one, many, broken, raw and slurped.
+
+use super::*;
+
+fn compact(text: &str) -> String {
+    match parse_all(text.to_owned().into()) {
+        Ok(values) => values.iter().map(|value| crate::output::compact(value) + ";").collect(),
+        Err(problem) => problem,
+    }
+}
+
+#[test]
+fn json_texts_are_read_one_after_the_other() {
+    let cases = [
+        ("", ""),
+        (" 1 2\n\"a\"[]{}", "1;2;\"a\";[];{};"),
+        (r#"{"a":{"b":[1,[2],{"c":null}]},"d":true}"#, r#"{"a":{"b":[1,[2],{"c":null}]},"d":true};"#),
+        (r#"{"a":1,"a":2}"#, r#"{"a":2};"#),
+        ("-0", "-0;"),
+        ("007", "7;"),
+        ("1.10", "1.10;"),
+        ("1e3", "1000;"),
+        ("\"\\ud83e\\udd80 \\ud800\"", "\"🦀 \u{fffd}\";"),
+        ("nan", "null;"),
+    ];
+    for (text, want) in cases {
+        assert_eq!(compact(text), want, "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_no_json_is_refused_with_its_place() {
+    let cases = [
+        ("{\"a\":1", "Unfinished JSON term"),
+        ("[1,", "Unfinished JSON term"),
+        ("[1 2]", "Expected separator"),
+        ("{1:2}", "Object keys must be strings"),
+        ("{\"a\" 1}", "key:value pairs"),
+        ("[1}", "Unmatched"),
+        ("\n\n  tru", "Invalid numeric literal at line 3, column 5"),
+        ("\"ab", "Unfinished string"),
+        ("\"\\x\"", "Invalid escape"),
+        ("\"\\u12g4\"", "Invalid \\uXXXX escape"),
+        ("{,}", "Object keys must be strings"),
+        ("[,]", "Invalid literal"),
+    ];
+    for (text, want) in cases {
+        let got = compact(text);
+        assert!(got.contains(want), "{text:?}: {got}");
+    }
+}
+
+#[test]
+fn depth_is_bounded() {
+    let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    assert!(parse_one(deep(1000).into()).is_ok());
+    assert!(parse_one(deep(1002).into()).is_err_and(|it| it.contains("depth limit")));
+}
+
+#[test]
+fn lines_are_counted_to_the_end_of_the_value_s_line() {
+    let mut reader = Reader::new("1\n[2,\n3] 4".into(), false);
+    let mut seen = Vec::new();
+    while let Some(Ok(_)) = reader.next() {
+        seen.push(reader.lines());
+    }
+    assert_eq!(seen, [1, 2, 2]);
+}

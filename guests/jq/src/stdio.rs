@@ -1,0 +1,80 @@
+//! Standard output through one buffer, standard error unbuffered, standard input whole.
+//!
+//! The streams of `std` look for line ends and lock; here the buffer is written when it is full
+//! and at the end, which for most runs is a single call to the host.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd;
+
+const BUFFER_BYTES_MAX: usize = 64 * 1024;
+/// Small, so that a short input touches few pages.
+const READ_BYTES_MIN: usize = 8 * 1024;
+
+thread_local! {
+    static OUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Appends to standard output by way of `fill`.
+pub fn write(fill: impl FnOnce(&mut Vec<u8>)) {
+    OUT.with_borrow_mut(|out| {
+        fill(out);
+        if out.len() >= BUFFER_BYTES_MAX {
+            drain(out);
+        }
+    });
+}
+
+/// Appends `bytes` to standard output.
+pub fn print(bytes: &[u8]) {
+    write(|out| out.extend_from_slice(bytes));
+}
+
+/// Writes what is buffered.
+pub fn flush() {
+    OUT.with_borrow_mut(drain);
+}
+
+/// Writes `bytes` to standard error, after what standard output was given before.
+pub fn print_error(bytes: &[u8]) {
+    flush();
+    // There is nobody left to tell that standard error is closed.
+    let _ = stream(2).write_all(bytes);
+}
+
+/// Writes one line to standard error.
+pub fn complain(text: &str) {
+    print_error(format!("{text}\n").as_bytes());
+}
+
+/// All of standard input.
+pub fn read() -> std::io::Result<Vec<u8>> {
+    let (mut bytes, mut filled) = (Vec::new(), 0);
+    loop {
+        // `read_to_end` would first ask the host for a size that a pipe does not have.
+        if bytes.len() == filled {
+            bytes.resize((bytes.len() * 2).max(READ_BYTES_MIN), 0);
+        }
+        match stream(0).read(&mut bytes[filled..])? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+fn drain(out: &mut Vec<u8>) {
+    if !out.is_empty() && stream(1).write_all(out).is_err() {
+        // jq, too, gives up without a word when its reader has gone.
+        std::process::exit(2);
+    }
+    out.clear();
+}
+
+fn stream(fd: i32) -> ManuallyDrop<File> {
+    // SAFETY: the three standard descriptors are open for the whole run and never closed here.
+    ManuallyDrop::new(unsafe { File::from_raw_fd(fd) })
+}
