@@ -1,0 +1,44 @@
+//! The command line: one file a subcommand, each with its flags and what it does.
+
+pub(crate) mod audit;
+pub(crate) mod commands;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod profiles;
+pub(crate) mod run;
+
+use clap::{Parser, Subcommand};
+
+/// Runs commands as WebAssembly: each in a fresh instance that holds nothing and reaches the world
+/// only through one gate.
+#[derive(Debug, Parser)]
+#[command(name = "drydock", version, max_term_width = 100, after_help = AFTER)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER: &str = "\
+Data lives in $DRYDOCK_HOME, else in the platform's data directory.
+
+Examples:
+  echo '{\"name\":\"ada\"}' | drydock run jq -r .name
+  drydock run --timeout 2s --memory 32MiB sort < words.txt
+  drydock commands add hello hello.wasm && drydock run hello
+  drydock audit --denied";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a command in a fresh sandbox
+    Run(run::Run),
+    /// List, show, add, remove and verify commands
+    Commands(commands::Commands),
+    /// Show what was allowed and what was refused
+    Audit(audit::Audit),
+    /// Show the profiles: named sets of powers and limits
+    Profiles(profiles::Profiles),
+    /// Show what boundary this machine really gives
+    Doctor(doctor::Doctor),
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
+}

@@ -1,0 +1,94 @@
+//! The record of one run, as `--json` prints it.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use drydock_embed::contract::{CallError, Denial, RunReport, Streams};
+use serde::Serialize;
+
+/// A run that began.
+#[derive(Serialize)]
+pub(super) struct Ended {
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_b64: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_b64: Option<String>,
+    duration_us: u64,
+    fuel: u64,
+    memory_bytes: u64,
+}
+
+/// A run that did not begin.
+#[derive(Serialize)]
+pub(super) struct NotBegun {
+    error: ErrorRecord,
+}
+
+#[derive(Serialize)]
+struct ErrorRecord {
+    code: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+pub(super) fn ended(report: &RunReport, streams: Streams) -> Ended {
+    let (stdout, stdout_b64) = text_or_base64(streams.stdout.into_captured());
+    let (stderr, stderr_b64) = text_or_base64(streams.stderr.into_captured());
+    let reason = match &report.outcome {
+        drydock_embed::contract::Outcome::Trapped(reason) => Some(reason.clone()),
+        _ => None,
+    };
+    Ended {
+        outcome: report.outcome.code(),
+        code: report.outcome.status(),
+        reason,
+        stdout,
+        stdout_b64,
+        stderr,
+        stderr_b64,
+        duration_us: u64::try_from(report.duration.as_micros()).unwrap_or(u64::MAX),
+        fuel: report.fuel,
+        memory_bytes: report.memory_bytes,
+    }
+}
+
+pub(super) fn refused(error: &CallError) -> NotBegun {
+    NotBegun { error: ErrorRecord { code: error.code(), message: error.to_string(), hint: hint(error) } }
+}
+
+/// What a person could do about it.
+pub(super) fn hint(error: &CallError) -> Option<String> {
+    match error {
+        CallError::Denied(Denial::NotGranted { .. }) => {
+            Some("--allow NAME grants one command; --profile minimal grants all of them".into())
+        }
+        CallError::Denied(Denial::CommandNotGranted(name)) => Some(format!("add `{name}` to --allow")),
+        CallError::Denied(Denial::UnknownCommand(_)) => {
+            Some("`drydock commands list` shows what there is".into())
+        }
+        CallError::Failed(fault)
+            if fault.code() == "artifact_integrity" && fault.to_string().contains("<built-in") =>
+        {
+            Some("this build of drydock contradicts itself; install it again".into())
+        }
+        CallError::Failed(fault) if fault.code() == "artifact_integrity" => Some(
+            "the file was changed on disk; `drydock commands add` it again from a source you trust".into(),
+        ),
+        _ => None,
+    }
+}
+
+fn text_or_base64(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
+    match String::from_utf8(bytes) {
+        Ok(text) => (Some(text), None),
+        Err(not_text) => (None, Some(STANDARD.encode(not_text.as_bytes()))),
+    }
+}

@@ -1,0 +1,43 @@
+//! Where the data lives: `$DRYDOCK_HOME`, else the platform's data directory.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::{Context as _, bail};
+use drydock_embed::{
+    Dock, DockSettings,
+    engine::EngineSettings,
+    gate::{GateSettings, Recording},
+    store::Home,
+};
+use etcetera::BaseStrategy as _;
+
+use crate::progress;
+
+/// The data directory.
+pub(crate) fn path() -> anyhow::Result<PathBuf> {
+    match std::env::var_os("DRYDOCK_HOME") {
+        Some(home) if home.is_empty() => bail!("DRYDOCK_HOME is empty; unset it, or name a directory"),
+        Some(home) => Ok(home.into()),
+        None => {
+            let base = etcetera::choose_base_strategy().context("no home directory; set DRYDOCK_HOME")?;
+            Ok(base.data_dir().join("drydock"))
+        }
+    }
+}
+
+/// Opens the data directory alone.
+pub(crate) fn open() -> anyhow::Result<Home> {
+    Ok(Home::open(path()?)?)
+}
+
+/// Opens the whole machine, for one command and then the end of the process.
+pub(crate) fn dock() -> anyhow::Result<Dock> {
+    let settings = DockSettings {
+        gate: GateSettings { recording: Recording::Ahead, ..GateSettings::default() },
+        // One command, and at most 64 of its own in flight: a pool for a thousand takes a thousand
+        // system calls to lay out, which is most of the start.
+        engine: EngineSettings { slots: Some(72), ..EngineSettings::default() },
+        on_compile: Some(Arc::new(progress::on_compile)),
+    };
+    Ok(Dock::open_with(path()?, settings)?)
+}

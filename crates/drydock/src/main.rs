@@ -1,0 +1,37 @@
+//! The `drydock` binary. A table of contents: arguments in, one subcommand, an exit status out.
+//!
+//! Only this room reads the environment, the arguments and the terminal. It decides nothing: every
+//! decision is the gate's.
+
+mod cli;
+mod exit;
+mod home;
+mod log;
+mod progress;
+mod show;
+mod streams;
+mod units;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    log::install();
+    let arguments = cli::Arguments::parse();
+    let done = match arguments.command {
+        // A status of 1 would read as the command's own.
+        cli::Command::Run(run) => {
+            return cli::run::run(run).unwrap_or_else(|error| exit::could_not_run(&error));
+        }
+        cli::Command::Commands(commands) => cli::commands::run(commands),
+        cli::Command::Audit(audit) => cli::audit::run(audit),
+        cli::Command::Profiles(profiles) => cli::profiles::run(profiles),
+        cli::Command::Doctor(doctor) => cli::doctor::run(doctor),
+        cli::Command::Completions(shell) => cli::completions::run(shell),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}

@@ -1,0 +1,155 @@
+//! This process's stdin, stdout and stderr as the streams of a run.
+//!
+//! Reads and writes happen on threads of tokio's, so that a deadline and Ctrl-C work while a pipe is stuck. A
+//! regular file is never stuck, and saves the threads.
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Write as _},
+    os::fd::{AsFd as _, BorrowedFd},
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use drydock_embed::contract::{ByteSink, ByteSource, Sink, Source};
+use rustix::event::{PollFd, PollFlags};
+use tokio::task::JoinHandle;
+
+/// Our stdin.
+pub(crate) fn stdin() -> io::Result<Source> {
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    Ok(Source::Stream(match file.metadata()?.is_file() {
+        true => Box::new(OnDisk(file)),
+        false => Box::new(Patient::new(file)),
+    }))
+}
+
+/// Our stdout.
+pub(crate) fn stdout() -> io::Result<Sink> {
+    outgoing(io::stdout().as_fd())
+}
+
+/// Our stderr.
+pub(crate) fn stderr() -> io::Result<Sink> {
+    outgoing(io::stderr().as_fd())
+}
+
+/// A descriptor of ours as a file: the standard library's own handles hold a line back until it is
+/// whole, and a command's half a line may be a prompt.
+fn outgoing(descriptor: BorrowedFd<'_>) -> io::Result<Sink> {
+    let file = File::from(descriptor.try_clone_to_owned()?);
+    Ok(Sink::Stream(match file.metadata()?.is_file() {
+        true => Box::new(OnDisk(file)),
+        false => Box::new(Patient::new(file)),
+    }))
+}
+
+/// A regular file.
+struct OnDisk(File);
+
+impl ByteSource for OnDisk {
+    fn poll_read(&mut self, _: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.0.read(buffer))
+    }
+}
+
+impl ByteSink for OnDisk {
+    fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.0.write(bytes))
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A descriptor that may keep whoever uses it waiting. Each read or write happens on a thread of
+/// tokio's and is awaited: what a command wrote has arrived, or the command is told that it has not.
+struct Patient(State);
+
+enum State {
+    Idle(File, Vec<u8>),
+    Busy(JoinHandle<(File, Vec<u8>, io::Result<usize>)>),
+    Lost,
+}
+
+/// Most bytes moved at a time.
+const PIECE_BYTES: usize = 64 << 10;
+
+impl Patient {
+    fn new(file: File) -> Self {
+        Self(State::Idle(file, Vec::new()))
+    }
+
+    /// Starts `work` if nothing is going on, and polls for its end.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        prepare: impl FnOnce(&mut Vec<u8>),
+        work: impl FnOnce(&mut File, &mut Vec<u8>) -> io::Result<usize> + Send + 'static,
+    ) -> Poll<io::Result<usize>> {
+        if let State::Idle(..) = self.0
+            && let State::Idle(mut file, mut buffer) = std::mem::replace(&mut self.0, State::Lost)
+        {
+            prepare(&mut buffer);
+            self.0 = State::Busy(tokio::task::spawn_blocking(move || {
+                let result = work(&mut file, &mut buffer);
+                (file, buffer, result)
+            }));
+        }
+        let State::Busy(going_on) = &mut self.0 else {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        };
+        let (file, buffer, result) = ready!(Pin::new(going_on).poll(cx)).map_err(io::Error::other)?;
+        self.0 = State::Idle(file, buffer);
+        Poll::Ready(result)
+    }
+}
+
+impl ByteSource for Patient {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        let room = buffer.len().min(PIECE_BYTES);
+        let got = ready!(self.poll(
+            cx,
+            |piece| piece.resize(room, 0),
+            |file, piece| { once_ready(file, PollFlags::IN, |file| file.read(piece)) }
+        ))?;
+        let State::Idle(_, piece) = &self.0 else { return Poll::Ready(Ok(0)) };
+        // A read that was begun for a larger buffer cannot end in a smaller one: the guest waits.
+        let got = got.min(buffer.len());
+        buffer[..got].copy_from_slice(&piece[..got]);
+        Poll::Ready(Ok(got))
+    }
+}
+
+impl ByteSink for Patient {
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
+        let fill = |buffer: &mut Vec<u8>| {
+            buffer.clear();
+            buffer.extend_from_slice(piece);
+        };
+        self.poll(cx, fill, |file, piece| once_ready(file, PollFlags::OUT, |file| file.write(piece)))
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Tries until the descriptor is ready. Some parents leave theirs non-blocking.
+fn once_ready(
+    file: &mut File,
+    wanted: PollFlags,
+    mut act: impl FnMut(&mut File) -> io::Result<usize>,
+) -> io::Result<usize> {
+    loop {
+        match act(file) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                rustix::event::poll(&mut [PollFd::new(file, wanted)], None)?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The whole machine as one value.
+
+use std::{path::Path, sync::Arc};
+
+use drydock_contract::{Denial, Fault, Principal, port::JournalError};
+use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
+use drydock_gate::{Gate, GateSettings};
+use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError};
+
+use crate::{BadSetup, DockSession, Setup, wiring};
+
+/// A gate, an engine, a registry and a data directory that belong together.
+pub struct Dock {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) registry: Arc<CommandRegistry>,
+    pub(crate) home: Home,
+}
+
+/// What an embedder may choose. The default is what the `drydock` binary runs with.
+#[derive(Clone, Default)]
+pub struct DockSettings {
+    /// How the gate counts and records.
+    pub gate: GateSettings,
+    /// How many instances, modules and compilations at once.
+    pub engine: EngineSettings,
+    /// Told when a module is being compiled, which may take a second or two.
+    pub on_compile: Option<Arc<dyn Fn(CompileEvent) + Send + Sync>>,
+}
+
+/// The machine could not be put together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenDockError {
+    /// The data directory is not usable.
+    #[error(transparent)]
+    Home(#[from] OpenHomeError),
+    /// The built-in commands contradict each other.
+    #[error(transparent)]
+    Builtins(#[from] BadBuiltin),
+    /// The audit journal cannot be written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The engine cannot run here.
+    #[error(transparent)]
+    Engine(Fault),
+}
+
+impl Dock {
+    /// Opens, or makes, the data directory and everything on top of it.
+    pub fn open(home: impl AsRef<Path>) -> Result<Self, OpenDockError> {
+        Self::open_with(home, DockSettings::default())
+    }
+
+    /// The same with other settings.
+    pub fn open_with(home: impl AsRef<Path>, settings: DockSettings) -> Result<Self, OpenDockError> {
+        wiring::wire(Home::open(home)?, settings)
+    }
+
+    /// Opens a session for `principal`, with the powers and limits of `setup` and no others.
+    pub fn session(&self, principal: &str, setup: Setup) -> Result<DockSession, BadSetup> {
+        let principal: Principal = principal.parse()?;
+        let session = self.gate.open(setup.into_spec(principal)?)?;
+        Ok(DockSession { gate: Arc::clone(&self.gate), session })
+    }
+
+    /// Takes every power from a principal, runs in flight included.
+    pub fn revoke(&self, principal: &str) -> Result<(), BadSetup> {
+        Ok(self.gate.revoke(&principal.parse::<Principal>()?)?)
+    }
+
+    /// The names of commands, and the way to add and remove them.
+    pub fn registry(&self) -> &CommandRegistry {
+        &self.registry
+    }
+
+    /// The gate.
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
+    /// What this machine gives.
+    pub fn facts(&self) -> Facts {
+        self.engine.facts()
+    }
+
+    /// The data directory.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Says if these bytes could not run as a command even with every power there is.
+    pub async fn check(&self, bytes: impl Into<bytes::Bytes>) -> Result<(), Fault> {
+        self.engine.warm(&drydock_contract::Artifact::hash(bytes)).await
+    }
+
+    /// Compiles a command now, so that its first run need not.
+    pub async fn warm(&self, name: &str) -> Result<(), drydock_contract::CallError> {
+        use drydock_contract::port::Registry as _;
+        let unknown = || Denial::UnknownCommand(name.into());
+        let entry = self.registry.lookup(name, None).ok_or_else(unknown)?;
+        let artifact = self.registry.load(&entry).map_err(Fault::from)?;
+        Ok(self.engine.warm(&artifact).await?)
+    }
+}

@@ -1,0 +1,93 @@
+//! Running commands in a session.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use drydock_abi::exec::{START, decode_report, encode_request};
+use drydock_contract::{Call, CallError, Fault, Outcome, RunReport, Sink, Source, Streams};
+use drydock_gate::{Gate, Session};
+
+/// A session of a [`Dock`](crate::Dock). Cheap to clone; clones are the same session.
+#[derive(Clone)]
+pub struct DockSession {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) session: Session,
+}
+
+/// What a command did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it wrote to stdout.
+    pub stdout: Vec<u8>,
+    /// What it wrote to stderr.
+    pub stderr: Vec<u8>,
+    /// What it cost.
+    pub report: RunReport,
+}
+
+impl Run {
+    /// Whether it exited with 0.
+    pub fn success(&self) -> bool {
+        self.outcome == Outcome::Exited(0)
+    }
+}
+
+impl DockSession {
+    /// Runs a command over bytes in memory.
+    pub async fn run(&self, name: &str, args: &[&str], stdin: impl Into<Bytes>) -> Result<Run, CallError> {
+        let streams =
+            Streams { stdin: Source::Bytes(stdin.into()), stdout: Sink::capture(), stderr: Sink::capture() };
+        let (report, streams) = self.run_with(name, args, streams).await?;
+        Ok(Run {
+            outcome: report.outcome.clone(),
+            stdout: streams.stdout.into_captured(),
+            stderr: streams.stderr.into_captured(),
+            report,
+        })
+    }
+
+    /// Runs a command with any bytes as arguments over any streams, and hands the streams back.
+    pub async fn run_with(
+        &self,
+        name: &str,
+        args: &[impl AsRef<[u8]>],
+        streams: Streams,
+    ) -> Result<(RunReport, Streams), CallError> {
+        tracing::trace!(target: "drydock::hop", "embed: a name, a list of arguments and streams become a call");
+        let payload = match encode_request(name, args, b"") {
+            Ok(payload) => payload,
+            // Longer than the wire can say, so the gate need not see it to refuse it.
+            Err(too_long) => {
+                let call = Call::oversized(START, too_long.0 as u64);
+                return Err(self
+                    .gate
+                    .dispatch(&self.session, call)
+                    .await
+                    .err()
+                    .unwrap_or_else(refused_nothing));
+            }
+        };
+        let call = Call::new(START, &payload, streams);
+        let reply = self.gate.dispatch(&self.session, call).await?;
+        let report = decode_report(&reply.payload).map_err(|bad| Fault::Internal(bad.to_string()))?;
+        tracing::trace!(target: "drydock::hop", "embed: {} and what it cost", report.outcome);
+        Ok((report, reply.streams))
+    }
+
+    /// Ends every run of this session in flight.
+    pub fn cancel(&self) {
+        self.session.cancel();
+    }
+
+    /// The session as the gate sees it.
+    pub fn inner(&self) -> &Session {
+        &self.session
+    }
+}
+
+/// An oversized call that was answered: impossible, and so our fault.
+fn refused_nothing() -> CallError {
+    Fault::Internal("an oversized call was let through".into()).into()
+}

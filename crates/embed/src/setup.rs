@@ -1,0 +1,109 @@
+//! What a session gets: a profile, and what narrows or widens it.
+
+use std::sync::Arc;
+
+use drydock_contract::{
+    BadCommandName, BadPrincipal, Cap, CommandName, Denial, Entropy, GuestTime, Limits, Principal,
+    port::Files,
+};
+use drydock_gate::{Grant, GrantSet, Profile, Purse, SessionSpec};
+
+/// What a session is opened with. The default is the profile `compute`, which may run nothing: what
+/// is forgotten can only take power away.
+#[derive(Clone)]
+pub struct Setup {
+    /// The named set of powers and the memory limit.
+    pub profile: &'static Profile,
+    /// These commands and no others, whatever the profile says of `exec`.
+    pub allow: Option<Vec<CommandName>>,
+    /// Further grants, such as ones that expire or are used up.
+    pub grants: Vec<Arc<Grant>>,
+    /// Limits of each run, if not the profile's.
+    pub limits: Option<Limits>,
+    /// Environment of each run.
+    pub env: Vec<(String, String)>,
+    /// Files each run sees, or none for a fresh empty tree each.
+    pub files: Option<Arc<dyn Files>>,
+    /// What clocks tell.
+    pub time: GuestTime,
+    /// Where randomness comes from.
+    pub entropy: Entropy,
+    /// Fuel that all runs of the session share.
+    pub fuel_shared: Option<u64>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            profile: Profile::named("compute"),
+            allow: None,
+            grants: Vec::new(),
+            limits: None,
+            env: Vec::new(),
+            files: None,
+            time: GuestTime::default(),
+            entropy: Entropy::default(),
+            fuel_shared: None,
+        }
+    }
+}
+
+/// A session cannot be opened like this.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadSetup {
+    /// The principal's name is not one.
+    #[error(transparent)]
+    Principal(#[from] BadPrincipal),
+    /// An allowed name is not a command name.
+    #[error(transparent)]
+    Name(#[from] BadCommandName),
+    /// A variable cannot be passed on.
+    #[error(
+        "environment variable `{0}` cannot be passed on: its name is empty or has `=`, or there is a NUL in it"
+    )]
+    Variable(String),
+    /// The gate refuses the principal.
+    #[error(transparent)]
+    Denied(#[from] Denial),
+}
+
+impl Setup {
+    /// A session that may run these commands, and nothing else but see its own files.
+    pub fn allowing<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, BadSetup> {
+        let allow = names.into_iter().map(str::parse).collect::<Result<Vec<CommandName>, _>>()?;
+        Ok(Self { allow: Some(allow), ..Self::default() })
+    }
+
+    /// A session with the powers of a profile. An unknown name is `compute`.
+    pub fn profile(name: &str) -> Self {
+        Self { profile: Profile::named(name), ..Self::default() }
+    }
+
+    pub(crate) fn into_spec(self, principal: Principal) -> Result<SessionSpec, BadSetup> {
+        let of_profile =
+            self.profile.grants().filter(|grant| self.allow.is_none() || grant.cap() != Cap::Exec);
+        let mut grants: Vec<Arc<Grant>> = of_profile.map(Arc::new).collect();
+        if let Some(names) = self.allow {
+            grants.push(Arc::new(Grant::of(Cap::Exec).only(names)));
+        }
+        grants.extend(self.grants);
+        Ok(SessionSpec {
+            grants: grants.into_iter().collect::<GrantSet>(),
+            limits: self.limits.unwrap_or_else(|| self.profile.limits()),
+            env: self.env.iter().map(variable).collect::<Result<_, _>>()?,
+            files: self.files,
+            time: self.time,
+            entropy: self.entropy,
+            purse: self.fuel_shared.map(|fuel| Arc::new(Purse::holding(fuel))),
+            ..SessionSpec::new(principal)
+        })
+    }
+}
+
+fn variable((name, value): &(String, String)) -> Result<Vec<u8>, BadSetup> {
+    if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+        return Err(BadSetup::Variable(name.escape_default().to_string()));
+    }
+    Ok(format!("{name}={value}").into_bytes())
+}
