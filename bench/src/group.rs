@@ -1,0 +1,99 @@
+//! The groups of figures, and what they share.
+
+mod cold;
+mod concurrent;
+mod interruption;
+pub(crate) mod memory;
+mod process;
+mod tiny;
+
+use std::path::PathBuf;
+
+use crate::{built, figure::Figure, harness::Plan};
+
+/// Some figures that are measured together.
+pub(crate) struct Group {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) measure: fn(&Bench) -> anyhow::Result<Vec<Figure>>,
+    /// Programs it needs besides this one.
+    needs: &'static [Program],
+}
+
+#[derive(PartialEq, Eq)]
+enum Program {
+    Drydock,
+    Peer,
+}
+
+/// Every group, in the order of the table.
+pub(crate) const GROUPS: &[Group] = &[
+    Group {
+        name: "tiny",
+        about: "a warm tiny command: against `tr`, bashkit and bare wasmtime",
+        measure: tiny::measure,
+        needs: &[Program::Peer],
+    },
+    Group {
+        name: "concurrent",
+        about: "64 callers at once, against spawning `tr`",
+        measure: concurrent::measure,
+        needs: &[],
+    },
+    Group {
+        name: "process",
+        about: "`drydock run upper` as a process, against /bin/true",
+        measure: process::measure,
+        needs: &[Program::Drydock],
+    },
+    Group {
+        name: "cold",
+        about: "first use of each built-in module with an empty cache",
+        measure: cold::measure,
+        needs: &[Program::Drydock],
+    },
+    Group {
+        name: "memory",
+        about: "resident memory after many runs, against after few",
+        measure: memory::measure,
+        needs: &[],
+    },
+    Group {
+        name: "interruption",
+        about: "a tight loop with epochs, fuel or both, against neither",
+        measure: interruption::measure,
+        needs: &[],
+    },
+];
+
+/// What a group is measured with.
+pub(crate) struct Bench {
+    pub(crate) quick: bool,
+    pub(crate) plan: Plan,
+    pub(crate) root: PathBuf,
+    drydock: Option<PathBuf>,
+    peer: Option<PathBuf>,
+}
+
+impl Bench {
+    /// Builds what the groups need, before anything is measured.
+    pub(crate) fn prepare(quick: bool, groups: &[&Group]) -> anyhow::Result<Self> {
+        let root = built::root();
+        let build = |program: Program, manifest: &str, package: &str| {
+            let needed = groups.iter().any(|group| group.needs.contains(&program));
+            needed.then(|| built::program(&root.join(manifest), package)).transpose()
+        };
+        let drydock = build(Program::Drydock, "Cargo.toml", "drydock")?;
+        let peer = build(Program::Peer, "bench/Cargo.toml", "drydock-bench-peer")?;
+        let plan = Plan { blocks: if quick { 8 } else { 40 }, calls: 20 };
+        Ok(Self { quick, plan, root, drydock, peer })
+    }
+
+    fn drydock(&self) -> anyhow::Result<&PathBuf> {
+        self.drydock.as_ref().ok_or_else(|| anyhow::anyhow!("`drydock` was not built"))
+    }
+
+    fn peer(&self) -> anyhow::Result<&PathBuf> {
+        self.peer.as_ref().ok_or_else(|| anyhow::anyhow!("the peer was not built"))
+    }
+}

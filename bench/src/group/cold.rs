@@ -1,0 +1,62 @@
+//! First use: each built-in module in a process of its own, with an empty home and so no cache.
+
+use std::{fs, process::Command, time::Instant};
+
+use anyhow::Context as _;
+use drydock_commands::{MODULES, Module};
+
+use super::Bench;
+use crate::{
+    figure::{Amount, Bound, Figure},
+    machine, native,
+    spread::Spread,
+};
+
+/// Commands that are content with three lines on stdin, dearest first.
+const READERS: &[&str] = &["sort", "cat", "wc", "head", "uniq", "cksum", "sha256sum", "base64", "od", "fmt"];
+
+pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
+    let repetitions = if bench.quick { 1 } else { 3 };
+    let mut figures = Vec::new();
+    for module in MODULES {
+        let (line, before) = (line(module), machine::children_cpu_seconds());
+        let samples = (0..repetitions).map(|_| first_use(bench, &line)).collect::<anyhow::Result<Vec<f64>>>();
+        let samples = samples.with_context(|| line.join(" "))?;
+        let judged = Spread::of(&samples);
+        let cpu = (machine::children_cpu_seconds() - before) / f64::from(repetitions);
+        let size = module.bytes.len() as f64 / f64::from(1 << 20);
+        figures.push(Figure {
+            group: "cold",
+            name: format!("first use of `{}` ({}, {size:.2} MiB, {cpu:.2} s of CPU)", line[0], module.name),
+            ours: Amount::Seconds(judged.median),
+            peer: None,
+            judged,
+            bound: Bound::AtMost(3.0),
+        });
+    }
+    Ok(figures)
+}
+
+/// Something trivial to do with a module.
+fn line(module: &Module) -> Vec<&'static str> {
+    match (module.name, module.applets) {
+        ("jq", _) => vec!["jq", "."],
+        ("grep", _) => vec!["grep", "1"],
+        (name, []) => vec![name],
+        (_, applets) => match READERS.iter().find(|it| applets.contains(it)) {
+            Some(reader) => vec![reader],
+            None => vec![applets[0], "--version"],
+        },
+    }
+}
+
+fn first_use(bench: &Bench, line: &[&str]) -> anyhow::Result<f64> {
+    let home = tempfile::tempdir().context("no temporary folder")?;
+    let input = home.path().join("input");
+    fs::write(&input, "3\n1\n2\n")?;
+    let mut drydock = Command::new(bench.drydock()?);
+    drydock.arg("run").args(line).env("DRYDOCK_HOME", home.path().join("home"));
+    let started = Instant::now();
+    native::run_on_file(&mut drydock, &input)?;
+    Ok(started.elapsed().as_secs_f64())
+}
