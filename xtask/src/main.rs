@@ -5,6 +5,7 @@
 
 mod bench;
 mod fuzz;
+mod guests;
 mod tidy;
 
 use std::{
@@ -42,17 +43,13 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     };
     match word {
         "tidy" => return tidy::run(&root()),
-        "guests" => guests_run(rest)?,
+        "guests" => guests::run(rest)?,
         "bench" => bench::run(&root(), rest)?,
         "fuzz" => fuzz::run(&root(), rest)?,
         "help" | "-h" | "--help" => print!("{HELP}"),
         other => bail!("there is no `{other}`; `cargo xtask help` lists what there is"),
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn guests_run(_args: &[String]) -> anyhow::Result<()> {
-    bail!("the guests module is not there yet")
 }
 
 /// The folder of the main workspace.

@@ -1,0 +1,84 @@
+//! Compiles the guests, warms those that want it, and says what they are made of.
+
+use super::Places;
+use super::catalogue::{Guest, Start};
+use super::lock::Entry;
+use super::sources;
+use super::toolchain::{TARGET, Toolchain};
+use anyhow::{Context as _, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The engine enables these; without them every search would go byte by byte.
+const FEATURES: &str = "-Ctarget-feature=+simd128";
+
+/// Builds `guests` into `folder` and returns their entries for the lock file.
+pub fn all(places: &Places, guests: &[&Guest], folder: &Path) -> Result<Vec<Entry>> {
+    let toolchain = Toolchain::find(places)?;
+    let description = toolchain.describe()?;
+    std::fs::create_dir_all(folder)?;
+    let mut entries = Vec::new();
+    for guest in guests {
+        let compiled = compile(places, guest, &toolchain)?;
+        let file = folder.join(format!("{}.wasm", guest.name));
+        match guest.start {
+            Start::Warm => warm(places, &compiled, &file)?,
+            // Not `copy`, which would take over that it is executable.
+            Start::Bare | Start::Usual => std::fs::write(&file, std::fs::read(&compiled)?)?,
+        }
+        entries.push(sources::describe(places, guest, &file, &description)?);
+    }
+    Ok(entries)
+}
+
+fn compile(places: &Places, guest: &Guest, toolchain: &Toolchain) -> Result<PathBuf> {
+    let mut cargo = toolchain.cargo(&places.guests);
+    cargo
+        .args(["rustc", "--release", "--locked", "--target", TARGET])
+        .args(["--package", guest.package, "--bin", guest.name])
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(places, toolchain)?.join("\x1f"))
+        // uucore would otherwise embed the messages of whatever lies in the registry cache; the
+        // guest brings its own (see guests/wbox/build.rs).
+        .env("UUCORE_TARGET_UTIL", "wbox");
+    if guest.start == Start::Bare {
+        cargo.args(["--", "-Clink-self-contained=no"]);
+    }
+    succeed(&mut cargo).with_context(|| format!("could not build the guest `{}`", guest.name))?;
+    Ok(places.guests.join(format!("target/{TARGET}/release/{}.wasm", guest.name)))
+}
+
+/// Flags that make the bytes independent of where the build runs.
+fn flags(places: &Places, toolchain: &Toolchain) -> Result<Vec<String>> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let cargo = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
+    let remap = |from: String, to: &str| format!("--remap-path-prefix={from}={to}");
+    let mut flags = vec![
+        FEATURES.to_owned(),
+        remap(places.guests.display().to_string(), "/guests"),
+        remap(format!("{}/lib/rustlib/src/rust", toolchain.sysroot()?), "/rust"),
+    ];
+    // Each registry has a folder whose name depends on the machine's settings.
+    for registry in std::fs::read_dir(format!("{cargo}/registry/src")).into_iter().flatten().flatten() {
+        flags.push(remap(registry.path().display().to_string(), "/registry"));
+    }
+    Ok(flags)
+}
+
+fn warm(places: &Places, from: &Path, to: &Path) -> Result<()> {
+    let mut cargo = Command::new("cargo");
+    cargo
+        .current_dir(places.guests.join("snapshot"))
+        .args(["run", "--quiet", "--locked", "--", "warm"])
+        .args([from, to])
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_TARGET_DIR");
+    succeed(&mut cargo).context("could not warm a guest")
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("could not run {:?}", command.get_program()))?;
+    if !status.success() {
+        bail!("{:?} ended with {status}", command.get_program());
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! The guests there are, and what is particular about building each.
+
+/// A module to be built.
+pub struct Guest {
+    /// The module's name, and the program's.
+    pub name: &'static str,
+    /// The package in `guests/`.
+    pub package: &'static str,
+    pub start: Start,
+    /// Other folders of `guests/` that go into it.
+    pub with: &'static [&'static str],
+    /// The crates it is made of, for the lock file.
+    pub crates: &'static [&'static str],
+    /// The part of `wbox/src/parts.rs` it holds.
+    pub part: Option<&'static str>,
+}
+
+/// What happens before the guest's own code.
+#[derive(PartialEq, Eq, Clone, Copy)]
+pub enum Start {
+    /// Nothing: its `_start` is its own, and no libc is linked.
+    Bare,
+    /// The usual start-up of a WASI program.
+    Usual,
+    /// The same, in a memory where the guest's initialisation has already run.
+    Warm,
+}
+
+const WBOX_WITH: &[&str] = &["heap", "stand-ins/fluent", "stand-ins/icu_collator", "stand-ins/icu_datetime"];
+const UUTILS: &[&str] = &["uucore", "clap"];
+
+const fn wbox(name: &'static str, part: &'static str) -> Guest {
+    Guest { name, package: "wbox", start: Start::Usual, with: WBOX_WITH, crates: UUTILS, part: Some(part) }
+}
+
+/// All guests, in the order they are built.
+pub const GUESTS: &[Guest] = &[
+    Guest { name: "upper", package: "upper", start: Start::Bare, with: &[], crates: &[], part: None },
+    Guest {
+        name: "jq",
+        package: "jq",
+        start: Start::Warm,
+        with: &["heap", "stand-ins/ryu"],
+        crates: &["jaq-core", "jaq-std", "jaq-json"],
+        part: None,
+    },
+    Guest {
+        name: "grep",
+        package: "grep",
+        start: Start::Usual,
+        with: &["heap"],
+        crates: &["grep-regex", "grep-matcher", "globset", "regex-automata"],
+        part: None,
+    },
+    wbox("wbox", "core"),
+    wbox("wbox-text", "text"),
+    wbox("wbox-regex", "regex"),
+    wbox("wbox-files", "files"),
+    wbox("wbox-data", "data"),
+];

@@ -1,0 +1,104 @@
+//! Describes a built module: its hash, and the hash of everything of ours that went into it.
+
+use super::Places;
+use super::catalogue::Guest;
+use super::lock::Entry;
+use anyhow::{Context as _, Result};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The entry of a module that was just built.
+pub fn describe(places: &Places, guest: &Guest, file: &Path, toolchain: &str) -> Result<Entry> {
+    let wasm = std::fs::read(file)?;
+    Ok(Entry {
+        name: guest.name.to_owned(),
+        file: format!("{}.wasm", guest.name),
+        sha256: sha256(&wasm),
+        size: wasm.len() as u64,
+        applets: guest.part.map(|part| applets(places, part)).transpose()?.unwrap_or_default(),
+        sources_sha256: sources(places, guest)?,
+        toolchain: toolchain.to_owned(),
+        crates: versions(places, guest)?,
+    })
+}
+
+/// As lower-case hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The hash over the guest's files, those of the folders it is built with, and the lock file.
+pub fn sources(places: &Places, guest: &Guest) -> Result<String> {
+    let mut files = vec![places.guests.join("Cargo.lock"), places.guests.join("Cargo.toml")];
+    for folder in [guest.package].iter().chain(guest.with) {
+        collect(&places.guests.join(folder), &mut files)?;
+    }
+    files.sort();
+    let mut hash = Sha256::new();
+    for file in files {
+        let name = file.strip_prefix(&places.guests)?.to_string_lossy().into_owned();
+        let content = std::fs::read(&file)?;
+        hash.update(format!("{name}\0{}\0", content.len()));
+        hash.update(content);
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true if path.file_name().is_some_and(|name| name == "target") => {}
+            true => collect(&path, files)?,
+            false => files.push(path),
+        }
+    }
+    Ok(())
+}
+
+/// The names in a part's list, read from the list itself.
+fn applets(places: &Places, part: &str) -> Result<Vec<String>> {
+    let text = std::fs::read_to_string(places.guests.join("wbox/src/parts.rs"))?;
+    names_in(&text, part).context("wbox/src/parts.rs has no such part")
+}
+
+fn names_in(text: &str, part: &str) -> Option<Vec<String>> {
+    let (_, rows) = text.split_once(&format!("\n    {part} {{\n"))?;
+    let rows = rows.lines().take_while(|line| line.trim() != "}");
+    let names = rows
+        .filter_map(|row| row.trim().strip_prefix('"')?.split_once("\" =>").map(|(name, _)| name.to_owned()));
+    Some(names.collect())
+}
+
+/// The locked versions of the crates the guest is made of.
+fn versions(places: &Places, guest: &Guest) -> Result<BTreeMap<String, String>> {
+    let lock = std::fs::read_to_string(places.guests.join("Cargo.lock"))?;
+    guest.crates.iter().map(|name| Ok(((*name).to_owned(), version(&lock, name)?))).collect()
+}
+
+fn version(lock: &str, name: &str) -> Result<String> {
+    let head = format!("name = \"{name}\"\nversion = \"");
+    let (_, rest) =
+        lock.split_once(&head).with_context(|| format!("guests/Cargo.lock does not name {name}"))?;
+    Ok(rest.split('"').next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_s_names_are_read_from_its_rows() {
+        let text = "part! {\n    /// Doc.\n    core {\n        \"cat\" => uu_cat, CAT;\n        \"[\" => uu_test, TEST;\n    }\n}\n";
+        assert_eq!(names_in(text, "core"), Some(vec!["cat".to_owned(), "[".to_owned()]));
+        assert_eq!(names_in(text, "text"), None);
+    }
+
+    #[test]
+    fn versions_are_read_from_the_lock_file() {
+        let lock = "[[package]]\nname = \"clap\"\nversion = \"4.5.1\"\n";
+        assert_eq!(version(lock, "clap").ok().as_deref(), Some("4.5.1"));
+        assert!(version(lock, "cla").is_err());
+    }
+}
