@@ -2,8 +2,12 @@
 //!
 //! [`Home`] is the one data directory. In it lie artifacts named by their hash ([`ArtifactStore`]),
 //! the names that stand for them ([`CommandRegistry`]), the audit journal ([`FileJournal`]) and
-//! compiled code under a MAC of this installation ([`CodeCache`]). [`MemoryFiles`] is the tree a
-//! guest sees. Every writer may be killed at any moment, and two processes may share one home.
+//! compiled code under a MAC of this installation ([`CodeCache`]), and workspaces ([`Workspaces`]).
+//!
+//! The trees a guest sees: in memory ([`MemoryFiles`]), a volume of a workspace ([`SqliteFiles`]), a
+//! directory of the host ([`HostDir`]), copy-on-write over any of them ([`Overlay`]), and several
+//! under one root ([`Mounts`]). Every writer may be killed at any moment, and two processes may
+//! share one home.
 //!
 //! This room decides nothing: it knows no grant, runs no guest, opens no socket and reads neither
 //! the environment nor the current directory.
@@ -13,7 +17,13 @@ mod audit;
 mod codecache;
 mod files;
 mod home;
+mod host;
+mod mounts;
+mod overlay;
 mod registry;
+mod sqlite;
+mod tree;
+mod workspace;
 
 pub use artifact::{ArtifactStore, PutArtifactError, StoredArtifact};
 pub use audit::{
@@ -23,9 +33,18 @@ pub use audit::{
 pub use codecache::{CODE_BYTES_MAX, CacheKey, CodeCache, OpenCodeCacheError};
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
 pub use home::{Home, OpenHomeError};
+pub use host::{Access, HostDir};
+pub use mounts::Mounts;
+pub use overlay::{Change, ChangeKind, Overlay};
 pub use registry::{
     BadBuiltin, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError, Repaired,
     Verdict,
+};
+
+pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, VOLUME_BYTES_MAX};
+pub use workspace::{
+    Answer, Entry, Mounted, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts, Workspace,
+    WorkspaceFacts, WorkspaceName, Workspaces,
 };
 
 /// The parsers of foreign bytes, for the fuzzers and nobody else.

@@ -61,6 +61,7 @@ const AUDIT: &str = "audit";
 const CACHE: &str = "cache";
 const KEYS: &str = "keys";
 const LOCK: &str = "lock";
+const WORKSPACES: &str = "workspaces";
 
 impl Home {
     /// Opens the data directory, making what is missing.
@@ -72,10 +73,10 @@ impl Home {
             fs::canonicalize(path).map_err(|cause| OpenHomeError::Read { path: path.to_owned(), cause })?;
         let home = Self { root: root.into() };
         warn_if_others_may_write(&home.root);
-        for name in [COMMANDS, AUDIT, CACHE, KEYS, LOCK] {
+        for name in [COMMANDS, AUDIT, CACHE, KEYS, LOCK, WORKSPACES] {
             make_private_dir(&home.root.join(name))?;
         }
-        for dir in [&*home.root, &home.commands(), &home.cache(), &home.keys()] {
+        for dir in [&*home.root, &home.commands(), &home.cache(), &home.keys(), &home.workspaces()] {
             atomic::sweep(dir);
         }
         Ok(home)
@@ -109,6 +110,11 @@ impl Home {
     /// Where keys of this installation lie.
     pub fn keys(&self) -> PathBuf {
         self.root.join(KEYS)
+    }
+
+    /// Where workspaces lie, one SQLite file each.
+    pub fn workspaces(&self) -> PathBuf {
+        self.root.join(WORKSPACES)
     }
 
     /// Waits for the lock of that name, across threads and processes. Dropped, or its process

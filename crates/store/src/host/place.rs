@@ -1,0 +1,93 @@
+//! Directories of the host by handle. A name is looked up in the directory that was opened, one name
+//! at a time and never through a link, and `..` goes back to the handle we came from: the kernel is
+//! never asked to resolve a path, so nothing that happens to the directory meanwhile leads outside.
+
+use std::sync::Arc;
+
+use drydock_contract::port::{FileError, FileResult};
+use rustix::{
+    fd::OwnedFd,
+    fs::{self, AtFlags, FileType, Mode, OFlags},
+};
+
+use super::fact::Sys as _;
+use crate::{
+    DEPTH_MAX,
+    tree::{Branches, Node},
+};
+
+/// An open directory, and the ones it was reached through.
+#[derive(Debug)]
+pub(super) struct Dir {
+    pub(super) fd: OwnedFd,
+    parent: Option<Arc<Dir>>,
+    pub(super) depth: usize,
+}
+
+/// A name in an open directory.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) dir: Arc<Dir>,
+    pub(super) name: String,
+}
+
+impl Dir {
+    pub(super) fn root(fd: OwnedFd) -> Arc<Self> {
+        Arc::new(Self { fd, parent: None, depth: 0 })
+    }
+
+    pub(super) fn stat(&self, name: &str) -> FileResult<Option<fs::Stat>> {
+        match fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            found => found.sys().map(Some),
+        }
+    }
+
+    /// Opens a directory below this one.
+    fn enter(self: &Arc<Self>, name: &str) -> FileResult<Arc<Self>> {
+        // Each level is an open handle while a path is walked.
+        if self.depth >= DEPTH_MAX {
+            return Err(FileError::NameTooLong);
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = fs::openat(&self.fd, name, flags, Mode::empty()).sys()?;
+        Ok(Arc::new(Self { fd, parent: Some(Arc::clone(self)), depth: self.depth + 1 }))
+    }
+}
+
+/// A host directory, for walking.
+pub(super) struct Rooted<'a>(pub(super) &'a Arc<Dir>);
+
+impl Branches for Rooted<'_> {
+    type Dir = Arc<Dir>;
+    type Leaf = Place;
+
+    fn root(&self) -> FileResult<Arc<Dir>> {
+        Ok(Arc::clone(self.0))
+    }
+
+    fn parent(&self, dir: &Arc<Dir>) -> FileResult<Arc<Dir>> {
+        Ok(Arc::clone(dir.parent.as_ref().unwrap_or(dir)))
+    }
+
+    fn look(&self, dir: &Arc<Dir>, name: &str) -> FileResult<Option<Node<Arc<Dir>, Place>>> {
+        let Some(facts) = dir.stat(name)? else { return Ok(None) };
+        let place = || Place { dir: Arc::clone(dir), name: name.to_owned() };
+        match FileType::from_raw_mode(facts.st_mode) {
+            FileType::Directory => dir.enter(name).map(|it| Some(Node::Dir(it))),
+            FileType::RegularFile => Ok(Some(Node::File(place()))),
+            FileType::Symlink => Ok(Some(Node::Link(place()))),
+            // A pipe, a socket or a device is no file of a guest's.
+            _ => Err(FileError::Denied),
+        }
+    }
+
+    fn target(&self, link: &Place) -> FileResult<String> {
+        let said = match fs::readlinkat(&link.dir.fd, link.name.as_str(), Vec::new()) {
+            // It was a link a moment ago.
+            Err(rustix::io::Errno::INVAL) => return Err(FileError::NotFound),
+            said => said.sys()?,
+        };
+        said.into_string().map_err(|_| FileError::Invalid)
+    }
+}

@@ -1,0 +1,173 @@
+//! From the lower tree into the upper one, and whiteouts. A copy is whole before it has its name:
+//! whatever kills us, the name stands for the old file or the new.
+
+use drydock_contract::{
+    Timestamp,
+    port::{FileError, FileKind, FileResult, FileTimes, Follow, OpenFile, OpenHow, Stat, TreePath},
+};
+
+use std::sync::Arc;
+
+use super::{
+    branch::{Dir, Layers, Leaf, OURS, kind, told},
+    handle::Known,
+};
+
+/// How much is copied at once.
+const COPY_BYTES: usize = 1 << 16;
+
+const MAKE: OpenHow =
+    OpenHow { read: true, write: true, create: true, exclusive: true, truncate: false, nofollow: true };
+const READ: OpenHow =
+    OpenHow { read: true, write: false, create: false, exclusive: false, truncate: false, nofollow: true };
+
+impl Layers {
+    /// Makes the directory in the upper tree, if that has it not, and those above it.
+    pub(super) fn raise(&self, dir: &Dir, now: Timestamp) -> FileResult<()> {
+        if dir.upper {
+            return Ok(());
+        }
+        let text = dir.path.as_str();
+        let ends = text.match_indices('/').map(|(at, _)| at).chain([text.len()]);
+        for end in ends {
+            let path = TreePath::new(&text[..end])?;
+            if kind(&*self.upper, &path)?.is_some() {
+                continue;
+            }
+            let facts = self.lower.stat(&path, Follow::No)?;
+            self.unnoticed(&path, now, || {
+                self.upper.create_dir(&path, now)?;
+                self.upper.set_times(&path, Follow::No, as_before(&facts), now)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Copies a file or a link up, the first `bytes_max` bytes of it.
+    pub(super) fn copy_up(
+        &self,
+        known: &mut Known,
+        leaf: &Leaf,
+        bytes_max: Option<u64>,
+        now: Timestamp,
+    ) -> FileResult<()> {
+        let parent = leaf.path.as_str().rsplit_once('/').map_or("", |it| it.0);
+        self.raise_path(parent, now)?;
+        let facts = self.lower.stat(&leaf.path, Follow::No)?;
+        let temporary = TreePath::new(&format!("{OURS}.copy"))?;
+        self.drop_leftover(&temporary, now)?;
+        if facts.kind == FileKind::Symlink {
+            self.upper.symlink(&self.lower.read_link(&leaf.path)?, &temporary, now)?;
+        } else {
+            let source = self.lower.open(&leaf.path, READ, now)?;
+            let copy = self.upper.open(&temporary, MAKE, now)?;
+            let done = copy_bytes(&*source, &*copy, bytes_max.unwrap_or(u64::MAX), now);
+            if let Err(error) = done {
+                drop(copy);
+                self.drop_leftover(&temporary, now)?;
+                return Err(error);
+            }
+            known.copied(leaf.path.as_str(), copy);
+        }
+        self.upper.set_times(&temporary, Follow::No, as_before(&facts), now)?;
+        self.unnoticed(&leaf.path, now, || self.upper.rename(&temporary, &leaf.path, now))?;
+        let inode = self.upper.stat(&leaf.path, Follow::No)?.inode;
+        known.inodes.insert(inode, told(facts.inode, false));
+        Ok(())
+    }
+
+    /// A copy of an open file that has no name any more.
+    pub(super) fn copy_nameless(
+        &self,
+        source: &dyn OpenFile,
+        now: Timestamp,
+    ) -> FileResult<Arc<dyn OpenFile>> {
+        let temporary = TreePath::new(&format!("{OURS}.copy"))?;
+        self.drop_leftover(&temporary, now)?;
+        let copy = self.upper.open(&temporary, MAKE, now)?;
+        self.upper.unlink(&temporary, now)?;
+        copy_bytes(source, &*copy, u64::MAX, now)?;
+        Ok(copy)
+    }
+
+    /// Hides what the lower tree shows under a name.
+    pub(super) fn hide(&self, dir: &Dir, name: &str, now: Timestamp) -> FileResult<()> {
+        if !self.lower_shows(dir, name)? {
+            return Ok(());
+        }
+        self.raise(dir, now)?;
+        match self.upper.open(&dir.whiteout(name)?, MAKE, now) {
+            Ok(_) | Err(FileError::Exists) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a directory that shows nothing.
+    pub(super) fn remove_dir(&self, parent: &Dir, name: &str, dir: &Dir, now: Timestamp) -> FileResult<()> {
+        self.hide(parent, name, now)?;
+        if !dir.upper {
+            return Ok(());
+        }
+        self.clear_whiteouts(dir, now)?;
+        self.upper.remove_dir(&dir.path, now)
+    }
+
+    /// Only for a directory that is hidden itself, or has no lower one.
+    pub(super) fn clear_whiteouts(&self, dir: &Dir, now: Timestamp) -> FileResult<()> {
+        for entry in self.upper.read_dir(&dir.path)? {
+            if entry.name.starts_with(OURS) {
+                self.upper.unlink(&dir.below(&entry.name)?, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn raise_path(&self, text: &str, now: Timestamp) -> FileResult<()> {
+        use crate::tree::Branches as _;
+        let mut dir = self.root()?;
+        for name in text.split('/').filter(|it| !it.is_empty()) {
+            match self.look(&dir, name)? {
+                Some(crate::tree::Node::Dir(below)) => dir = below,
+                _ => return Err(FileError::NotFound),
+            }
+        }
+        self.raise(&dir, now)
+    }
+
+    fn drop_leftover(&self, temporary: &TreePath, now: Timestamp) -> FileResult<()> {
+        match self.upper.unlink(temporary, now) {
+            Err(FileError::NotFound) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Changes a name in the upper tree without the directory's times telling.
+    fn unnoticed(
+        &self,
+        path: &TreePath,
+        now: Timestamp,
+        act: impl FnOnce() -> FileResult<()>,
+    ) -> FileResult<()> {
+        let parent = TreePath::new(path.as_str().rsplit_once('/').map_or("", |it| it.0))?;
+        let before = self.upper.stat(&parent, Follow::No)?;
+        act()?;
+        self.upper.set_times(&parent, Follow::No, as_before(&before), now)
+    }
+}
+
+fn as_before(facts: &Stat) -> FileTimes {
+    FileTimes { accessed: Some(facts.accessed), modified: Some(facts.modified) }
+}
+
+fn copy_bytes(source: &dyn OpenFile, copy: &dyn OpenFile, bytes_max: u64, now: Timestamp) -> FileResult<()> {
+    let (mut at, mut buffer) = (0, vec![0; COPY_BYTES]);
+    while at < bytes_max {
+        let count = source.read_at(at, &mut buffer)?;
+        if count == 0 {
+            return Ok(());
+        }
+        copy.write_at(at, &buffer[..count], now)?;
+        at += count as u64;
+    }
+    Ok(())
+}

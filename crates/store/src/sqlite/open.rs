@@ -1,0 +1,64 @@
+//! Why a workspace could not be opened.
+
+use std::{io, path::PathBuf};
+
+/// The file of a workspace could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenWorkspaceError {
+    /// Not one of the names a workspace may have.
+    #[error("`{0}` is not a name for a workspace: 1 to 64 of A-Z a-z 0-9 _ . -, not starting with a dot")]
+    Name(String),
+    /// It is not there, and was not to be made.
+    #[error("there is no workspace `{0}`; `drydock ws list` shows what there is")]
+    Missing(String),
+    /// It is there already.
+    #[error("workspace `{0}` exists already; choose another name or remove it first")]
+    Exists(String),
+    /// The disk said no.
+    #[error("could not open workspace `{path}`")]
+    Read {
+        /// Its file.
+        path: PathBuf,
+        /// What the disk said.
+        #[source]
+        cause: io::Error,
+    },
+    /// SQLite said no.
+    #[error("could not open workspace `{path}`")]
+    Sql {
+        /// Its file.
+        path: PathBuf,
+        /// What SQLite said.
+        #[source]
+        cause: rusqlite::Error,
+    },
+    /// Made by another version.
+    #[error("workspace `{path}` has format {version}, which this version cannot read; use a newer drydock")]
+    Version {
+        /// Its file.
+        path: PathBuf,
+        /// The format found.
+        version: i64,
+    },
+    /// It opens and cannot be used.
+    #[error("workspace `{path}` is damaged; restore a snapshot of it")]
+    Damaged {
+        /// Its file.
+        path: PathBuf,
+    },
+}
+
+impl OpenWorkspaceError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Name(_) => "workspace_name",
+            Self::Missing(_) => "workspace_missing",
+            Self::Exists(_) => "workspace_exists",
+            Self::Read { .. } | Self::Sql { .. } => "workspace_unavailable",
+            Self::Version { .. } => "workspace_version",
+            Self::Damaged { .. } => "workspace_damaged",
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What is true of a volume beyond what every backing promises: sharing, quotas, and bad days.
+
+use drydock_contract::port::FileError::{NameTooLong, NoSpace, TooBig};
+
+use super::*;
+
+const NOW: Timestamp = Timestamp(5_000_000_000);
+
+fn path(text: &str) -> TreePath {
+    TreePath::new(text).unwrap()
+}
+
+fn fresh(quota: Quota) -> (tempfile::TempDir, Arc<Db>, SqliteFiles) {
+    let temp = tempfile::tempdir().unwrap();
+    let db = Arc::new(Db::open(&temp.path().join("w.sqlite")).unwrap());
+    let files = SqliteFiles::new(&db, "workspace", quota).unwrap();
+    (temp, db, files)
+}
+
+fn number(db: &Db, text: &str) -> i64 {
+    db.with_connection(|conn| conn.query_row(text, [], |row| row.get(0)).unwrap())
+}
+
+/// Every count agrees with what it counts, and nothing is left that nobody has.
+pub(super) fn sound(db: &Db) {
+    db.with_connection(|conn| {
+        let check: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        assert_eq!(check, "ok");
+    });
+    let references = "SELECT content, hash FROM node WHERE content IS NOT NULL
+        UNION ALL SELECT content, hash FROM chunk";
+    let wrong = [
+        format!("SELECT count(*) FROM content WHERE id NOT IN (SELECT content FROM ({references}))"),
+        format!("SELECT count(*) FROM ({references}) WHERE content NOT IN (SELECT id FROM content)"),
+        format!("SELECT count(*) FROM sealed s WHERE refs <> (SELECT count(*) FROM ({references}) r WHERE r.hash = s.hash AND r.content = s.content)"),
+        format!("SELECT count(*) FROM ({references}) WHERE hash IS NOT NULL AND hash NOT IN (SELECT hash FROM sealed)"),
+        "SELECT count(*) FROM chunk WHERE node NOT IN (SELECT id FROM node)".to_owned(),
+        "SELECT count(*) FROM name WHERE node NOT IN (SELECT id FROM node)".to_owned(),
+        "SELECT count(*) FROM node d WHERE kind <> 1 AND links <> (SELECT count(*) FROM name n WHERE n.node = d.id)".to_owned(),
+    ];
+    for text in wrong {
+        assert_eq!(number(db, &text), 0, "{text}");
+    }
+}
+
+#[test]
+fn equal_files_are_stored_once_however_they_were_written() {
+    let (_temp, db, files) = fresh(Quota::default());
+    let bytes = vec![7; 100_000];
+    files.put(&path("a"), &bytes, NOW).unwrap();
+    files.put(&path("deep/er/b"), &bytes, NOW).unwrap();
+    let how = OpenHow { read: true, write: true, create: true, ..OpenHow::default() };
+    let file = files.open(&path("c"), how, NOW).unwrap();
+    for part in bytes.chunks(999) {
+        file.append(part, NOW).unwrap();
+    }
+    drop(file);
+    assert_eq!(number(&db, "SELECT sum(length(bytes)) FROM content"), 100_000);
+    // Writing to one leaves the others alone.
+    files.open(&path("a"), how, NOW).unwrap().write_at(70_000, b"!", NOW).unwrap();
+    assert_eq!(files.get(&path("c"), 1 << 20).unwrap(), bytes);
+    sound(&db);
+    for name in ["a", "deep", "c"] {
+        files.remove_all(&path(name), NOW).unwrap();
+    }
+    assert_eq!(number(&db, "SELECT count(*) FROM content"), 0);
+    sound(&db);
+}
+
+#[test]
+fn a_write_into_a_large_file_costs_the_pages_it_touches() {
+    let (temp, db, files) = fresh(Quota::default());
+    let how = OpenHow { read: true, write: true, create: true, ..OpenHow::default() };
+    let file = files.open(&path("data"), how, NOW).unwrap();
+    file.set_len(8 << 20, NOW).unwrap();
+    for page in 0..2048_u64 {
+        file.write_at(page * 4096, &[1; 4096], NOW).unwrap();
+    }
+    db.with_connection(|conn| conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap());
+    for page in 0..20_u64 {
+        file.write_at(page * 400_000, &[2; 4096], NOW).unwrap();
+    }
+    let log = std::fs::metadata(temp.path().join("w.sqlite-wal")).unwrap().len();
+    assert!(log < 20 * 6 * 4200, "{log} bytes were logged for 20 writes of a page");
+    sound(&db);
+}
+
+#[test]
+fn sql_sees_the_files_as_they_are() {
+    let (_temp, db, files) = fresh(Quota::default());
+    let mut large: Vec<u8> = (0..200_000_u32).map(|it| (it % 251) as u8).collect();
+    files.put(&path("d/large"), &large, NOW).unwrap();
+    files.put(&path("empty"), b"", NOW).unwrap();
+    let how = OpenHow { read: true, write: true, create: true, ..OpenHow::default() };
+    let hole = files.open(&path("hole"), how, NOW).unwrap();
+    hole.write_at(140_000, b"end", NOW).unwrap();
+    let get = |name: &str| -> (Vec<u8>, i64) {
+        let text = "SELECT content, mtime FROM vfs WHERE volume = 'workspace' AND path = ?1";
+        db.with_connection(|conn| conn.query_row(text, [name], |row| Ok((row.get(0)?, row.get(1)?))).unwrap())
+    };
+    assert_eq!(get("d/large"), (large.clone(), 5));
+    assert_eq!(get("empty"), (vec![], 5));
+    large.fill(0);
+    large.truncate(140_000);
+    large.extend(b"end");
+    assert_eq!(get("hole"), (large, 5));
+    assert_eq!(number(&db, "SELECT count(*) FROM vfs"), 3);
+    assert_eq!(number(&db, "SELECT count(*) FROM tree"), 4);
+}
+
+#[test]
+fn a_full_quota_is_a_full_disk_and_changes_nothing() {
+    let quota =
+        Quota { bytes_max: 1000, file_bytes_max: 900, files_max: 4, depth_max: 2, path_bytes_max: 20 };
+    let (_temp, db, files) = fresh(quota);
+    files.put(&path("a"), &[1; 600], NOW).unwrap();
+    assert_eq!(files.put(&path("b"), &[1; 600], NOW), Err(NoSpace));
+    assert_eq!(files.put(&path("a"), &[1; 901], NOW), Err(TooBig));
+    files.put(&path("a"), &[1; 900], NOW).unwrap();
+    let how = OpenHow { write: true, create: true, ..OpenHow::default() };
+    let file = files.open(&path("b"), how, NOW).unwrap();
+    assert_eq!(file.write_at(0, &[1; 101], NOW), Err(NoSpace));
+    file.append(&[1; 100], NOW).unwrap();
+    assert_eq!(file.append(&[1], NOW), Err(NoSpace));
+    assert_eq!(files.symlink("a", &path("l"), NOW), Err(NoSpace));
+    files.open(&path("a"), how, NOW).unwrap().set_len(10, NOW).unwrap();
+    files.symlink("a", &path("l"), NOW).unwrap();
+    files.create_dir(&path("d"), NOW).unwrap();
+    assert_eq!(files.create_dir(&path("e"), NOW), Err(NoSpace));
+    assert_eq!(files.put(&path("d/d/d/x"), b"", NOW), Err(NoSpace));
+    files.unlink(&path("l"), NOW).unwrap();
+    files.create_dir(&path("d/d"), NOW).unwrap();
+    files.unlink(&path("b"), NOW).unwrap();
+    assert_eq!(files.create_dir(&path("d/d/d"), NOW), Err(NameTooLong));
+    assert_eq!(files.put(&path(&"n".repeat(21)), b"", NOW), Err(NameTooLong));
+    drop(file);
+    sound(&db);
+    assert_eq!(number(&db, "SELECT sum(size) FROM node"), 10);
+}
+
+#[test]
+fn a_full_disk_is_no_space_and_the_database_stays_good() {
+    let (_temp, db, files) = fresh(Quota::default());
+    files.put(&path("kept"), b"kept", NOW).unwrap();
+    let pages = number(&db, "PRAGMA page_count") + 40;
+    db.with_connection(|conn| {
+        conn.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap()
+    });
+    let mut written = 0;
+    let error = loop {
+        match files.put(&path(&format!("f{written}")), &[written; 4000], NOW) {
+            Ok(()) => written += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error, NoSpace);
+    let how = OpenHow { read: true, write: true, create: true, truncate: true, ..OpenHow::default() };
+    // A handle meets the same, and nothing is half written.
+    let file = files.open(&path("kept"), OpenHow { truncate: false, ..how }, NOW).unwrap();
+    assert_eq!(file.write_at(0, &[9; 500_000], NOW), Err(NoSpace));
+    drop(file);
+    assert_eq!(files.get(&path("kept"), 100).unwrap(), b"kept");
+    sound(&db);
+    assert!(written > 3);
+    files.unlink(&path("f0"), NOW).unwrap();
+    files.unlink(&path("f1"), NOW).unwrap();
+    files.put(&path("again"), &[77; 4000], NOW).unwrap();
+    sound(&db);
+}
+
+#[test]
+fn a_file_that_is_open_elsewhere_outlives_its_name() {
+    let (temp, db, files) = fresh(Quota::default());
+    files.put(&path("f"), b"old", NOW).unwrap();
+    let other = Arc::new(Db::open(&temp.path().join("w.sqlite")).unwrap());
+    let others = SqliteFiles::new(&other, "workspace", Quota::default()).unwrap();
+    let reader = others.open(&path("f"), OpenHow { read: true, ..OpenHow::default() }, NOW).unwrap();
+    files.put(&path("new"), b"new", NOW).unwrap();
+    files.rename(&path("new"), &path("f"), NOW).unwrap();
+    assert_eq!(others.get(&path("f"), 10).unwrap(), b"new");
+    let mut bytes = [0; 3];
+    assert_eq!((reader.read_at(0, &mut bytes), bytes), (Ok(3), *b"old"));
+    drop((reader, others, other));
+    drop((files, db));
+    let db = Arc::new(Db::open(&temp.path().join("w.sqlite")).unwrap());
+    assert_eq!(number(&db, "SELECT count(*) FROM content"), 1);
+    sound(&db);
+}
+
+#[test]
+fn usage_is_counted_anew_when_another_process_wrote() {
+    let quota = Quota { bytes_max: 1000, ..Quota::default() };
+    let (temp, _db, files) = fresh(quota);
+    files.put(&path("a"), &[1; 400], NOW).unwrap();
+    let other = Arc::new(Db::open(&temp.path().join("w.sqlite")).unwrap());
+    let others = SqliteFiles::new(&other, "workspace", quota).unwrap();
+    others.put(&path("b"), &[1; 500], NOW).unwrap();
+    assert_eq!(files.put(&path("c"), &[1; 200], NOW), Err(NoSpace));
+    others.unlink(&path("b"), NOW).unwrap();
+    // The other has it open no more, but we are here: it is swept when one of us leaves.
+    drop((others, other));
+    files.put(&path("c"), &[1; 200], NOW).unwrap();
+}

@@ -1,0 +1,71 @@
+//! A workspace against a snapshot of it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use drydock_contract::port::{FileKind, FileResult, Files, Follow, TreePath};
+
+use super::{Volume, Workspace, WorkspaceName, Workspaces};
+use crate::{Change, ChangeKind, OpenWorkspaceError, SqliteFiles, overlay::same_bytes, sqlite::Db};
+
+impl Workspaces {
+    /// What is different in one of the trees from a snapshot, sorted by path.
+    pub fn diff_snapshot(
+        &self,
+        workspace: &Workspace,
+        snapshot: &WorkspaceName,
+        volume: Volume,
+    ) -> Result<Vec<Change>, OpenWorkspaceError> {
+        let path = self.snapshot_file(workspace.name(), snapshot);
+        if !path.is_file() {
+            return Err(OpenWorkspaceError::Missing(format!("{}@{snapshot}", workspace.name())));
+        }
+        let db =
+            Db::open_frozen(&path).map_err(|cause| OpenWorkspaceError::Sql { path: path.clone(), cause })?;
+        let old = SqliteFiles::frozen(&Arc::new(db), volume.name());
+        let changes = old.and_then(|old| match old {
+            Some(old) => differences(workspace.files(volume), &old),
+            None => Ok(Vec::new()),
+        });
+        changes.map_err(|_| OpenWorkspaceError::Damaged { path })
+    }
+}
+
+type Pair = (Option<FileKind>, Option<FileKind>);
+
+/// What is different in `new`, told by content.
+fn differences(new: &dyn Files, old: &dyn Files) -> FileResult<Vec<Change>> {
+    let mut changes = Vec::new();
+    let mut dirs = vec![(TreePath::root(), true, true)];
+    while let Some((dir, was_dir, is_dir)) = dirs.pop() {
+        let mut names: BTreeMap<String, Pair> = BTreeMap::new();
+        for entry in if was_dir { old.read_dir(&dir)? } else { Vec::new() } {
+            names.entry(entry.name).or_default().0 = Some(entry.kind);
+        }
+        for entry in if is_dir { new.read_dir(&dir)? } else { Vec::new() } {
+            names.entry(entry.name).or_default().1 = Some(entry.kind);
+        }
+        for (name, (was, is)) in names {
+            let path = dir.join(&name)?;
+            let kind = match (was, is) {
+                (None, _) => Some(ChangeKind::Added),
+                (_, None) => Some(ChangeKind::Removed),
+                (Some(a), Some(b)) if a != b => Some(ChangeKind::Modified),
+                (Some(FileKind::File), _) if !same_bytes(new, old, &path)? => Some(ChangeKind::Modified),
+                (Some(FileKind::Symlink), _) if new.read_link(&path)? != old.read_link(&path)? => {
+                    Some(ChangeKind::Modified)
+                }
+                _ => None,
+            };
+            if let Some(kind) = kind {
+                let size = if is == Some(FileKind::File) { new.stat(&path, Follow::No)?.size } else { 0 };
+                changes.push(Change { path: path.as_str().to_owned(), kind, was, is, size });
+            }
+            let (was_dir, is_dir) = (was == Some(FileKind::Directory), is == Some(FileKind::Directory));
+            if was_dir || is_dir {
+                dirs.push((path, was_dir, is_dir));
+            }
+        }
+    }
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
+}

@@ -1,0 +1,77 @@
+//! Where workspaces lie: a file for each, and a file for each snapshot of one.
+
+use std::{fs, io, path::PathBuf};
+
+use super::{Workspace, WorkspaceName};
+use crate::{Home, OpenWorkspaceError, Quota, sqlite::Db};
+
+const SUFFIX: &str = ".sqlite";
+
+/// The workspaces of a home.
+#[derive(Debug, Clone)]
+pub struct Workspaces {
+    dir: PathBuf,
+    quota: Quota,
+}
+
+impl Workspaces {
+    /// Those of this home; each volume may hold as much as `quota` says.
+    pub fn of(home: &Home, quota: Quota) -> Self {
+        Self { dir: home.workspaces(), quota }
+    }
+
+    /// Their names, sorted.
+    pub fn list(&self) -> io::Result<Vec<WorkspaceName>> {
+        let mut names = self.stems()?;
+        names.retain(|it| !it.contains('@'));
+        Ok(names.iter().filter_map(|it| it.parse().ok()).collect())
+    }
+
+    /// The names of a workspace's snapshots, sorted.
+    pub fn snapshots(&self, name: &WorkspaceName) -> io::Result<Vec<WorkspaceName>> {
+        let stems = self.stems()?;
+        let of_it = stems.iter().filter_map(|it| it.strip_prefix(name.as_str())?.strip_prefix('@'));
+        Ok(of_it.filter_map(|it| it.parse().ok()).collect())
+    }
+
+    /// Opens the one of that name.
+    pub fn open(&self, name: &WorkspaceName) -> Result<Workspace, OpenWorkspaceError> {
+        if !self.file(name).is_file() {
+            return Err(OpenWorkspaceError::Missing(name.to_string()));
+        }
+        self.open_or_create(name)
+    }
+
+    /// Makes one of that name.
+    pub fn create(&self, name: &WorkspaceName) -> Result<Workspace, OpenWorkspaceError> {
+        if self.file(name).exists() {
+            return Err(OpenWorkspaceError::Exists(name.to_string()));
+        }
+        self.open_or_create(name)
+    }
+
+    /// Opens the one of that name, making it if it is missing.
+    pub fn open_or_create(&self, name: &WorkspaceName) -> Result<Workspace, OpenWorkspaceError> {
+        let path = self.file(name);
+        let db = Db::open(&path)?;
+        Workspace::new(name.clone(), db, self.quota).map_err(|_| OpenWorkspaceError::Damaged { path })
+    }
+
+    pub(super) fn file(&self, name: &WorkspaceName) -> PathBuf {
+        self.dir.join(format!("{name}{SUFFIX}"))
+    }
+
+    pub(super) fn snapshot_file(&self, name: &WorkspaceName, snapshot: &WorkspaceName) -> PathBuf {
+        self.dir.join(format!("{name}@{snapshot}{SUFFIX}"))
+    }
+
+    fn stems(&self) -> io::Result<Vec<String>> {
+        let mut stems = Vec::new();
+        for entry in fs::read_dir(&self.dir)? {
+            let name = entry?.file_name();
+            stems.extend(name.to_str().and_then(|it| it.strip_suffix(SUFFIX)).map(str::to_owned));
+        }
+        stems.sort();
+        Ok(stems)
+    }
+}

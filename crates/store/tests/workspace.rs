@@ -1,0 +1,258 @@
+//! Workspaces as a library: what the command line does with them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+use drydock_contract::{
+    Timestamp,
+    port::{FileError, Files as _, OpenHow, TreePath},
+};
+use drydock_store::{
+    Access, Change, ChangeKind, Home, HostDir, Mounted, QueryLimits, Quota, SqlValue, Volume, Workspace,
+    WorkspaceName, Workspaces,
+};
+
+const NOW: Timestamp = Timestamp(1_700_000_000_000_000_000);
+
+fn name(text: &str) -> WorkspaceName {
+    text.parse().unwrap()
+}
+
+fn path(text: &str) -> TreePath {
+    TreePath::new(text).unwrap()
+}
+
+fn fresh() -> (tempfile::TempDir, Workspaces, Workspace) {
+    let temp = tempfile::tempdir().unwrap();
+    let all = Workspaces::of(&Home::open(temp.path().join("home")).unwrap(), Quota::default());
+    let workspace = all.create(&name("w")).unwrap();
+    (temp, all, workspace)
+}
+
+fn told(changes: &[Change]) -> String {
+    let letter = |kind| match kind {
+        ChangeKind::Added => 'A',
+        ChangeKind::Modified => 'M',
+        ChangeKind::Removed => 'D',
+    };
+    changes.iter().map(|it| format!("{} {}", letter(it.kind), it.path)).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn files_are_put_listed_shown_and_removed_by_the_paths_a_guest_uses() {
+    let (_temp, all, workspace) = fresh();
+    workspace.put("a/b.txt", b"hello", NOW).unwrap();
+    workspace.put("/workspace/c", b"hello", NOW).unwrap();
+    workspace.put("/memory/m", b"remember", NOW).unwrap();
+    assert_eq!(workspace.get("/workspace/a/b.txt").unwrap(), b"hello");
+    assert_eq!(workspace.get("m"), Err(FileError::NotFound));
+    assert_eq!(workspace.get("/etc/passwd"), Err(FileError::NotFound));
+    assert_eq!(workspace.get("../../etc/passwd"), Err(FileError::NotFound));
+    let names: Vec<_> =
+        workspace.ls("/workspace").unwrap().into_iter().map(|it| (it.name, it.size)).collect();
+    assert_eq!(names, [("a".to_owned(), 0), ("c".to_owned(), 5)]);
+    let facts = workspace.show().unwrap();
+    assert_eq!((facts.volumes[0].files, facts.volumes[0].directories, facts.volumes[0].bytes), (2, 1, 10));
+    assert_eq!((facts.volumes[1].name.as_str(), facts.volumes[1].bytes), ("memory", 8));
+    assert_eq!(facts.stored_bytes, 13);
+    workspace.rm("a", NOW).unwrap();
+    assert_eq!(workspace.get("a/b.txt"), Err(FileError::NotFound));
+    assert_eq!(all.list().unwrap(), [name("w")]);
+    assert_eq!(all.open(&name("x")).unwrap_err().code(), "workspace_missing");
+    assert_eq!(all.create(&name("w")).unwrap_err().code(), "workspace_exists");
+}
+
+#[test]
+fn tmp_is_cleared_when_a_workspace_is_opened_by_nobody_else() {
+    let (_temp, all, workspace) = fresh();
+    for file in ["/tmp/d/t", "/memory/m", "w"] {
+        workspace.put(file, b"x", NOW).unwrap();
+    }
+    let second = all.open(&name("w")).unwrap();
+    assert_eq!(second.get("/tmp/d/t").unwrap(), b"x");
+    drop((workspace, second));
+    let again = all.open(&name("w")).unwrap();
+    assert_eq!(again.ls("/tmp").unwrap(), []);
+    assert_eq!((again.get("/memory/m").unwrap(), again.get("w").unwrap()), (b"x".to_vec(), b"x".to_vec()));
+}
+
+#[test]
+fn a_snapshot_is_compared_restored_and_forked() {
+    let (_temp, all, workspace) = fresh();
+    workspace.put("kept", b"kept", NOW).unwrap();
+    workspace.put("f", b"old", NOW).unwrap();
+    all.snapshot(&name("w"), &name("one")).unwrap();
+    assert_eq!(all.snapshot(&name("w"), &name("one")).unwrap_err().code(), "workspace_exists");
+    workspace.put("f", b"new", NOW).unwrap();
+    workspace.put("d/g", b"g", NOW).unwrap();
+    workspace.rm("kept", NOW).unwrap();
+    let changes = all.diff_snapshot(&workspace, &name("one"), Volume::Workspace).unwrap();
+    assert_eq!(told(&changes), "A d, A d/g, M f, D kept");
+    all.fork(&name("w"), &name("v")).unwrap();
+
+    // A run is in flight: its handle is out of date, not astray.
+    let how = OpenHow { read: true, write: true, ..OpenHow::default() };
+    let handle = workspace.files(Volume::Workspace).open(&path("d/g"), how, NOW).unwrap();
+    all.restore(&workspace, &name("one")).unwrap();
+    assert_eq!(handle.append(b"!", NOW), Err(FileError::Io));
+    assert_eq!(
+        (workspace.get("f").unwrap(), workspace.get("kept").unwrap()),
+        (b"old".to_vec(), b"kept".to_vec())
+    );
+    assert_eq!(workspace.get("d/g"), Err(FileError::NotFound));
+    workspace.put("after", b"after", NOW).unwrap();
+    drop(handle);
+
+    let fork = all.open(&name("v")).unwrap();
+    assert_eq!((fork.get("f").unwrap(), fork.get("d/g").unwrap()), (b"new".to_vec(), b"g".to_vec()));
+    assert_eq!(fork.get("after"), Err(FileError::NotFound));
+    assert_eq!(all.list().unwrap(), [name("v"), name("w")]);
+    assert_eq!(all.snapshots(&name("w")).unwrap(), [name("one")]);
+    all.remove(&name("w")).unwrap();
+    assert_eq!(all.list().unwrap(), [name("v")]);
+}
+
+#[test]
+fn snapshots_taken_while_files_are_written_are_each_of_one_moment() {
+    let (_temp, all, workspace) = fresh();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for n in 0..300_u32 {
+                // Two files that are always written in this order.
+                workspace.put("a", &n.to_le_bytes().repeat(2000), NOW).unwrap();
+                workspace.put("b", &n.to_le_bytes().repeat(2000), NOW).unwrap();
+            }
+        });
+        for n in 0..8 {
+            all.snapshot(&name("w"), &name(&format!("s{n}"))).unwrap();
+        }
+        writer.join().unwrap();
+    });
+    for n in 0..8 {
+        all.restore(&workspace, &name(&format!("s{n}"))).unwrap();
+        let number =
+            |file: &str| workspace.get(file).map(|it| u32::from_le_bytes(it[..4].try_into().unwrap()));
+        match (number("a"), number("b")) {
+            (Ok(a), Ok(b)) => assert!(a == b || a == b + 1, "{a} {b}"),
+            (a, b) => assert!(b.is_err() && a.is_ok_and(|a| a == 0) || a.is_err(), "{n}"),
+        }
+    }
+}
+
+#[test]
+fn a_query_looks_and_does_nothing_else() {
+    let (temp, _all, workspace) = fresh();
+    workspace.put("a.txt", b"alpha", NOW).unwrap();
+    workspace.put("/memory/b.txt", b"beta", NOW).unwrap();
+    let limits = QueryLimits { rows_max: 5, bytes_max: 10_000, wall_max: Duration::from_millis(200) };
+    let answer = workspace
+        .query("SELECT volume, path, CAST(content AS TEXT) AS t, mtime FROM vfs ORDER BY path", limits)
+        .unwrap();
+    assert_eq!(answer.columns, ["volume", "path", "t", "mtime"]);
+    let text = |it: &str| SqlValue::Text(it.to_owned());
+    let want = vec![text("workspace"), text("a.txt"), text("alpha"), SqlValue::Integer(1_700_000_000)];
+    assert_eq!((answer.rows.len(), &answer.rows[0], answer.cut), (2, &want, false));
+
+    let attached = temp.path().join("other.sqlite");
+    let attach = format!("ATTACH '{}' AS o", attached.display());
+    let cases = [
+        // statement                                              code
+        ("DELETE FROM name", "query_denied"),
+        ("UPDATE node SET size = 1", "query_denied"),
+        ("INSERT INTO epoch VALUES (1)", "query_denied"),
+        ("DROP TABLE node", "query_denied"),
+        ("CREATE TABLE x(y)", "query_denied"),
+        ("CREATE TEMP TABLE x(y)", "query_denied"),
+        (attach.as_str(), "query_denied"),
+        ("PRAGMA user_version = 7", "query_denied"),
+        ("PRAGMA user_version", "query_denied"),
+        ("SELECT load_extension('x')", "query_denied"),
+        ("SELECT randomblob(1000)", "query_denied"),
+        ("SELECT fts3_tokenizer('x')", "query_denied"),
+        ("SELECT * FROM pragma_database_list", "query_denied"),
+        ("BEGIN IMMEDIATE", "query_denied"),
+        ("VACUUM INTO '/tmp/x.sqlite'", "query_denied"),
+        ("SELECT 1; SELECT 2", "query_not_one"),
+        ("SELECT 1; DELETE FROM name", "query_not_one"),
+        ("", "query_not_one"),
+        ("SELEC 1", "query_failed"),
+        ("SELECT length(zeroblob(1000000000))", "query_failed"),
+        (
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
+            "query_too_long",
+        ),
+    ];
+    for (sql, code) in cases {
+        assert_eq!(workspace.query(sql, limits).unwrap_err().code(), code, "{sql}");
+    }
+    assert!(!attached.exists());
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT i FROM n";
+    let answer = workspace.query(many, limits).unwrap();
+    assert_eq!((answer.rows.len(), answer.cut), (5, true));
+    let answer = workspace.query("SELECT printf('%20000d', 1)", limits).unwrap();
+    assert_eq!((answer.rows.len(), answer.cut), (0, true));
+}
+
+/// A host directory with `d/x`, `d/y`, `f` and `run`, mounted under copy-on-write.
+fn mounted(workspace: &Workspace, dir: &Path) -> Mounted {
+    if !dir.exists() {
+        fs::create_dir_all(dir.join("d")).unwrap();
+        for (name, bytes) in [("d/x", "x"), ("d/y", "y"), ("f", "f"), ("run", "#!")] {
+            fs::write(dir.join(name), bytes).unwrap();
+        }
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(dir.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let host = HostDir::open(dir, Access::ReadWrite).unwrap();
+    workspace.mount(&name("data"), Arc::new(host)).unwrap()
+}
+
+fn write(mounted: &Mounted, file: &str, bytes: &[u8]) {
+    let how = OpenHow { write: true, create: true, truncate: true, ..OpenHow::default() };
+    mounted.files().open(&path(file), how, NOW).unwrap().write_at(0, bytes, NOW).unwrap();
+}
+
+#[test]
+fn changes_to_a_host_directory_are_told_and_committed_or_discarded() {
+    let (temp, all, workspace) = fresh();
+    let dir = temp.path().join("data");
+    let data = mounted(&workspace, &dir);
+    let change = |data: &Mounted| {
+        write(data, "run", b"#!/bin/sh");
+        data.files().create_dir(&path("new"), NOW).unwrap();
+        write(data, "new/n", b"n");
+        data.files().symlink("n", &path("new/l"), NOW).unwrap();
+        data.files().unlink(&path("d/x"), NOW).unwrap();
+        data.files().unlink(&path("d/y"), NOW).unwrap();
+        data.files().remove_dir(&path("d"), NOW).unwrap();
+        write(data, "d", b"a file now");
+        data.files().unlink(&path("f"), NOW).unwrap();
+        data.files().create_dir(&path("f"), NOW).unwrap();
+        write(data, "f/in", b"in");
+    };
+    change(&data);
+    let want = "M d, D d/x, D d/y, M f, A f/in, A new, A new/l, A new/n, M run";
+    assert_eq!(told(&data.diff().unwrap()), want);
+    assert_eq!(fs::read(dir.join("d/x")).unwrap(), b"x");
+    data.discard(NOW).unwrap();
+    assert_eq!(told(&data.diff().unwrap()), "");
+    change(&data);
+    drop((data, workspace));
+
+    // Another day.
+    let workspace = all.open(&name("w")).unwrap();
+    let data = mounted(&workspace, &dir);
+    assert_eq!(told(&data.commit(NOW).unwrap()), want);
+    assert_eq!(told(&data.diff().unwrap()), "");
+    for (file, bytes) in
+        [("run", "#!/bin/sh"), ("new/n", "n"), ("new/l", "n"), ("d", "a file now"), ("f/in", "in")]
+    {
+        assert_eq!(fs::read(dir.join(file)).unwrap(), bytes.as_bytes(), "{file}");
+    }
+    use std::os::unix::fs::PermissionsExt as _;
+    assert_eq!(fs::metadata(dir.join("run")).unwrap().permissions().mode() & 0o777, 0o755);
+    let names = fs::read_dir(&dir).unwrap().count();
+    assert_eq!(names, 4);
+    assert_eq!(workspace.show().unwrap().pending, [""; 0]);
+}
