@@ -25,6 +25,7 @@ fn main() -> ExitCode {
             return cli::run::run(run).unwrap_or_else(|error| exit::could_not_run(&error));
         }
         cli::Command::Commands(commands) => cli::commands::run(commands),
+        cli::Command::Ws(ws) => cli::ws::run(ws),
         cli::Command::Audit(audit) => cli::audit::run(audit),
         cli::Command::Profiles(profiles) => cli::profiles::run(profiles),
         cli::Command::Doctor(doctor) => cli::doctor::run(doctor),

@@ -4,8 +4,10 @@ pub(crate) mod audit;
 pub(crate) mod commands;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+mod mount;
 pub(crate) mod profiles;
 pub(crate) mod run;
+pub(crate) mod ws;
 
 use clap::{Parser, Subcommand};
 
@@ -33,6 +35,8 @@ pub(crate) enum Command {
     Run(run::Run),
     /// List, show, add, remove and verify commands
     Commands(commands::Commands),
+    /// Look into workspaces: files, changes, snapshots
+    Ws(ws::Ws),
     /// Show what was allowed and what was refused
     Audit(audit::Audit),
     /// Show the profiles: named sets of powers and limits

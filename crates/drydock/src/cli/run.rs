@@ -9,8 +9,10 @@ use drydock_embed::{
         CallError, CommandName, Entropy, GuestTime, Limits, Outcome, RunReport, Sink, Streams, Timestamp,
     },
     gate::Profile,
+    store::WorkspaceName,
 };
 
+use super::mount;
 use crate::{exit, home, show, streams, units};
 
 mod record;
@@ -44,6 +46,12 @@ pub(crate) struct Run {
     /// Bytes the command may read from stdin [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     input_max: Option<u64>,
+    /// Mount a host directory: copy-on-write unless :ro or :rw is said
+    #[arg(long, value_name = "HOST[:GUEST][:ro|:rw|:cow]", value_parser = mount::parse)]
+    dir: Vec<mount::Mount>,
+    /// See the files of this workspace, as /workspace, /memory and /tmp
+    #[arg(long, value_name = "NAME")]
+    workspace: Option<WorkspaceName>,
     /// Set an environment variable; the command sees no others
     #[arg(long, value_name = "K=V", value_parser = variable)]
     env: Vec<(String, String)>,
@@ -79,9 +87,10 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     }
     let args: Vec<Vec<u8>> = args.iter().map(|it| it.as_bytes().to_vec()).collect();
     let json = run.json;
-    let setup = setup(&run);
+    let mut setup = setup(&run);
     let dock = home::dock()?;
     let limits = setup.limits.unwrap_or_default();
+    setup.files = mount::tree(dock.home(), run.workspace.as_ref(), &run.dir, limits.memory_bytes_max)?;
     let session = dock.session(PRINCIPAL, setup)?;
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -248,7 +248,11 @@ fn a_file_cut_in_half_keeps_builtins_running_and_is_never_written_over() {
     let Repaired::SetAside { broken, restored } = fresh.repair().unwrap() else {
         panic!("the file was damaged");
     };
-    assert_eq!((fs::read(&broken).unwrap().as_slice(), restored), (half, Some(2)), "nothing acknowledged is lost");
+    assert_eq!(
+        (fs::read(&broken).unwrap().as_slice(), restored),
+        (half, Some(2)),
+        "nothing acknowledged is lost"
+    );
     assert!(broken.ends_with("registry.json.broken-1"));
     assert!(fresh.lookup("first", None).is_some());
     assert_eq!(fresh.repair().unwrap(), Repaired::Nothing);

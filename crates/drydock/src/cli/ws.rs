@@ -1,0 +1,229 @@
+//! `drydock ws`: what workspaces hold, and what runs have changed.
+
+use std::{io::Read as _, path::PathBuf, process::ExitCode};
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use drydock_embed::{
+    SystemClock,
+    contract::port::{Clock as _, FileKind},
+    store::{
+        Change, ChangeKind, FILE_BYTES_MAX, QueryLimits, Quota, SqlValue, Volume, WorkspaceName, Workspaces,
+    },
+};
+use serde_json::{Value, json};
+
+use super::mount::{self, Mount};
+use crate::{exit, home, show};
+
+#[derive(Debug, Args)]
+pub(crate) struct Ws {
+    #[command(subcommand)]
+    act: Act,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// List workspaces and their snapshots
+    List,
+    /// Show how much a workspace holds
+    Show { name: WorkspaceName },
+    /// List a folder of a workspace
+    Ls {
+        name: WorkspaceName,
+        #[arg(default_value = "/workspace")]
+        path: String,
+    },
+    /// Print a file of a workspace
+    Cat { name: WorkspaceName, path: String },
+    /// Put a host file, or - for stdin, into a workspace
+    Put { name: WorkspaceName, file: PathBuf, path: String },
+    /// Take a file out of a workspace
+    Get { name: WorkspaceName, path: String, file: PathBuf },
+    /// Remove a file or folder, or without a path the whole workspace
+    Rm { name: WorkspaceName, path: Option<String> },
+    /// Show what changed in a mounted directory, or since a snapshot
+    Diff {
+        name: WorkspaceName,
+        /// The directory, as it was mounted
+        #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse, required_unless_present = "snapshot")]
+        dir: Option<Mount>,
+        /// The snapshot to compare with
+        #[arg(long, conflicts_with = "dir")]
+        snapshot: Option<WorkspaceName>,
+    },
+    /// Write what changed into the mounted directory
+    Commit {
+        name: WorkspaceName,
+        #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse)]
+        dir: Mount,
+    },
+    /// Forget what changed in a mounted directory
+    Discard {
+        name: WorkspaceName,
+        #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse)]
+        dir: Mount,
+    },
+    /// Keep a workspace as it is now, under a name
+    Snapshot { name: WorkspaceName, snapshot: WorkspaceName },
+    /// Bring a snapshot back
+    Restore { name: WorkspaceName, snapshot: WorkspaceName },
+    /// Copy a workspace under a new name
+    Fork { name: WorkspaceName, new: WorkspaceName },
+    /// Ask one SQL question about the files: `vfs(volume, path, content, mtime, size, …)`
+    Query { name: WorkspaceName, sql: String },
+}
+
+pub(crate) fn run(ws: Ws) -> anyhow::Result<ExitCode> {
+    let home = home::open()?;
+    let all = Workspaces::of(&home, Quota::default());
+    let now = SystemClock.now();
+    let json = ws.json;
+    match ws.act {
+        Act::List => list(&all, json)?,
+        Act::Show { name } => facts(&all, &name, json)?,
+        Act::Ls { name, path } => ls(&all, &name, &path, json)?,
+        Act::Cat { name, path } => show::bytes(&all.open(&name)?.get(&path).with_context(|| path)?)?,
+        Act::Put { name, file, path } => {
+            let bytes = read(&file)?;
+            all.open_or_create(&name)?.put(&path, &bytes, now).with_context(|| path)?;
+        }
+        Act::Get { name, path, file } => {
+            let bytes = all.open(&name)?.get(&path).with_context(|| path)?;
+            std::fs::write(&file, bytes).with_context(|| format!("could not write `{}`", file.display()))?;
+        }
+        Act::Rm { name, path: Some(path) } => all.open(&name)?.rm(&path, now).with_context(|| path)?,
+        Act::Rm { name, path: None } => all.remove(&name)?,
+        Act::Diff { name, dir: Some(dir), .. } => changes(&dir.mounted(&all.open(&name)?)?.diff()?, json)?,
+        Act::Diff { name, snapshot, .. } => {
+            let snapshot = snapshot.context("a directory or a snapshot to compare with")?;
+            changes(&all.diff_snapshot(&all.open(&name)?, &snapshot, Volume::Workspace)?, json)?;
+        }
+        Act::Commit { name, dir } => changes(&dir.mounted(&all.open(&name)?)?.commit(now)?, json)?,
+        Act::Discard { name, dir } => dir.mounted(&all.open(&name)?)?.discard(now)?,
+        Act::Snapshot { name, snapshot } => all.snapshot(&name, &snapshot)?,
+        Act::Restore { name, snapshot } => all.restore(&all.open(&name)?, &snapshot)?,
+        Act::Fork { name, new } => all.fork(&name, &new)?,
+        Act::Query { name, sql } => query(&all, &name, &sql, json)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(file: &std::path::Path) -> anyhow::Result<Vec<u8>> {
+    let source: Box<dyn std::io::Read> = match file.as_os_str() == "-" {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(
+            std::fs::File::open(file).with_context(|| format!("could not open `{}`", file.display()))?,
+        ),
+    };
+    let mut bytes = Vec::new();
+    source.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        anyhow::bail!(
+            "`{}` has more than {FILE_BYTES_MAX} bytes, the most a workspace file may have",
+            file.display()
+        );
+    }
+    Ok(bytes)
+}
+
+fn list(all: &Workspaces, json: bool) -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    for name in all.list()? {
+        let snapshots = all.snapshots(&name)?.iter().map(|it| it.as_str().to_owned()).collect::<Vec<_>>();
+        rows.push((name.as_str().to_owned(), snapshots));
+    }
+    if json {
+        let rows: Vec<_> =
+            rows.iter().map(|(name, snapshots)| json!({ "name": name, "snapshots": snapshots })).collect();
+        return Ok(show::json(&rows)?);
+    }
+    Ok(show::table(["WORKSPACE", "SNAPSHOTS"], rows.into_iter().map(|(name, it)| [name, it.join(" ")]))?)
+}
+
+fn facts(all: &Workspaces, name: &WorkspaceName, json: bool) -> anyhow::Result<()> {
+    let facts = all.open(name)?.show()?;
+    if json {
+        let volumes: Vec<_> = facts
+            .volumes
+            .iter()
+            .map(|it| json!({ "name": it.name, "files": it.files, "directories": it.directories, "bytes": it.bytes }))
+            .collect();
+        return Ok(show::json(&json!({ "volumes": volumes, "stored_bytes": facts.stored_bytes,
+                                      "database_bytes": facts.database_bytes, "pending": facts.pending }))?);
+    }
+    let rows = facts
+        .volumes
+        .iter()
+        .map(|it| [it.name.clone(), it.files.to_string(), it.directories.to_string(), show::size(it.bytes)]);
+    show::table(["VOLUME", "FILES", "FOLDERS", "SIZE"], rows)?;
+    for mount in &facts.pending {
+        exit::warn(&format!("a commit of `{mount}` was begun and not finished; run it again"));
+    }
+    Ok(())
+}
+
+fn ls(all: &Workspaces, name: &WorkspaceName, path: &str, json: bool) -> anyhow::Result<()> {
+    let entries = all.open(name)?.ls(path).with_context(|| path.to_owned())?;
+    let kind = |kind| match kind {
+        FileKind::File => "file",
+        FileKind::Directory => "folder",
+        FileKind::Symlink => "link",
+    };
+    if json {
+        let rows: Vec<_> = entries
+            .iter()
+            .map(|it| json!({ "name": it.name, "kind": kind(it.kind), "size": it.size, "modified_ms": it.modified.as_millis() }))
+            .collect();
+        return Ok(show::json(&rows)?);
+    }
+    Ok(show::table(
+        ["NAME", "KIND", "SIZE"],
+        entries.iter().map(|it| [it.name.clone(), kind(it.kind).into(), it.size.to_string()]),
+    )?)
+}
+
+fn changes(all: &[Change], json: bool) -> anyhow::Result<()> {
+    if json {
+        let rows: Vec<_> =
+            all.iter().map(|it| json!({ "path": it.path, "kind": it.kind, "size": it.size })).collect();
+        return Ok(show::json(&rows)?);
+    }
+    for it in all {
+        let mark = match it.kind {
+            ChangeKind::Added => 'A',
+            ChangeKind::Modified => 'M',
+            ChangeKind::Removed => 'D',
+        };
+        show::line(&show::plain(&format!("{mark} {}", it.path)))?;
+    }
+    Ok(())
+}
+
+fn query(all: &Workspaces, name: &WorkspaceName, sql: &str, json: bool) -> anyhow::Result<()> {
+    let answer = all.open(name)?.query(sql, QueryLimits::default())?;
+    let value = |value: &SqlValue| match value {
+        SqlValue::Null => Value::Null,
+        SqlValue::Integer(number) => json!(number),
+        SqlValue::Real(number) => json!(number),
+        SqlValue::Text(text) => json!(text),
+        SqlValue::Blob(bytes) => json!(String::from_utf8_lossy(bytes)),
+    };
+    let rows: Vec<Vec<Value>> = answer.rows.iter().map(|row| row.iter().map(value).collect()).collect();
+    if json {
+        show::json(&json!({ "columns": answer.columns, "rows": rows, "cut": answer.cut }))?;
+    } else {
+        let cell = |value: &Value| value.as_str().map_or_else(|| value.to_string(), show::plain);
+        show::line(&show::plain(&answer.columns.join(" | ")))?;
+        for row in rows {
+            show::line(&row.iter().map(cell).collect::<Vec<_>>().join(" | "))?;
+        }
+    }
+    if answer.cut {
+        exit::warn("there is more; narrow the question down");
+    }
+    Ok(())
+}
