@@ -1,7 +1,9 @@
-//! The commands that come with Drydock: which there are, and their modules.
+//! The commands that come with Drydock: which there are, and their modules. And the shell that
+//! isn't one, which joins them.
 //!
 //! Names, argument lists and bytes; what runs them, and who may, is decided elsewhere.
 
 mod builtin;
+pub mod shell;
 
 pub use builtin::{MODULES, Module, commands};

@@ -48,10 +48,16 @@ fn a_workspace_keeps_files_between_runs_and_can_be_looked_into() {
     let shell = Shell::new();
     let file = shell.file("in.txt", "b\na\n");
     assert_eq!(shell.run(&["ws", "put", "w", &file, "in.txt"]).status, 0);
-    let said = shell.run(&["run", "--workspace", "w", "sort", "/workspace/in.txt", "-o", "/workspace/out.txt"]);
+    let said =
+        shell.run(&["run", "--workspace", "w", "sort", "/workspace/in.txt", "-o", "/workspace/out.txt"]);
     assert_eq!(said.status, 0, "{}", said.stderr);
     assert_eq!(shell.run(&["ws", "cat", "w", "out.txt"]).stdout, "a\nb\n");
-    let said = shell.run(&["ws", "query", "w", "SELECT path, size FROM vfs WHERE volume = 'workspace' ORDER BY path"]);
+    let said = shell.run(&[
+        "ws",
+        "query",
+        "w",
+        "SELECT path, size FROM vfs WHERE volume = 'workspace' ORDER BY path",
+    ]);
     assert_eq!(said.stdout, "path | size\nin.txt | 4\nout.txt | 4\n", "{}", said.stderr);
     let said = shell.run(&["ws", "query", "w", "DELETE FROM vfs"]);
     assert_ne!(said.status, 0, "a question changes nothing");

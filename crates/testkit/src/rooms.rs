@@ -70,6 +70,7 @@ impl Registry for TinyRegistry {
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     pub argv: Vec<Vec<u8>>,
+    pub env: Vec<Vec<u8>>,
     pub stdin: Vec<u8>,
 }
 
@@ -99,7 +100,7 @@ impl Runner for EchoRunner {
                     count => stdin.extend_from_slice(&buffer[..count]),
                 }
             }
-            *self.0.lock() = Seen { argv: request.argv, stdin };
+            *self.0.lock() = Seen { argv: request.argv, env: request.env.to_vec(), stdin };
             let report = RunReport {
                 outcome: Outcome::Exited(0),
                 fuel: Self::FUEL,

@@ -22,6 +22,11 @@ pub struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
+    /// `count` counted pieces at the front of the reader, which the caller has walked through.
+    pub(super) const fn new(bytes: Reader<'a>, count: u32) -> Self {
+        Self { bytes, count }
+    }
+
     /// How many there are.
     pub const fn count(&self) -> u32 {
         self.count
@@ -76,7 +81,7 @@ pub fn decode_request(bytes: &[u8]) -> Result<ExecRequest<'_>, BadRequest> {
     if u64::from(argc) * 4 > left {
         return Err(BadRequest::Argc { argc, left });
     }
-    let args = Args { bytes: reader, count: argc };
+    let args = Args::new(reader, argc);
     for _ in 0..argc {
         reader.counted("an argument")?;
     }
@@ -102,13 +107,13 @@ pub fn encode_request<A: AsRef<[u8]>>(name: &str, args: &[A], stdin: &[u8]) -> R
 #[error("{0} bytes are more than the exec wire can carry")]
 pub struct TooLong(pub usize);
 
-fn put_counted(bytes: &mut Vec<u8>, part: &[u8]) -> Result<(), TooLong> {
+pub(super) fn put_counted(bytes: &mut Vec<u8>, part: &[u8]) -> Result<(), TooLong> {
     bytes.extend_from_slice(&count(part.len())?.to_le_bytes());
     bytes.extend_from_slice(part);
     Ok(())
 }
 
-fn count(length: usize) -> Result<u32, TooLong> {
+pub(super) fn count(length: usize) -> Result<u32, TooLong> {
     u32::try_from(length).map_err(|_| TooLong(length))
 }
 

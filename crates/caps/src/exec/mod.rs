@@ -19,6 +19,9 @@ use drydock_gate::{Audited, CapSpec, Capability, Import, Operation, Permit, Purs
 pub use policy::Ready;
 pub use request::ExecStart;
 
+/// The same with an environment of the command's own: a stage of a shell's line.
+pub const COMMAND: &str = "exec.command";
+
 /// Commands of one principal in flight, nested ones included: what a fork bomb gets to.
 pub const IN_FLIGHT_MAX: u32 = 64;
 
@@ -38,13 +41,22 @@ impl Exec {
 impl Capability for Exec {
     const SPEC: CapSpec = CapSpec {
         cap: Cap::Exec,
-        operations: &[Operation {
-            name: START,
-            request_bytes_max: REQUEST_BYTES_MAX,
-            in_flight_max: Some(IN_FLIGHT_MAX),
-            audited: Audited::Everything,
-            summary: "Runs a registered command to its end. Request and reply: the exec wire.",
-        }],
+        operations: &[
+            Operation {
+                name: START,
+                request_bytes_max: REQUEST_BYTES_MAX,
+                in_flight_max: Some(IN_FLIGHT_MAX),
+                audited: Audited::Everything,
+                summary: "Runs a registered command to its end. Request and reply: the exec wire.",
+            },
+            Operation {
+                name: COMMAND,
+                request_bytes_max: REQUEST_BYTES_MAX,
+                in_flight_max: Some(IN_FLIGHT_MAX),
+                audited: Audited::Everything,
+                summary: "Runs a registered command in an environment of its own: version, entries, the exec wire.",
+            },
+        ],
         imports: &[
             Import {
                 module: "env",
@@ -63,8 +75,11 @@ impl Capability for Exec {
         &self.registry
     }
 
-    fn decode(_: &str, payload: &[u8]) -> Result<ExecStart, Denial> {
-        request::decode(payload)
+    fn decode(operation: &str, payload: &[u8]) -> Result<ExecStart, Denial> {
+        match operation {
+            COMMAND => request::decode_with_env(payload),
+            _ => request::decode(payload),
+        }
     }
 
     fn subject(request: &ExecStart) -> &str {
@@ -93,7 +108,7 @@ impl Capability for Exec {
         tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", ready.entry.name);
         let session = permit.session();
         let spec = session.spec();
-        let Ready { entry, args, stdin } = ready;
+        let Ready { entry, args, env, stdin } = ready;
 
         let mut argv = Vec::with_capacity(args.len() + 1);
         argv.push(entry.name.as_str().as_bytes().to_vec());
@@ -114,7 +129,7 @@ impl Capability for Exec {
         let request = RunRequest {
             artifact,
             argv,
-            env: Arc::clone(&spec.env),
+            env: env.unwrap_or_else(|| Arc::clone(&spec.env)),
             streams: Streams { stdin: stdin.after(head), stdout, stderr },
             files: spec.files.clone(),
             limits,

@@ -16,6 +16,7 @@ use super::ExecStart;
 pub struct Ready {
     pub(super) entry: Entry,
     pub(super) args: Vec<Vec<u8>>,
+    pub(super) env: Option<Arc<[Vec<u8>]>>,
     pub(super) stdin: Bytes,
 }
 
@@ -24,13 +25,15 @@ pub(super) fn check(
     session: &Session,
     request: ExecStart,
 ) -> Result<Ready, Refused> {
-    let ExecStart { name, args, stdin } = request;
+    let ExecStart { name, args, env, stdin } = request;
     let Some(entry) = registry.lookup(&name, args.first().map(Vec::as_slice)) else {
         let subject = short(&name);
         return Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject });
     };
     let limits = &session.spec().limits;
-    let argv: u64 = args.iter().map(|arg| arg.len() as u64 + 1).sum();
+    // The environment lies beside the arguments in the guest's memory, and shares their limit.
+    let own = env.iter().flatten();
+    let argv: u64 = args.iter().chain(own).map(|arg| arg.len() as u64 + 1).sum();
     let parts =
         [("argv", argv, limits.argv_bytes_max), ("stdin", stdin.len() as u64, limits.stdin_bytes_max)];
     for (what, bytes, max) in parts {
@@ -41,7 +44,7 @@ pub(super) fn check(
             });
         }
     }
-    Ok(Ready { entry, args, stdin })
+    Ok(Ready { entry, args, env: env.map(Arc::from), stdin })
 }
 
 /// At most as much of a guest's text as a legal name may have.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use drydock_abi::exec::encode_request;
+use drydock_abi::exec::{encode_command, encode_request};
 use drydock_contract::{ArgMode, Call, Cap, Source, Streams};
 use drydock_gate::{Gate, GateSettings, Grant, Purse, Session, SessionSpec};
 use drydock_testkit::{EchoRunner, FixedClock, MemoryJournal, TinyRegistry, block_on, principal};
 
-use super::{Exec, START};
+use super::{COMMAND, Exec, START};
 
 struct Room {
     gate: Arc<Gate>,
@@ -125,4 +125,35 @@ fn stdin_in_the_request_is_capped_too() {
     };
     assert_eq!(ask(&[7; 10]), Ok(()));
     assert_eq!(ask(&[7; 11]), Err("stdin of 11 bytes exceeds the limit of 10".into()));
+}
+
+fn command(room: &Room, session: &Session, env: &[&[u8]], args: &[&[u8]]) -> Result<(), String> {
+    let payload = encode_command(env, "grep", args, b"").unwrap();
+    let call = Call::new(COMMAND, &payload, Streams::default());
+    let answer = block_on(room.gate.dispatch(session, call));
+    answer.map(drop).map_err(|error| format!("{}: {error}", error.code()))
+}
+
+#[test]
+fn a_command_may_bring_its_own_environment() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    let session = session(&room);
+    command(&room, &session, &[b"A=1", b"PWD=/w", b"E="], &[b"x"]).unwrap();
+    let seen = room.runner.last();
+    assert_eq!(seen.env, [b"A=1".to_vec(), b"PWD=/w".to_vec(), b"E=".to_vec()]);
+    assert_eq!(seen.argv, [b"grep".to_vec(), b"x".to_vec()]);
+}
+
+#[test]
+fn environment_entries_are_checked_and_share_the_limit_of_argv() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    let session = session(&room);
+    for (entry, want) in [(&b"A=1\0B=2"[..], "NUL"), (b"novalue", "NAME=value"), (b"=x", "NAME=value")] {
+        let error = command(&room, &session, &[entry], &[]).unwrap_err();
+        assert!(error.starts_with("malformed: ") && error.contains(want), "{error}");
+    }
+    let half = [b"A=".to_vec(), vec![b'x'; 128 << 10]].concat();
+    command(&room, &session, &[&half], &[&half[..100]]).unwrap();
+    let error = command(&room, &session, &[&half], &[&half]).unwrap_err();
+    assert!(error.starts_with("too_large: argv of "), "{error}");
 }

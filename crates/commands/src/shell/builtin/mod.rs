@@ -1,0 +1,176 @@
+//! The shell's own commands: those that must see or change its state, and the few that are too
+//! small to be worth a guest.
+
+mod control;
+mod dirs;
+mod getopts;
+mod jobs;
+mod lookup;
+mod mapfile;
+mod printf;
+mod read;
+mod set;
+mod source;
+mod test;
+mod trap;
+mod unset;
+
+use super::state::{Env, Eval};
+use super::text;
+
+/// Every builtin.
+pub(crate) const NAMES: [&str; 50] = [
+    ".",
+    ":",
+    "[",
+    "alias",
+    "bg",
+    "break",
+    "builtin",
+    "caller",
+    "cd",
+    "command",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "echo",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fg",
+    "getopts",
+    "hash",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "test",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
+];
+
+pub(crate) fn is_builtin(name: &str) -> bool {
+    NAMES.binary_search(&name).is_ok()
+}
+
+impl Env {
+    /// Writes text to stdout.
+    pub(crate) async fn print(&mut self, line: &str) -> Eval<()> {
+        let bytes = text::to_bytes(line).into_owned();
+        if !self.write(1, &bytes).await? {
+            self.status = 1;
+        }
+        Ok(())
+    }
+}
+
+/// Runs the builtin `words[0]`; answers its status.
+pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
+    let args = &words[1..];
+    match words[0].as_str() {
+        ":" | "true" => Ok(0),
+        "false" => Ok(1),
+        "echo" => echo(env, args).await,
+        "printf" => printf::run(env, args).await,
+        "read" => read::run(env, args).await,
+        "mapfile" | "readarray" => mapfile::run(env, &words[0], args).await,
+        "test" | "[" => test::run(env, words).await,
+        "cd" => dirs::cd(env, args).await,
+        "pwd" => {
+            let line = format!("{}\n", env.cwd);
+            env.print(&line).await?;
+            Ok(0)
+        }
+        "pushd" => dirs::pushd(env, args).await,
+        "popd" => dirs::popd(env, args).await,
+        "dirs" => dirs::dirs(env, args).await,
+        "type" => lookup::type_of(env, args).await,
+        "command" => lookup::command(env, args).await,
+        "builtin" => lookup::builtin(env, args).await,
+        "getopts" => getopts::run(env, args).await,
+        "trap" => trap::run(env, args).await,
+        "exit" => control::exit(env, args).await,
+        "return" => control::give_back(env, args).await,
+        "break" | "continue" => control::leave_loop(env, &words[0], args).await,
+        "set" => set::set(env, args).await,
+        "shopt" => set::shopt(env, args).await,
+        "shift" => set::shift(env, args).await,
+        "unset" => unset::run(env, args).await,
+        "let" => control::let_(env, args).await,
+        "eval" => source::eval(env, args).await,
+        "source" | "." => source::source(env, &words[0], args).await,
+        "exec" => control::exec(env, args).await,
+        "wait" => jobs::wait(env, args).await,
+        "kill" | "disown" => jobs::kill(env, args).await,
+        "jobs" | "fg" | "bg" => jobs::refused(env, &words[0]).await,
+        "umask" => {
+            if args.is_empty() {
+                env.print("0022\n").await?;
+            }
+            Ok(0)
+        }
+        "hash" | "times" => Ok(0),
+        "caller" => Ok(i32::from(env.calls.is_empty())),
+        name @ ("alias" | "unalias") => {
+            env.complain(&format!("{name}: aliases are not supported; write a function")).await?;
+            Ok(1)
+        }
+        other => {
+            env.complain(&format!("{other}: not a builtin here")).await?;
+            Ok(2)
+        }
+    }
+}
+
+async fn echo(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let (mut newline, mut escapes) = (true, env.options.xpg_echo);
+    let mut rest = args;
+    while let [first, more @ ..] = rest {
+        let letters = first.strip_prefix('-').unwrap_or_default();
+        if letters.is_empty() || !letters.chars().all(|it| matches!(it, 'n' | 'e' | 'E')) {
+            break;
+        }
+        for letter in letters.chars() {
+            match letter {
+                'n' => newline = false,
+                'e' => escapes = true,
+                _ => escapes = false,
+            }
+        }
+        rest = more;
+    }
+    let mut line = rest.join(" ");
+    if escapes {
+        let (bytes, stopped) = printf::escaped(&line, true);
+        line = text::from_bytes(&bytes);
+        newline &= !stopped;
+    }
+    if newline {
+        line.push('\n');
+    }
+    let bytes = text::to_bytes(&line).into_owned();
+    Ok(i32::from(!env.write(1, &bytes).await?))
+}

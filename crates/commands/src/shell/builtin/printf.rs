@@ -1,0 +1,442 @@
+//! `printf`, and the escapes it shares with `echo -e`.
+
+use std::fmt::Write as _;
+
+use crate::shell::{
+    expand::quote,
+    state::{Env, Eval},
+    text,
+};
+
+/// The widest field, so that `%999999999s` costs nothing.
+const WIDTH_MAX: usize = 1 << 20;
+
+#[derive(Debug, Clone, Default)]
+struct Spec {
+    left: bool,
+    plus: bool,
+    space: bool,
+    alternate: bool,
+    zero: bool,
+    width: usize,
+    precision: Option<usize>,
+}
+
+struct Printer<'e> {
+    env: &'e mut Env,
+    args: std::vec::IntoIter<String>,
+    out: Vec<u8>,
+    errors: Vec<String>,
+    stopped: bool,
+}
+
+pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let mut rest = args;
+    let mut into = None;
+    if let [flag, name, more @ ..] = rest
+        && flag == "-v"
+    {
+        into = Some(name.clone());
+        rest = more;
+    }
+    if rest.first().is_some_and(|it| it == "--") {
+        rest = &rest[1..];
+    }
+    let Some((format, args)) = rest.split_first() else {
+        env.complain("printf: usage: printf [-v var] format [arguments]").await?;
+        return Ok(2);
+    };
+    let bytes_max = env.shared.limits.expansion_bytes_max;
+    let mut printer =
+        Printer { env, args: args.to_vec().into_iter(), out: Vec::new(), errors: Vec::new(), stopped: false };
+    loop {
+        let before = printer.args.len();
+        printer.once(format);
+        if printer.stopped || printer.args.len() == 0 || printer.args.len() == before {
+            break;
+        }
+        if printer.out.len() > bytes_max {
+            let text = format!("printf gave more than {bytes_max} bytes");
+            return Err(printer.env.abort(text));
+        }
+    }
+    let Printer { out, errors, .. } = printer;
+    for error in &errors {
+        env.complain(&format!("printf: {error}")).await?;
+    }
+    let failed = i32::from(!errors.is_empty());
+    let Some(name) = into else {
+        let written = env.write(1, &out).await?;
+        return Ok(if written { failed } else { 1 });
+    };
+    let value = text::from_bytes(&out);
+    let result = match name.strip_suffix(']').and_then(|it| it.split_once('[')) {
+        None => env.vars.set(&name, value),
+        Some((base, key)) => {
+            if matches!(env.value(base), crate::shell::vars::Value::Assoc(_)) {
+                env.vars.set_key(base, key, value)
+            } else {
+                let index = env.compute(key).unwrap_or(0);
+                env.vars.set_index(base, index, value)
+            }
+        }
+    };
+    if let Err(error) = result {
+        env.complain(&format!("printf: {error}")).await?;
+        return Ok(1);
+    }
+    Ok(failed)
+}
+
+impl Printer<'_> {
+    fn once(&mut self, format: &str) {
+        let mut rest = format;
+        while let Some(at) = rest.find(['%', '\\']) {
+            self.out.extend_from_slice(&text::to_bytes(&rest[..at]));
+            rest = &rest[at..];
+            if rest.starts_with('\\') {
+                let length = escape_length(rest);
+                let (bytes, stopped) = escaped(&rest[..length], false);
+                self.out.extend_from_slice(&bytes);
+                rest = &rest[length..];
+                if stopped {
+                    self.stopped = true;
+                    return;
+                }
+                continue;
+            }
+            rest = self.conversion(&rest[1..]);
+            if self.stopped {
+                return;
+            }
+        }
+        self.out.extend_from_slice(&text::to_bytes(rest));
+    }
+
+    /// One `%…`, without the `%`; answers what follows it.
+    fn conversion<'f>(&mut self, format: &'f str) -> &'f str {
+        let mut spec = Spec::default();
+        let mut rest = format;
+        while let Some(flag) = rest.chars().next() {
+            match flag {
+                '-' => spec.left = true,
+                '+' => spec.plus = true,
+                ' ' => spec.space = true,
+                '#' => spec.alternate = true,
+                '0' => spec.zero = true,
+                '\'' => {}
+                _ => break,
+            }
+            rest = &rest[1..];
+        }
+        let mut number = |rest: &mut &'f str| {
+            if let Some(after) = rest.strip_prefix('*') {
+                *rest = after;
+                let value = self.args.next().and_then(|it| it.parse::<i64>().ok()).unwrap_or(0);
+                return Some(value);
+            }
+            let length = rest.find(|it: char| !it.is_ascii_digit()).unwrap_or(rest.len());
+            let value = rest[..length].parse::<i64>().ok();
+            *rest = &rest[length..];
+            value
+        };
+        if let Some(width) = number(&mut rest) {
+            spec.left |= width < 0;
+            spec.width = usize::try_from(width.unsigned_abs()).unwrap_or(WIDTH_MAX).min(WIDTH_MAX);
+        }
+        if let Some(after) = rest.strip_prefix('.') {
+            rest = after;
+            let precision = number(&mut rest).unwrap_or(0);
+            spec.precision = usize::try_from(precision).ok().map(|it| it.min(WIDTH_MAX));
+        }
+        rest = rest.trim_start_matches(['l', 'h', 'j', 'z', 'q', 'L']).trim_start_matches('t');
+        // `q` is also a conversion; give it back if it was one.
+        let letter_at = format.len() - rest.len();
+        if letter_at > 0 && format[..letter_at].ends_with('q') {
+            self.text(&spec, |value| quote::backslashed(&value));
+            return rest;
+        }
+        if let Some(after) = rest.strip_prefix('(')
+            && let Some(end) = after.find(")T")
+        {
+            let shape = &after[..end];
+            let at = self.args.next().and_then(|it| it.parse::<i64>().ok()).unwrap_or(-1);
+            let now = (self.env.shared.clock.now().0 / 1_000_000_000) as i64;
+            let shown = super::super::date::format(shape, if at < 0 { now } else { at });
+            self.pad(&spec, &shown);
+            return &after[end + 2..];
+        }
+        let Some(letter) = rest.chars().next() else {
+            self.errors.push("`%': missing format character".into());
+            return rest;
+        };
+        let after = &rest[letter.len_utf8()..];
+        match letter {
+            '%' => self.out.push(b'%'),
+            's' => self.text(&spec, |value| value),
+            'b' => {
+                let value = self.args.next().unwrap_or_default();
+                let (bytes, stopped) = escaped(&value, true);
+                self.stopped = stopped;
+                let shown = cut(&spec, text::from_bytes(&bytes));
+                self.pad(&spec, &shown);
+            }
+            'q' => self.text(&spec, |value| quote::backslashed(&value)),
+            'c' => {
+                let value = self.args.next().unwrap_or_default();
+                let first: String = value.chars().take(1).collect();
+                self.pad(&spec, &first);
+            }
+            'd' | 'i' => self.signed(&spec),
+            'o' | 'u' | 'x' | 'X' => self.unsigned(&spec, letter),
+            'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A' => self.float(&spec, letter),
+            other => {
+                self.errors.push(format!("`{other}': invalid format character"));
+                self.stopped = true;
+            }
+        }
+        after
+    }
+
+    fn text(&mut self, spec: &Spec, change: impl Fn(String) -> String) {
+        let value = cut(spec, change(self.args.next().unwrap_or_default()));
+        self.pad(spec, &value);
+    }
+
+    fn pad(&mut self, spec: &Spec, shown: &str) {
+        // Bash counts bytes here.
+        let bytes = text::to_bytes(shown);
+        let fill = spec.width.saturating_sub(bytes.len());
+        if !spec.left {
+            self.out.resize(self.out.len() + fill, b' ');
+        }
+        self.out.extend_from_slice(&bytes);
+        if spec.left {
+            self.out.resize(self.out.len() + fill, b' ');
+        }
+    }
+
+    fn number(&mut self) -> i128 {
+        let Some(text) = self.args.next() else { return 0 };
+        match integer(&text) {
+            Ok(value) => value,
+            Err(value) => {
+                self.errors.push(format!("{text}: invalid number"));
+                value
+            }
+        }
+    }
+
+    fn signed(&mut self, spec: &Spec) {
+        let value = self.number().clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+        let sign = match (value < 0, spec.plus, spec.space) {
+            (true, ..) => "-",
+            (_, true, _) => "+",
+            (_, _, true) => " ",
+            _ => "",
+        };
+        self.digits(spec, sign, value.unsigned_abs().to_string());
+    }
+
+    fn unsigned(&mut self, spec: &Spec, letter: char) {
+        let value = self.number() as u64;
+        let (prefix, digits) = match letter {
+            'o' => (if spec.alternate { "0" } else { "" }, format!("{value:o}")),
+            'x' => (if spec.alternate && value != 0 { "0x" } else { "" }, format!("{value:x}")),
+            'X' => (if spec.alternate && value != 0 { "0X" } else { "" }, format!("{value:X}")),
+            _ => ("", value.to_string()),
+        };
+        self.digits(spec, prefix, digits);
+    }
+
+    fn digits(&mut self, spec: &Spec, prefix: &str, mut digits: String) {
+        if let Some(precision) = spec.precision {
+            digits = format!("{digits:0>precision$}");
+        } else if spec.zero && !spec.left {
+            let width = spec.width.saturating_sub(prefix.len());
+            digits = format!("{digits:0>width$}");
+        }
+        self.pad(spec, &format!("{prefix}{digits}"));
+    }
+
+    fn float(&mut self, spec: &Spec, letter: char) {
+        let text = self.args.next().unwrap_or_default();
+        let value = if text.is_empty() {
+            0.0
+        } else if let Ok(value) = text.trim().parse::<f64>() {
+            value
+        } else {
+            match integer(&text) {
+                Ok(value) => value as f64,
+                Err(_) => {
+                    let end = text.find(|it: char| !(it.is_ascii_digit() || "+-.".contains(it)));
+                    self.errors.push(format!("{text}: invalid number"));
+                    text[..end.unwrap_or(text.len())].parse().unwrap_or(0.0)
+                }
+            }
+        };
+        let sign = match (value.is_sign_negative() && !value.is_nan(), spec.plus, spec.space) {
+            (true, ..) => "-",
+            (_, true, _) => "+",
+            (_, _, true) => " ",
+            _ => "",
+        };
+        let mut digits = float_digits(value.abs(), spec, letter.to_ascii_lowercase());
+        if letter.is_ascii_uppercase() {
+            digits = digits.to_uppercase();
+        }
+        if spec.zero && !spec.left && value.is_finite() {
+            let width = spec.width.saturating_sub(sign.len());
+            digits = format!("{digits:0>width$}");
+        }
+        self.pad(spec, &format!("{sign}{digits}"));
+    }
+}
+
+fn cut(spec: &Spec, value: String) -> String {
+    match spec.precision {
+        None => value,
+        Some(precision) => {
+            let bytes = text::to_bytes(&value);
+            text::from_bytes(&bytes[..precision.min(bytes.len())])
+        }
+    }
+}
+
+fn float_digits(value: f64, spec: &Spec, letter: char) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() { "nan".into() } else { "inf".into() };
+    }
+    let precision = spec.precision.unwrap_or(6).min(1_000);
+    match letter {
+        'f' => format!("{value:.precision$}"),
+        'e' => exponent(value, precision),
+        'g' => {
+            let precision = precision.max(1);
+            let shown = exponent(value, precision - 1);
+            let power: i32 = shown.split_once('e').and_then(|it| it.1.parse().ok()).unwrap_or(0);
+            let fits = power >= -4 && power < i32::try_from(precision).unwrap_or(i32::MAX);
+            let shown = if fits {
+                let places = usize::try_from(i32::try_from(precision).unwrap_or(0) - 1 - power).unwrap_or(0);
+                format!("{value:.places$}")
+            } else {
+                shown
+            };
+            if spec.alternate { shown } else { trim_zeros(&shown) }
+        }
+        _ => format!("{value:e}"),
+    }
+}
+
+fn trim_zeros(shown: &str) -> String {
+    let (digits, power) = match shown.split_once('e') {
+        Some((digits, power)) => (digits, format!("e{power}")),
+        None => (shown, String::new()),
+    };
+    if !digits.contains('.') {
+        return shown.to_owned();
+    }
+    format!("{}{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn exponent(value: f64, precision: usize) -> String {
+    let shown = format!("{value:.precision$e}");
+    let (digits, power) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let power: i32 = power.parse().unwrap_or(0);
+    let sign = if power < 0 { '-' } else { '+' };
+    let mut all = String::new();
+    let _ = write!(all, "{digits}e{sign}{:02}", power.abs());
+    all
+}
+
+/// A number as C reads one; on error, what could be read.
+fn integer(text: &str) -> Result<i128, i128> {
+    let text = text.trim_start();
+    if let Some(quoted) = text.strip_prefix(['\'', '"']) {
+        return Ok(quoted.chars().next().map_or(0, |it| it as i128));
+    }
+    let (negative, digits) = match text.strip_prefix(['-', '+']) {
+        Some(rest) => (text.starts_with('-'), rest),
+        None => (false, text),
+    };
+    let (base, digits) = if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        (16, hex)
+    } else if digits.len() > 1 && digits.starts_with('0') {
+        (8, &digits[1..])
+    } else {
+        (10, digits)
+    };
+    let length = digits.find(|it: char| !it.is_digit(base)).unwrap_or(digits.len());
+    let value =
+        i128::from_str_radix(&digits[..length], base).unwrap_or(if length == 0 { 0 } else { i128::MAX });
+    let value = if negative { -value } else { value };
+    if length < digits.len() || (digits.is_empty() && base != 8 && !text.is_empty()) {
+        return Err(value);
+    }
+    Ok(value)
+}
+
+/// How many bytes the escape at the start of `text` takes.
+fn escape_length(text: &str) -> usize {
+    let mut chars = text.char_indices().skip(1);
+    let Some((_, letter)) = chars.next() else { return 1 };
+    let max = match letter {
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        '0'..='7' => 2,
+        _ => 0,
+    };
+    let base = if letter.is_ascii_digit() { 8 } else { 16 };
+    let mut end = 1 + letter.len_utf8();
+    for (at, next) in chars.take(max) {
+        if !next.is_digit(base) {
+            break;
+        }
+        end = at + 1;
+    }
+    end
+}
+
+/// Carries escapes out; true if `\c` ended the output. `echo` wants `\0nnn` for octal.
+pub(super) fn escaped(source: &str, echo: bool) -> (Vec<u8>, bool) {
+    let mut out = Vec::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(at) = rest.find('\\') {
+        out.extend_from_slice(&text::to_bytes(&rest[..at]));
+        rest = &rest[at..];
+        let mut length = escape_length(rest);
+        let letter = rest[1..].chars().next();
+        let digits =
+            |from: usize, length: usize, base: u32| u32::from_str_radix(&rest[from..length], base).ok();
+        match letter {
+            Some('a') => out.push(7),
+            Some('b') => out.push(8),
+            Some('e' | 'E') => out.push(27),
+            Some('f') => out.push(12),
+            Some('n') => out.push(b'\n'),
+            Some('r') => out.push(b'\r'),
+            Some('t') => out.push(b'\t'),
+            Some('v') => out.push(11),
+            Some('\\') => out.push(b'\\'),
+            Some('"') if !echo => out.push(b'"'),
+            Some('\'') if !echo => out.push(b'\''),
+            Some('c') => return (out, true),
+            Some('0') if echo => {
+                let run = rest[2..].bytes().take(3).take_while(|it| (b'0'..=b'7').contains(it)).count();
+                length = 2 + run;
+                out.push((digits(2, length, 8).unwrap_or(0) & 0xff) as u8);
+            }
+            Some('0'..='7') if !echo => out.push((digits(1, length, 8).unwrap_or(0) & 0xff) as u8),
+            Some('x') if length > 2 => out.push(digits(2, length, 16).unwrap_or(0) as u8),
+            Some('u' | 'U') if length > 2 => {
+                let next = digits(2, length, 16).and_then(char::from_u32).unwrap_or('\u{fffd}');
+                out.extend_from_slice(next.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            _ => out.extend_from_slice(&text::to_bytes(&rest[..length])),
+        }
+        rest = &rest[length..];
+    }
+    out.extend_from_slice(&text::to_bytes(rest));
+    (out, false)
+}

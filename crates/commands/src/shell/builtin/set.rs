@@ -1,0 +1,129 @@
+//! `set`, `shopt`, `shift`.
+
+use std::sync::Arc;
+
+use crate::shell::{
+    expand::quote,
+    state::{Env, Eval},
+};
+
+pub(super) async fn set(env: &mut Env, args: &[String]) -> Eval<i32> {
+    if args.is_empty() {
+        let mut text = String::new();
+        for name in env.vars.names() {
+            if let Some(line) = env.vars.own(&name).and_then(|var| quote::listed(&name, var)) {
+                text.push_str(&line);
+                text.push('\n');
+            }
+        }
+        env.print(&text).await?;
+        return Ok(0);
+    }
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let on = arg.starts_with('-');
+        match arg.as_str() {
+            "--" => {
+                env.args = Arc::new(rest.cloned().collect());
+                return Ok(0);
+            }
+            "-" => {
+                env.options.xtrace = false;
+                let words: Vec<String> = rest.cloned().collect();
+                if !words.is_empty() {
+                    env.args = Arc::new(words);
+                }
+                return Ok(0);
+            }
+            "-o" | "+o" if rest.len() == 0 => {
+                let mut text = String::new();
+                for (name, set) in env.options.all() {
+                    text.push_str(&match (on, set) {
+                        (true, _) => format!("{name:<15}\t{}\n", if set { "on" } else { "off" }),
+                        (false, true) => format!("set -o {name}\n"),
+                        (false, false) => format!("set +o {name}\n"),
+                    });
+                }
+                env.print(&text).await?;
+                return Ok(0);
+            }
+            _ if arg.len() > 1 && arg.starts_with(['-', '+']) => {
+                for letter in arg.chars().skip(1) {
+                    let name =
+                        if letter == 'o' { rest.next().cloned().unwrap_or_default() } else { String::new() };
+                    let switch = match letter {
+                        'o' => env.options.long(&name),
+                        other => env.options.letter(other),
+                    };
+                    match switch {
+                        Some(switch) => *switch = on,
+                        None => {
+                            let what = if letter == 'o' { name } else { format!("{}{letter}", &arg[..1]) };
+                            env.complain(&format!("set: {what}: invalid option")).await?;
+                            return Ok(2);
+                        }
+                    }
+                }
+            }
+            _ => {
+                let mut words = vec![arg.clone()];
+                words.extend(rest.cloned());
+                env.args = Arc::new(words);
+                return Ok(0);
+            }
+        }
+    }
+    Ok(0)
+}
+
+pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let (mut set, mut quiet, mut long) = (None, false, false);
+    let mut status = 0;
+    for arg in args {
+        if let Some(letters) = arg.strip_prefix('-') {
+            for letter in letters.chars() {
+                match letter {
+                    's' => set = Some(true),
+                    'u' => set = Some(false),
+                    'q' => quiet = true,
+                    'o' => long = true,
+                    _ => {}
+                }
+            }
+            continue;
+        }
+        let switch = if long { env.options.long(arg) } else { env.options.shopt(arg) };
+        let Some(switch) = switch else {
+            env.complain(&format!("shopt: {arg}: invalid shell option name")).await?;
+            status = 1;
+            continue;
+        };
+        match set {
+            Some(on) => *switch = on,
+            None => {
+                let on = *switch;
+                status = i32::from(!on);
+                if !quiet {
+                    env.print(&format!("{arg:<15}\t{}\n", if on { "on" } else { "off" })).await?;
+                }
+            }
+        }
+    }
+    Ok(status)
+}
+
+pub(super) async fn shift(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let count = match args.first().map(|it| it.parse::<i64>()) {
+        None => 1,
+        Some(Ok(count)) if count >= 0 => usize::try_from(count).unwrap_or(usize::MAX),
+        _ => {
+            env.complain(&format!("shift: {}: shift count out of range", args[0])).await?;
+            return Ok(1);
+        }
+    };
+    if count > env.args.len() {
+        return Ok(1);
+    }
+    env.args = Arc::new(env.args[count..].to_vec());
+    Ok(0)
+}

@@ -1,0 +1,92 @@
+//! `eval` and `source`: the only re-parsing there is, and only where it was asked for.
+
+use std::sync::Arc;
+
+use drydock_contract::BoxFuture;
+
+use crate::shell::{
+    state::{Env, Eval, Flow},
+    syntax, text,
+};
+
+async fn allowed(env: &mut Env, name: &str) -> Eval<bool> {
+    if env.shared.mode.eval_allowed {
+        return Ok(true);
+    }
+    env.complain(&format!("{name}: refused: text is parsed once; pass --eval to allow it")).await?;
+    Ok(false)
+}
+
+pub(super) async fn eval(env: &mut Env, args: &[String]) -> Eval<i32> {
+    if !allowed(env, "eval").await? {
+        return Ok(126);
+    }
+    run_text(env, "eval", args.join(" ")).await
+}
+
+/// Parses and runs a text in this shell.
+fn run_text<'a>(env: &'a mut Env, name: &'a str, source: String) -> BoxFuture<'a, Eval<i32>> {
+    Box::pin(async move {
+        if env.call_depth >= env.shared.limits.call_depth_max.min(200) {
+            let max = env.shared.limits.call_depth_max.min(200);
+            return Err(env.abort(format!("`{name}` is nested deeper than {max}")));
+        }
+        let script = match syntax::parse(&source, env.shared.limits.parse()) {
+            Ok(script) => Arc::new(script),
+            Err(error) => {
+                env.complain(&format!("{name}: {error}")).await?;
+                return Ok(2);
+            }
+        };
+        env.status = 0;
+        env.call_depth += 1;
+        // A task of its own: the text may nest this very builtin.
+        let hollow = env.hollow();
+        let mut inner = std::mem::replace(env, hollow);
+        let handle = env.shared.tasks.spawn(async move {
+            let result = inner.run_script(&script).await;
+            (inner, result)
+        });
+        let (inner, result) = handle.await;
+        *env = inner;
+        env.call_depth -= 1;
+        result?;
+        Ok(env.status)
+    })
+}
+
+pub(super) async fn source(env: &mut Env, name: &str, args: &[String]) -> Eval<i32> {
+    if !allowed(env, name).await? {
+        return Ok(126);
+    }
+    let Some(path) = args.first() else {
+        env.complain(&format!("{name}: filename argument required")).await?;
+        return Ok(2);
+    };
+    let fd = match env.open_for_reading(path) {
+        Ok(fd) => fd,
+        Err(error) => {
+            env.complain(&format!("{path}: {error}")).await?;
+            return Ok(1);
+        }
+    };
+    let mut bytes = Vec::new();
+    let mut buffer = vec![0; 16 << 10];
+    while let Ok(count @ 1..) = fd.read(&mut buffer).await {
+        bytes.extend_from_slice(&buffer[..count]);
+        if bytes.len() > env.shared.limits.text_bytes_max {
+            break;
+        }
+    }
+    let saved = (args.len() > 1).then(|| std::mem::replace(&mut env.args, Arc::new(args[1..].to_vec())));
+    env.sourced += 1;
+    let result = run_text(env, name, text::from_bytes(&bytes)).await;
+    env.sourced -= 1;
+    if let Some(saved) = saved {
+        env.args = saved;
+    }
+    match result {
+        Err(Flow::Return(status)) => Ok(status),
+        other => other,
+    }
+}

@@ -1,0 +1,61 @@
+//! `unset`.
+
+use std::sync::Arc;
+
+use crate::shell::{
+    state::{Env, Eval},
+    vars::Value,
+};
+
+pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let mut status = 0;
+    let (mut functions, mut variables, mut reference) = (false, false, false);
+    for arg in args {
+        match arg.as_str() {
+            "-f" => functions = true,
+            "-v" => variables = true,
+            "-n" => reference = true,
+            name => {
+                if functions {
+                    Arc::make_mut(&mut env.functions).remove(name);
+                    continue;
+                }
+                let known = env.vars.own(name).is_some();
+                if !known && !variables && env.functions.contains_key(name) {
+                    Arc::make_mut(&mut env.functions).remove(name);
+                    continue;
+                }
+                let target = if reference { name.to_owned() } else { env.vars.resolve(name) };
+                let result = match target.strip_suffix(']').and_then(|it| it.split_once('[')) {
+                    Some((base, key)) => unset_element(env, base, key),
+                    None => env.vars.unset(&target).map_err(|error| error.to_string()),
+                };
+                if let Err(error) = result {
+                    env.complain(&format!("unset: {error}")).await?;
+                    status = 1;
+                }
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn unset_element(env: &mut Env, base: &str, key: &str) -> Result<(), String> {
+    if key == "@" || key == "*" {
+        return env.vars.unset(base).map_err(|error| error.to_string());
+    }
+    let mut value = env.value(base);
+    match &mut value {
+        Value::Assoc(map) => map.remove(key.trim_matches(['"', '\''])),
+        Value::Indexed(items) => {
+            let mut index = env.compute(key).map_err(|error| error.0)?;
+            if index < 0 {
+                index += items.keys().next_back().map_or(0, |last| last + 1);
+            }
+            items.remove(&index);
+        }
+        Value::Scalar(_) if key == "0" => return env.vars.unset(base).map_err(|error| error.to_string()),
+        _ => return Ok(()),
+    }
+    env.vars.set_value(base, value).map_err(|error| error.to_string())
+}

@@ -1,0 +1,208 @@
+//! Assignments: the value is worked out first, then stored.
+
+use std::collections::BTreeMap;
+
+use drydock_contract::Timestamp;
+
+use crate::shell::{
+    state::{Env, Eval, Flow},
+    syntax::ast::{Assign, AssignValue, Element, Subscript},
+    vars::{Assoc, SetError, Value},
+};
+
+/// A value ready to be stored.
+pub(super) enum Ready {
+    Text(String),
+    Element(Key, String),
+    List(Vec<(Option<Key>, String, bool)>),
+}
+
+pub(super) enum Key {
+    Number(i64),
+    Text(String),
+}
+
+impl Env {
+    fn is_assoc(&self, name: &str) -> bool {
+        matches!(self.vars.var(name).map(|var| &var.value), Some(Value::Assoc(_)))
+    }
+
+    /// `name=value` as a command of its own.
+    pub(super) async fn assign(&mut self, assign: &Assign) -> Eval<()> {
+        let ready = self.ready(assign, self.is_assoc(&assign.name)).await?;
+        if self.options.xtrace {
+            let text = match &ready {
+                Ready::Text(text) | Ready::Element(_, text) => crate::shell::expand::quote::traced(text),
+                Ready::List(items) => {
+                    let items: Vec<&str> = items.iter().map(|it| it.1.as_str()).collect();
+                    format!("({})", items.join(" "))
+                }
+            };
+            let line = format!("+ {}{}={text}\n", assign.name, if assign.append { "+" } else { "" });
+            self.write(2, line.as_bytes()).await?;
+        }
+        self.store(assign, ready).await
+    }
+
+    pub(super) async fn store(&mut self, assign: &Assign, ready: Ready) -> Eval<()> {
+        if let Err(error) = self.put(&assign.name, ready, assign.append) {
+            self.complain(&error.to_string()).await?;
+            self.status = 1;
+            if matches!(error, SetError::Full(_)) {
+                return Err(self.abort(error.to_string()));
+            }
+            return Err(Flow::Discard);
+        }
+        if self.options.allexport {
+            let name = self.vars.resolve(&assign.name);
+            self.vars.entry(&name).attributes.exported = true;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn ready(&mut self, assign: &Assign, is_map: bool) -> Eval<Ready> {
+        match (&assign.value, &assign.index) {
+            (AssignValue::Scalar(word), None) => Ok(Ready::Text(self.expand_one(word).await?)),
+            (AssignValue::Scalar(word), Some(index)) => {
+                let key = self.key(&assign.name, index, is_map).await?;
+                Ok(Ready::Element(key, self.expand_one(word).await?))
+            }
+            (AssignValue::Array(elements), _) => self.elements(&assign.name, elements, is_map).await,
+        }
+    }
+
+    async fn key(&mut self, name: &str, index: &Subscript, is_map: bool) -> Eval<Key> {
+        match index {
+            Subscript::At { key, .. } if is_map => Ok(Key::Text(self.expand_one(key).await?)),
+            Subscript::At { number, .. } => Ok(Key::Number(self.arith_value(number).await?)),
+            Subscript::All | Subscript::Joined if is_map => {
+                Ok(Key::Text(if matches!(index, Subscript::All) { "@" } else { "*" }.into()))
+            }
+            Subscript::All | Subscript::Joined => {
+                self.complain(&format!("{name}: bad array subscript")).await?;
+                Err(Flow::Discard)
+            }
+        }
+    }
+
+    async fn elements(&mut self, name: &str, elements: &[Element], is_map: bool) -> Eval<Ready> {
+        let mut list = Vec::with_capacity(elements.len());
+        for element in elements {
+            match &element.index {
+                Some(index) => {
+                    let key = self.key(name, index, is_map).await?;
+                    list.push((Some(key), self.expand_one(&element.value).await?, element.append));
+                }
+                None => {
+                    let mut words = Vec::new();
+                    self.expand_into(&element.value, &mut words).await?;
+                    list.extend(words.into_iter().map(|word| (None, word, false)));
+                }
+            }
+        }
+        if is_map && list.iter().all(|it| it.0.is_none()) {
+            // `m=(key value key value)`.
+            let mut pairs = Vec::new();
+            let mut words = list.into_iter().map(|it| it.1);
+            while let Some(key) = words.next() {
+                pairs.push((Some(Key::Text(key)), words.next().unwrap_or_default(), false));
+            }
+            list = pairs;
+        }
+        Ok(Ready::List(list))
+    }
+
+    /// Stores a value, as the variable's attributes want it.
+    pub(super) fn put(&mut self, name: &str, ready: Ready, append: bool) -> Result<(), SetError> {
+        let integer = self.vars.var(name).is_some_and(|var| var.attributes.integer);
+        match ready {
+            Ready::Text(text) => {
+                let old = if append { self.scalar(name).unwrap_or_default() } else { String::new() };
+                let text = self.combine(&old, text, append, integer)?;
+                self.assigned(name, &text);
+                self.vars.set(name, text)
+            }
+            Ready::Element(key, text) => {
+                let value = self.value(name);
+                let old = match (&key, &value) {
+                    (Key::Text(key), Value::Assoc(map)) => map.get(key).map(str::to_owned),
+                    (Key::Number(index), value) => value.at(*index).map(str::to_owned),
+                    _ => None,
+                };
+                let text = self.combine(&old.unwrap_or_default(), text, append, integer)?;
+                match key {
+                    Key::Number(index) => self.vars.set_index(name, index, text),
+                    Key::Text(key) => self.vars.set_key(name, &key, text),
+                }
+            }
+            Ready::List(list) => self.put_list(name, list, append, integer),
+        }
+    }
+
+    fn put_list(
+        &mut self,
+        name: &str,
+        list: Vec<(Option<Key>, String, bool)>,
+        append: bool,
+        integer: bool,
+    ) -> Result<(), SetError> {
+        let old = self.vars.var(name).cloned().unwrap_or_default();
+        if let Value::Assoc(map) = old.value {
+            let mut map = if append { map } else { Assoc::default() };
+            for (key, text, add) in list {
+                let Some(Key::Text(key)) = key else {
+                    return Err(SetError::Other(format!(
+                        "{name}: {text}: must use subscript when assigning associative array"
+                    )));
+                };
+                let before = map.get(&key).unwrap_or_default().to_owned();
+                let text = self.combine(&before, text, add, integer)?;
+                map.set(&key, old.attributes.cased(text));
+            }
+            return self.vars.set_value(name, Value::Assoc(map));
+        }
+        let mut items = if append { old.value.into_indexed() } else { BTreeMap::new() };
+        let mut next = items.keys().next_back().map_or(0, |last| last + 1);
+        for (key, text, add) in list {
+            let index = match key {
+                Some(Key::Number(index)) if index < 0 => {
+                    let end = items.keys().next_back().map_or(0, |last| last + 1);
+                    if end + index < 0 {
+                        return Err(SetError::Subscript(format!("{name}[{index}]")));
+                    }
+                    end + index
+                }
+                Some(Key::Number(index)) => index,
+                _ => next,
+            };
+            let before = items.get(&index).cloned().unwrap_or_default();
+            let text = self.combine(&before, text, add, integer)?;
+            items.insert(index, old.attributes.cased(text));
+            next = index + 1;
+        }
+        self.vars.set_value(name, Value::Indexed(items))
+    }
+
+    fn combine(&mut self, old: &str, new: String, append: bool, integer: bool) -> Result<String, SetError> {
+        if integer {
+            let mut compute = |text: &str| self.compute(text).map_err(|error| SetError::Other(error.0));
+            let base = if append { compute(old)? } else { 0 };
+            return Ok(base.wrapping_add(compute(&new)?).to_string());
+        }
+        Ok(if append { format!("{old}{new}") } else { new })
+    }
+
+    /// Variables that do something when they are set.
+    pub(crate) fn assigned(&mut self, name: &str, text: &str) {
+        match name {
+            "RANDOM" => self.random = (text.parse::<i64>().unwrap_or(0) as u32, 0),
+            "SECONDS" => {
+                let now = self.shared.clock.now().0;
+                let offset = text.parse::<u64>().unwrap_or(0).saturating_mul(1_000_000_000);
+                self.seconds_from = Timestamp(now.saturating_sub(offset));
+            }
+            "OPTIND" => self.getopts_at = 0,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Groups, branches and loops.
+
+use std::sync::Arc;
+
+use drydock_contract::BoxFuture;
+
+use crate::shell::{
+    pattern::Pattern,
+    state::{Env, Eval, Flow},
+    syntax::{
+        Script,
+        ast::{Arith, Arm, ArmEnd, Compound, Word},
+    },
+};
+
+/// Whether a loop goes on after its body.
+enum Round {
+    Next,
+    Stop,
+}
+
+impl Env {
+    pub(super) fn run_compound<'a>(&'a mut self, compound: &'a Compound) -> BoxFuture<'a, Eval<()>> {
+        Box::pin(async move {
+            match compound {
+                Compound::Group(script) => self.run_script(script).await,
+                Compound::Subshell(script) => {
+                    let inner = self.fork();
+                    self.status = self.run_apart(inner, Arc::clone(script)).await?;
+                    Ok(())
+                }
+                Compound::If { arms, otherwise } => self.branch(arms, otherwise.as_ref()).await,
+                Compound::For { name, words, body } => self.for_each(name, words.as_deref(), body).await,
+                Compound::ArithFor { start, test, step, body } => {
+                    self.arith_for([start, test, step].map(Option::as_ref), body).await
+                }
+                Compound::Loop { until, test, body } => self.repeat(*until, test, body).await,
+                Compound::Case { subject, arms } => self.case(subject, arms).await,
+                Compound::Arith(arith) => {
+                    match self.arith(arith).await? {
+                        Ok(value) => self.status = i32::from(value == 0),
+                        Err(error) => {
+                            self.complain(&format!("((: {}", error.0)).await?;
+                            self.status = 1;
+                        }
+                    }
+                    Ok(())
+                }
+                Compound::Cond(cond) => {
+                    self.status = match self.cond(cond).await? {
+                        Ok(yes) => i32::from(!yes),
+                        Err(text) => {
+                            self.complain(&text).await?;
+                            2
+                        }
+                    };
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    /// Runs a condition: its failure is an answer.
+    async fn test(&mut self, script: &Script) -> Eval<bool> {
+        self.tested += 1;
+        let result = self.run_script(script).await;
+        self.tested -= 1;
+        result?;
+        Ok(self.status == 0)
+    }
+
+    async fn branch(&mut self, arms: &[(Script, Script)], otherwise: Option<&Script>) -> Eval<()> {
+        for (test, body) in arms {
+            if self.test(test).await? {
+                return self.run_script(body).await;
+            }
+        }
+        match otherwise {
+            Some(body) => self.run_script(body).await,
+            None => {
+                self.status = 0;
+                Ok(())
+            }
+        }
+    }
+
+    async fn round(&mut self, body: &Script) -> Eval<Round> {
+        self.step().await?;
+        self.loops += 1;
+        let result = self.run_script(body).await;
+        self.loops -= 1;
+        match result {
+            Ok(()) => Ok(Round::Next),
+            Err(Flow::Break(1)) => Ok(Round::Stop),
+            Err(Flow::Break(more)) => Err(Flow::Break(more - 1)),
+            Err(Flow::Continue(1)) => Ok(Round::Next),
+            Err(Flow::Continue(more)) => Err(Flow::Continue(more - 1)),
+            Err(flow) => Err(flow),
+        }
+    }
+
+    async fn for_each(&mut self, name: &str, words: Option<&[Word]>, body: &Script) -> Eval<()> {
+        let items = match words {
+            None => self.args.to_vec(),
+            Some(words) => {
+                let mut items = Vec::new();
+                for word in words {
+                    self.expand_into(word, &mut items).await?;
+                }
+                items
+            }
+        };
+        self.status = 0;
+        for item in items {
+            if let Err(error) = self.vars.set(name, item) {
+                self.complain(&error.to_string()).await?;
+                self.status = 1;
+                return Err(Flow::Discard);
+            }
+            if let Round::Stop = self.round(body).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn arith_for(&mut self, parts: [Option<&Arith>; 3], body: &Script) -> Eval<()> {
+        let [start, test, step] = parts;
+        if let Some(start) = start {
+            self.arith_value(start).await?;
+        }
+        let mut status = 0;
+        loop {
+            if let Some(test) = test
+                && self.arith_value(test).await? == 0
+            {
+                break;
+            }
+            let round = self.round(body).await?;
+            status = self.status;
+            if let Round::Stop = round {
+                break;
+            }
+            if let Some(step) = step {
+                self.arith_value(step).await?;
+            }
+        }
+        self.status = status;
+        Ok(())
+    }
+
+    async fn repeat(&mut self, until: bool, test: &Script, body: &Script) -> Eval<()> {
+        let mut status = 0;
+        loop {
+            self.loops += 1;
+            let held = self.test(test).await;
+            self.loops -= 1;
+            let held = match held {
+                Ok(held) => held,
+                Err(Flow::Break(1)) => break,
+                Err(Flow::Break(more)) => return Err(Flow::Break(more - 1)),
+                Err(Flow::Continue(1)) => continue,
+                Err(Flow::Continue(more)) => return Err(Flow::Continue(more - 1)),
+                Err(flow) => return Err(flow),
+            };
+            if held == until {
+                break;
+            }
+            let round = self.round(body).await?;
+            status = self.status;
+            if let Round::Stop = round {
+                break;
+            }
+        }
+        self.status = status;
+        Ok(())
+    }
+
+    async fn case(&mut self, subject: &Word, arms: &[Arm]) -> Eval<()> {
+        let text = self.expand_one(subject).await?;
+        let mut status = 0;
+        let mut fall = false;
+        for arm in arms {
+            let mut hit = fall;
+            for pattern in &arm.patterns {
+                if hit {
+                    break;
+                }
+                let pattern = self.expand_pattern(pattern).await?;
+                hit = Pattern::with_case(&pattern, self.options.nocasematch).matches(&folded(&text, self));
+            }
+            if !hit {
+                continue;
+            }
+            self.status = 0;
+            self.run_script(&arm.body).await?;
+            status = self.status;
+            match arm.then {
+                ArmEnd::Stop => return Ok(()),
+                ArmEnd::FallThrough => fall = true,
+                ArmEnd::TestNext => fall = false,
+            }
+        }
+        self.status = status;
+        Ok(())
+    }
+}
+
+fn folded(text: &str, env: &Env) -> String {
+    if env.options.nocasematch { text.to_lowercase() } else { text.to_owned() }
+}

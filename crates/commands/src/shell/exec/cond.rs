@@ -1,0 +1,160 @@
+//! `[[ … ]]`, and the file tests it shares with `test`.
+
+use std::collections::BTreeMap;
+
+use drydock_contract::{
+    BoxFuture,
+    port::{FileKind, Follow},
+};
+
+use crate::shell::{
+    pattern::Pattern,
+    state::{Env, Eval},
+    syntax::ast::{Cond, CondOp, Word},
+    vars::Value,
+};
+
+/// The longest regular expression, and the most memory one may compile to.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+impl Env {
+    /// The answer, or what is wrong with the question.
+    pub(super) fn cond<'a>(&'a mut self, cond: &'a Cond) -> BoxFuture<'a, Eval<Result<bool, String>>> {
+        Box::pin(async move {
+            Ok(match cond {
+                Cond::Not(inner) => self.cond(inner).await?.map(|yes| !yes),
+                Cond::And(left, right) => match self.cond(left).await? {
+                    Ok(true) => self.cond(right).await?,
+                    other => other,
+                },
+                Cond::Or(left, right) => match self.cond(left).await? {
+                    Ok(false) => self.cond(right).await?,
+                    other => other,
+                },
+                Cond::Unary(op, word) => {
+                    let text = self.expand_one(word).await?;
+                    Ok(self.unary_test(*op, &text))
+                }
+                Cond::Binary(left, op, right) => self.binary_cond(left, *op, right).await?,
+            })
+        })
+    }
+
+    async fn binary_cond(&mut self, left: &Word, op: CondOp, right: &Word) -> Eval<Result<bool, String>> {
+        let left = self.expand_one(left).await?;
+        Ok(match op {
+            CondOp::Match | CondOp::NoMatch => {
+                let pattern = self.expand_pattern(right).await?;
+                let hit = Pattern::with_case(&pattern, self.options.nocasematch).matches(&left)
+                    || (self.options.nocasematch
+                        && Pattern::with_case(&pattern, true).matches(&left.to_lowercase()));
+                Ok(hit == (op == CondOp::Match))
+            }
+            CondOp::Regex => {
+                let regex = self.expand_regex(right).await?;
+                self.regex_match(&left, &regex)
+            }
+            CondOp::Less => Ok(left < self.expand_one(right).await?),
+            CondOp::Greater => Ok(left > self.expand_one(right).await?),
+            CondOp::Newer | CondOp::Older | CondOp::SameFile => {
+                let right = self.expand_one(right).await?;
+                Ok(self.compare_files(&left, op, &right))
+            }
+            _ => {
+                let right = self.expand_one(right).await?;
+                let (left, right) = match (self.compute(&left), self.compute(&right)) {
+                    (Ok(left), Ok(right)) => (left, right),
+                    (Err(error), _) | (_, Err(error)) => {
+                        self.complain(&format!("[[: {}", error.0)).await?;
+                        return Ok(Ok(false));
+                    }
+                };
+                Ok(match op {
+                    CondOp::Eq => left == right,
+                    CondOp::Ne => left != right,
+                    CondOp::Lt => left < right,
+                    CondOp::Le => left <= right,
+                    CondOp::Gt => left > right,
+                    _ => left >= right,
+                })
+            }
+        })
+    }
+
+    fn regex_match(&mut self, text: &str, source: &str) -> Result<bool, String> {
+        let translated = crate::shell::regex::translate(source);
+        let regex = regex::RegexBuilder::new(&translated)
+            .size_limit(REGEX_BYTES_MAX)
+            .case_insensitive(self.options.nocasematch)
+            .dot_matches_new_line(true)
+            .build()
+            .map_err(|_| format!("[[: `{source}`: invalid regular expression"))?;
+        let mut groups = BTreeMap::new();
+        let found = regex.captures(text);
+        if let Some(captures) = &found {
+            for (index, group) in captures.iter().enumerate() {
+                groups.insert(index as i64, group.map_or_else(String::new, |it| it.as_str().to_owned()));
+            }
+        }
+        let _ = self.vars.set_value("BASH_REMATCH", Value::Indexed(groups));
+        Ok(found.is_some())
+    }
+
+    /// `-f name` and the rest of them.
+    pub(crate) fn unary_test(&mut self, op: char, text: &str) -> bool {
+        match op {
+            'n' => return !text.is_empty(),
+            'z' => return text.is_empty(),
+            'v' => return self.is_set(text),
+            'o' => return self.options.long(text).is_some_and(|it| *it),
+            'R' => return self.vars.own(text).is_some_and(|var| var.attributes.nameref),
+            't' | 'S' | 'p' | 'b' | 'c' | 'u' | 'g' | 'k' => return op == 'c' && text == "/dev/null",
+            _ => {}
+        }
+        if matches!(text, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr") {
+            return matches!(op, 'e' | 'a' | 'r' | 'w');
+        }
+        let Ok(path) = self.tree_path(text) else { return false };
+        let follow = if matches!(op, 'h' | 'L') { Follow::No } else { Follow::Yes };
+        let Ok(stat) = self.shared.files.stat(&path, follow) else { return false };
+        match op {
+            'f' => stat.kind == FileKind::File,
+            'd' => stat.kind == FileKind::Directory,
+            'h' | 'L' => stat.kind == FileKind::Symlink,
+            's' => stat.size > 0,
+            // There are no modes here: files are for reading and writing, directories for entering.
+            'x' => stat.kind == FileKind::Directory,
+            _ => true,
+        }
+    }
+
+    /// `-v name`, `-v name[key]`.
+    fn is_set(&mut self, text: &str) -> bool {
+        if let Some((base, key)) = text.strip_suffix(']').and_then(|it| it.split_once('[')) {
+            let value = self.value(base);
+            return match &value {
+                _ if key == "@" || key == "*" => value.len() > 0,
+                Value::Assoc(map) => map.get(key).is_some(),
+                other => self.compute(key).is_ok_and(|index| other.at(index).is_some()),
+            };
+        }
+        if let Ok(number) = text.parse::<usize>() {
+            return number == 0 || self.args.len() >= number;
+        }
+        self.scalar(text).is_some()
+    }
+
+    pub(crate) fn compare_files(&self, left: &str, op: CondOp, right: &str) -> bool {
+        let stat = |name: &str| {
+            let path = self.tree_path(name).ok()?;
+            self.shared.files.stat(&path, Follow::Yes).ok()
+        };
+        match (op, stat(left), stat(right)) {
+            (CondOp::Newer, Some(left), Some(right)) => left.modified > right.modified,
+            (CondOp::Newer, Some(_), None) | (CondOp::Older, None, Some(_)) => true,
+            (CondOp::Older, Some(left), Some(right)) => left.modified < right.modified,
+            (CondOp::SameFile, Some(left), Some(right)) => left.inode == right.inode,
+            _ => false,
+        }
+    }
+}

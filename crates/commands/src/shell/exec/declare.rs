@@ -1,0 +1,296 @@
+//! `declare`, `local`, `export`, `readonly`: the builtins whose arguments may be assignments.
+
+use super::assign::Ready;
+use crate::shell::{
+    expand::quote,
+    state::{Env, Eval},
+    syntax::{
+        ast::{Arg, Assign, AssignValue, Word},
+        is_name,
+    },
+    vars::{Assoc, Value},
+};
+
+/// What the flags ask for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wanted {
+    array: bool,
+    map: bool,
+    integer: Option<bool>,
+    lower: Option<bool>,
+    upper: Option<bool>,
+    exported: Option<bool>,
+    readonly: bool,
+    nameref: Option<bool>,
+    global: bool,
+    print: bool,
+    functions: bool,
+    names_only: bool,
+}
+
+pub(super) fn is_declaring(name: &str) -> bool {
+    matches!(name, "declare" | "typeset" | "local" | "export" | "readonly")
+}
+
+impl Env {
+    pub(super) async fn run_declare(&mut self, name: &str, args: &[Arg]) -> Eval<()> {
+        if name == "local" && self.calls.is_empty() {
+            self.complain("local: can only be used in a function").await?;
+            self.status = 1;
+            return Ok(());
+        }
+        let mut wanted = Wanted {
+            exported: (name == "export").then_some(true),
+            readonly: name == "readonly",
+            ..Wanted::default()
+        };
+        let local = name == "local" || (matches!(name, "declare" | "typeset") && !self.calls.is_empty());
+        self.status = 0;
+        let (mut named, mut flags) = (false, true);
+        for arg in args {
+            match arg {
+                Arg::Assign(assign) => {
+                    named = true;
+                    self.declare_assign(name, assign, wanted, local).await?;
+                }
+                Arg::Word(word) => {
+                    let mut words = Vec::new();
+                    let status = self.status;
+                    self.expand_into(word, &mut words).await?;
+                    self.status = status;
+                    for text in words {
+                        if flags && text == "--" {
+                            flags = false;
+                        } else if flags && text.len() > 1 && text.starts_with(['-', '+']) {
+                            if let Some(bad) = wanted.read(&text, name) {
+                                self.complain(&format!("{name}: -{bad}: invalid option")).await?;
+                                self.status = 2;
+                                return Ok(());
+                            }
+                        } else {
+                            named = true;
+                            self.declare_text(name, &text, wanted, local).await?;
+                        }
+                    }
+                }
+            }
+        }
+        if !named {
+            self.list_declared(name, wanted).await?;
+        }
+        Ok(())
+    }
+
+    /// A word that is an assignment only after expansion: `declare "$name=$value"`.
+    async fn declare_text(&mut self, by: &str, text: &str, wanted: Wanted, local: bool) -> Eval<()> {
+        if wanted.functions || wanted.names_only {
+            return self.print_function(text, wanted.names_only).await;
+        }
+        if wanted.print && by != "export" && by != "readonly" {
+            return self.print_one(text).await;
+        }
+        let (left, value) = match text.split_once('=') {
+            Some((left, value)) => (left, Some(value)),
+            None => (text, None),
+        };
+        let (left, append) = match left.strip_suffix('+') {
+            Some(left) if value.is_some() => (left, true),
+            _ => (left, false),
+        };
+        let (name, index) = match left.strip_suffix(']').and_then(|it| it.split_once('[')) {
+            Some((name, index)) => (name, Some(index)),
+            None => (left, None),
+        };
+        if !is_name(name) {
+            self.complain(&format!("{by}: `{text}': not a valid identifier")).await?;
+            self.status = 1;
+            return Ok(());
+        }
+        let global_ready = match (value, index) {
+            (None, _) => None,
+            (Some(value), None) => Some(Ready::Text(value.to_owned())),
+            (Some(value), Some(index)) => {
+                let key = match self.compute(index) {
+                    Ok(number) if !wanted.map => super::assign::Key::Number(number),
+                    _ => super::assign::Key::Text(index.to_owned()),
+                };
+                Some(Ready::Element(key, value.to_owned()))
+            }
+        };
+        let assign = Assign {
+            name: name.to_owned(),
+            index: None,
+            append,
+            value: AssignValue::Scalar(Word::default()),
+        };
+        self.declare_ready(by, &assign, global_ready, wanted, local).await
+    }
+
+    async fn declare_assign(&mut self, by: &str, assign: &Assign, wanted: Wanted, local: bool) -> Eval<()> {
+        let existing = matches!(self.vars.var(&assign.name).map(|var| &var.value), Some(Value::Assoc(_)));
+        let fresh_local = local && !wanted.global && !self.vars.is_local(&assign.name);
+        let is_map = wanted.map || (existing && !fresh_local);
+        // The status of a substitution is not the declaration's.
+        let status = self.status;
+        let ready = self.ready(assign, is_map).await?;
+        self.status = status;
+        self.declare_ready(by, assign, Some(ready), wanted, local).await
+    }
+
+    async fn declare_ready(
+        &mut self,
+        by: &str,
+        assign: &Assign,
+        ready: Option<Ready>,
+        wanted: Wanted,
+        local: bool,
+    ) -> Eval<()> {
+        let name = &assign.name;
+        let local = local && !wanted.global;
+        let readonly = self.vars.own(name).is_some_and(|var| var.attributes.readonly);
+        if readonly && (ready.is_some() || local) && !(local && !self.vars.is_local(name) && ready.is_none())
+        {
+            self.complain(&format!("{by}: {name}: readonly variable")).await?;
+            self.status = 1;
+            return Ok(());
+        }
+        let follow = !local && !wanted.nameref.is_some_and(|it| it);
+        let target = if follow { self.vars.resolve(name) } else { name.clone() };
+        let var = if local { self.vars.local(&target) } else { self.vars.entry(&target) };
+        match (&var.value, wanted.map, wanted.array) {
+            (Value::Unset, true, _) => var.value = Value::Assoc(Assoc::default()),
+            (Value::Unset, _, true) if ready.is_none() => var.value = Value::Indexed(Default::default()),
+            (Value::Scalar(_), _, true) => {
+                let old = std::mem::take(&mut var.value);
+                var.value = Value::Indexed(old.into_indexed());
+            }
+            _ => {}
+        }
+        let attributes = &mut var.attributes;
+        let set = |flag: &mut bool, wish: Option<bool>| *flag = wish.unwrap_or(*flag);
+        set(&mut attributes.integer, wanted.integer);
+        set(&mut attributes.lower, wanted.lower);
+        set(&mut attributes.upper, wanted.upper);
+        set(&mut attributes.exported, wanted.exported);
+        if wanted.nameref == Some(true) {
+            attributes.nameref = true;
+            if let Some(Ready::Text(text)) = ready {
+                var.value = Value::Scalar(text);
+            }
+            return Ok(());
+        }
+        set(&mut attributes.nameref, wanted.nameref);
+        if let Some(ready) = ready {
+            let ready = match ready {
+                Ready::Text(text) if wanted.array => Ready::List(vec![(None, text, false)]),
+                other => other,
+            };
+            self.store(assign, ready).await?;
+        }
+        if wanted.readonly {
+            let var = if local { self.vars.local(&target) } else { self.vars.entry(&target) };
+            var.attributes.readonly = true;
+        }
+        Ok(())
+    }
+
+    async fn print_one(&mut self, name: &str) -> Eval<()> {
+        match self.vars.own(name).cloned() {
+            Some(var) => {
+                let line = quote::declaration(name, &var, false) + "\n";
+                self.print(&line).await
+            }
+            None => {
+                self.complain(&format!("declare: {name}: not found")).await?;
+                self.status = 1;
+                Ok(())
+            }
+        }
+    }
+
+    async fn print_function(&mut self, name: &str, names_only: bool) -> Eval<()> {
+        match self.functions.get(name).cloned() {
+            Some(_) if names_only => self.print(&format!("{name}\n")).await,
+            Some(function) => self.print(&format!("{name} () \n{}\n", function.source)).await,
+            None => {
+                self.status = 1;
+                Ok(())
+            }
+        }
+    }
+
+    async fn list_declared(&mut self, by: &str, wanted: Wanted) -> Eval<()> {
+        if wanted.functions || wanted.names_only {
+            let mut names: Vec<String> = self.functions.keys().cloned().collect();
+            names.sort_unstable();
+            for name in names {
+                if wanted.names_only {
+                    self.print(&format!("declare -f {name}\n")).await?;
+                } else {
+                    self.print_function(&name, false).await?;
+                }
+            }
+            return Ok(());
+        }
+        let mut text = String::new();
+        for name in self.vars.names() {
+            let Some(var) = self.vars.own(&name) else { continue };
+            let fits = match by {
+                "export" => var.attributes.exported,
+                "readonly" => var.attributes.readonly,
+                "local" => self.vars.is_local(&name),
+                _ => {
+                    (!wanted.map || matches!(var.value, Value::Assoc(_)))
+                        && (!wanted.array || matches!(var.value, Value::Indexed(_)))
+                        && (wanted.exported.is_none() || var.attributes.exported)
+                        && (!wanted.readonly || var.attributes.readonly)
+                        && (wanted.integer.is_none() || var.attributes.integer)
+                }
+            };
+            if !fits {
+                continue;
+            }
+            let plain =
+                by == "local" || (by != "export" && by != "readonly" && !wanted.print && wanted.plain());
+            if !plain {
+                text.push_str(&quote::declaration(&name, var, false));
+                text.push('\n');
+            } else if let Some(line) = quote::listed(&name, var) {
+                text.push_str(&line);
+                text.push('\n');
+            }
+        }
+        self.print(&text).await
+    }
+}
+
+impl Wanted {
+    fn plain(self) -> bool {
+        !self.map && !self.array && self.exported.is_none() && !self.readonly && self.integer.is_none()
+    }
+
+    /// Takes `-ax`; answers the first letter nobody knows.
+    fn read(&mut self, text: &str, by: &str) -> Option<char> {
+        let on = text.starts_with('-');
+        for letter in text.chars().skip(1) {
+            match letter {
+                'a' => self.array = on,
+                'A' => self.map = on,
+                'i' => self.integer = Some(on),
+                'l' => self.lower = Some(on),
+                'u' => self.upper = Some(on),
+                'x' => self.exported = Some(on),
+                'r' => self.readonly = on,
+                'n' if by == "export" => self.exported = Some(false),
+                'n' => self.nameref = Some(on),
+                'g' => self.global = on,
+                'p' => self.print = on,
+                'f' => self.functions = on,
+                'F' => self.names_only = on,
+                't' | 'I' => {}
+                other => return Some(other),
+            }
+        }
+        None
+    }
+}

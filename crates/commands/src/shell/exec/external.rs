@@ -1,0 +1,197 @@
+//! Commands that are not the shell's own: one call at the door each.
+
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    task::Poll,
+};
+
+use drydock_abi::exec::{decode_report, encode_command};
+use drydock_contract::{
+    Call, CallError, Denial, Outcome, RunReport, Sink, Source, Streams,
+    port::{FileError, FileKind, Follow},
+};
+
+use crate::shell::{
+    StageRecord,
+    fd::{Fd, FdSink, FdSource},
+    state::{Env, Eval, Flow},
+    text,
+};
+
+/// The operation a stage is.
+pub(crate) const OPERATION: &str = "exec.command";
+
+/// How often a command may write to nobody before it is ended.
+const BROKEN_MAX: u32 = 4;
+
+/// Where other systems keep commands; here a name is enough.
+const PREFIXES: [&str; 6] =
+    ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/"];
+
+/// Bash's words for what files answer.
+pub(crate) fn file_error(error: FileError) -> String {
+    match error {
+        FileError::NotFound => "No such file or directory".into(),
+        FileError::Exists => "File exists".into(),
+        FileError::NotADirectory => "Not a directory".into(),
+        FileError::IsADirectory => "Is a directory".into(),
+        FileError::Denied => "Permission denied".into(),
+        FileError::ReadOnly => "Read-only file system".into(),
+        FileError::NoSpace => "No space left on device".into(),
+        other => other.to_string(),
+    }
+}
+
+impl Env {
+    /// The registered name a word stands for.
+    pub(crate) fn command_of<'n>(&self, word: &'n str) -> Option<&'n str> {
+        let name = PREFIXES.iter().find_map(|prefix| word.strip_prefix(prefix)).unwrap_or(word);
+        (!name.contains('/') && (self.shared.commands)(name)).then_some(name)
+    }
+
+    pub(super) async fn run_external(&mut self, words: Vec<String>) -> Eval<()> {
+        let Some(name) = self.command_of(&words[0]).map(str::to_owned) else {
+            return self.no_command(&words[0]).await;
+        };
+        let mut env: Vec<Vec<u8>> = Vec::new();
+        for (key, value) in self.vars.exported() {
+            if key == "PWD" {
+                continue;
+            }
+            env.push(text::to_bytes(&format!("{key}={value}")).into_owned());
+        }
+        env.push(text::to_bytes(&format!("PWD={}", self.cwd)).into_owned());
+        let args: Vec<Vec<u8>> = words[1..].iter().map(|word| text::to_bytes(word).into_owned()).collect();
+        let Ok(payload) = encode_command(&env, &name, &args, b"") else {
+            self.complain(&format!("{name}: argument list too long")).await?;
+            self.status = 126;
+            return Ok(());
+        };
+        let broken = Arc::new(AtomicU32::new(0));
+        let started = self.shared.clock.now();
+        let streams = Streams {
+            stdin: source(self.fd(0)),
+            stdout: sink(self.fd(1), &broken),
+            stderr: sink(self.fd(2), &Arc::new(AtomicU32::new(0))),
+        };
+        let answer = {
+            let call = Call::new(OPERATION, &payload, streams);
+            let mut answer = pin!(self.shared.door.dispatch(call));
+            poll_fn(|cx| match answer.as_mut().poll(cx) {
+                Poll::Ready(answer) => Poll::Ready(Some(answer)),
+                Poll::Pending if broken.load(Ordering::Relaxed) >= BROKEN_MAX => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            })
+            .await
+        };
+        let piped = broken.load(Ordering::Relaxed) > 0;
+        let micros = self.shared.clock.now().0.saturating_sub(started.0) / 1_000;
+        let (mut status, outcome, report) = match answer {
+            None => (141, "broken_pipe".to_owned(), None),
+            Some(Ok(reply)) => match decode_report(&reply.payload) {
+                Ok(report) => {
+                    (outcome_status(&report.outcome), report.outcome.code().to_owned(), Some(report))
+                }
+                Err(_) => (126, "malformed_reply".to_owned(), None),
+            },
+            Some(Err(error)) => {
+                let status = match &error {
+                    CallError::Denied(Denial::UnknownCommand(_)) => 127,
+                    CallError::Denied(Denial::BudgetExceeded(_)) => 125,
+                    _ => 126,
+                };
+                let text = if status == 127 { "command not found".to_owned() } else { error.to_string() };
+                self.complain(&format!("{name}: {text}")).await?;
+                (status, error.code().to_owned(), None)
+            }
+        };
+        if let Some(RunReport { outcome, .. }) = &report
+            && outcome.status().is_none()
+            && !piped
+        {
+            self.complain(&format!("{name}: {outcome}")).await?;
+        }
+        if piped {
+            status = 141;
+        }
+        self.record(name, status, outcome, report, micros);
+        self.status = status;
+        if self.shared.aborted.load(Ordering::Relaxed) {
+            return Err(Flow::Abort);
+        }
+        Ok(())
+    }
+
+    async fn no_command(&mut self, word: &str) -> Eval<()> {
+        let (status, why) = if word.contains('/') {
+            let kind = self
+                .tree_path(word)
+                .ok()
+                .and_then(|path| self.shared.files.stat(&path, Follow::Yes).ok())
+                .map(|stat| stat.kind);
+            match kind {
+                None => (127, "No such file or directory"),
+                Some(FileKind::Directory) => (126, "Is a directory"),
+                Some(_) => (126, "only registered commands run; give a script to `source`"),
+            }
+        } else {
+            (127, "command not found")
+        };
+        self.complain(&format!("{word}: {why}")).await?;
+        let outcome = if status == 127 { "unknown_command" } else { "not_a_command" };
+        self.record(word.to_owned(), status, outcome.into(), None, 0);
+        self.status = status;
+        Ok(())
+    }
+
+    fn record(&self, command: String, status: i32, outcome: String, report: Option<RunReport>, micros: u64) {
+        self.shared.stages.fetch_add(1, Ordering::Relaxed);
+        let mut records = self.shared.records.lock();
+        if records.len() >= self.shared.limits.records_max {
+            return;
+        }
+        let figure = |pick: fn(&RunReport) -> u64| report.as_ref().map_or(0, pick);
+        records.push(StageRecord {
+            command,
+            status,
+            outcome,
+            stdin_bytes: figure(|it| it.stdin_bytes),
+            stdout_bytes: figure(|it| it.stdout_bytes),
+            stderr_bytes: figure(|it| it.stderr_bytes),
+            fuel: figure(|it| it.fuel),
+            micros,
+        });
+    }
+}
+
+fn source(fd: Option<Fd>) -> Source {
+    match fd {
+        None | Some(Fd::Null) => Source::Empty,
+        Some(Fd::Input(input)) if input.is_empty() => Source::Empty,
+        // A here-document nobody else holds is handed over whole.
+        Some(Fd::Input(input)) if Arc::strong_count(&input) <= 2 => input.take(),
+        Some(fd) => Source::Stream(Box::new(FdSource(fd))),
+    }
+}
+
+fn sink(fd: Option<Fd>, broken: &Arc<AtomicU32>) -> Sink {
+    match fd {
+        None | Some(Fd::Null) => Sink::Discard,
+        Some(fd) => Sink::Stream(Box::new(FdSink { fd, broken: Arc::clone(broken) })),
+    }
+}
+
+fn outcome_status(outcome: &Outcome) -> i32 {
+    match outcome {
+        Outcome::Exited(status) => status & 0xff,
+        Outcome::TimedOut | Outcome::OutOfFuel => 124,
+        Outcome::OutOfMemory | Outcome::OutputLimit | Outcome::InputLimit => 125,
+        Outcome::Trapped(_) => 134,
+        Outcome::Cancelled => 130,
+    }
+}

@@ -1,0 +1,222 @@
+//! Evaluation of the tree.
+
+mod assign;
+mod compound;
+mod cond;
+mod declare;
+mod external;
+mod function;
+mod pipeline;
+mod redirect;
+mod simple;
+
+use std::sync::{Arc, atomic::Ordering};
+
+use drydock_contract::BoxFuture;
+
+use super::{
+    fd::Fd,
+    state::{Env, Eval, Flow, Job},
+    syntax::{
+        Script,
+        ast::{AndOr, Command, Item, Join},
+    },
+};
+
+pub(crate) use external::file_error;
+
+impl Env {
+    pub(crate) fn run_script<'a>(&'a mut self, script: &'a Script) -> BoxFuture<'a, Eval<()>> {
+        Box::pin(async move {
+            for item in &script.items {
+                self.run_item(item).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The top of a text: an error that costs a line costs no more than the line.
+    pub(crate) async fn run_top(&mut self, script: &Script) -> Eval<()> {
+        let mut discarding = false;
+        for item in &script.items {
+            if discarding && !item.starts_line {
+                continue;
+            }
+            discarding = false;
+            match self.run_item(item).await {
+                Ok(()) => {}
+                Err(Flow::Discard) if self.options.errexit => return Err(Flow::Exit(1)),
+                Err(Flow::Discard) => {
+                    self.status = 1;
+                    discarding = true;
+                }
+                Err(Flow::Break(_) | Flow::Continue(_)) => {}
+                Err(flow) => return Err(flow),
+            }
+        }
+        Ok(())
+    }
+
+    async fn run_item(&mut self, item: &Item) -> Eval<()> {
+        if self.options.noexec {
+            return Ok(());
+        }
+        if !item.background {
+            return self.run_and_or(&item.list).await;
+        }
+        let mut inner = self.fork();
+        inner.fds.insert(0, Fd::Null);
+        let id = inner.id;
+        self.room_for_one(&inner)?;
+        let list = Arc::clone(&item.list);
+        let done = self.shared.tasks.spawn(async move {
+            let result = inner.run_and_or(&list).await;
+            inner.end(result).await
+        });
+        self.jobs.push(Job { id, done });
+        self.last_job = Some(id);
+        self.status = 0;
+        Ok(())
+    }
+
+    async fn run_and_or(&mut self, list: &AndOr) -> Eval<()> {
+        let count = list.rest.len();
+        if count == 0 {
+            return self.run_pipeline(&list.first).await;
+        }
+        self.tested += 1;
+        let result = self.run_pipeline(&list.first).await;
+        self.tested -= 1;
+        result?;
+        for (index, (join, pipeline)) in list.rest.iter().enumerate() {
+            let wanted = match join {
+                Join::And => self.status == 0,
+                Join::Or => self.status != 0,
+            };
+            if !wanted {
+                continue;
+            }
+            let last = index + 1 == count;
+            self.tested += u32::from(!last);
+            let result = self.run_pipeline(pipeline).await;
+            self.tested -= u32::from(!last);
+            result?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn run_command<'a>(&'a mut self, command: &'a Command) -> BoxFuture<'a, Eval<()>> {
+        Box::pin(self.run_command_here(command))
+    }
+
+    async fn run_command_here(&mut self, command: &Command) -> Eval<()> {
+        self.step().await?;
+        match command {
+            Command::Simple(simple) => self.run_simple(simple).await,
+            Command::Compound(compound, redirects) if redirects.is_empty() => {
+                self.run_compound(compound).await
+            }
+            Command::Compound(compound, redirects) => {
+                let saved = self.fds.clone();
+                let since = self.processes.len();
+                let result = match self.redirect_all(redirects).await {
+                    Ok(true) => self.run_compound(compound).await,
+                    Ok(false) => {
+                        self.status = 1;
+                        Ok(())
+                    }
+                    Err(flow) => Err(flow),
+                };
+                self.fds = saved;
+                self.finish_processes(since).await?;
+                result
+            }
+            Command::Function(function) => {
+                let functions = Arc::make_mut(&mut self.functions);
+                functions.insert(function.name.clone(), Arc::clone(function));
+                self.status = 0;
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses one subshell too many: what a fork bomb comes to.
+    pub(crate) fn room_for_one(&self, inner: &Self) -> Eval<()> {
+        let limits = &self.shared.limits;
+        if inner.subshell > limits.subshell_depth_max {
+            let max = limits.subshell_depth_max;
+            return Err(self.abort(format!("subshells are nested deeper than {max}")));
+        }
+        if self.shared.tasks.live() >= limits.tasks_max {
+            let max = limits.tasks_max;
+            return Err(self.abort(format!("more than {max} stages and subshells run at once")));
+        }
+        Ok(())
+    }
+
+    /// Runs a script in the given copy of this shell, as a task of its own.
+    pub(crate) async fn run_apart(&mut self, mut inner: Self, script: Arc<Script>) -> Eval<i32> {
+        self.step().await?;
+        self.room_for_one(&inner)?;
+        let done = self.shared.tasks.spawn(async move {
+            let result = inner.run_script(&script).await;
+            inner.end(result).await
+        });
+        let status = done.await;
+        if self.shared.aborted.load(Ordering::Relaxed) {
+            return Err(Flow::Abort);
+        }
+        Ok(status)
+    }
+
+    /// The end of a subshell: its EXIT trap, its jobs, its status.
+    pub(crate) async fn end(mut self, result: Eval<()>) -> i32 {
+        self.settle(&result);
+        if self.run_trap("EXIT").await == Err(Flow::Abort) {
+            return 125;
+        }
+        for job in std::mem::take(&mut self.jobs) {
+            job.done.await;
+        }
+        self.status
+    }
+
+    /// Turns the way out into a status.
+    pub(crate) fn settle(&mut self, result: &Eval<()>) {
+        match result {
+            Ok(()) | Err(Flow::Break(_) | Flow::Continue(_)) => {}
+            Err(Flow::Exit(status) | Flow::Return(status)) => self.status = *status,
+            Err(Flow::Discard) => self.status = 1,
+            Err(Flow::Abort) => self.status = 125,
+        }
+    }
+
+    /// Runs a trap, if it is set, and leaves the status as it was unless the trap exits.
+    pub(crate) fn run_trap<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Eval<()>> {
+        Box::pin(async move {
+            if self.in_trap {
+                return Ok(());
+            }
+            let Some(trap) = self.traps.get(name).cloned() else { return Ok(()) };
+            let Some(script) = trap.script else { return Ok(()) };
+            if name == "EXIT" {
+                Arc::make_mut(&mut self.traps).remove("EXIT");
+            }
+            let status = self.status;
+            self.in_trap = true;
+            let result = self.run_script(&script).await;
+            self.in_trap = false;
+            match result {
+                Err(Flow::Exit(code)) => {
+                    self.status = code;
+                    if name == "EXIT" { Ok(()) } else { Err(Flow::Exit(code)) }
+                }
+                Err(Flow::Abort) => Err(Flow::Abort),
+                other => {
+                    self.status = status;
+                    if let Err(flow @ Flow::Return(_)) = other { Err(flow) } else { Ok(()) }
+                }
+            }
+        })
+    }
+}

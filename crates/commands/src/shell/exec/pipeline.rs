@@ -1,0 +1,144 @@
+//! Pipelines: stages beside one another, pipes between them.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use crate::shell::{
+    fd::{Fd, pipe},
+    state::{Env, Eval, Flow},
+    syntax::ast::{Command, Compound, Pipeline},
+    tasks::Handle,
+};
+
+impl Env {
+    pub(crate) async fn run_pipeline(&mut self, pipeline: &Pipeline) -> Eval<()> {
+        let started = self.shared.clock.now();
+        self.tested += u32::from(pipeline.inverted);
+        let result = match pipeline.stages.as_slice() {
+            [only] => {
+                let result = self.run_command(&only.command).await;
+                if counts(&only.command) {
+                    self.pipe_status = vec![self.status];
+                }
+                result
+            }
+            _ => self.run_stages(pipeline).await,
+        };
+        self.tested -= u32::from(pipeline.inverted);
+        if pipeline.timed {
+            let micros = (self.shared.clock.now().0.saturating_sub(started.0)) / 1_000;
+            let (minutes, seconds, millis) =
+                (micros / 60_000_000, micros / 1_000_000 % 60, micros / 1_000 % 1_000);
+            let text = format!("\nreal\t{minutes}m{seconds}.{millis:03}s\nuser\t0m0.000s\nsys\t0m0.000s\n");
+            self.write(2, text.as_bytes()).await?;
+        }
+        result?;
+        if pipeline.inverted {
+            self.status = i32::from(self.status == 0);
+            return Ok(());
+        }
+        let judged = match pipeline.stages.as_slice() {
+            [only] => counts(&only.command),
+            _ => true,
+        };
+        if self.status != 0 && self.tested == 0 && judged {
+            self.failed().await?;
+        }
+        Ok(())
+    }
+
+    /// A command failed where nobody looks: the ERR trap, and `-e`.
+    async fn failed(&mut self) -> Eval<()> {
+        if self.calls.is_empty() || self.options.errtrace {
+            self.run_trap("ERR").await?;
+        }
+        if self.options.errexit {
+            return Err(Flow::Exit(self.status));
+        }
+        Ok(())
+    }
+
+    async fn run_stages(&mut self, pipeline: &Pipeline) -> Eval<()> {
+        let count = pipeline.stages.len();
+        if count > self.shared.limits.stages_max {
+            let max = self.shared.limits.stages_max;
+            return Err(self.abort(format!("the pipeline has {count} stages; the limit is {max}")));
+        }
+        let mut handles: Vec<Handle<i32>> = Vec::with_capacity(count);
+        let mut input = None;
+        let mut last_input = None;
+        for (index, stage) in pipeline.stages.iter().enumerate() {
+            let last = index + 1 == count;
+            if last && self.options.lastpipe {
+                last_input = input.take();
+                break;
+            }
+            let mut inner = self.fork();
+            if let Some(reader) = input.take() {
+                inner.fds.insert(0, reader);
+            }
+            if !last {
+                let (reader, writer) = pipe();
+                input = Some(Fd::PipeIn(Arc::new(reader)));
+                let writer = Fd::PipeOut(Arc::new(writer));
+                if stage.both {
+                    inner.fds.insert(2, writer.clone());
+                }
+                inner.fds.insert(1, writer);
+            }
+            self.room_for_one(&inner)?;
+            let command = Arc::clone(&stage.command);
+            handles.push(self.shared.tasks.spawn(async move {
+                let result = inner.run_command(&command).await;
+                if result.is_ok()
+                    && inner.status != 0
+                    && inner.tested == 0
+                    && counts(&command)
+                    && inner.options.errexit
+                {
+                    let status = inner.status;
+                    return inner.end(Err(Flow::Exit(status))).await;
+                }
+                inner.end(result).await
+            }));
+        }
+        let mut statuses = Vec::with_capacity(count);
+        if let Some(reader) = last_input
+            && let Some(stage) = pipeline.stages.last()
+        {
+            let saved = self.fds.clone();
+            self.fds.insert(0, reader);
+            let result = self.run_command(&stage.command).await;
+            self.fds = saved;
+            let status = self.status;
+            for handle in handles {
+                statuses.push(handle.await);
+            }
+            statuses.push(status);
+            result?;
+        } else {
+            for handle in handles {
+                statuses.push(handle.await);
+            }
+        }
+        if self.shared.aborted.load(Ordering::Relaxed) {
+            return Err(Flow::Abort);
+        }
+        self.status = statuses.last().copied().unwrap_or(0);
+        if self.options.pipefail {
+            self.status = statuses.iter().rev().copied().find(|status| *status != 0).unwrap_or(0);
+        }
+        self.pipe_status = statuses;
+        Ok(())
+    }
+}
+
+/// Whether failing counts for `-e`: a group or a loop fails because something inside it did.
+fn counts(command: &Command) -> bool {
+    match command {
+        Command::Simple(_) => true,
+        Command::Function(_) => false,
+        Command::Compound(compound, _) => {
+            matches!(compound, Compound::Subshell(_) | Compound::Arith(_) | Compound::Cond(_))
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Redirections: what a descriptor stands for while a command runs. Files are the workspace's.
+
+use std::sync::Arc;
+
+use drydock_contract::port::{FileKind, Follow, OpenHow, TreePath};
+use parking_lot::Mutex;
+
+use super::file_error;
+use crate::shell::{
+    fd::{Fd, FileEnd, Input, pipe},
+    state::{Env, Eval, Job},
+    syntax::ast::{FdName, Piece, Redirect, RedirectKind, Word},
+    text,
+};
+
+/// The highest descriptor a script may name, and the first that `{name}>` gets.
+const FD_MAX: u32 = 1023;
+const FD_FREE: u32 = 10;
+
+impl Env {
+    /// Carries redirections out in order; false, and a message, if one cannot be.
+    pub(crate) async fn redirect_all(&mut self, redirects: &[Redirect]) -> Eval<bool> {
+        for redirect in redirects {
+            if let Err(error) = self.redirect_one(redirect).await? {
+                self.complain(&error).await?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn redirect_one(&mut self, redirect: &Redirect) -> Eval<Result<(), String>> {
+        let standard = match &redirect.kind {
+            RedirectKind::Read(_)
+            | RedirectKind::ReadWrite(_)
+            | RedirectKind::DupIn(_)
+            | RedirectKind::Here(_)
+            | RedirectKind::HereString(_) => 0,
+            _ => 1,
+        };
+        let number = match &redirect.fd {
+            None => standard,
+            Some(FdName::Number(number)) => *number,
+            Some(FdName::Variable(name)) => {
+                let name = name.clone();
+                if let RedirectKind::DupIn(word) | RedirectKind::DupOut(word) = &redirect.kind
+                    && word.bare() == Some("-")
+                {
+                    // `{name}>&-` closes what the variable says.
+                    let number = self.vars.get(&name).and_then(|it| it.parse().ok()).unwrap_or(FD_MAX);
+                    self.fds.remove(&number);
+                    return Ok(Ok(()));
+                }
+                let free = (FD_FREE..=FD_MAX).find(|it| !self.fds.contains_key(it)).unwrap_or(FD_MAX);
+                if let Err(error) = self.vars.set(&name, free.to_string()) {
+                    return Ok(Err(error.to_string()));
+                }
+                free
+            }
+        };
+        if number > FD_MAX {
+            return Ok(Err(format!("{number}: bad file descriptor")));
+        }
+        let opened = match &redirect.kind {
+            RedirectKind::Read(word) => self.open_word(word, Open::Read).await?,
+            RedirectKind::Write { target, clobber } => {
+                let how = if self.options.noclobber && !clobber { Open::New } else { Open::Write };
+                self.open_word(target, how).await?
+            }
+            RedirectKind::Append(word) => self.open_word(word, Open::Append).await?,
+            RedirectKind::ReadWrite(word) => self.open_word(word, Open::ReadWrite).await?,
+            RedirectKind::Both { target, append } => {
+                let how = if *append { Open::Append } else { Open::Write };
+                match self.open_word(target, how).await? {
+                    Ok(fd) => {
+                        self.fds.insert(2, fd.clone());
+                        Ok(fd)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            RedirectKind::DupIn(word) | RedirectKind::DupOut(word) => {
+                let target = self.expand_one(word).await?;
+                return Ok(self.duplicate(&target, number));
+            }
+            RedirectKind::Here(body) => {
+                let text = match body.get() {
+                    Some(word) => self.expand_one(word).await?,
+                    None => String::new(),
+                };
+                Ok(bytes_fd(&text))
+            }
+            RedirectKind::HereString(word) => {
+                let mut text = self.expand_one(word).await?;
+                text.push('\n');
+                Ok(bytes_fd(&text))
+            }
+        };
+        Ok(opened.map(|fd| {
+            self.fds.insert(number, fd);
+        }))
+    }
+
+    /// `2>&1`, `3<&0`, `1>&-`, `4>&3-`.
+    fn duplicate(&mut self, target: &str, number: u32) -> Result<(), String> {
+        if target == "-" {
+            self.fds.remove(&number);
+            return Ok(());
+        }
+        let (digits, moves) = match target.strip_suffix('-') {
+            Some(digits) => (digits, true),
+            None => (target, false),
+        };
+        let from: u32 = digits.parse().map_err(|_| format!("{target}: ambiguous redirect"))?;
+        let fd = self.fd(from).ok_or_else(|| format!("{from}: Bad file descriptor"))?;
+        self.fds.insert(number, fd);
+        if moves && from != number {
+            self.fds.remove(&from);
+        }
+        Ok(())
+    }
+
+    async fn open_word(&mut self, word: &Word, how: Open) -> Eval<Result<Fd, String>> {
+        if let [Piece::Process { script, writes }] = word.pieces.as_slice() {
+            return self.process_pipe(script, *writes).await.map(Ok);
+        }
+        let mut names = Vec::new();
+        self.expand_into(word, &mut names).await?;
+        let [name] = names.as_slice() else {
+            return Ok(Err(format!("{}: ambiguous redirect", names.join(" "))));
+        };
+        Ok(self.open(name, how).map_err(|error| format!("{name}: {error}")))
+    }
+
+    /// A pipe to or from a script that runs beside the command.
+    async fn process_pipe(&mut self, script: &Arc<crate::shell::syntax::Script>, writes: bool) -> Eval<Fd> {
+        let (reader, writer) = pipe();
+        let (reader, writer) = (Fd::PipeIn(Arc::new(reader)), Fd::PipeOut(Arc::new(writer)));
+        let mut inner = self.fork();
+        let ours = if writes {
+            inner.fds.insert(0, reader);
+            writer
+        } else {
+            inner.fds.insert(1, writer);
+            reader
+        };
+        self.room_for_one(&inner)?;
+        let script = Arc::clone(script);
+        let id = inner.id;
+        let done = self.shared.tasks.spawn(async move {
+            let result = inner.run_script(&script).await;
+            inner.end(result).await
+        });
+        self.jobs.push(Job { id, done });
+        self.last_job = Some(id);
+        Ok(ours)
+    }
+
+    pub(crate) fn open_for_reading(&self, name: &str) -> Result<Fd, String> {
+        self.open(name, Open::Read)
+    }
+
+    pub(crate) fn open_for_writing(&self, name: &str, append: bool) -> Result<Fd, String> {
+        self.open(name, if append { Open::Append } else { Open::Write })
+    }
+
+    pub(crate) fn remove_file(&self, name: &str) {
+        if let Ok(path) = self.tree_path(name) {
+            let _ = self.shared.files.unlink(&path, self.shared.clock.now());
+        }
+    }
+
+    fn open(&self, name: &str, how: Open) -> Result<Fd, String> {
+        let standard = match name {
+            "/dev/null" => return Ok(Fd::Null),
+            "/dev/stdin" => Some(0),
+            "/dev/stdout" => Some(1),
+            "/dev/stderr" => Some(2),
+            other => match other.strip_prefix("/dev/fd/") {
+                Some(digits) => digits.parse().ok(),
+                None => None,
+            },
+        };
+        if let Some(number) = standard {
+            return self.fd(number).ok_or_else(|| "No such file or directory".into());
+        }
+        if name.is_empty() {
+            return Err("No such file or directory".into());
+        }
+        let path = self.tree_path(name)?;
+        let writes = how != Open::Read;
+        let open = OpenHow {
+            read: matches!(how, Open::Read | Open::ReadWrite),
+            write: writes,
+            create: writes,
+            exclusive: false,
+            truncate: matches!(how, Open::Write | Open::New),
+            nofollow: false,
+        };
+        if how == Open::New
+            && self.shared.files.stat(&path, Follow::Yes).is_ok_and(|stat| stat.kind == FileKind::File)
+        {
+            return Err("cannot overwrite existing file".into());
+        }
+        let file = self.shared.files.open(&path, open, self.shared.clock.now()).map_err(file_error)?;
+        Ok(Fd::File(Arc::new(FileEnd {
+            file,
+            append: how == Open::Append,
+            readable: open.read,
+            writable: writes,
+            clock: Arc::clone(&self.shared.clock),
+            position: Mutex::new(0),
+        })))
+    }
+
+    /// A name as a path of the tree, if it lies where this shell may look.
+    pub(crate) fn tree_path(&self, name: &str) -> Result<TreePath, String> {
+        let full = self.absolute(name);
+        let roots = &self.shared.roots;
+        let inside = |root: &String| {
+            let root = root.trim_end_matches('/');
+            full.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        // A directory on the way to a root may be looked at.
+        let above = |root: &String| full == "/" || root.starts_with(&format!("{full}/"));
+        if !roots.is_empty() && !roots.iter().any(|root| inside(root) || above(root)) {
+            return Err("outside_sandbox".into());
+        }
+        TreePath::new(full.trim_start_matches('/')).map_err(file_error)
+    }
+
+    /// The name seen from the root, `.` and `..` worked out as text.
+    pub(crate) fn absolute(&self, name: &str) -> String {
+        let mut parts: Vec<&str> = Vec::new();
+        let base = if name.starts_with('/') { "" } else { self.cwd.as_str() };
+        for part in base.split('/').chain(name.split('/')) {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    parts.pop();
+                }
+                other => parts.push(other),
+            }
+        }
+        format!("/{}", parts.join("/"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Read,
+    Write,
+    New,
+    Append,
+    ReadWrite,
+}
+
+fn bytes_fd(text: &str) -> Fd {
+    Fd::Input(Arc::new(Input::new(text::to_bytes(text).into_owned().into())))
+}

@@ -1,0 +1,217 @@
+//! Simple commands: expand, redirect, find out what the first word names, run it.
+
+use super::declare::is_declaring;
+use crate::shell::{
+    builtin,
+    expand::quote,
+    state::{Env, Eval, Flow},
+    syntax::ast::{Arg, Piece, Simple},
+    vars::Value,
+};
+
+impl Env {
+    pub(super) async fn run_simple(&mut self, simple: &Simple) -> Eval<()> {
+        self.line = simple.line;
+        self.substituted = None;
+        let since = self.processes.len();
+        let result = self.run_simple_here(simple).await;
+        if self.processes.len() > since {
+            self.finish_processes(since).await?;
+        }
+        result
+    }
+
+    async fn run_simple_here(&mut self, simple: &Simple) -> Eval<()> {
+        let mut words = Vec::new();
+        let mut declaring = None;
+        self.keep_unknown = self.shared.mode.literal_unknown && keeps_unknown(simple);
+        for (index, arg) in simple.args.iter().enumerate() {
+            let Arg::Word(word) = arg else { break };
+            let expanded = self.expand_into(word, &mut words).await;
+            if expanded.is_err() {
+                self.keep_unknown = false;
+                return expanded;
+            }
+            match words.first().map(String::as_str) {
+                Some("command" | "builtin") if words.len() == 1 => {}
+                Some(name) if is_declaring(name) && !self.functions.contains_key(name) => {
+                    declaring = Some(index);
+                    break;
+                }
+                Some("command" | "builtin") if words.len() == 2 && is_declaring(&words[1]) => {
+                    declaring = Some(index);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        self.keep_unknown = false;
+        if words.is_empty() {
+            return self.run_assignments(simple).await;
+        }
+        if words[0] == "trap" && !self.shared.mode.eval_allowed && carries_syntax(simple, &words) {
+            self.complain("trap: refused: an expansion would be parsed as code; pass --eval to allow it")
+                .await?;
+            self.status = 126;
+            return Ok(());
+        }
+        if self.options.xtrace {
+            self.trace(simple, &words).await?;
+        }
+        let scoped = !simple.assigns.is_empty();
+        if scoped {
+            self.scope_assigns(simple).await?;
+        }
+        let last_word = words.last().cloned().unwrap_or_default();
+        let result = self.run_words(simple, words, declaring).await;
+        self.last_word = last_word;
+        if scoped {
+            self.vars.pop_scope();
+        }
+        result
+    }
+
+    async fn run_assignments(&mut self, simple: &Simple) -> Eval<()> {
+        let mut outcome = Ok(());
+        for assign in &simple.assigns {
+            outcome = self.assign(assign).await;
+            if outcome.is_err() {
+                break;
+            }
+        }
+        outcome?;
+        let status = self.substituted.unwrap_or(0);
+        if !simple.redirects.is_empty() {
+            let saved = self.fds.clone();
+            let done = self.redirect_all(&simple.redirects).await;
+            self.fds = saved;
+            self.status = if done? { self.substituted.unwrap_or(status) } else { 1 };
+            return Ok(());
+        }
+        self.status = status;
+        Ok(())
+    }
+
+    /// `NAME=value command`: variables of the command alone.
+    async fn scope_assigns(&mut self, simple: &Simple) -> Eval<()> {
+        let mut values = Vec::with_capacity(simple.assigns.len());
+        for assign in &simple.assigns {
+            let is_map = matches!(self.vars.var(&assign.name).map(|it| &it.value), Some(Value::Assoc(_)));
+            values.push((assign, self.ready(assign, is_map).await?));
+        }
+        self.vars.push_scope();
+        for (assign, ready) in values {
+            let readonly = self.vars.var(&assign.name).is_some_and(|var| var.attributes.readonly);
+            if readonly {
+                self.complain(&format!("{}: readonly variable", assign.name)).await?;
+                continue;
+            }
+            let old = if assign.append { self.scalar(&assign.name) } else { None };
+            let var = self.vars.local(&assign.name);
+            var.attributes.exported = true;
+            if let Some(old) = old {
+                var.value = Value::Scalar(old);
+            }
+            if let Err(flow) = self.store(assign, ready).await {
+                self.vars.pop_scope();
+                return Err(flow);
+            }
+        }
+        Ok(())
+    }
+
+    async fn run_words(&mut self, simple: &Simple, words: Vec<String>, declaring: Option<usize>) -> Eval<()> {
+        let saved = self.fds.clone();
+        if !simple.redirects.is_empty() {
+            match self.redirect_all(&simple.redirects).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.fds = saved;
+                    self.status = 1;
+                    return Ok(());
+                }
+                Err(flow) => {
+                    self.fds = saved;
+                    return Err(flow);
+                }
+            }
+        }
+        if let Some(index) = declaring {
+            let name = words.last().cloned().unwrap_or_default();
+            let result = self.run_declare(&name, &simple.args[index + 1..]).await;
+            self.fds = saved;
+            return result;
+        }
+        let keep_fds = words[0] == "exec" && words.len() == 1;
+        let result = self.dispatch(words).await;
+        if !keep_fds {
+            self.fds = saved;
+        }
+        result
+    }
+
+    /// Functions first, then builtins, then commands.
+    pub(crate) async fn dispatch(&mut self, words: Vec<String>) -> Eval<()> {
+        if let Some(function) = self.functions.get(&words[0]).cloned() {
+            return self.call(&function, words).await;
+        }
+        self.dispatch_command(words).await
+    }
+
+    /// Builtins, then commands: what `command name` runs.
+    pub(crate) async fn dispatch_command(&mut self, words: Vec<String>) -> Eval<()> {
+        if builtin::is_builtin(&words[0]) {
+            let status = Box::pin(builtin::run(self, &words)).await?;
+            self.status = status;
+            return Ok(());
+        }
+        self.run_external(words).await
+    }
+
+    async fn trace(&mut self, simple: &Simple, words: &[String]) -> Eval<()> {
+        let mut line = String::from("+");
+        for assign in &simple.assigns {
+            line.push_str(&format!(" {}=…", assign.name));
+        }
+        for word in words {
+            line.push(' ');
+            line.push_str(&quote::traced(word));
+        }
+        line.push('\n');
+        match self.write(2, line.as_bytes()).await {
+            Ok(_) | Err(Flow::Exit(141)) => Ok(()),
+            Err(flow) => Err(flow),
+        }
+    }
+}
+
+/// Whether a trap's action got characters that mean something from an expansion.
+fn carries_syntax(simple: &Simple, words: &[String]) -> bool {
+    const SYNTAX: &str = ";&|<>$`(){}[]'\"\\\n#!*?~=";
+    let Some(Arg::Word(word)) = simple.args.get(1) else { return false };
+    if word.literal().is_some() {
+        return false;
+    }
+    let mut typed = String::new();
+    typed_text(&word.pieces, &mut typed);
+    let count = |text: &str, wanted: char| text.chars().filter(|it| *it == wanted).count();
+    words.get(1).is_some_and(|text| SYNTAX.chars().any(|it| count(text, it) > count(&typed, it)))
+}
+
+fn typed_text(pieces: &[Piece], into: &mut String) {
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) | Piece::Quoted(text) => into.push_str(text),
+            Piece::Double(inner) => typed_text(inner, into),
+            _ => {}
+        }
+    }
+}
+
+/// Tests ask whether a name is set; there an unknown one must be empty.
+fn keeps_unknown(simple: &Simple) -> bool {
+    match simple.args.first() {
+        Some(Arg::Word(word)) => !matches!(word.bare(), Some("[" | "test" | "let" | "unset" | "read")),
+        _ => false,
+    }
+}

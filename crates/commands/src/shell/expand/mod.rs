@@ -1,0 +1,199 @@
+//! Expansion: a word of the tree becomes words of a command. Nothing that comes out is parsed again.
+
+mod field;
+mod find;
+mod number;
+mod ops;
+mod param;
+mod process;
+pub(crate) mod quote;
+mod replace;
+mod substitute;
+
+use drydock_contract::BoxFuture;
+
+pub(crate) use field::{Field, Fields};
+pub(crate) use find::Found;
+
+use super::{
+    glob::glob,
+    state::{Env, Eval, Flow},
+    syntax::ast::{ParamName, ParamOp, Piece, Subscript, Word},
+};
+
+impl Env {
+    /// Separators of words.
+    pub(crate) fn ifs(&self) -> String {
+        match self.vars.var("IFS") {
+            Some(var) => var.value.scalar().unwrap_or(" \t\n").to_owned(),
+            None => " \t\n".to_owned(),
+        }
+    }
+
+    /// The words a word of a command stands for, appended to `words`.
+    pub(crate) async fn expand_into(&mut self, word: &Word, words: &mut Vec<String>) -> Eval<()> {
+        match word.pieces.as_slice() {
+            [Piece::Quoted(text)] => words.push(text.clone()),
+            [Piece::Text(text)] if !text.contains(['*', '?', '[', '(']) => words.push(text.clone()),
+            pieces => {
+                let mut fields = Fields::split(self.ifs());
+                self.expand_pieces(pieces, false, &mut fields).await?;
+                self.check_size(&fields)?;
+                for field in fields.finish() {
+                    if field.may_glob() && !self.options.noglob {
+                        self.glob_into(field, words).await?;
+                    } else {
+                        words.push(field.text());
+                    }
+                }
+            }
+        }
+        if words.len() > self.shared.limits.words_max {
+            let max = self.shared.limits.words_max;
+            return Err(self.abort(format!("a command has more than {max} words")));
+        }
+        Ok(())
+    }
+
+    async fn glob_into(&mut self, field: Field, words: &mut Vec<String>) -> Eval<()> {
+        let pattern = field.pattern();
+        if !super::pattern::is_pattern(&pattern) {
+            words.push(field.text());
+            return Ok(());
+        }
+        match glob(self, &pattern) {
+            Err(text) => Err(self.abort(text)),
+            Ok(found) if !found.is_empty() => {
+                words.extend(found);
+                Ok(())
+            }
+            Ok(_) if self.options.failglob => {
+                let text = format!("no match: {}", field.text());
+                self.complain(&text).await?;
+                Err(Flow::Discard)
+            }
+            Ok(_) => {
+                if !self.options.nullglob {
+                    words.push(field.text());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn check_size(&self, fields: &Fields) -> Eval<()> {
+        let max = self.shared.limits.expansion_bytes_max;
+        if fields.bytes > max {
+            return Err(self.abort(format!("a word expands to more than {max} bytes")));
+        }
+        Ok(())
+    }
+
+    async fn whole_field(&mut self, word: &Word) -> Eval<Field> {
+        let mut fields = Fields::whole();
+        self.expand_pieces(&word.pieces, false, &mut fields).await?;
+        self.check_size(&fields)?;
+        Ok(fields.join())
+    }
+
+    /// The word as one text, as in an assignment.
+    pub(crate) async fn expand_one(&mut self, word: &Word) -> Eval<String> {
+        match word.pieces.as_slice() {
+            [] => Ok(String::new()),
+            [Piece::Quoted(text) | Piece::Text(text)] => Ok(text.clone()),
+            _ => Ok(self.whole_field(word).await?.text()),
+        }
+    }
+
+    /// The word as a pattern.
+    pub(crate) async fn expand_pattern(&mut self, word: &Word) -> Eval<String> {
+        Ok(self.whole_field(word).await?.pattern())
+    }
+
+    /// The word as a regular expression.
+    pub(crate) async fn expand_regex(&mut self, word: &Word) -> Eval<String> {
+        Ok(self.whole_field(word).await?.regex())
+    }
+
+    pub(crate) fn expand_pieces<'a>(
+        &'a mut self,
+        pieces: &'a [Piece],
+        quoted: bool,
+        out: &'a mut Fields,
+    ) -> BoxFuture<'a, Eval<()>> {
+        Box::pin(async move {
+            for piece in pieces {
+                self.expand_piece(piece, quoted, out).await?;
+                self.check_size(out)?;
+            }
+            Ok(())
+        })
+    }
+
+    async fn expand_piece(&mut self, piece: &Piece, quoted: bool, out: &mut Fields) -> Eval<()> {
+        match piece {
+            Piece::Text(text) if quoted => out.quoted(text),
+            Piece::Text(text) => out.typed(text),
+            Piece::Quoted(text) => out.quoted(text),
+            Piece::Double(inner) => {
+                // `"$@"` without arguments is no word at all; any other pair of quotes is one.
+                if !inner.iter().any(is_list) || !inner.iter().all(is_list) {
+                    out.quoted("");
+                }
+                self.expand_pieces(inner, true, out).await?;
+            }
+            Piece::Tilde(name) => {
+                let home = self.tilde(name);
+                out.quoted(&home);
+            }
+            Piece::Param(param) => self.expand_param(param, quoted, out).await?,
+            Piece::Command(script) => {
+                let text = self.substitute(script).await?;
+                put(out, &text, quoted);
+            }
+            Piece::FileText(word) => {
+                let text = self.file_text(word).await?;
+                put(out, &text, quoted);
+            }
+            Piece::Arith(arith) => {
+                let value = self.arith_value(arith).await?.to_string();
+                put(out, &value, quoted);
+            }
+            Piece::Process { script, writes } => {
+                let path = self.process_path(script, *writes).await?;
+                out.quoted(&path);
+            }
+        }
+        Ok(())
+    }
+
+    fn tilde(&self, name: &str) -> String {
+        let known = match name {
+            "" => self.vars.get("HOME"),
+            "+" => Some(self.cwd.as_str()),
+            "-" => self.vars.get("OLDPWD"),
+            _ => None,
+        };
+        known.map_or_else(|| format!("~{name}"), str::to_owned)
+    }
+}
+
+fn put(out: &mut Fields, text: &str, quoted: bool) {
+    if quoted {
+        out.quoted(text);
+    } else {
+        out.result(text);
+    }
+}
+
+/// Whether a piece may stand for no word or for many: `$@` and `${a[@]}`.
+fn is_list(piece: &Piece) -> bool {
+    let Piece::Param(param) = piece else { return false };
+    if matches!(param.op, ParamOp::Length) {
+        return false;
+    }
+    matches!(param.op, ParamOp::Names { joined: false } | ParamOp::Keys { joined: false })
+        || matches!(param.name, ParamName::Special('@'))
+        || matches!(param.index, Some(Subscript::All))
+        || (param.indirect && matches!(param.op, ParamOp::None))
+}

@@ -1,0 +1,328 @@
+//! `${…}`: finds the value, applies the operator, puts the result where it belongs.
+
+use super::{Fields, Found, ops};
+use crate::shell::{
+    state::{Env, Eval, Flow},
+    syntax::ast::{Param, ParamName, ParamOp, Subscript, Word},
+    vars::Value,
+};
+
+impl Env {
+    pub(super) async fn expand_param(&mut self, param: &Param, quoted: bool, out: &mut Fields) -> Eval<()> {
+        match &param.op {
+            ParamOp::Names { joined } => {
+                let ParamName::Var(prefix) = &param.name else { return Ok(()) };
+                let items = self.vars.names().into_iter().filter(|name| name.starts_with(prefix.as_str()));
+                let found = Found::Many { items: items.collect(), joined: *joined };
+                return self.emit(found, quoted, out);
+            }
+            ParamOp::Keys { joined } => {
+                let ParamName::Var(name) = &param.name else { return Ok(()) };
+                let found = Found::Many { items: self.value(name).keys(), joined: *joined };
+                return self.emit(found, quoted, out);
+            }
+            _ => {}
+        }
+        let found = self.found(param).await?;
+        match &param.op {
+            ParamOp::Default { colon, word } => {
+                if missing(&found, *colon) {
+                    return self.operand(word, quoted, out).await;
+                }
+                self.emit(found, quoted, out)
+            }
+            ParamOp::Alternative { colon, word } => {
+                if missing(&found, *colon) {
+                    return Ok(());
+                }
+                self.operand(word, quoted, out).await
+            }
+            ParamOp::Assign { colon, word } => {
+                if !missing(&found, *colon) {
+                    return self.emit(found, quoted, out);
+                }
+                let text = self.expand_one(word).await?;
+                self.assign_param(param, text.clone()).await?;
+                self.emit(Found::One(Some(text)), quoted, out)
+            }
+            ParamOp::Error { colon, word } => {
+                if !missing(&found, *colon) {
+                    return self.emit(found, quoted, out);
+                }
+                let text = self.expand_one(word).await?;
+                let name = label(param);
+                let text = match (text.is_empty(), *colon) {
+                    (true, true) => "parameter null or not set".to_owned(),
+                    (true, false) => "parameter not set".to_owned(),
+                    (false, _) => text,
+                };
+                self.complain(&format!("{name}: {text}")).await?;
+                Err(Flow::Exit(self.fatal_status()))
+            }
+            _ => {
+                if found == Found::One(None) {
+                    if self.keep_unknown
+                        && matches!(param.op, ParamOp::None)
+                        && matches!(param.name, ParamName::Var(_))
+                        && !param.indirect
+                    {
+                        out.quoted(&param.typed);
+                        return Ok(());
+                    }
+                    if self.options.nounset {
+                        self.complain(&format!("{}: unbound variable", label(param))).await?;
+                        return Err(Flow::Exit(self.fatal_status()));
+                    }
+                }
+                let result = self.apply(param, found).await?;
+                self.emit(result, quoted, out)
+            }
+        }
+    }
+
+    async fn found(&mut self, param: &Param) -> Eval<Found> {
+        if !param.indirect {
+            return self.find(&param.name, param.index.as_ref()).await;
+        }
+        if let ParamName::Var(name) = &param.name
+            && param.index.is_none()
+            && self.vars.own(name).is_some_and(|var| var.attributes.nameref)
+        {
+            return Ok(Found::One(Some(self.vars.resolve(name))));
+        }
+        let found = self.find(&param.name, param.index.as_ref()).await?;
+        let Found::One(Some(text)) = found else {
+            if matches!(param.op, ParamOp::None | ParamOp::Length) {
+                self.complain(&format!("{}: invalid indirect expansion", label(param))).await?;
+                return Err(Flow::Discard);
+            }
+            return Ok(Found::One(None));
+        };
+        match self.find_named(&text).await? {
+            Some(found) => Ok(found),
+            None => {
+                self.complain(&format!("{text}: invalid variable name")).await?;
+                Err(Flow::Discard)
+            }
+        }
+    }
+
+    async fn apply(&mut self, param: &Param, found: Found) -> Eval<Found> {
+        match &param.op {
+            ParamOp::Length => {
+                let length = match &found {
+                    Found::One(text) => text.as_deref().unwrap_or("").chars().count(),
+                    Found::Many { items, .. } => items.len(),
+                };
+                Ok(Found::One(Some(length.to_string())))
+            }
+            ParamOp::RemovePrefix { longest, pattern } => {
+                let pattern = self.pattern(pattern).await?;
+                Ok(each(found, |text| ops::remove_prefix(text, &pattern, *longest)))
+            }
+            ParamOp::RemoveSuffix { longest, pattern } => {
+                let pattern = self.pattern(pattern).await?;
+                Ok(each(found, |text| ops::remove_suffix(text, &pattern, *longest)))
+            }
+            ParamOp::Replace { how, pattern, with } => {
+                let pattern = self.pattern(pattern).await?;
+                let with = self.replacement(with).await?;
+                Ok(each(found, |text| super::replace::replace(text, &pattern, &with, *how)))
+            }
+            ParamOp::Case { how, all, pattern } => {
+                let pattern = match pattern {
+                    None => None,
+                    Some(word) => Some(self.pattern(word).await?),
+                };
+                Ok(each(found, |text| ops::change_case(text, *how, *all, pattern.as_ref())))
+            }
+            ParamOp::Substring { offset, length } => {
+                let offset = self.arith_value(offset).await?;
+                let length = match length {
+                    None => None,
+                    Some(length) => Some(self.arith_value(length).await?),
+                };
+                self.substring(param, found, offset, length).await
+            }
+            ParamOp::Transform(letter) => Ok(self.transform(param, found, *letter)),
+            _ => Ok(found),
+        }
+    }
+
+    async fn pattern(&mut self, word: &Word) -> Eval<crate::shell::pattern::Pattern> {
+        let keep = std::mem::replace(&mut self.keep_unknown, false);
+        let text = self.expand_pattern(word).await;
+        self.keep_unknown = keep;
+        Ok(crate::shell::pattern::Pattern::with_case(&text?, self.options.nocasematch))
+    }
+
+    async fn substring(
+        &mut self,
+        param: &Param,
+        found: Found,
+        offset: i64,
+        length: Option<i64>,
+    ) -> Eval<Found> {
+        let sliced = match found {
+            Found::One(None) => Ok(Found::One(None)),
+            Found::One(Some(text)) => ops::slice_text(&text, offset, length).map(|it| Found::One(Some(it))),
+            Found::Many { mut items, joined } => {
+                let mut from = offset;
+                match &param.name {
+                    // The arguments count from 1, and 0 is the shell's own name.
+                    ParamName::Special(_) => items.insert(0, self.name.to_string()),
+                    ParamName::Var(name) if offset >= 0 => {
+                        if let Value::Indexed(map) = self.value(name) {
+                            from = map.range(..offset).count() as i64;
+                        }
+                    }
+                    _ => {}
+                }
+                ops::slice_list(items, from, length).map(|items| Found::Many { items, joined })
+            }
+        };
+        match sliced {
+            Ok(found) => Ok(found),
+            Err(text) => {
+                self.complain(&text).await?;
+                Err(Flow::Discard)
+            }
+        }
+    }
+
+    fn transform(&mut self, param: &Param, found: Found, letter: char) -> Found {
+        let name = match &param.name {
+            ParamName::Var(name) => name.clone(),
+            _ => String::new(),
+        };
+        let attributes = self.vars.var(&name).cloned().unwrap_or_default();
+        match letter {
+            'a' => Found::One(Some(super::quote::attribute_letters(&attributes))),
+            'A' => Found::One(Some(super::quote::declaration(&name, &attributes, param.index.is_some()))),
+            'K' | 'k' => {
+                let pairs: Vec<String> = match &attributes.value {
+                    Value::Assoc(map) => map
+                        .iter()
+                        .map(|(key, value)| format!("{key} {}", super::quote::double(value)))
+                        .collect(),
+                    Value::Indexed(items) => items
+                        .iter()
+                        .map(|(key, value)| format!("{key} {}", super::quote::double(value)))
+                        .collect(),
+                    _ => return each(found, super::quote::single),
+                };
+                Found::One(Some(pairs.join(" ")))
+            }
+            _ => each(found, |text| ops::transform(text, letter)),
+        }
+    }
+
+    /// `${x:=value}`.
+    async fn assign_param(&mut self, param: &Param, text: String) -> Eval<()> {
+        let ParamName::Var(name) = &param.name else {
+            self.complain(&format!("{}: cannot assign in this way", label(param))).await?;
+            return Err(Flow::Discard);
+        };
+        let result = match &param.index {
+            Some(Subscript::At { key, number }) => {
+                if matches!(self.vars.var(name).map(|var| &var.value), Some(Value::Assoc(_))) {
+                    let key = self.expand_one(key).await?;
+                    self.vars.set_key(name, &key, text)
+                } else {
+                    let index = self.arith_value(number).await?;
+                    self.vars.set_index(name, index, text)
+                }
+            }
+            _ => self.vars.set(name, text),
+        };
+        if let Err(error) = result {
+            self.complain(&error.to_string()).await?;
+            return Err(Flow::Discard);
+        }
+        Ok(())
+    }
+
+    async fn operand(&mut self, word: &Word, quoted: bool, out: &mut Fields) -> Eval<()> {
+        if !quoted && out.splits() {
+            return self.split_operand(word, out).await;
+        }
+        self.expand_pieces(&word.pieces, quoted, out).await
+    }
+
+    /// Text typed inside `${x:-a b}` is split like a result.
+    async fn split_operand(&mut self, word: &Word, out: &mut Fields) -> Eval<()> {
+        use crate::shell::syntax::ast::Piece;
+        for piece in &word.pieces {
+            match piece {
+                Piece::Text(text) => out.result(text),
+                other => self.expand_pieces(std::slice::from_ref(other), false, out).await?,
+            }
+        }
+        Ok(())
+    }
+
+    fn emit(&mut self, found: Found, quoted: bool, out: &mut Fields) -> Eval<()> {
+        match found {
+            Found::One(text) => super::put(out, text.as_deref().unwrap_or(""), quoted),
+            Found::Many { items, joined } => {
+                if joined && (quoted || !out.splits()) {
+                    let separator: String = match self.vars.var("IFS") {
+                        None => " ".into(),
+                        Some(_) => self.ifs().chars().take(1).collect(),
+                    };
+                    let text = items.join(&separator);
+                    super::put(out, &text, quoted);
+                    return Ok(());
+                }
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        if out.splits() {
+                            out.next();
+                        } else {
+                            out.quoted(" ");
+                        }
+                    }
+                    super::put(out, item, quoted);
+                }
+            }
+        }
+        if out.len() > self.shared.limits.words_max {
+            let max = self.shared.limits.words_max;
+            return Err(self.abort(format!("a command has more than {max} words")));
+        }
+        Ok(())
+    }
+}
+
+fn each(found: Found, change: impl Fn(&str) -> String) -> Found {
+    match found {
+        Found::One(None) => Found::One(None),
+        Found::One(Some(text)) => Found::One(Some(change(&text))),
+        Found::Many { items, joined } => {
+            Found::Many { items: items.iter().map(|it| change(it)).collect(), joined }
+        }
+    }
+}
+
+fn missing(found: &Found, or_empty: bool) -> bool {
+    match found {
+        Found::One(None) => true,
+        Found::One(Some(text)) => or_empty && text.is_empty(),
+        Found::Many { items, .. } => {
+            items.is_empty() || (or_empty && items.len() == 1 && items[0].is_empty())
+        }
+    }
+}
+
+/// The parameter's name for messages.
+fn label(param: &Param) -> String {
+    match &param.name {
+        ParamName::Var(name) if param.index.is_some() => {
+            let inner = param.typed.trim_start_matches("${").trim_start_matches('!');
+            inner.find(']').map_or_else(|| name.clone(), |end| inner[..=end].to_owned())
+        }
+        ParamName::Var(name) => name.clone(),
+        ParamName::Position(number) => number.to_string(),
+        ParamName::Special(sign) => sign.to_string(),
+    }
+}

@@ -1,0 +1,132 @@
+//! `${x/pattern/text}`.
+
+use crate::shell::{
+    pattern::Pattern,
+    state::{Env, Eval},
+    syntax::ast::{Replace, Word},
+};
+
+/// What takes the place of a match: text, and where `&` puts the match itself.
+pub(super) struct Replacement(Vec<Option<String>>);
+
+impl Env {
+    pub(super) async fn replacement(&mut self, word: &Word) -> Eval<Replacement> {
+        let keep = std::mem::replace(&mut self.keep_unknown, false);
+        let field = self.whole_field(word).await;
+        self.keep_unknown = keep;
+        let field = field?;
+        // The pattern form tells quoted from unquoted: there a backslash stands before what was quoted.
+        if !field.clone().text().contains('&') {
+            return Ok(Replacement(vec![Some(field.text())]));
+        }
+        Ok(Replacement(field.replacement()))
+    }
+}
+
+impl super::Field {
+    fn replacement(&self) -> Vec<Option<String>> {
+        let mut parts = Vec::new();
+        for (text, quoted) in self.parts() {
+            if quoted {
+                parts.push(Some(text.to_owned()));
+                continue;
+            }
+            let mut plain = String::new();
+            let mut chars = text.chars().peekable();
+            while let Some(next) = chars.next() {
+                match next {
+                    '\\' if matches!(chars.peek(), Some('&' | '\\')) => plain.extend(chars.next()),
+                    '&' => {
+                        parts.push(Some(std::mem::take(&mut plain)));
+                        parts.push(None);
+                    }
+                    other => plain.push(other),
+                }
+            }
+            parts.push(Some(plain));
+        }
+        parts
+    }
+}
+
+impl Replacement {
+    fn put(&self, matched: &[char], into: &mut String) {
+        for part in &self.0 {
+            match part {
+                Some(text) => into.push_str(text),
+                None => into.extend(matched),
+            }
+        }
+    }
+
+    fn plain(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [Some(text)] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn replace(text: &str, pattern: &Pattern, with: &Replacement, how: Replace) -> String {
+    if let (Some(literal), Some(plain)) = (pattern.literal(), with.plain()) {
+        if literal.is_empty() {
+            return match how {
+                Replace::Prefix => format!("{plain}{text}"),
+                Replace::Suffix => format!("{text}{plain}"),
+                Replace::First | Replace::All => text.to_owned(),
+            };
+        }
+        return match how {
+            Replace::All => text.replace(&literal, plain),
+            Replace::First => text.replacen(&literal, plain, 1),
+            Replace::Prefix => match text.strip_prefix(&*literal) {
+                Some(rest) => format!("{plain}{rest}"),
+                None => text.to_owned(),
+            },
+            Replace::Suffix => match text.strip_suffix(&*literal) {
+                Some(rest) => format!("{rest}{plain}"),
+                None => text.to_owned(),
+            },
+        };
+    }
+    let typed: Vec<char> = text.chars().collect();
+    let chars = pattern.chars(text);
+    if chars.len() != typed.len() {
+        return text.to_owned();
+    }
+    let mut result = String::with_capacity(text.len());
+    if how == Replace::Suffix {
+        let Some(start) = (0..=chars.len()).find(|start| pattern.whole(&chars, *start)) else {
+            return text.to_owned();
+        };
+        result.extend(&typed[..start]);
+        with.put(&typed[start..], &mut result);
+        return result;
+    }
+    let mut at = 0;
+    let mut done = false;
+    while at <= chars.len() {
+        let end = if done { None } else { pattern.end_from(&chars, at, true) };
+        match end {
+            Some(end) if end > at || (chars.is_empty() && how != Replace::All) => {
+                with.put(&typed[at..end], &mut result);
+                at = end;
+                done = how != Replace::All;
+                if chars.is_empty() {
+                    break;
+                }
+            }
+            _ => {
+                if how == Replace::Prefix {
+                    done = true;
+                }
+                match typed.get(at) {
+                    Some(next) => result.push(*next),
+                    None => break,
+                }
+                at += 1;
+            }
+        }
+    }
+    result
+}

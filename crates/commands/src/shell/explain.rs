@@ -1,0 +1,270 @@
+//! What a text would do, without doing it.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    ShellLimits, SyntaxError, builtin,
+    syntax::{
+        self, Script,
+        ast::{
+            AndOr, Arg, Assign, AssignValue, Command, Compound, Param, ParamOp, Piece, Redirect,
+            RedirectKind, Word,
+        },
+    },
+};
+
+/// How a path is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Touch {
+    Reads,
+    Writes,
+    Appends,
+}
+
+/// One command of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedCommand {
+    /// Its name, or what is typed where the name is computed.
+    pub name: String,
+    /// Its arguments as typed, expansions shown as `$…`.
+    pub args: Vec<String>,
+    /// It is the shell's own: it needs no grant.
+    pub builtin: bool,
+    /// It is a function of the text.
+    pub function: bool,
+    /// Which pipeline of the text it belongs to, counted from 0.
+    pub pipeline: usize,
+    /// Where it stands.
+    pub line: u32,
+    /// Where it stands.
+    pub column: u32,
+}
+
+/// What a text would do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// Every command in it, in the order of the text, whether or not it would be reached.
+    pub commands: Vec<PlannedCommand>,
+    /// Paths of redirections; a computed one is shown as typed.
+    pub files: Vec<(Touch, String)>,
+    /// Names that need a grant of `exec`.
+    pub grants: BTreeSet<String>,
+    /// Something is computed that this cannot know: a name, or a path.
+    pub open_ended: bool,
+    /// It asks for `eval` or `source`.
+    pub evaluates: bool,
+}
+
+/// Reads a text and says what it would do.
+pub fn explain(text: &str, limits: &ShellLimits) -> Result<Plan, SyntaxError> {
+    let script = syntax::parse(text, limits.parse())?;
+    let mut reader = Reader { plan: Plan::default(), functions: BTreeSet::new(), pipeline: 0 };
+    reader.script(&script);
+    let Reader { mut plan, functions, .. } = reader;
+    for command in &mut plan.commands {
+        command.function = functions.contains(&command.name);
+        if !command.builtin && !command.function && !command.name.starts_with('$') {
+            plan.grants.insert(command.name.clone());
+        }
+    }
+    Ok(plan)
+}
+
+struct Reader {
+    plan: Plan,
+    functions: BTreeSet<String>,
+    pipeline: usize,
+}
+
+impl Reader {
+    fn script(&mut self, script: &Script) {
+        for item in &script.items {
+            self.and_or(&item.list);
+        }
+    }
+
+    fn and_or(&mut self, list: &AndOr) {
+        let all = std::iter::once(&list.first).chain(list.rest.iter().map(|it| &it.1));
+        for pipeline in all {
+            let number = self.pipeline;
+            self.pipeline += 1;
+            for stage in &pipeline.stages {
+                self.command(&stage.command, number);
+            }
+        }
+    }
+
+    fn command(&mut self, command: &Command, pipeline: usize) {
+        match command {
+            Command::Simple(simple) => {
+                for assign in &simple.assigns {
+                    self.assign(assign);
+                }
+                let mut words = Vec::new();
+                for arg in &simple.args {
+                    match arg {
+                        Arg::Word(word) => {
+                            words.push(shown(word));
+                            self.word(word);
+                        }
+                        Arg::Assign(assign) => {
+                            words.push(format!("{}=…", assign.name));
+                            self.assign(assign);
+                        }
+                    }
+                }
+                self.redirects(&simple.redirects);
+                let Some((name, args)) = words.split_first() else { return };
+                self.plan.open_ended |= name.contains('$');
+                self.plan.evaluates |= matches!(name.as_str(), "eval" | "source" | ".");
+                self.plan.commands.push(PlannedCommand {
+                    name: name.clone(),
+                    args: args.to_vec(),
+                    builtin: builtin::is_builtin(name),
+                    function: false,
+                    pipeline,
+                    line: simple.line,
+                    column: simple.column,
+                });
+            }
+            Command::Compound(compound, redirects) => {
+                self.redirects(redirects);
+                self.compound(compound);
+            }
+            Command::Function(function) => {
+                self.functions.insert(function.name.clone());
+                self.command(&function.body, pipeline);
+            }
+        }
+    }
+
+    fn compound(&mut self, compound: &Compound) {
+        match compound {
+            Compound::Group(script) => self.script(script),
+            Compound::Subshell(script) => self.script(script),
+            Compound::If { arms, otherwise } => {
+                for (test, body) in arms {
+                    self.script(test);
+                    self.script(body);
+                }
+                if let Some(body) = otherwise {
+                    self.script(body);
+                }
+            }
+            Compound::For { words, body, .. } => {
+                for word in words.iter().flatten() {
+                    self.word(word);
+                }
+                self.script(body);
+            }
+            Compound::ArithFor { body, .. } => self.script(body),
+            Compound::Loop { test, body, .. } => {
+                self.script(test);
+                self.script(body);
+            }
+            Compound::Case { subject, arms } => {
+                self.word(subject);
+                for arm in arms {
+                    self.script(&arm.body);
+                }
+            }
+            Compound::Arith(_) | Compound::Cond(_) => {}
+        }
+    }
+
+    fn assign(&mut self, assign: &Assign) {
+        match &assign.value {
+            AssignValue::Scalar(word) => self.word(word),
+            AssignValue::Array(elements) => elements.iter().for_each(|it| self.word(&it.value)),
+        }
+    }
+
+    fn redirects(&mut self, redirects: &[Redirect]) {
+        for redirect in redirects {
+            let (touch, word) = match &redirect.kind {
+                RedirectKind::Read(word) => (Touch::Reads, word),
+                RedirectKind::Write { target, .. } | RedirectKind::Both { target, append: false } => {
+                    (Touch::Writes, target)
+                }
+                RedirectKind::Append(word) | RedirectKind::Both { target: word, append: true } => {
+                    (Touch::Appends, word)
+                }
+                RedirectKind::ReadWrite(word) => (Touch::Writes, word),
+                RedirectKind::HereString(word) => {
+                    self.word(word);
+                    continue;
+                }
+                RedirectKind::Here(body) => {
+                    if let Some(word) = body.get() {
+                        self.word(word);
+                    }
+                    continue;
+                }
+                RedirectKind::DupIn(_) | RedirectKind::DupOut(_) => continue,
+            };
+            self.word(word);
+            if matches!(word.pieces.as_slice(), [Piece::Process { .. }]) {
+                continue;
+            }
+            let path = shown(word);
+            self.plan.open_ended |= path.contains('$');
+            if !path.starts_with("/dev/") {
+                self.plan.files.push((touch, path));
+            }
+        }
+    }
+
+    fn word(&mut self, word: &Word) {
+        self.pieces(&word.pieces);
+    }
+
+    fn pieces(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            match piece {
+                Piece::Double(inner) => self.pieces(inner),
+                Piece::Command(script) | Piece::Process { script, .. } => self.script(script),
+                Piece::FileText(word) => {
+                    let path = shown(word);
+                    self.plan.files.push((Touch::Reads, path));
+                }
+                Piece::Param(param) => self.param(param),
+                Piece::Text(_) | Piece::Quoted(_) | Piece::Tilde(_) | Piece::Arith(_) => {}
+            }
+        }
+    }
+
+    fn param(&mut self, param: &Arc<Param>) {
+        match &param.op {
+            ParamOp::Default { word, .. }
+            | ParamOp::Assign { word, .. }
+            | ParamOp::Error { word, .. }
+            | ParamOp::Alternative { word, .. } => self.word(word),
+            _ => {}
+        }
+    }
+}
+
+/// A word as a person would read it.
+fn shown(word: &Word) -> String {
+    let mut text = String::new();
+    show(&word.pieces, &mut text);
+    text
+}
+
+fn show(pieces: &[Piece], text: &mut String) {
+    for piece in pieces {
+        match piece {
+            Piece::Text(part) | Piece::Quoted(part) => text.push_str(part),
+            Piece::Double(inner) => show(inner, text),
+            Piece::Tilde(name) => {
+                text.push('~');
+                text.push_str(name);
+            }
+            Piece::Param(param) => text.push_str(&param.typed),
+            Piece::Command(_) | Piece::FileText(_) => text.push_str("$(…)"),
+            Piece::Arith(_) => text.push_str("$((…))"),
+            Piece::Process { .. } => text.push_str("<(…)"),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Descriptors: what a number stands for while a command runs.
+//!
+//! A descriptor is shared by everyone it was handed to, as in Unix: a loop's `read` and the command
+//! in its body take turns on one input. What `read` took too much is put back.
+
+mod file;
+mod pipe;
+mod stream;
+
+use std::{
+    collections::BTreeMap,
+    future::poll_fn,
+    io,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+pub(crate) use file::FileEnd;
+pub(crate) use pipe::{Reader, Writer, pipe};
+pub(crate) use stream::{Capture, FdSink, FdSource, Input, Output};
+
+/// An open descriptor.
+#[derive(Clone)]
+pub(crate) enum Fd {
+    Null,
+    Input(Arc<Input>),
+    Output(Arc<Output>),
+    Capture(Arc<Capture>),
+    File(Arc<FileEnd>),
+    PipeIn(Arc<Reader>),
+    PipeOut(Arc<Writer>),
+}
+
+/// Numbers and what they stand for.
+pub(crate) type FdTable = BTreeMap<u32, Fd>;
+
+fn wrong_way() -> io::Error {
+    io::Error::other("bad file descriptor")
+}
+
+impl Fd {
+    pub(crate) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Null => Poll::Ready(Ok(0)),
+            Self::Input(input) => input.poll_read(cx, buffer),
+            Self::File(file) => Poll::Ready(file.read(buffer)),
+            Self::PipeIn(reader) => reader.poll_read(cx, buffer),
+            Self::Output(_) | Self::Capture(_) | Self::PipeOut(_) => Poll::Ready(Err(wrong_way())),
+        }
+    }
+
+    pub(crate) fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Null => Poll::Ready(Ok(bytes.len())),
+            Self::Output(output) => output.poll_write(cx, bytes),
+            Self::Capture(capture) => Poll::Ready(capture.write(bytes)),
+            Self::File(file) => Poll::Ready(file.write(bytes)),
+            Self::PipeOut(writer) => writer.poll_write(cx, bytes),
+            Self::Input(_) | Self::PipeIn(_) => Poll::Ready(Err(wrong_way())),
+        }
+    }
+
+    pub(crate) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Output(output) => output.poll_flush(cx),
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Gives back the last bytes that were read.
+    pub(crate) fn unread(&self, bytes: &[u8]) {
+        match self {
+            Self::Input(input) => input.unread(bytes),
+            Self::File(file) => file.unread(bytes.len()),
+            Self::PipeIn(reader) => reader.unread(bytes),
+            Self::Null | Self::Output(_) | Self::Capture(_) | Self::PipeOut(_) => {}
+        }
+    }
+
+    pub(crate) async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_read(cx, buffer)).await
+    }
+
+    pub(crate) async fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let count = poll_fn(|cx| self.poll_write(cx, bytes)).await?;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            bytes = &bytes[count..];
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! Names that match a pattern, from the workspace.
+
+use drydock_contract::port::{FileKind, Follow};
+
+use super::{
+    pattern::{Pattern, is_pattern},
+    state::Env,
+};
+
+/// How deep `**` looks.
+const DEPTH_MAX: usize = 64;
+
+/// Matching names, sorted; an error if there were too many to look at.
+pub(crate) fn glob(env: &Env, pattern: &str) -> Result<Vec<String>, String> {
+    let mut parts: Vec<&str> = split(pattern);
+    let rooted = pattern.starts_with('/');
+    let wants_directory = pattern.ends_with('/');
+    parts.retain(|part| !part.is_empty());
+    let start = if rooted { "/".to_owned() } else { String::new() };
+    let mut walk = Walk { env, looked_at: 0, found: Vec::new(), wants_directory };
+    walk.down(start, &parts, 0)?;
+    let mut found = walk.found;
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// At slashes, but not at those inside a group or a class.
+fn split(pattern: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut from, mut depth, mut escaped) = (0, 0u32, false);
+    for (at, next) in pattern.char_indices() {
+        match next {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '/' if depth == 0 => {
+                parts.push(&pattern[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&pattern[from..]);
+    parts
+}
+
+struct Walk<'e> {
+    env: &'e Env,
+    looked_at: usize,
+    found: Vec<String>,
+    wants_directory: bool,
+}
+
+impl Walk<'_> {
+    fn down(&mut self, base: String, parts: &[&str], depth: usize) -> Result<(), String> {
+        let Some((part, rest)) = parts.split_first() else { return Ok(()) };
+        let options = self.env.options;
+        if options.globstar && *part == "**" {
+            return self.everything(base, rest, depth, true);
+        }
+        if !is_pattern(part) {
+            let name = unescaped(part);
+            let path = join(&base, &name);
+            let Ok(tree) = self.env.tree_path(&path) else { return Ok(()) };
+            let Ok(stat) = self.env.shared.files.stat(&tree, Follow::Yes) else { return Ok(()) };
+            return self.step(path, stat.kind == FileKind::Directory, rest, depth);
+        }
+        let pattern = Pattern::with_case(part, options.nocaseglob);
+        for (name, directory) in self.names(&base)? {
+            let hidden = name.starts_with('.') && !pattern.starts_with_dot() && !options.dotglob;
+            let seen = if options.nocaseglob { name.to_lowercase() } else { name.clone() };
+            if !hidden && pattern.matches(&seen) {
+                self.step(join(&base, &name), directory, rest, depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, path: String, directory: bool, rest: &[&str], depth: usize) -> Result<(), String> {
+        if rest.is_empty() {
+            if !self.wants_directory {
+                self.found.push(path);
+            } else if directory {
+                self.found.push(path + "/");
+            }
+            return Ok(());
+        }
+        if directory && depth < DEPTH_MAX {
+            return self.down(path, rest, depth + 1);
+        }
+        Ok(())
+    }
+
+    /// `**`: this directory and all below it.
+    fn everything(&mut self, base: String, rest: &[&str], depth: usize, top: bool) -> Result<(), String> {
+        if depth >= DEPTH_MAX {
+            return Ok(());
+        }
+        if rest.is_empty() {
+            if !base.is_empty() {
+                self.found.push(if self.wants_directory || top {
+                    format!("{}/", base.trim_end_matches('/'))
+                } else {
+                    base.clone()
+                });
+            }
+        } else {
+            self.down(base.clone(), rest, depth)?;
+        }
+        for (name, directory) in self.names(&base)? {
+            if name.starts_with('.') && !self.env.options.dotglob {
+                continue;
+            }
+            let path = join(&base, &name);
+            if directory {
+                self.everything(path, rest, depth + 1, false)?;
+            } else if rest.is_empty() && !self.wants_directory {
+                self.found.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    fn names(&mut self, base: &str) -> Result<Vec<(String, bool)>, String> {
+        let name = if base.is_empty() { "." } else { base };
+        let Ok(path) = self.env.tree_path(name) else { return Ok(Vec::new()) };
+        let Ok(entries) = self.env.shared.files.read_dir(&path) else { return Ok(Vec::new()) };
+        self.looked_at += entries.len();
+        let max = self.env.shared.limits.glob_names_max;
+        if self.looked_at > max {
+            return Err(format!("a glob looked at more than {max} names"));
+        }
+        let rows = entries.into_iter().map(|entry| {
+            let directory = match entry.kind {
+                FileKind::Directory => true,
+                FileKind::File => false,
+                FileKind::Symlink => self
+                    .env
+                    .tree_path(&join(base, &entry.name))
+                    .ok()
+                    .and_then(|path| self.env.shared.files.stat(&path, Follow::Yes).ok())
+                    .is_some_and(|stat| stat.kind == FileKind::Directory),
+            };
+            (entry.name, directory)
+        });
+        Ok(rows.collect())
+    }
+}
+
+fn join(base: &str, name: &str) -> String {
+    match base {
+        "" => name.to_owned(),
+        base if base.ends_with('/') => format!("{base}{name}"),
+        base => format!("{base}/{name}"),
+    }
+}
+
+fn unescaped(part: &str) -> String {
+    let mut out = String::with_capacity(part.len());
+    let mut chars = part.chars();
+    while let Some(next) = chars.next() {
+        match next {
+            '\\' => out.extend(chars.next()),
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,40 @@
+//! The shell that is not one.
+//!
+//! A text is parsed once into a tree, and the tree is evaluated. No string is handed to an
+//! interpreter, and what expansion gives is never parsed again: `x='a; rm -rf /'; echo $x` prints
+//! it. Each command is one call at the door, with a list of arguments; files are the workspace's.
+//!
+//! The shell has no clock, no runtime and no operating system: it is given a door, files and the
+//! time, and is one future that the caller polls. Dropping it ends the line.
+
+mod arith;
+mod builtin;
+mod date;
+mod exec;
+mod expand;
+mod explain;
+mod fd;
+mod glob;
+mod limits;
+mod options;
+mod pattern;
+mod regex;
+mod report;
+mod session;
+mod state;
+mod syntax;
+mod tasks;
+mod text;
+mod vars;
+
+pub use explain::{Plan, PlannedCommand, Touch, explain};
+pub use limits::ShellLimits;
+pub use report::{LineReport, StageRecord};
+pub use session::{Mode, Shell, ShellSpec};
+pub use syntax::SyntaxError;
+
+/// The parser of foreign text, for the fuzzers and nobody else. True if it is a script.
+#[doc(hidden)]
+pub fn parses(text: &str) -> bool {
+    syntax::parse(text, ShellLimits::default().parse()).is_ok()
+}

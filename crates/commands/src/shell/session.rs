@@ -1,0 +1,270 @@
+//! A shell and one line of it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+};
+
+use drydock_contract::{
+    Dispatch, Streams,
+    port::{Clock, Files},
+};
+use parking_lot::Mutex;
+
+use super::{
+    LineReport, ShellLimits,
+    fd::{Fd, FdTable, Input, Output},
+    options::Options,
+    state::{Env, Flow, Shared},
+    syntax,
+    tasks::Tasks,
+    vars::{Value, Vars},
+};
+
+/// How a shell differs from bash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mode {
+    /// An unset `$name` of a command's words stays as it was typed.
+    pub literal_unknown: bool,
+    /// `eval` and `source` parse text again.
+    pub eval_allowed: bool,
+    /// The text is a script file: fatal expansion errors are status 1, and not 127.
+    pub script_file: bool,
+}
+
+/// What a shell is made of.
+pub struct ShellSpec {
+    /// Where commands are called.
+    pub door: Arc<dyn Dispatch>,
+    /// Whether a name is a command.
+    pub commands: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// The files redirections, globs and tests see.
+    pub files: Arc<dyn Files>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Directories redirections may reach; empty for all of `files`.
+    pub roots: Vec<String>,
+    /// Where process substitutions keep their files.
+    pub scratch: String,
+    /// The working directory.
+    pub cwd: String,
+    /// Exported variables.
+    pub env: Vec<(String, String)>,
+    /// `$0`.
+    pub name: String,
+    /// `$1` and on.
+    pub args: Vec<String>,
+    /// How it differs from bash.
+    pub mode: Mode,
+    /// Where `$RANDOM` starts.
+    pub seed: u32,
+    /// What a line may cost.
+    pub limits: ShellLimits,
+}
+
+/// A shell. Variables, functions, the working directory and options live as long as it does.
+pub struct Shell {
+    env: Env,
+}
+
+impl Shell {
+    /// A new shell.
+    pub fn new(spec: ShellSpec) -> Self {
+        let mut vars = Vars::new(spec.limits.variable_bytes_max);
+        for (name, value) in &spec.env {
+            if syntax::is_name(name) {
+                let var = vars.entry(name);
+                var.value = Value::Scalar(value.clone());
+                var.attributes.exported = true;
+            }
+        }
+        let shell_own = [
+            ("IFS", " \t\n"),
+            ("OPTIND", "1"),
+            ("PWD", spec.cwd.as_str()),
+            ("BASH_VERSION", "5.2.0(1)-drydock"),
+            ("BASH", "/bin/bash"),
+            ("HOSTNAME", "drydock"),
+            ("OSTYPE", "wasi"),
+            ("MACHTYPE", "wasm32-unknown-wasi"),
+            ("HOSTTYPE", "wasm32"),
+            ("PS4", "+ "),
+            ("UID", "1000"),
+            ("EUID", "1000"),
+            ("PPID", "0"),
+        ];
+        for (name, value) in shell_own {
+            vars.entry(name).value = Value::Scalar(value.to_owned());
+        }
+        vars.entry("PWD").attributes.exported = true;
+        let now = spec.clock.now();
+        let shared = Arc::new(Shared {
+            door: spec.door,
+            commands: spec.commands,
+            files: spec.files,
+            clock: spec.clock,
+            roots: spec.roots,
+            scratch: spec.scratch,
+            mode: spec.mode,
+            limits: spec.limits,
+            tasks: Arc::new(Tasks::default()),
+            steps: AtomicU64::new(0),
+            aborted: AtomicBool::new(false),
+            abort: Mutex::new(None),
+            records: Mutex::default(),
+            stages: AtomicU64::new(0),
+            next_id: AtomicU32::new(2),
+        });
+        let env = Env {
+            shared,
+            vars,
+            functions: Arc::default(),
+            args: Arc::new(spec.args),
+            name: spec.name.into(),
+            options: Options::default(),
+            cwd: spec.cwd,
+            dirs: Vec::new(),
+            fds: FdTable::new(),
+            status: 0,
+            pipe_status: vec![0],
+            last_job: None,
+            jobs: Vec::new(),
+            traps: Arc::default(),
+            calls: Vec::new(),
+            call_depth: 0,
+            sourced: 0,
+            loops: 0,
+            tested: 0,
+            subshell: 0,
+            random: (spec.seed, 0),
+            seconds_from: now,
+            line: 0,
+            substituted: None,
+            keep_unknown: false,
+            getopts_at: 0,
+            in_trap: false,
+            processes: Vec::new(),
+            id: 1,
+            last_word: String::new(),
+        };
+        Self { env }
+    }
+
+    /// Runs a text. `Streams` come back with what was captured.
+    pub async fn run(&mut self, text: &str, streams: Streams) -> (LineReport, Streams) {
+        self.run_with(text, streams, AtEnd::RunExitTrap).await
+    }
+
+    /// The same, for one line of many: the EXIT trap waits for `exit`.
+    pub async fn run_line(&mut self, text: &str, streams: Streams) -> (LineReport, Streams) {
+        self.run_with(text, streams, AtEnd::KeepExitTrap).await
+    }
+
+    /// The working directory.
+    pub fn cwd(&self) -> &str {
+        &self.env.cwd
+    }
+
+    /// The value of a variable.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.env.vars.get(name)
+    }
+
+    /// Names of variables and functions that start so, for completion.
+    pub fn names_with(&self, prefix: &str) -> Vec<String> {
+        let functions = self.env.functions.keys().cloned();
+        let builtins = super::builtin::NAMES.iter().map(|it| (*it).to_owned());
+        let mut names: Vec<String> = functions.chain(builtins).filter(|it| it.starts_with(prefix)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    async fn run_with(&mut self, text: &str, streams: Streams, at_end: AtEnd) -> (LineReport, Streams) {
+        let shared = Arc::clone(&self.env.shared);
+        let started = shared.clock.now();
+        shared.steps.store(0, Ordering::Relaxed);
+        shared.stages.store(0, Ordering::Relaxed);
+        shared.aborted.store(false, Ordering::Relaxed);
+        *shared.abort.lock() = None;
+        let input = Arc::new(Input::new(streams.stdin));
+        let output = Arc::new(Output::new(streams.stdout));
+        let errors = Arc::new(Output::new(streams.stderr));
+        // What `exec 3<file` opened stays; the three standard ones are this run's.
+        self.env.fds.insert(0, Fd::Input(Arc::clone(&input)));
+        self.env.fds.insert(1, Fd::Output(Arc::clone(&output)));
+        self.env.fds.insert(2, Fd::Output(Arc::clone(&errors)));
+        let mut report = LineReport::default();
+        let script = match syntax::parse(text, shared.limits.parse()) {
+            Ok(script) => script,
+            Err(error) => {
+                let _ = self.env.complain(&error.to_string()).await;
+                self.env.status = 2;
+                report.status = 2;
+                report.syntax = Some(error);
+                return (report, self.take_back(&input, &output, &errors));
+            }
+        };
+        let hollow = self.env.hollow();
+        let mut env = std::mem::replace(&mut self.env, hollow);
+        let main = shared.tasks.spawn(async move {
+            let mut result = env.run_top(&script).await;
+            let exiting = matches!(result, Err(Flow::Exit(_)));
+            if exiting || at_end == AtEnd::RunExitTrap {
+                env.settle(&result);
+                if let Err(Flow::Abort) = env.run_trap("EXIT").await {
+                    result = Err(Flow::Abort);
+                }
+            } else {
+                env.settle(&result);
+            }
+            (env, exiting, result == Err(Flow::Abort))
+        });
+        let aborted = || shared.aborted.load(Ordering::Relaxed) && main.is_done();
+        shared.tasks.drive(aborted).await;
+        if let Some((env, exiting, _)) = main.take() {
+            self.env = env;
+            report.exited = exiting;
+        }
+        report.limit = shared.abort.lock().take();
+        if let Some(limit) = &report.limit {
+            self.env.status = 125;
+            let _ = self.env.complain(&format!("limit: {limit}")).await;
+        }
+        self.env.reset();
+        report.status = self.env.status;
+        report.stages = std::mem::take(&mut *shared.records.lock());
+        report.stages_total = shared.stages.load(Ordering::Relaxed);
+        report.steps = shared.steps.load(Ordering::Relaxed);
+        report.micros = shared.clock.now().0.saturating_sub(started.0) / 1_000;
+        (report, self.take_back(&input, &output, &errors))
+    }
+
+    fn take_back(&mut self, input: &Input, output: &Output, errors: &Output) -> Streams {
+        for number in 0..3 {
+            self.env.fds.remove(&number);
+        }
+        Streams { stdin: input.take(), stdout: output.take(), stderr: errors.take() }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AtEnd {
+    RunExitTrap,
+    KeepExitTrap,
+}
+
+impl Env {
+    /// Forgets what belonged to the line that ended.
+    fn reset(&mut self) {
+        self.jobs.clear();
+        self.calls.clear();
+        self.call_depth = 0;
+        self.loops = 0;
+        self.tested = 0;
+        self.in_trap = false;
+        self.processes.clear();
+        while self.vars.depth() > 1 {
+            self.vars.pop_scope();
+        }
+    }
+}

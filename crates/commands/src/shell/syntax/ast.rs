@@ -1,0 +1,353 @@
+//! The tree a line is parsed into, once. Nothing in it is text that will be parsed again, except
+//! arithmetic that holds a `$`, whose language has no commands.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::shell::arith::Expr;
+
+/// Lists, one after another.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    pub(crate) items: Vec<Item>,
+}
+
+/// One and-or list, and whether it runs beside what follows.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) list: Arc<AndOr>,
+    pub(crate) background: bool,
+    /// Whether a newline stands before it: where a discarded line ends.
+    pub(crate) starts_line: bool,
+}
+
+/// Pipelines joined by `&&` and `||`.
+#[derive(Debug)]
+pub(crate) struct AndOr {
+    pub(crate) first: Pipeline,
+    pub(crate) rest: Vec<(Join, Pipeline)>,
+}
+
+/// What joins two pipelines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Join {
+    And,
+    Or,
+}
+
+/// Stages joined by `|`.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub(crate) inverted: bool,
+    pub(crate) timed: bool,
+    pub(crate) stages: Vec<Stage>,
+}
+
+/// One command of a pipeline; `both` is `|&` after it.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) command: Arc<Command>,
+    pub(crate) both: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Command {
+    Simple(Simple),
+    Compound(Compound, Vec<Redirect>),
+    Function(Arc<Function>),
+}
+
+/// A named body.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) body: Arc<Command>,
+    pub(crate) source: String,
+}
+
+/// Assignments, words and redirections.
+#[derive(Debug, Default)]
+pub(crate) struct Simple {
+    pub(crate) assigns: Vec<Assign>,
+    pub(crate) args: Vec<Arg>,
+    pub(crate) redirects: Vec<Redirect>,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// A word of a command, or an assignment to a declaring builtin.
+#[derive(Debug)]
+pub(crate) enum Arg {
+    Word(Word),
+    Assign(Assign),
+}
+
+/// `name=value`, `name[i]+=value`, `name=(…)`.
+#[derive(Debug)]
+pub(crate) struct Assign {
+    pub(crate) name: String,
+    pub(crate) index: Option<Subscript>,
+    pub(crate) append: bool,
+    pub(crate) value: AssignValue,
+}
+
+#[derive(Debug)]
+pub(crate) enum AssignValue {
+    Scalar(Word),
+    Array(Vec<Element>),
+}
+
+/// One item of `(…)`.
+#[derive(Debug)]
+pub(crate) struct Element {
+    pub(crate) index: Option<Subscript>,
+    pub(crate) append: bool,
+    pub(crate) value: Word,
+}
+
+#[derive(Debug)]
+pub(crate) enum Compound {
+    Group(Script),
+    Subshell(Arc<Script>),
+    If { arms: Vec<(Script, Script)>, otherwise: Option<Script> },
+    For { name: String, words: Option<Vec<Word>>, body: Script },
+    ArithFor { start: Option<Arith>, test: Option<Arith>, step: Option<Arith>, body: Script },
+    Loop { until: bool, test: Script, body: Script },
+    Case { subject: Word, arms: Vec<Arm> },
+    Arith(Arith),
+    Cond(Cond),
+}
+
+/// One arm of `case`.
+#[derive(Debug)]
+pub(crate) struct Arm {
+    pub(crate) patterns: Vec<Word>,
+    pub(crate) body: Script,
+    pub(crate) then: ArmEnd,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArmEnd {
+    Stop,
+    FallThrough,
+    TestNext,
+}
+
+/// Inside `[[ … ]]`.
+#[derive(Debug)]
+pub(crate) enum Cond {
+    Not(Box<Cond>),
+    And(Box<Cond>, Box<Cond>),
+    Or(Box<Cond>, Box<Cond>),
+    Unary(char, Word),
+    Binary(Word, CondOp, Word),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CondOp {
+    Match,
+    NoMatch,
+    Regex,
+    Less,
+    Greater,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Newer,
+    Older,
+    SameFile,
+}
+
+/// One redirection.
+#[derive(Debug)]
+pub(crate) struct Redirect {
+    pub(crate) fd: Option<FdName>,
+    pub(crate) kind: RedirectKind,
+}
+
+/// Which descriptor: a number, or a variable that gets one.
+#[derive(Debug)]
+pub(crate) enum FdName {
+    Number(u32),
+    Variable(String),
+}
+
+#[derive(Debug)]
+pub(crate) enum RedirectKind {
+    Read(Word),
+    Write {
+        target: Word,
+        clobber: bool,
+    },
+    Append(Word),
+    ReadWrite(Word),
+    DupIn(Word),
+    DupOut(Word),
+    Both {
+        target: Word,
+        append: bool,
+    },
+    /// Filled in when its body is reached.
+    Here(Arc<OnceLock<Word>>),
+    HereString(Word),
+}
+
+/// A word: pieces side by side.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Word {
+    pub(crate) pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Piece {
+    /// Typed without quotes; its pattern characters count.
+    Text(String),
+    /// Typed within quotes, or after a backslash.
+    Quoted(String),
+    /// The inside of `"…"`.
+    Double(Vec<Piece>),
+    /// `~` or `~name` at the start of a word.
+    Tilde(String),
+    Param(Arc<Param>),
+    Command(Arc<Script>),
+    /// `$(< file)`.
+    FileText(Arc<Word>),
+    Arith(Arc<Arith>),
+    Process {
+        script: Arc<Script>,
+        writes: bool,
+    },
+}
+
+/// Arithmetic: parsed already, or text with expansions in it.
+#[derive(Debug)]
+pub(crate) enum Arith {
+    Parsed(Expr),
+    Text(Word),
+}
+
+/// `$name` or `${…}`.
+#[derive(Debug)]
+pub(crate) struct Param {
+    pub(crate) name: ParamName,
+    pub(crate) index: Option<Subscript>,
+    pub(crate) indirect: bool,
+    pub(crate) op: ParamOp,
+    /// As it was typed, for the mode that leaves unknown names alone.
+    pub(crate) typed: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ParamName {
+    Var(String),
+    Position(usize),
+    Special(char),
+}
+
+#[derive(Debug)]
+pub(crate) enum Subscript {
+    All,
+    Joined,
+    At { key: Word, number: Arith },
+}
+
+#[derive(Debug)]
+pub(crate) enum ParamOp {
+    None,
+    Length,
+    Default {
+        colon: bool,
+        word: Word,
+    },
+    Assign {
+        colon: bool,
+        word: Word,
+    },
+    Error {
+        colon: bool,
+        word: Word,
+    },
+    Alternative {
+        colon: bool,
+        word: Word,
+    },
+    RemovePrefix {
+        longest: bool,
+        pattern: Word,
+    },
+    RemoveSuffix {
+        longest: bool,
+        pattern: Word,
+    },
+    Replace {
+        how: Replace,
+        pattern: Word,
+        with: Word,
+    },
+    Case {
+        how: CaseChange,
+        all: bool,
+        pattern: Option<Word>,
+    },
+    Substring {
+        offset: Arith,
+        length: Option<Arith>,
+    },
+    Transform(char),
+    /// `${!prefix*}` and `${!prefix@}`.
+    Names {
+        joined: bool,
+    },
+    /// `${!name[@]}`.
+    Keys {
+        joined: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replace {
+    First,
+    All,
+    Prefix,
+    Suffix,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CaseChange {
+    Upper,
+    Lower,
+    Toggle,
+}
+
+impl Word {
+    pub(crate) fn quoted(text: impl Into<String>) -> Self {
+        Self { pieces: vec![Piece::Quoted(text.into())] }
+    }
+
+    /// The word's text, if it has no expansions.
+    pub(crate) fn literal(&self) -> Option<String> {
+        let mut all = String::new();
+        literal_of(&self.pieces, &mut all).then_some(all)
+    }
+
+    /// The word's text if it was typed without any quotes.
+    pub(crate) fn bare(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+fn literal_of(pieces: &[Piece], all: &mut String) -> bool {
+    pieces.iter().all(|piece| match piece {
+        Piece::Text(text) | Piece::Quoted(text) => {
+            all.push_str(text);
+            true
+        }
+        Piece::Double(inner) => literal_of(inner, all),
+        _ => false,
+    })
+}

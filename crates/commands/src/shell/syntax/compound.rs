@@ -1,0 +1,194 @@
+//! Groups, branches and loops.
+
+use std::sync::Arc;
+
+use super::{
+    Parsed, Parser,
+    ast::{Arm, ArmEnd, Compound, Script},
+    is_name,
+};
+
+impl Parser<'_> {
+    /// The compound command here, if it is one.
+    pub(super) fn compound(&mut self) -> Parsed<Option<Compound>> {
+        if self.peek() == Some(b'(') {
+            return self.paren().map(Some);
+        }
+        let word = self.peek_word();
+        match word {
+            "{" | "[[" | "if" | "for" | "while" | "until" | "case" => {}
+            _ => return Ok(None),
+        }
+        let start = self.at;
+        self.at += word.len();
+        let compound = match word {
+            "{" => {
+                let script = self.body("{")?;
+                if !self.eat_word("}") {
+                    return Err(self.missing(start, "{", "}"));
+                }
+                Compound::Group(script)
+            }
+            "[[" => Compound::Cond(self.deeper(|it| it.cond(start))?),
+            "if" => self.branch()?,
+            "for" => self.for_loop()?,
+            "case" => self.case()?,
+            _ => {
+                let test = self.body(word)?;
+                let body = self.do_done(word)?;
+                Compound::Loop { until: word == "until", test, body }
+            }
+        };
+        Ok(Some(compound))
+    }
+
+    fn missing(&self, start: usize, of: &str, what: &str) -> super::SyntaxError {
+        if self.at >= self.text.len() {
+            return self.unclosed_at(start, format!("`{of}` is never closed: `{what}` is missing"));
+        }
+        self.expected(&format!("`{what}`"))
+    }
+
+    fn paren(&mut self) -> Parsed<Compound> {
+        let start = self.at;
+        if self.peek_at(1) == Some(b'(') {
+            self.at += 2;
+            if let Some(arith) = self.arith_until_parens()? {
+                return Ok(Compound::Arith(arith));
+            }
+            self.at = start;
+        }
+        self.at += 1;
+        let script = self.body("(")?;
+        if !self.eat(")") {
+            return Err(self.missing(start, "(", ")"));
+        }
+        Ok(Compound::Subshell(Arc::new(script)))
+    }
+
+    fn branch(&mut self) -> Parsed<Compound> {
+        let mut arms = Vec::new();
+        let mut otherwise = None;
+        loop {
+            let test = self.body("if")?;
+            self.expect_word("then", "if")?;
+            let body = self.body("then")?;
+            arms.push((test, body));
+            self.skip_space()?;
+            if self.eat_word("elif") {
+                continue;
+            }
+            if self.eat_word("else") {
+                otherwise = Some(self.body("else")?);
+            }
+            self.expect_word("fi", "if")?;
+            return Ok(Compound::If { arms, otherwise });
+        }
+    }
+
+    /// `do … done`, or bash's `{ … }`.
+    fn do_done(&mut self, of: &str) -> Parsed<Script> {
+        self.skip_space()?;
+        if self.eat_word("{") {
+            let body = self.body("{")?;
+            self.expect_word("}", of)?;
+            return Ok(body);
+        }
+        self.expect_word("do", of)?;
+        let body = self.body("do")?;
+        self.expect_word("done", of)?;
+        Ok(body)
+    }
+
+    fn for_loop(&mut self) -> Parsed<Compound> {
+        self.skip_blanks();
+        if self.eat("((") {
+            return self.arith_for();
+        }
+        let name = self.peek_word().to_owned();
+        if !is_name(&name) {
+            return Err(self.error(format!("`{name}` is not a name `for` can assign to")));
+        }
+        self.at += name.len();
+        self.skip_space()?;
+        let mut words = None;
+        if self.eat_word("in") {
+            let mut list = Vec::new();
+            loop {
+                self.skip_blanks();
+                if matches!(self.peek(), None | Some(b'\n' | b';' | b'#')) {
+                    break;
+                }
+                let before = self.at;
+                let word = self.word()?;
+                if self.at == before {
+                    return Err(self.expected("a word of `for`"));
+                }
+                list.extend(self.braces(word)?);
+            }
+            words = Some(list);
+        }
+        self.skip_blanks();
+        self.eat(";");
+        let body = self.do_done("for")?;
+        Ok(Compound::For { name, words, body })
+    }
+
+    fn arith_for(&mut self) -> Parsed<Compound> {
+        let start = self.arith_clause(b';')?;
+        let test = self.arith_clause(b';')?;
+        let step = self.arith_clause(b')')?;
+        if !self.eat(")") {
+            return Err(self.expected("`))` of `for ((`"));
+        }
+        self.skip_blanks();
+        self.eat(";");
+        let body = self.do_done("for")?;
+        Ok(Compound::ArithFor { start, test, step, body })
+    }
+
+    fn case(&mut self) -> Parsed<Compound> {
+        self.skip_blanks();
+        let subject = self.word()?;
+        self.expect_word("in", "case")?;
+        let mut arms = Vec::new();
+        loop {
+            self.skip_space()?;
+            if self.eat_word("esac") {
+                return Ok(Compound::Case { subject, arms });
+            }
+            self.eat("(");
+            let mut patterns = Vec::new();
+            loop {
+                self.skip_blanks();
+                let before = self.at;
+                let word = self.word()?;
+                if self.at == before {
+                    return Err(self.expected("a pattern of `case`"));
+                }
+                patterns.push(word);
+                self.skip_blanks();
+                if !self.eat("|") {
+                    break;
+                }
+            }
+            if !self.eat(")") {
+                return Err(self.expected("`)` after a pattern of `case`"));
+            }
+            let body = self.script()?;
+            self.skip_space()?;
+            let then = if self.eat(";;&") {
+                ArmEnd::TestNext
+            } else if self.eat(";;") {
+                ArmEnd::Stop
+            } else if self.eat(";&") {
+                ArmEnd::FallThrough
+            } else if self.peek_word() == "esac" {
+                ArmEnd::Stop
+            } else {
+                return Err(self.expected("`;;` or `esac`"));
+            };
+            arms.push(Arm { patterns, body, then });
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Where the parser is in the text, and how it says what is wrong there.
+
+use super::{ParseLimits, Parsed, Script, SyntaxError, heredoc::Pending};
+
+pub(crate) struct Parser<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+    pub(super) limits: ParseLimits,
+    pub(super) depth: u32,
+    pub(super) brace_words: usize,
+    pub(super) pending: Vec<Pending>,
+    pub(super) retries: u32,
+    line_starts: Vec<usize>,
+}
+
+/// What may follow a reserved word or a plain one.
+pub(super) const fn ends_word(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
+}
+
+impl<'t> Parser<'t> {
+    pub(crate) fn new(text: &'t str, limits: ParseLimits, depth: u32) -> Self {
+        let line_starts =
+            std::iter::once(0).chain(text.bytes().enumerate().filter(|it| it.1 == b'\n').map(|it| it.0 + 1));
+        let line_starts = line_starts.collect();
+        Self { text, at: 0, limits, depth, brace_words: 0, pending: Vec::new(), retries: 0, line_starts }
+    }
+
+    /// The whole text as one script.
+    pub(crate) fn whole(&mut self) -> Parsed<Script> {
+        let script = self.script()?;
+        if self.at < self.text.len() {
+            let found = self.found();
+            return Err(self.error(format!("syntax error near unexpected token `{found}`")));
+        }
+        Ok(script)
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + ahead).copied()
+    }
+
+    pub(super) fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    /// Moves past `token` if it is next.
+    pub(super) fn eat(&mut self, token: &str) -> bool {
+        let there = self.text.as_bytes()[self.at..].starts_with(token.as_bytes());
+        if there {
+            self.at += token.len();
+        }
+        there
+    }
+
+    pub(super) fn next_char(&mut self) -> Option<char> {
+        let next = self.rest().chars().next()?;
+        self.at += next.len_utf8();
+        Some(next)
+    }
+
+    /// Blanks, and a backslash with its newline.
+    pub(super) fn skip_blanks(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b'\\') if self.peek_at(1) == Some(b'\n') => self.at += 2,
+                _ => return,
+            }
+        }
+    }
+
+    /// Blanks, newlines and comments: what may stand between commands.
+    pub(super) fn skip_space(&mut self) -> Parsed<()> {
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                Some(b'\n') => self.newline()?,
+                Some(b'#') => self.skip_comment(),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    pub(super) fn skip_comment(&mut self) {
+        let length = self.rest().find('\n').unwrap_or(self.text.len() - self.at);
+        self.at += length;
+    }
+
+    /// A newline ends the line that here-documents were promised on.
+    pub(super) fn newline(&mut self) -> Parsed<()> {
+        self.at += 1;
+        self.read_heredocs()
+    }
+
+    /// The next word as plain text, for telling reserved words; nothing is consumed.
+    pub(super) fn peek_word(&self) -> &'t str {
+        let rest = self.rest();
+        let end = rest.bytes().position(ends_word).unwrap_or(rest.len());
+        &rest[..end]
+    }
+
+    /// Moves past a reserved word if it is next.
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
+        let there = self.peek_word() == word;
+        if there {
+            self.at += word.len();
+        }
+        there
+    }
+
+    pub(super) fn expect_word(&mut self, word: &str, of: &str) -> Parsed<()> {
+        self.skip_space()?;
+        if self.eat_word(word) {
+            return Ok(());
+        }
+        Err(self.expected(&format!("`{word}` of `{of}`")))
+    }
+
+    pub(super) fn expected(&self, what: &str) -> SyntaxError {
+        if self.at >= self.text.len() {
+            return self.unclosed(format!("syntax error: unexpected end, {what} is missing"));
+        }
+        self.error(format!("syntax error near unexpected token `{}`, expected {what}", self.found()))
+    }
+
+    pub(super) fn found(&self) -> String {
+        let word = self.peek_word();
+        if word.is_empty() {
+            return self.rest().chars().next().map_or_else(String::new, |it| it.escape_debug().to_string());
+        }
+        word.chars().take(40).collect()
+    }
+
+    pub(super) fn error(&self, message: impl Into<String>) -> SyntaxError {
+        self.error_at(self.at, message)
+    }
+
+    pub(super) fn error_at(&self, at: usize, message: impl Into<String>) -> SyntaxError {
+        let (line, column) = self.place(at);
+        SyntaxError { message: message.into(), line, column, incomplete: false }
+    }
+
+    pub(super) fn unclosed(&self, message: impl Into<String>) -> SyntaxError {
+        SyntaxError { incomplete: true, ..self.error(message) }
+    }
+
+    pub(super) fn unclosed_at(&self, at: usize, message: impl Into<String>) -> SyntaxError {
+        SyntaxError { incomplete: true, ..self.error_at(at, message) }
+    }
+
+    /// Line and column of a place.
+    pub(super) fn place(&self, at: usize) -> (u32, u32) {
+        let line = self.line_starts.partition_point(|start| *start <= at).max(1);
+        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
+        let column = self.text.get(start..at).map_or(0, |text| text.chars().count()) + 1;
+        (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
+    }
+
+    /// Runs `inner` one level deeper, if there is a level left.
+    pub(super) fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= self.limits.depth_max {
+            return Err(self.error(format!("constructs are nested deeper than {}", self.limits.depth_max)));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+}

@@ -1,0 +1,114 @@
+//! Lists and pipelines: what joins commands.
+
+use std::sync::Arc;
+
+use super::{
+    Parsed, Parser, Script,
+    ast::{AndOr, Command, Item, Join, Pipeline, Simple, Stage},
+};
+
+impl Parser<'_> {
+    /// Commands until something that is not one; the caller says whether it may stand there.
+    pub(super) fn script(&mut self) -> Parsed<Script> {
+        self.deeper(Self::script_here)
+    }
+
+    fn script_here(&mut self) -> Parsed<Script> {
+        let mut items = Vec::new();
+        let mut line = 0;
+        loop {
+            self.skip_space()?;
+            let (here, _) = self.place(self.at);
+            let starts_line = here > line;
+            if self.at_list_end() {
+                return Ok(Script { items });
+            }
+            let list = Arc::new(self.and_or()?);
+            self.skip_blanks();
+            let background = self.peek() == Some(b'&') && self.peek_at(1) != Some(b'&');
+            line = self.place(self.at).0;
+            items.push(Item { list, background, starts_line });
+            match self.peek() {
+                Some(b'&') if background => self.at += 1,
+                Some(b';') if !matches!(self.peek_at(1), Some(b';' | b'&')) => self.at += 1,
+                Some(b'\n') => self.newline()?,
+                Some(b'#') => self.skip_comment(),
+                _ => return Ok(Script { items }),
+            }
+        }
+    }
+
+    /// A script that must have a command, as `then` and `do` demand.
+    pub(super) fn body(&mut self, of: &str) -> Parsed<Script> {
+        let script = self.script()?;
+        if script.items.is_empty() {
+            return Err(self.expected(&format!("a command in `{of}`")));
+        }
+        Ok(script)
+    }
+
+    fn at_list_end(&self) -> bool {
+        match self.peek() {
+            None | Some(b')') => true,
+            Some(b';' | b'&' | b'|') => true,
+            _ => matches!(self.peek_word(), "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "}"),
+        }
+    }
+
+    fn and_or(&mut self) -> Parsed<AndOr> {
+        let first = self.pipeline()?;
+        let mut rest = Vec::new();
+        loop {
+            self.skip_blanks();
+            let join = if self.eat("&&") {
+                Join::And
+            } else if self.eat("||") {
+                Join::Or
+            } else {
+                return Ok(AndOr { first, rest });
+            };
+            self.skip_space()?;
+            rest.push((join, self.pipeline()?));
+        }
+    }
+
+    fn pipeline(&mut self) -> Parsed<Pipeline> {
+        let (mut inverted, mut timed, mut prefixed) = (false, false, false);
+        loop {
+            self.skip_blanks();
+            match self.peek_word() {
+                "!" => {
+                    self.at += 1;
+                    inverted = !inverted;
+                }
+                "time" => {
+                    self.at += 4;
+                    self.skip_blanks();
+                    self.eat_word("-p");
+                    timed = true;
+                }
+                _ => break,
+            }
+            prefixed = true;
+        }
+        let mut stages = Vec::new();
+        if prefixed && (self.at_list_end() || matches!(self.peek(), Some(b'\n'))) {
+            // `!` and `time` alone: as if `true` were there.
+            let nothing = Command::Simple(Simple::default());
+            stages.push(Stage { command: Arc::new(nothing), both: false });
+            return Ok(Pipeline { inverted, timed, stages });
+        }
+        loop {
+            let command = Arc::new(self.command()?);
+            self.skip_blanks();
+            let both = self.peek() == Some(b'|') && self.peek_at(1) == Some(b'&');
+            let more = self.peek() == Some(b'|') && self.peek_at(1) != Some(b'|');
+            stages.push(Stage { command, both });
+            if !more {
+                return Ok(Pipeline { inverted, timed, stages });
+            }
+            self.at += if both { 2 } else { 1 };
+            self.skip_space()?;
+        }
+    }
+}

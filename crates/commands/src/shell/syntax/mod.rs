@@ -1,0 +1,65 @@
+//! Text in, tree out. Bash's grammar by recursive descent, with a bound on depth and on size.
+//!
+//! Our own and not brush-parser's: there a word stays text and is parsed again, substitution and all,
+//! each time it is evaluated, and nothing bounds how deep its grammar recurses. Here a word is pieces,
+//! `$(…)` is a tree inside the tree, and 1 MB of nested `$(` is a clear error.
+
+mod arith;
+pub(crate) mod ast;
+mod brace;
+mod command;
+mod compound;
+mod cond;
+mod cursor;
+mod dollar;
+mod escape;
+mod heredoc;
+mod list;
+mod param;
+mod redirect;
+mod word;
+
+pub(crate) use ast::Script;
+pub(crate) use cursor::Parser;
+pub(crate) use escape::ansi_c;
+
+/// What a line may cost to parse.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ParseLimits {
+    pub(crate) text_bytes_max: usize,
+    pub(crate) depth_max: u32,
+    pub(crate) brace_words_max: usize,
+}
+
+/// The line is not one we can run, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {message}")]
+pub struct SyntaxError {
+    /// What is wrong, and with which construct.
+    pub message: String,
+    /// Counted from 1.
+    pub line: u32,
+    /// Counted from 1, in characters.
+    pub column: u32,
+    /// More text could make it right: what an interactive prompt asks for.
+    pub incomplete: bool,
+}
+
+pub(crate) type Parsed<T> = Result<T, SyntaxError>;
+
+/// Parses a whole text.
+pub(crate) fn parse(text: &str, limits: ParseLimits) -> Parsed<Script> {
+    if text.len() > limits.text_bytes_max {
+        let (size, max) = (text.len(), limits.text_bytes_max);
+        let message = format!("the text has {size} bytes; the limit is {max}");
+        return Err(SyntaxError { message, line: 1, column: 1, incomplete: false });
+    }
+    Parser::new(text, limits, 0).whole()
+}
+
+/// Whether the text is a legal variable name.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

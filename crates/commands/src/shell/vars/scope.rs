@@ -1,0 +1,255 @@
+//! Scopes: one for the shell, one for each running function.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{Assoc, Attributes, SetError, Value, Var};
+
+pub(crate) type Scope = HashMap<String, Var>;
+
+/// How many namerefs may point at one another.
+const NAMEREF_MAX: usize = 8;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Vars {
+    scopes: Vec<Arc<Scope>>,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl Vars {
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self { scopes: vec![Arc::default()], bytes: 0, bytes_max }
+    }
+
+    pub(crate) fn push_scope(&mut self) {
+        self.scopes.push(Arc::default());
+    }
+
+    pub(crate) fn pop_scope(&mut self) {
+        if self.scopes.len() > 1
+            && let Some(scope) = self.scopes.pop()
+        {
+            let freed: usize = scope.iter().map(|(name, var)| name.len() + var.value.bytes()).sum();
+            self.bytes = self.bytes.saturating_sub(freed);
+        }
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        self.scopes.len()
+    }
+
+    /// The name a nameref stands for in the end.
+    pub(crate) fn resolve(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        for _ in 0..NAMEREF_MAX {
+            match self.raw(&name) {
+                Some(Var { attributes: Attributes { nameref: true, .. }, value: Value::Scalar(target) })
+                    if !target.is_empty() && *target != name =>
+                {
+                    name = target.clone();
+                }
+                _ => break,
+            }
+        }
+        name
+    }
+
+    fn raw(&self, name: &str) -> Option<&Var> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name))
+    }
+
+    /// The variable itself, a nameref not followed.
+    pub(crate) fn own(&self, name: &str) -> Option<&Var> {
+        self.raw(name)
+    }
+
+    /// The variable, namerefs followed. A nameref to an element is the caller's to read.
+    pub(crate) fn var(&self, name: &str) -> Option<&Var> {
+        let var = self.raw(name)?;
+        if !var.attributes.nameref {
+            return Some(var);
+        }
+        let target = self.resolve(name);
+        self.raw(&target)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.var(name)?.value.scalar()
+    }
+
+    /// The variable to change: where it is, or new in the outermost scope.
+    pub(crate) fn entry(&mut self, name: &str) -> &mut Var {
+        let at = self.scopes.iter().rposition(|scope| scope.contains_key(name)).unwrap_or(0);
+        Arc::make_mut(&mut self.scopes[at]).entry(name.to_owned()).or_default()
+    }
+
+    /// The variable in the running function's own scope, new if it is not there.
+    pub(crate) fn local(&mut self, name: &str) -> &mut Var {
+        let at = self.scopes.len() - 1;
+        Arc::make_mut(&mut self.scopes[at]).entry(name.to_owned()).or_default()
+    }
+
+    pub(crate) fn is_local(&self, name: &str) -> bool {
+        self.scopes.last().is_some_and(|scope| scope.contains_key(name))
+    }
+
+    /// Sets the text of a variable, as `name=value` does; arrays get it as element 0.
+    pub(crate) fn set(&mut self, name: &str, value: String) -> Result<(), SetError> {
+        let name = self.resolve(name);
+        if let Some((base, key)) = element(&name) {
+            return self.set_element(base, key, value);
+        }
+        let old = self.check(&name)?;
+        self.charge(&name, value.len(), old)?;
+        let var = self.entry(&name);
+        let value = var.attributes.cased(value);
+        match &mut var.value {
+            Value::Indexed(items) => {
+                items.insert(0, value);
+            }
+            Value::Assoc(map) => {
+                map.set("0", value);
+            }
+            other => *other = Value::Scalar(value),
+        }
+        Ok(())
+    }
+
+    fn set_element(&mut self, base: &str, key: &str, value: String) -> Result<(), SetError> {
+        if matches!(self.var(base).map(|var| &var.value), Some(Value::Assoc(_))) {
+            return self.set_key(base, key, value);
+        }
+        let index = key.parse().map_err(|_| SetError::Subscript(base.to_owned()))?;
+        self.set_index(base, index, value)
+    }
+
+    /// Sets one element of an indexed array.
+    pub(crate) fn set_index(&mut self, name: &str, index: i64, value: String) -> Result<(), SetError> {
+        let name = self.resolve(name);
+        self.check(&name)?;
+        self.charge(&name, value.len() + 32, 0)?;
+        let var = self.entry(&name);
+        let value = var.attributes.cased(value);
+        if let Value::Assoc(map) = &mut var.value {
+            map.set(&index.to_string(), value);
+            return Ok(());
+        }
+        let mut items = std::mem::take(&mut var.value).into_indexed();
+        let end = items.keys().next_back().map_or(0, |last| last + 1);
+        let index = if index < 0 { end + index } else { index };
+        let legal = index >= 0;
+        if legal {
+            items.insert(index, value);
+        }
+        var.value = Value::Indexed(items);
+        if legal { Ok(()) } else { Err(SetError::Subscript(name)) }
+    }
+
+    /// Sets one element of an associative array.
+    pub(crate) fn set_key(&mut self, name: &str, key: &str, value: String) -> Result<(), SetError> {
+        let name = self.resolve(name);
+        self.check(&name)?;
+        self.charge(&name, value.len() + key.len() + 64, 0)?;
+        let var = self.entry(&name);
+        let value = var.attributes.cased(value);
+        if !matches!(var.value, Value::Assoc(_)) {
+            var.value = Value::Assoc(Assoc::default());
+        }
+        if let Value::Assoc(map) = &mut var.value {
+            map.set(key, value);
+        }
+        Ok(())
+    }
+
+    /// Replaces a whole value.
+    pub(crate) fn set_value(&mut self, name: &str, value: Value) -> Result<(), SetError> {
+        let name = self.resolve(name);
+        let old = self.check(&name)?;
+        self.charge(&name, value.bytes(), old)?;
+        self.entry(&name).value = value;
+        Ok(())
+    }
+
+    /// Refuses what is readonly; answers what the old value weighs.
+    fn check(&self, name: &str) -> Result<usize, SetError> {
+        match self.raw(name) {
+            Some(var) if var.attributes.readonly => Err(SetError::ReadOnly(name.to_owned())),
+            Some(Var { value: Value::Scalar(text), .. }) => Ok(text.len()),
+            Some(_) => Ok(0),
+            None => Ok(0),
+        }
+    }
+
+    fn charge(&mut self, name: &str, new: usize, old: usize) -> Result<(), SetError> {
+        let bytes = (self.bytes + new).saturating_sub(old);
+        if bytes > self.bytes_max {
+            // Rewriting elements is counted as growth until someone looks.
+            self.bytes = self.weigh();
+            if self.bytes + new > self.bytes_max {
+                return Err(SetError::Full(self.bytes_max));
+            }
+        }
+        self.bytes = (self.bytes + new).saturating_sub(old) + if old == 0 { name.len() } else { 0 };
+        Ok(())
+    }
+
+    fn weigh(&self) -> usize {
+        let scope = |it: &Arc<Scope>| it.iter().map(|row| row.0.len() + row.1.value.bytes()).sum::<usize>();
+        self.scopes.iter().map(scope).sum()
+    }
+
+    /// Removes a variable from the innermost scope that has it.
+    pub(crate) fn unset(&mut self, name: &str) -> Result<(), SetError> {
+        let Some(at) = self.scopes.iter().rposition(|scope| scope.contains_key(name)) else { return Ok(()) };
+        if self.scopes[at].get(name).is_some_and(|var| var.attributes.readonly) {
+            return Err(SetError::Other(format!("{name}: cannot unset: readonly variable")));
+        }
+        let innermost = at > 0 && at + 1 == self.scopes.len();
+        let scope = Arc::make_mut(&mut self.scopes[at]);
+        if innermost {
+            // A local that is unset hides the outer one still.
+            scope.insert(name.to_owned(), Var::default());
+        } else {
+            scope.remove(name);
+        }
+        Ok(())
+    }
+
+    /// Every visible name, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.scopes.iter().flat_map(|scope| scope.keys().cloned()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| self.raw(name).is_some());
+        names
+    }
+
+    /// `NAME=value` of what is exported.
+    pub(crate) fn exported(&self) -> Vec<(String, String)> {
+        let mut rows = Vec::new();
+        for name in self.names() {
+            if let Some(var) = self.raw(&name)
+                && var.attributes.exported
+                && let Value::Scalar(text) = &var.value
+            {
+                rows.push((name, text.clone()));
+            }
+        }
+        rows
+    }
+}
+
+impl Attributes {
+    pub(crate) fn cased(self, value: String) -> String {
+        match (self.upper, self.lower) {
+            (true, _) => value.to_uppercase(),
+            (_, true) => value.to_lowercase(),
+            _ => value,
+        }
+    }
+}
+
+/// `name[key]`, as a nameref may say.
+pub(crate) fn element(name: &str) -> Option<(&str, &str)> {
+    name.strip_suffix(']')?.split_once('[')
+}

@@ -1,0 +1,265 @@
+//! What the shell promises beyond bash: limits, refusals, confinement, records.
+
+mod shell_room;
+
+use drydock_commands::shell::{Mode, ShellLimits, Touch, explain};
+use proptest::prelude::*;
+use shell_room::{room, room_with};
+
+fn strict() -> shell_room::Room {
+    room_with(Mode::default(), ShellLimits::default())
+}
+
+#[test]
+fn what_expansion_gives_is_never_parsed_again() {
+    let mut room = room();
+    let ran = room.run("X='a; args pwned | cat > f'; args $X; Y='$(args no)`args no`'; echo \"$Y\" $Y");
+    assert_eq!(ran.stdout, "a;\nargs\npwned\n|\ncat\n>\nf\n$(args no)`args no` $(args no)`args no`\n");
+    assert_eq!(room.door.calls().len(), 1);
+}
+
+#[test]
+fn eval_and_source_are_refused_unless_asked_for() {
+    let mut room = strict();
+    room.run("echo 'echo sourced' > s");
+    for text in ["eval echo x", "source ./s", ". ./s"] {
+        let ran = room.run(text);
+        assert_eq!((ran.status, ran.stdout.as_str()), (126, ""), "{text}");
+        assert!(ran.stderr.contains("--eval"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_trap_takes_no_code_from_an_expansion() {
+    let mut room = strict();
+    let ran = room.run("t='x; args pwned'; trap \"echo $t\" EXIT; echo $?");
+    assert_eq!(ran.stdout, "126\n");
+    let ran = room.run("t=/tmp/file.1; trap \"echo gone $t\" EXIT; echo body");
+    assert_eq!(ran.stdout, "body\ngone /tmp/file.1\n");
+}
+
+#[test]
+fn unknown_names_stay_as_typed_where_that_was_asked_for() {
+    let mode = Mode { literal_unknown: true, ..Mode::default() };
+    let mut room = room_with(mode, ShellLimits::default());
+    let ran = room.run("v=1; args $name \"$name . ${other}\" '$q' $v; [ -z \"$name\" ] && echo empty; x=$name; echo \"[$x]\"");
+    assert_eq!(ran.stdout, "$name\n$name . ${other}\n$q\n1\nempty\n[]\n");
+}
+
+#[test]
+fn redirections_stay_inside() {
+    let mut room = strict();
+    for text in
+        ["echo x > /etc/passwd", "echo x > ../../x", "cat < /home/y", "cat < ../home/../../etc/shadow"]
+    {
+        let ran = room.run(text);
+        assert_eq!(ran.status, 1, "{text}");
+        assert!(ran.stderr.contains("outside_sandbox"), "{text}: {}", ran.stderr);
+    }
+    let ran = room.run("echo x > /w; echo y > $'a\\0b'; echo z > ''");
+    assert!(ran.stderr.contains("Is a directory"), "{}", ran.stderr);
+    assert_eq!(ran.status, 1);
+}
+
+#[test]
+fn statuses_tell_not_found_from_denied_and_from_limits() {
+    let cases = [
+        ("nosuch", 127, "drydock: nosuch: command not found\n"),
+        ("denied", 126, "drydock: denied: command `denied` is not in the granted list\n"),
+        ("limit time", 124, "drydock: limit: timed_out\n"),
+        ("limit fuel", 124, "drydock: limit: out_of_fuel\n"),
+        ("limit memory", 125, "drydock: limit: out_of_memory\n"),
+        ("trap-it", 134, "drydock: trap-it: trapped: unreachable\n"),
+        ("fail 7", 7, ""),
+        ("nosuch || fail 3", 3, "drydock: nosuch: command not found\n"),
+        ("/bin/fail 9", 9, ""),
+        ("./nosuch", 127, "drydock: ./nosuch: No such file or directory\n"),
+    ];
+    for (text, status, stderr) in cases {
+        let ran = strict().run(text);
+        assert_eq!((ran.status, ran.stderr.as_str()), (status, stderr), "{text}");
+    }
+}
+
+#[test]
+fn errors_name_the_construct_and_the_column() {
+    let cases = [
+        ("echo 'a", "line 1, column 6: the single quote is never closed"),
+        ("echo \"a", "line 1, column 6: the double quote is never closed"),
+        ("|", "line 1, column 1: syntax error near unexpected token `|`"),
+        ("echo a >", "line 1, column 9: syntax error: unexpected end, a name after `>` is missing"),
+        ("coproc cat", "line 1, column 1: `coproc` is not supported: there are no coprocesses"),
+        ("echo; select x in a; do :; done", "line 1, column 7: `select` is not supported"),
+        ("if true; then", "unexpected end"),
+        ("echo $(echo", "line 1, column 6: `$(` is never closed"),
+        ("echo ${x", "line 1, column 6: `${` is never closed"),
+        ("echo )", "line 1, column 6: syntax error near unexpected token `)`"),
+        ("a\nfi", "line 2, column 1: syntax error near unexpected token `fi`"),
+        ("{ echo", "`{` is never closed"),
+        ("for 1x in a; do :; done", "line 1, column 5: `1x` is not a name"),
+        ("echo `echo", "line 1, column 6: the backquote is never closed"),
+    ];
+    for (text, want) in cases {
+        let ran = strict().run(text);
+        assert_eq!(ran.status, 2, "{text}");
+        assert!(ran.stderr.contains(want), "{text}: {}", ran.stderr);
+    }
+    let ran = strict().run("fg %1");
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("fg: there is no job control"), "{}", ran.stderr);
+}
+
+#[test]
+fn hostile_sizes_are_clear_errors() {
+    let nested = "echo ".to_owned() + &"$(".repeat(300_000);
+    let parens = "(".repeat(500_000);
+    let arith = "$((".repeat(300_000);
+    let braces = "${x:-".repeat(200_000);
+    let groups = "{ ".repeat(400_000);
+    let ifs = "if ".repeat(300_000);
+    let quotes = "\"$(".repeat(300_000);
+    let ticks = "`".repeat(500_000);
+    let conds = format!("[[ {}", "( ".repeat(400_000));
+    let big = format!("echo {}", "x".repeat(10 << 20));
+    let exploding = "echo {1..9}{1..9}{1..9}{1..9}{1..9}{1..9}{1..9}{1..9}";
+    let stages = vec!["cat"; 10_000].join("|");
+    for text in [&nested, &parens, &arith, &braces, &groups, &ifs, &quotes, &conds, &big, exploding] {
+        let ran = strict().run(text);
+        assert_eq!(ran.status, 2, "{}", &text[..20]);
+        assert!(!ran.stderr.is_empty());
+    }
+    let ran = strict().run(&ticks);
+    assert!(!ran.report.exited);
+    let ran = strict().run(&stages);
+    assert_eq!(ran.status, 125);
+    assert_eq!(ran.stderr, "drydock: limit: the pipeline has 10000 stages; the limit is 1000\n");
+}
+
+#[test]
+fn hostile_work_ends_as_a_limit() {
+    let limits = || ShellLimits {
+        steps_max: 200_000,
+        variable_bytes_max: 1 << 20,
+        expansion_bytes_max: 1 << 20,
+        ..ShellLimits::default()
+    };
+    let cases = [
+        ("f(){ f|f& };f", ""),
+        (":(){ :|:& };:", ""),
+        ("f(){ f; }; f", "functions are nested deeper than 1000"),
+        ("while :; do :; done", "the line took more than 200000 steps"),
+        ("for ((;;)); do x=1; done", "steps"),
+        ("x=a; while :; do x=$x$x; done", "bytes"),
+        ("x=$(yes)", "a command substitution gave more than"),
+        ("f(){ (f); }; f", "subshells are nested deeper than 64"),
+        ("f(){ echo $(f); }; f", "nested deeper"),
+        ("i=0; while :; do a[i++]=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done", ""),
+        ("printf -v x '%999999999s' a; while :; do x+=$x; done", ""),
+        ("trap 'while :; do :; done' EXIT", "steps"),
+    ];
+    for (text, want) in cases {
+        let ran = room_with(Mode::default(), limits()).run(text);
+        assert_eq!(ran.status, 125, "{text}: {}", ran.stderr);
+        let limit = ran.report.limit.unwrap_or_default();
+        assert!(limit.contains(want), "{text}: {limit}");
+    }
+}
+
+#[test]
+fn a_deadline_hook_ends_the_line() {
+    let limits = ShellLimits { expired: Some(std::sync::Arc::new(|| true)), ..ShellLimits::default() };
+    let ran = room_with(Mode::default(), limits).run("while :; do :; done");
+    assert_eq!(ran.report.limit.as_deref(), Some("the line's time is up"));
+}
+
+#[test]
+fn downstream_closing_stops_upstream() {
+    let ran = strict().run("yes | head -n 1; while echo y; do :; done | head -n 2; echo ${PIPESTATUS[0]}");
+    assert_eq!(ran.stdout, "y\ny\ny\n141\n");
+}
+
+#[test]
+fn stages_are_recorded() {
+    let ran = strict().run("echo abc | tr a-z A-Z | cat; nosuch; fail 2");
+    let rows: Vec<(&str, i32, &str, u64)> = ran
+        .report
+        .stages
+        .iter()
+        .map(|it| (it.command.as_str(), it.status, it.outcome.as_str(), it.stdout_bytes))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("tr", 0, "exited", 4),
+            ("cat", 0, "exited", 4),
+            ("nosuch", 127, "unknown_command", 0),
+            ("fail", 2, "exited", 0)
+        ]
+    );
+    assert_eq!(ran.report.stages_total, 4);
+}
+
+#[test]
+fn prefix_assignments_and_exports_are_the_commands_environment() {
+    let mut room = strict();
+    let ran =
+        room.run("A=1; export B=2; C=3 env; D=4 E='x y' env | grep -e '=x y'; cd /tmp; env | grep -e PWD");
+    assert_eq!(ran.stdout, "B=2\nC=3\nHOME=/home\nPATH=/bin\nPWD=/w\nE=x y\nOLDPWD=/w\nPWD=/tmp\n");
+}
+
+#[test]
+fn variables_persist_between_lines() {
+    let mut room = strict();
+    room.run("x=1; f() { echo f$x; }; cd /tmp; set -u");
+    let ran = room.run("f; pwd; y=$((x+1))");
+    assert_eq!(ran.stdout, "f1\n/tmp\n");
+    assert_eq!(room.shell.variable("y"), Some("2"));
+    assert!(room.run("exit 4").report.exited);
+}
+
+#[test]
+fn explain_tells_without_running() {
+    let plan = explain(
+        "f() { sort -u; }; jq .a < in.json | f > \"out $x\" && $tool $(curl u) 2>> log; eval x",
+        &ShellLimits::default(),
+    )
+    .unwrap();
+    let names: Vec<&str> = plan.commands.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["sort", "jq", "f", "curl", "$tool", "eval"]);
+    assert_eq!(
+        plan.files,
+        [(Touch::Reads, "in.json".into()), (Touch::Writes, "out $x".into()), (Touch::Appends, "log".into())]
+    );
+    assert_eq!(plan.grants.iter().map(String::as_str).collect::<Vec<_>>(), ["curl", "jq", "sort"]);
+    assert!(plan.open_ended && plan.evaluates);
+    assert!(explain("echo 'x", &ShellLimits::default()).unwrap_err().incomplete);
+}
+
+#[test]
+fn nothing_outlives_the_line() {
+    let mut room = strict();
+    let ran = room.run("{ echo late; } & echo first");
+    assert_eq!(ran.stdout, "first\nlate\n");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_makes_the_parser_or_the_evaluator_panic(text in "[ -~\n\t]{0,80}") {
+        let limits = ShellLimits { steps_max: 2_000, expansion_bytes_max: 1 << 16, ..ShellLimits::default() };
+        room_with(Mode::default(), limits).run(&text);
+    }
+
+    #[test]
+    fn no_shell_like_text_makes_them_panic(parts in prop::collection::vec(prop::sample::select(vec![
+        "$x", "${x", "}", "$(", ")", "((", "))", "`", "\"", "'", ";", "&", "|", "&&", "||", "\n", " ", "if ", "then ",
+        "fi ", "for ", "in ", "do ", "done ", "while ", "case ", "esac ", ";;", "x=", "a[1]=", "(", "{ ", "echo ", "cat ",
+        "<<E\n", "E\n", ">", "<", ">>", "2>&1", "[[ ", "]] ", "=~ ", "*", "?", "[", "]", "~", "!", "#", "%", "/", ":-",
+        "@", "$'", "\\", "declare -A m ", "local ", "read a ", "printf %d ", "é", "$((", "1", "+", "x", "f() ",
+        "-1", "${a[@]", ":1:2", "^^", ",,", "break ", "return ", "exit ", "trap x EXIT", "set -e ", "wait ", "unset x ",
+    ]), 0..30)) {
+        let limits = ShellLimits { steps_max: 2_000, expansion_bytes_max: 1 << 16, tasks_max: 100, ..ShellLimits::default() };
+        room_with(Mode::default(), limits).run(&parts.concat());
+    }
+}
