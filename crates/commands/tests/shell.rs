@@ -238,7 +238,7 @@ fn explain_tells_without_running() {
 #[test]
 fn nothing_outlives_the_line() {
     let mut room = strict();
-    let ran = room.run("{ echo late; } & echo first");
+    let ran = room.run("{ read x; echo late; } < <(echo) & echo first");
     assert_eq!(ran.stdout, "first\nlate\n");
 }
 

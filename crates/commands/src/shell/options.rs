@@ -13,6 +13,7 @@ pub(crate) struct Options {
     pub(crate) noexec: bool,
     pub(crate) verbose: bool,
     pub(crate) errtrace: bool,
+    pub(crate) functrace: bool,
     pub(crate) nullglob: bool,
     pub(crate) failglob: bool,
     pub(crate) dotglob: bool,
@@ -21,29 +22,31 @@ pub(crate) struct Options {
     pub(crate) nocasematch: bool,
     pub(crate) lastpipe: bool,
     pub(crate) inherit_errexit: bool,
-    pub(crate) noextglob: bool,
+    pub(crate) extglob: bool,
     pub(crate) xpg_echo: bool,
     pub(crate) other: bool,
 }
 
-/// Letters of `set`, and their long names.
-const LETTERS: [(char, &str); 10] = [
-    ('e', "errexit"),
-    ('u', "nounset"),
-    ('x', "xtrace"),
-    ('f', "noglob"),
-    ('C', "noclobber"),
+/// Letters of `set`, and their long names, in the order of `$-`.
+const LETTERS: [(char, &str); 11] = [
     ('a', "allexport"),
-    ('n', "noexec"),
-    ('v', "verbose"),
-    ('E', "errtrace"),
+    ('e', "errexit"),
+    ('f', "noglob"),
     ('h', "hashall"),
+    ('n', "noexec"),
+    ('u', "nounset"),
+    ('v', "verbose"),
+    ('x', "xtrace"),
+    ('C', "noclobber"),
+    ('E', "errtrace"),
+    ('T', "functrace"),
 ];
 
-const LONG: [&str; 11] = [
+const LONG: [&str; 12] = [
     "allexport",
     "errexit",
     "errtrace",
+    "functrace",
     "hashall",
     "noclobber",
     "noexec",
@@ -55,7 +58,7 @@ const LONG: [&str; 11] = [
 ];
 
 /// Names `shopt` knows and that change nothing here.
-const HARMLESS: [&str; 16] = [
+const HARMLESS: [&str; 17] = [
     "autocd",
     "cdspell",
     "checkwinsize",
@@ -72,6 +75,7 @@ const HARMLESS: [&str; 16] = [
     "promptvars",
     "sourcepath",
     "patsub_replacement",
+    "globskipdots",
 ];
 
 impl Options {
@@ -88,10 +92,10 @@ impl Options {
             "noexec" => &mut self.noexec,
             "verbose" => &mut self.verbose,
             "errtrace" => &mut self.errtrace,
+            "functrace" => &mut self.functrace,
             "hashall"
             | "braceexpand"
             | "posix"
-            | "functrace"
             | "monitor"
             | "notify"
             | "history"
@@ -113,7 +117,7 @@ impl Options {
         let name = LETTERS.iter().find(|row| row.0 == letter).map(|row| row.1);
         match name {
             Some(name) => self.long(name),
-            None if "bBkmpPtTH".contains(letter) => Some(&mut self.other),
+            None if "bBkmpPtH".contains(letter) => Some(&mut self.other),
             None => None,
         }
     }
@@ -129,7 +133,7 @@ impl Options {
             "nocasematch" => &mut self.nocasematch,
             "lastpipe" => &mut self.lastpipe,
             "inherit_errexit" => &mut self.inherit_errexit,
-            "extglob" => &mut self.other,
+            "extglob" => &mut self.extglob,
             "xpg_echo" => &mut self.xpg_echo,
             name if HARMLESS.contains(&name) => &mut self.other,
             _ => return None,
@@ -138,13 +142,15 @@ impl Options {
 
     /// `$-`.
     pub(crate) fn flags(mut self) -> String {
-        let mut flags = String::from("h");
+        let mut flags = String::new();
         for (letter, name) in LETTERS {
-            if letter != 'h' && self.long(name).is_some_and(|it| *it) {
+            if letter == 'C' {
+                flags.push('B');
+            }
+            if letter == 'h' || self.long(name).is_some_and(|it| *it) {
                 flags.push(letter);
             }
         }
-        flags.push('B');
         flags
     }
 

@@ -85,10 +85,11 @@ impl Shell {
             ("BASH_VERSION", "5.2.0(1)-drydock"),
             ("BASH", "/bin/bash"),
             ("HOSTNAME", "drydock"),
-            ("OSTYPE", "wasi"),
+            ("OSTYPE", "linux-gnu"),
             ("MACHTYPE", "wasm32-unknown-wasi"),
             ("HOSTTYPE", "wasm32"),
             ("PS4", "+ "),
+            ("SHLVL", "1"),
             ("UID", "1000"),
             ("EUID", "1000"),
             ("PPID", "0"),
@@ -145,6 +146,7 @@ impl Shell {
             in_trap: false,
             processes: Vec::new(),
             id: 1,
+            named_fds: Default::default(),
             last_word: String::new(),
         };
         Self { env }

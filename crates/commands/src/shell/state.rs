@@ -1,7 +1,7 @@
 //! The state of a shell. A subshell is a copy of it.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
@@ -107,6 +107,8 @@ pub(crate) struct Env {
     /// Files of process substitutions to remove, and what reads them first.
     pub(crate) processes: Vec<Process>,
     pub(crate) id: u32,
+    /// Descriptors a `{name}>` opened.
+    pub(crate) named_fds: BTreeSet<u32>,
     /// `$_`.
     pub(crate) last_word: String,
 }
@@ -127,11 +129,13 @@ impl Env {
         copy.jobs.clear();
         copy.processes.clear();
         copy.id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
-        // A subshell starts without its parent's traps.
+        // A subshell starts without its parent's traps, save what `-E` hands on.
         if !copy.traps.is_empty() {
-            copy.traps = Arc::default();
+            let kept = self.traps.get("ERR").filter(|_| self.options.errtrace).cloned();
+            copy.traps = Arc::new(kept.map(|trap| ("ERR".to_owned(), trap)).into_iter().collect());
         }
         copy.in_trap = false;
+        copy.loops = 0;
         copy
     }
 
@@ -183,6 +187,7 @@ impl Env {
             in_trap: false,
             processes: Vec::new(),
             id: 0,
+            named_fds: BTreeSet::new(),
             last_word: String::new(),
         }
     }
@@ -305,13 +310,19 @@ impl Env {
             "PIPESTATUS" => Some(list(self.pipe_status.iter().map(i32::to_string).collect())),
             "FUNCNAME" if !self.calls.is_empty() => {
                 let mut names: Vec<String> = self.calls.iter().rev().cloned().collect();
-                names.push("main".into());
+                if self.shared.mode.script_file {
+                    names.push("main".into());
+                }
                 Some(list(names))
             }
             "DIRSTACK" => {
                 let mut all = vec![self.cwd.clone()];
                 all.extend(self.dirs.iter().rev().cloned());
                 Some(list(all))
+            }
+            "SRANDOM" => {
+                let (high, low) = (self.next_random(), self.next_random());
+                text((u64::from(high) << 15 | u64::from(low)).to_string())
             }
             "SHELLOPTS" => text(self.options.list().join(":")),
             _ => None,

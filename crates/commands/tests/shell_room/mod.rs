@@ -1,5 +1,5 @@
 //! A shell over fake commands and files in memory.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use std::sync::Arc;
 

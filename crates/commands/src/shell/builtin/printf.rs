@@ -24,7 +24,7 @@ struct Spec {
 
 struct Printer<'e> {
     env: &'e mut Env,
-    args: std::vec::IntoIter<String>,
+    args: std::iter::Cloned<std::slice::Iter<'e, String>>,
     out: Vec<u8>,
     errors: Vec<String>,
     stopped: bool,
@@ -33,10 +33,23 @@ struct Printer<'e> {
 pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     let mut rest = args;
     let mut into = None;
-    if let [flag, name, more @ ..] = rest
-        && flag == "-v"
+    if let [flag, more @ ..] = rest
+        && let Some(inline) = flag.strip_prefix("-v")
     {
-        into = Some(name.clone());
+        let (name, more) = match (inline, more) {
+            ("", [name, more @ ..]) => (name.clone(), more),
+            ("", []) => {
+                env.complain("printf: -v: option requires an argument").await?;
+                return Ok(2);
+            }
+            (name, more) => (name.to_owned(), more),
+        };
+        let base = name.split('[').next().unwrap_or_default();
+        if !crate::shell::syntax::is_name(base) || (name.contains('[') && !name.ends_with(']')) {
+            env.complain(&format!("printf: `{name}': not a valid identifier")).await?;
+            return Ok(2);
+        }
+        into = Some(name);
         rest = more;
     }
     if rest.first().is_some_and(|it| it == "--") {
@@ -48,7 +61,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     };
     let bytes_max = env.shared.limits.expansion_bytes_max;
     let mut printer =
-        Printer { env, args: args.to_vec().into_iter(), out: Vec::new(), errors: Vec::new(), stopped: false };
+        Printer { env, args: args.iter().cloned(), out: Vec::new(), errors: Vec::new(), stopped: false };
     loop {
         let before = printer.args.len();
         printer.once(format);
@@ -96,13 +109,13 @@ impl Printer<'_> {
             rest = &rest[at..];
             if rest.starts_with('\\') {
                 let length = escape_length(rest);
-                let (bytes, stopped) = escaped(&rest[..length], false);
-                self.out.extend_from_slice(&bytes);
-                rest = &rest[length..];
-                if stopped {
-                    self.stopped = true;
-                    return;
+                // `\\c` ends the output only inside `%b`.
+                if rest.starts_with("\\c") {
+                    self.out.extend_from_slice(b"\\c");
+                } else {
+                    self.out.extend_from_slice(&escaped(&rest[..length], false).0);
                 }
+                rest = &rest[length..];
                 continue;
             }
             rest = self.conversion(&rest[1..]);
@@ -182,6 +195,10 @@ impl Printer<'_> {
                 self.pad(&spec, &shown);
             }
             'q' => self.text(&spec, |value| quote::backslashed(&value)),
+            'Q' => {
+                let value = cut(&spec, self.args.next().unwrap_or_default());
+                self.pad(&spec, &quote::backslashed(&value));
+            }
             'c' => {
                 let value = self.args.next().unwrap_or_default();
                 let first: String = value.chars().take(1).collect();
@@ -250,7 +267,11 @@ impl Printer<'_> {
     }
 
     fn digits(&mut self, spec: &Spec, prefix: &str, mut digits: String) {
-        if let Some(precision) = spec.precision {
+        if spec.precision == Some(0) && digits == "0" && prefix != "0" {
+            digits.clear();
+        } else if prefix == "0" && digits == "0" {
+            return self.pad(spec, "0");
+        } else if let Some(precision) = spec.precision {
             digits = format!("{digits:0>precision$}");
         } else if spec.zero && !spec.left {
             let width = spec.width.saturating_sub(prefix.len());
@@ -427,7 +448,8 @@ pub(super) fn escaped(source: &str, echo: bool) -> (Vec<u8>, bool) {
                 length = 2 + run;
                 out.push((digits(2, length, 8).unwrap_or(0) & 0xff) as u8);
             }
-            Some('0'..='7') if !echo => out.push((digits(1, length, 8).unwrap_or(0) & 0xff) as u8),
+            Some('1'..='7') => out.push((digits(1, length, 8).unwrap_or(0) & 0xff) as u8),
+            Some('0') if !echo => out.push((digits(1, length, 8).unwrap_or(0) & 0xff) as u8),
             Some('x') if length > 2 => out.push(digits(2, length, 16).unwrap_or(0) as u8),
             Some('u' | 'U') if length > 2 => {
                 let next = digits(2, length, 16).and_then(char::from_u32).unwrap_or('\u{fffd}');

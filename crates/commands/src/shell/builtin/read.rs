@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::shell::{
     fd::Fd,
     state::{Env, Eval},
+    syntax::is_name,
     text,
     vars::Value,
 };
@@ -65,8 +66,8 @@ fn parse(args: &[String]) -> Result<Wanted, String> {
             options = false;
             continue;
         }
-        let mut letters = arg[1..].char_indices();
-        while let Some((at, letter)) = letters.next() {
+        let letters = arg[1..].char_indices();
+        for (at, letter) in letters {
             match letter {
                 'r' => wanted.raw = true,
                 's' | 'e' => {}
@@ -166,7 +167,7 @@ async fn take(fd: &Fd, wanted: &Wanted, max: usize) -> std::io::Result<Taken> {
 fn store(env: &mut Env, wanted: &Wanted, chars: Vec<(char, bool)>) -> Result<(), String> {
     let plain = |chars: &[(char, bool)]| chars.iter().map(|it| it.0).collect::<String>();
     let ifs = env.ifs();
-    let mut set = |name: &str, value: String| env.vars.set(name, value).map_err(|error| error.to_string());
+    let mut set = |name: &str, value: String| assign(env, name, value);
     if wanted.exact {
         let name = wanted.names.first().map_or("REPLY", String::as_str);
         return set(name, plain(&chars));
@@ -175,6 +176,9 @@ fn store(env: &mut Env, wanted: &Wanted, chars: Vec<(char, bool)>) -> Result<(),
         return set("REPLY", plain(&chars));
     }
     if let Some(name) = &wanted.array {
+        if !is_name(name) {
+            return Err(format!("`{name}': not a valid identifier"));
+        }
         let fields = split(&chars, &ifs, usize::MAX);
         let items: BTreeMap<i64, String> = (0..).zip(fields.iter().map(|it| plain(it))).collect();
         return env.vars.set_value(name, Value::Indexed(items)).map_err(|error| error.to_string());
@@ -182,12 +186,27 @@ fn store(env: &mut Env, wanted: &Wanted, chars: Vec<(char, bool)>) -> Result<(),
     let fields = split(&chars, &ifs, wanted.names.len());
     for (index, name) in wanted.names.iter().enumerate() {
         let value = fields.get(index).map(|it| plain(it)).unwrap_or_default();
-        match name.strip_suffix(']').and_then(|it| it.split_once('[')) {
-            None => set(name, value)?,
-            Some(_) => return Err(format!("`{name}': not a valid identifier")),
-        }
+        set(name, value)?;
     }
     Ok(())
+}
+
+/// Sets a variable or an element.
+fn assign(env: &mut Env, name: &str, value: String) -> Result<(), String> {
+    let bad = || format!("`{name}': not a valid identifier");
+    let integer = env.vars.var(name).is_some_and(|var| var.attributes.integer);
+    let value = if integer { env.compute(&value).map_err(|error| error.0)?.to_string() } else { value };
+    let result = match name.strip_suffix(']').and_then(|it| it.split_once('[')) {
+        None if !is_name(name) => return Err(bad()),
+        None => env.vars.set(name, value),
+        Some((base, _)) if !is_name(base) => return Err(bad()),
+        Some((base, key)) if matches!(env.value(base), Value::Assoc(_)) => env.vars.set_key(base, key, value),
+        Some((base, key)) => {
+            let index = env.compute(key).map_err(|error| error.0)?;
+            env.vars.set_index(base, index, value)
+        }
+    };
+    result.map_err(|error| error.to_string())
 }
 
 /// At most `max` fields; the last takes the rest of the line, separators and all.

@@ -77,7 +77,7 @@ pub(super) async fn set(env: &mut Env, args: &[String]) -> Eval<i32> {
 }
 
 pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
-    let (mut set, mut quiet, mut long) = (None, false, false);
+    let (mut set, mut quiet, mut long, mut again) = (None, false, false, false);
     let mut status = 0;
     for arg in args {
         if let Some(letters) = arg.strip_prefix('-') {
@@ -87,7 +87,11 @@ pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
                     'u' => set = Some(false),
                     'q' => quiet = true,
                     'o' => long = true,
-                    _ => {}
+                    'p' => again = true,
+                    other => {
+                        env.complain(&format!("shopt: -{other}: invalid option")).await?;
+                        return Ok(2);
+                    }
                 }
             }
             continue;
@@ -103,7 +107,15 @@ pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
             None => {
                 let on = *switch;
                 status = i32::from(!on);
-                if !quiet {
+                if again && !quiet {
+                    let line = match (long, on) {
+                        (true, true) => format!("set -o {arg}\n"),
+                        (true, false) => format!("set +o {arg}\n"),
+                        (false, true) => format!("shopt -s {arg}\n"),
+                        (false, false) => format!("shopt -u {arg}\n"),
+                    };
+                    env.print(&line).await?;
+                } else if !quiet {
                     env.print(&format!("{arg:<15}\t{}\n", if on { "on" } else { "off" })).await?;
                 }
             }

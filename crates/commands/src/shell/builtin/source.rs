@@ -50,8 +50,11 @@ fn run_text<'a>(env: &'a mut Env, name: &'a str, source: String) -> BoxFuture<'a
         let (inner, result) = handle.await;
         *env = inner;
         env.call_depth -= 1;
-        result?;
-        Ok(env.status)
+        match result {
+            Err(Flow::Discard) => Ok(1),
+            Err(flow) => Err(flow),
+            Ok(()) => Ok(env.status),
+        }
     })
 }
 

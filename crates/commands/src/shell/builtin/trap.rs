@@ -11,13 +11,15 @@ use crate::shell::{
     syntax,
 };
 
+/// In the order `trap` lists them.
+const KNOWN: [&str; 16] = [
+    "EXIT", "HUP", "INT", "QUIT", "USR1", "USR2", "PIPE", "ALRM", "TERM", "CHLD", "CONT", "TSTP", "WINCH",
+    "DEBUG", "ERR", "RETURN",
+];
+
 fn normal(name: &str) -> Option<String> {
     let name = name.to_uppercase();
     let name = name.strip_prefix("SIG").unwrap_or(&name).to_owned();
-    const KNOWN: [&str; 16] = [
-        "EXIT", "ERR", "DEBUG", "RETURN", "INT", "TERM", "HUP", "QUIT", "PIPE", "USR1", "USR2", "ALRM",
-        "CHLD", "WINCH", "TSTP", "CONT",
-    ];
     match name.as_str() {
         "0" => Some("EXIT".into()),
         "1" => Some("HUP".into()),
@@ -32,19 +34,17 @@ fn normal(name: &str) -> Option<String> {
 pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     let args: Vec<&String> = args.iter().filter(|it| *it != "--").collect();
     if args.is_empty() || args[0] == "-p" || args[0] == "-l" {
-        let mut lines: Vec<String> = env
-            .traps
-            .iter()
-            .map(|(name, trap)| {
-                let name = if matches!(name.as_str(), "EXIT" | "ERR" | "DEBUG" | "RETURN") {
-                    name.clone()
-                } else {
-                    format!("SIG{name}")
-                };
-                format!("trap -- {} {name}\n", quote::single(&trap.text))
-            })
-            .collect();
-        lines.sort_unstable();
+        let asked: Vec<String> = args.iter().skip(1).filter_map(|name| normal(name)).collect();
+        let mut lines: Vec<String> = Vec::new();
+        for name in KNOWN {
+            let Some(trap) = env.traps.get(name) else { continue };
+            if !asked.is_empty() && !asked.iter().any(|it| it == name) {
+                continue;
+            }
+            let real = !matches!(name, "EXIT" | "ERR" | "DEBUG" | "RETURN");
+            let shown = if real { format!("SIG{name}") } else { name.to_owned() };
+            lines.push(format!("trap -- {} {shown}\n", quote::single(&trap.text)));
+        }
         let text = lines.concat();
         env.print(&text).await?;
         return Ok(0);
@@ -58,14 +58,20 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     let mut status = 0;
     let mut trap = None;
     if let Some(text) = action {
+        // An action that is no script is an error when the trap is due, and not before.
         let script = match syntax::parse(&text, env.shared.limits.parse()) {
-            Ok(script) => Arc::new(script),
+            Ok(script) => Some(Arc::new(script)),
             Err(error) => {
-                env.complain(&format!("trap: {error}")).await?;
-                return Ok(2);
+                let happens =
+                    names.iter().any(|name| matches!(normal(name).as_deref(), Some("EXIT" | "ERR")));
+                if happens {
+                    env.complain(&format!("trap: {error}")).await?;
+                    return Ok(2);
+                }
+                None
             }
         };
-        trap = Some(Trap { text, script: Some(script) });
+        trap = Some(Trap { text, script });
     }
     for name in names {
         let Some(name) = normal(name) else {

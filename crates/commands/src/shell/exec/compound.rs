@@ -42,6 +42,9 @@ impl Env {
                         Err(error) => {
                             self.complain(&format!("((: {}", error.0)).await?;
                             self.status = 1;
+                            if error.0.ends_with(": unbound variable") {
+                                return Err(Flow::Exit(self.fatal_status()));
+                            }
                         }
                     }
                     Ok(())

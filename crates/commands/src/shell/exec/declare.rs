@@ -61,7 +61,7 @@ impl Env {
                     for text in words {
                         if flags && text == "--" {
                             flags = false;
-                        } else if flags && text.len() > 1 && text.starts_with(['-', '+']) {
+                        } else if flags && !named && text.len() > 1 && text.starts_with(['-', '+']) {
                             if let Some(bad) = wanted.read(&text, name) {
                                 self.complain(&format!("{name}: -{bad}: invalid option")).await?;
                                 self.status = 2;
@@ -84,6 +84,10 @@ impl Env {
     /// A word that is an assignment only after expansion: `declare "$name=$value"`.
     async fn declare_text(&mut self, by: &str, text: &str, wanted: Wanted, local: bool) -> Eval<()> {
         if wanted.functions || wanted.names_only {
+            if by == "export" {
+                self.status = i32::from(!self.functions.contains_key(text));
+                return Ok(());
+            }
             return self.print_function(text, wanted.names_only).await;
         }
         if wanted.print && by != "export" && by != "readonly" {
@@ -147,6 +151,14 @@ impl Env {
     ) -> Eval<()> {
         let name = &assign.name;
         let local = local && !wanted.global;
+        if wanted.global
+            && let Some(Ready::Text(text)) = &ready
+            && !assign.append
+            && wanted.plain()
+        {
+            self.vars.global(name).value = Value::Scalar(text.clone());
+            return Ok(());
+        }
         let readonly = self.vars.own(name).is_some_and(|var| var.attributes.readonly);
         if readonly && (ready.is_some() || local) && !(local && !self.vars.is_local(name) && ready.is_none())
         {
@@ -250,8 +262,7 @@ impl Env {
             if !fits {
                 continue;
             }
-            let plain =
-                by == "local" || (by != "export" && by != "readonly" && !wanted.print && wanted.plain());
+            let plain = matches!(by, "declare" | "typeset") && !wanted.print && wanted.plain();
             if !plain {
                 text.push_str(&quote::declaration(&name, var, false));
                 text.push('\n');

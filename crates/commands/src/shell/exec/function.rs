@@ -24,11 +24,26 @@ impl Env {
         self.calls.push(function.name.clone());
         self.vars.push_scope();
         let depth = self.vars.depth();
+        // Functions do not see the RETURN trap of their caller; one they set themselves stays.
+        let outer = match self.traps.contains_key("RETURN") && !self.options.functrace {
+            true => Arc::make_mut(&mut self.traps).remove("RETURN"),
+            false => None,
+        };
         let result = if self.call_depth.is_multiple_of(CALLS_PER_TASK) {
             self.call_apart(function).await
         } else {
             self.run_command(&function.body).await
         };
+        if let Ok(()) | Err(Flow::Return(_)) = result
+            && self.traps.contains_key("RETURN")
+        {
+            self.run_trap("RETURN").await?;
+        }
+        if let Some(outer) = outer
+            && !self.traps.contains_key("RETURN")
+        {
+            Arc::make_mut(&mut self.traps).insert("RETURN".into(), outer);
+        }
         while self.vars.depth() >= depth {
             self.vars.pop_scope();
         }

@@ -21,6 +21,7 @@ use super::{
         Script,
         ast::{AndOr, Command, Item, Join},
     },
+    tasks::yield_now,
 };
 
 pub(crate) use external::file_error;
@@ -76,6 +77,8 @@ impl Env {
         self.jobs.push(Job { id, done });
         self.last_job = Some(id);
         self.status = 0;
+        // What can run at once does so first, as a forked child mostly would.
+        yield_now().await;
         Ok(())
     }
 
@@ -127,7 +130,7 @@ impl Env {
                     }
                     Err(flow) => Err(flow),
                 };
-                self.fds = saved;
+                self.restore(saved);
                 self.finish_processes(since).await?;
                 result
             }

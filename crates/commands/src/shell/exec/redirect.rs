@@ -49,12 +49,14 @@ impl Env {
                     // `{name}>&-` closes what the variable says.
                     let number = self.vars.get(&name).and_then(|it| it.parse().ok()).unwrap_or(FD_MAX);
                     self.fds.remove(&number);
+                    self.named_fds.remove(&number);
                     return Ok(Ok(()));
                 }
                 let free = (FD_FREE..=FD_MAX).find(|it| !self.fds.contains_key(it)).unwrap_or(FD_MAX);
                 if let Err(error) = self.vars.set(&name, free.to_string()) {
                     return Ok(Err(error.to_string()));
                 }
+                self.named_fds.insert(free);
                 free
             }
         };
@@ -70,7 +72,11 @@ impl Env {
             RedirectKind::Append(word) => self.open_word(word, Open::Append).await?,
             RedirectKind::ReadWrite(word) => self.open_word(word, Open::ReadWrite).await?,
             RedirectKind::Both { target, append } => {
-                let how = if *append { Open::Append } else { Open::Write };
+                let how = match (*append, self.options.noclobber) {
+                    (true, _) => Open::Append,
+                    (_, true) => Open::New,
+                    _ => Open::Write,
+                };
                 match self.open_word(target, how).await? {
                     Ok(fd) => {
                         self.fds.insert(2, fd.clone());
@@ -189,6 +195,9 @@ impl Env {
         }
         let path = self.tree_path(name)?;
         let writes = how != Open::Read;
+        if writes && name.ends_with('/') {
+            return Err("Is a directory".into());
+        }
         let open = OpenHow {
             read: matches!(how, Open::Read | Open::ReadWrite),
             write: writes,

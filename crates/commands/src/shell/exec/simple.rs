@@ -4,6 +4,7 @@ use super::declare::is_declaring;
 use crate::shell::{
     builtin,
     expand::quote,
+    fd::FdTable,
     state::{Env, Eval, Flow},
     syntax::ast::{Arg, Piece, Simple},
     vars::Value,
@@ -11,8 +12,16 @@ use crate::shell::{
 
 impl Env {
     pub(super) async fn run_simple(&mut self, simple: &Simple) -> Eval<()> {
-        self.line = simple.line;
+        if !self.in_trap {
+            self.line = simple.line;
+        }
         self.substituted = None;
+        if !self.traps.is_empty()
+            && self.traps.contains_key("DEBUG")
+            && (self.calls.is_empty() || self.options.functrace)
+        {
+            self.run_trap("DEBUG").await?;
+        }
         let since = self.processes.len();
         let result = self.run_simple_here(simple).await;
         if self.processes.len() > since {
@@ -121,8 +130,9 @@ impl Env {
     }
 
     async fn run_words(&mut self, simple: &Simple, words: Vec<String>, declaring: Option<usize>) -> Eval<()> {
-        let saved = self.fds.clone();
-        if !simple.redirects.is_empty() {
+        let redirected = !simple.redirects.is_empty();
+        let saved = if redirected { self.fds.clone() } else { Default::default() };
+        if redirected {
             match self.redirect_all(&simple.redirects).await {
                 Ok(true) => {}
                 Ok(false) => {
@@ -139,15 +149,27 @@ impl Env {
         if let Some(index) = declaring {
             let name = words.last().cloned().unwrap_or_default();
             let result = self.run_declare(&name, &simple.args[index + 1..]).await;
-            self.fds = saved;
+            if redirected {
+                self.restore(saved);
+            }
             return result;
         }
         let keep_fds = words[0] == "exec" && words.len() == 1;
         let result = self.dispatch(words).await;
-        if !keep_fds {
-            self.fds = saved;
+        if redirected && !keep_fds {
+            self.restore(saved);
         }
         result
+    }
+
+    /// Descriptors as they were, save those a `{name}>` opened: they stay.
+    pub(super) fn restore(&mut self, saved: FdTable) {
+        let opened = std::mem::replace(&mut self.fds, saved);
+        for (number, fd) in opened {
+            if self.named_fds.contains(&number) {
+                self.fds.insert(number, fd);
+            }
+        }
     }
 
     /// Functions first, then builtins, then commands.

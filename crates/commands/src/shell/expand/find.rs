@@ -55,7 +55,7 @@ impl Env {
             Some((base, key)) => {
                 let value = self.value(base);
                 match &value {
-                    Value::Assoc(map) => map.get(key).map(str::to_owned),
+                    Value::Assoc(map) => map.get(bare(key)).map(str::to_owned),
                     _ if key == "@" || key == "*" => Some(value.elements().join(" ")),
                     _ => {
                         let index = self.compute(key).ok()?;
@@ -134,11 +134,17 @@ impl Env {
         let value = self.value(base);
         Ok(Some(match (key, &value) {
             ("@" | "*", _) => Found::Many { items: value.elements(), joined: key == "*" },
-            (_, Value::Assoc(map)) => Found::One(map.get(key).map(str::to_owned)),
+            (_, Value::Assoc(map)) => Found::One(map.get(bare(key)).map(str::to_owned)),
             _ => match self.compute(key) {
                 Ok(index) => Found::One(value.at(index).map(str::to_owned)),
                 Err(_) => Found::One(None),
             },
         }))
     }
+}
+
+/// A key as it may be written in a text that names an element.
+fn bare(key: &str) -> &str {
+    let inner = |quote: char| key.strip_prefix(quote).and_then(|it| it.strip_suffix(quote));
+    inner('"').or_else(|| inner('\'')).unwrap_or(key)
 }

@@ -2,6 +2,7 @@
 
 use super::{Fields, Found, ops};
 use crate::shell::{
+    pattern::Pattern,
     state::{Env, Eval, Flow},
     syntax::ast::{Param, ParamName, ParamOp, Subscript, Word},
     vars::Value,
@@ -10,6 +11,10 @@ use crate::shell::{
 impl Env {
     pub(super) async fn expand_param(&mut self, param: &Param, quoted: bool, out: &mut Fields) -> Eval<()> {
         match &param.op {
+            ParamOp::Bad => {
+                self.complain(&format!("{}: bad substitution", param.typed)).await?;
+                return Err(Flow::Discard);
+            }
             ParamOp::Names { joined } => {
                 let ParamName::Var(prefix) = &param.name else { return Ok(()) };
                 let items = self.vars.names().into_iter().filter(|name| name.starts_with(prefix.as_str()));
@@ -117,11 +122,11 @@ impl Env {
                 Ok(Found::One(Some(length.to_string())))
             }
             ParamOp::RemovePrefix { longest, pattern } => {
-                let pattern = self.pattern(pattern).await?;
+                let pattern = self.pattern_of(pattern, false).await?;
                 Ok(each(found, |text| ops::remove_prefix(text, &pattern, *longest)))
             }
             ParamOp::RemoveSuffix { longest, pattern } => {
-                let pattern = self.pattern(pattern).await?;
+                let pattern = self.pattern_of(pattern, false).await?;
                 Ok(each(found, |text| ops::remove_suffix(text, &pattern, *longest)))
             }
             ParamOp::Replace { how, pattern, with } => {
@@ -149,11 +154,16 @@ impl Env {
         }
     }
 
-    async fn pattern(&mut self, word: &Word) -> Eval<crate::shell::pattern::Pattern> {
+    async fn pattern(&mut self, word: &Word) -> Eval<Pattern> {
+        let fold = self.options.nocasematch;
+        self.pattern_of(word, fold).await
+    }
+
+    async fn pattern_of(&mut self, word: &Word, fold: bool) -> Eval<Pattern> {
         let keep = std::mem::replace(&mut self.keep_unknown, false);
         let text = self.expand_pattern(word).await;
         self.keep_unknown = keep;
-        Ok(crate::shell::pattern::Pattern::with_case(&text?, self.options.nocasematch))
+        Ok(Pattern::with_case(&text?, fold))
     }
 
     async fn substring(
@@ -171,9 +181,15 @@ impl Env {
                 match &param.name {
                     // The arguments count from 1, and 0 is the shell's own name.
                     ParamName::Special(_) => items.insert(0, self.name.to_string()),
-                    ParamName::Var(name) if offset >= 0 => {
+                    ParamName::Var(name) => {
                         if let Value::Indexed(map) = self.value(name) {
-                            from = map.range(..offset).count() as i64;
+                            let end = map.keys().next_back().map_or(0, |last| last + 1);
+                            let first = if offset < 0 { end.saturating_add(offset) } else { offset };
+                            from = if first < 0 {
+                                -1 - items.len() as i64
+                            } else {
+                                map.range(..first).count() as i64
+                            };
                         }
                     }
                     _ => {}

@@ -104,29 +104,31 @@ pub(super) fn replace(text: &str, pattern: &Pattern, with: &Replacement, how: Re
         return result;
     }
     let mut at = 0;
-    let mut done = false;
     while at <= chars.len() {
-        let end = if done { None } else { pattern.end_from(&chars, at, true) };
+        let end = pattern.end_from(&chars, at, true);
         match end {
-            Some(end) if end > at || (chars.is_empty() && how != Replace::All) => {
+            Some(end) => {
                 with.put(&typed[at..end], &mut result);
-                at = end;
-                done = how != Replace::All;
-                if chars.is_empty() {
+                if end == at {
+                    result.extend(typed.get(at));
+                    at += 1;
+                } else {
+                    at = end;
+                }
+                // Nothing is left to match at the very end of a text.
+                if how != Replace::All || (at == chars.len() && !chars.is_empty()) {
                     break;
                 }
             }
-            _ => {
-                if how == Replace::Prefix {
-                    done = true;
-                }
-                match typed.get(at) {
-                    Some(next) => result.push(*next),
-                    None => break,
-                }
+            None => {
+                result.extend(typed.get(at));
                 at += 1;
+                if how == Replace::Prefix {
+                    break;
+                }
             }
         }
     }
+    result.extend(typed.get(at..).into_iter().flatten());
     result
 }

@@ -22,7 +22,7 @@ impl Parser<'_> {
     /// Up to `))`, the parser after them; `None` if this is no arithmetic but a nested subshell.
     pub(super) fn arith_until_parens(&mut self) -> Parsed<Option<Arith>> {
         let pending = self.pending.len();
-        let read = self.deeper(|it| it.arith_text(&[b')']));
+        let read = self.deeper(|it| it.arith_text(b")"));
         let closed = matches!(read, Ok((_, End::Byte(b')')))) && self.peek_at(1) == Some(b')');
         let Ok((word, _)) = read else { return self.not_arith(pending) };
         if !closed {

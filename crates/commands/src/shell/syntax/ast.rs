@@ -304,6 +304,8 @@ pub(crate) enum ParamOp {
     Keys {
         joined: bool,
     },
+    /// What is no substitution: an error when it is reached.
+    Bad,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -145,6 +145,14 @@ impl Parser<'_> {
         }
         let (line, column) = self.place(start);
         let limits = self.limits;
+        // `` `<file` `` is the older spelling of `$(<file)`.
+        let closed = format!("{inner})");
+        let mut reader = Parser::new(&closed, limits, self.depth);
+        if let Ok(Some(word)) = reader.file_text()
+            && reader.at == closed.len()
+        {
+            return Ok(Piece::FileText(Arc::new(word)));
+        }
         let depth = self.depth;
         let script = self.deeper(|_| {
             Parser::new(&inner, limits, depth + 1).whole().map_err(|mut error| {

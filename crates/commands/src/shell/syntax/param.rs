@@ -6,9 +6,26 @@ use super::{
     word::Stop,
 };
 
+const BAD: &str = "bad substitution";
+
 impl Parser<'_> {
-    /// With the parser on the `$`.
+    /// With the parser on the `$`. What closes and still is no substitution fails when it is reached.
     pub(super) fn braced(&mut self, quoted: bool) -> Parsed<Param> {
+        let start = self.at;
+        let result = self.braced_here(quoted);
+        match result {
+            Err(error) if error.message.starts_with(BAD) => {
+                let Some(length) = self.text[start..].find('}') else { return Err(error) };
+                self.at = start + length + 1;
+                let typed = self.text[start..self.at].to_owned();
+                let name = ParamName::Special('?');
+                Ok(Param { name, index: None, indirect: false, op: ParamOp::Bad, typed })
+            }
+            other => other,
+        }
+    }
+
+    fn braced_here(&mut self, quoted: bool) -> Parsed<Param> {
         let start = self.at;
         self.at += 2;
         if self.peek() == Some(b'#')
@@ -72,7 +89,7 @@ impl Parser<'_> {
             return self.unclosed_at(start, "`${` is never closed");
         }
         let typed: String = self.text[start..].chars().take(30).collect();
-        self.error_at(start, format!("bad substitution: `{typed}`"))
+        self.error_at(start, format!("{BAD}: `{typed}`"))
     }
 
     /// `${#name}`, if that is what it is.
@@ -137,6 +154,7 @@ impl Parser<'_> {
         self.at += 1;
         let doubled = self.peek() == Some(first) && first != b':' && first != b'@';
         Ok(match first {
+            b':' if self.peek() == Some(b'}') => return Err(self.bad_substitution(start)),
             b':' => {
                 let offset = self.arith_part()?;
                 let length = if self.eat(":") { Some(self.arith_part()?) } else { None };

@@ -49,6 +49,7 @@ impl Parser<'_> {
         if !matches!(self.peek(), Some(b'<' | b'>')) || self.at_process() {
             return Ok(None);
         }
+        let standard = !numbered || self.text[..self.at].ends_with('1');
         let kind = if self.eat("<<<") {
             RedirectKind::HereString(self.target("<<<")?)
         } else if self.eat("<<-") {
@@ -68,7 +69,7 @@ impl Parser<'_> {
             let numeric = target.bare().is_none_or(|text| {
                 text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit())
             });
-            if numeric || numbered {
+            if numeric || !standard {
                 RedirectKind::DupOut(target)
             } else {
                 RedirectKind::Both { target, append: false }

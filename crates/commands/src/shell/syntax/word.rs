@@ -227,6 +227,10 @@ impl Parser<'_> {
                 },
                 b'`' => pieces.0.push(self.backquoted(stop != Stop::End)?),
                 b'"' if stop == Stop::Brace => pieces.0.push(self.double_quoted()?),
+                b'\'' if stop == Stop::Brace && self.quotes_brace() => {
+                    let text = self.single_quoted()?;
+                    pieces.text(&format!("'{text}'"));
+                }
                 _ => {
                     let end = self.plain_run(stop);
                     let text = &self.text[self.at..end];
@@ -236,6 +240,12 @@ impl Parser<'_> {
             }
         }
         Ok(pieces.0)
+    }
+
+    /// Whether the single quote here is there to hide a `}`.
+    fn quotes_brace(&self) -> bool {
+        let inside = self.rest()[1..].split_once('\'').map_or("", |it| it.0);
+        inside.contains('}') && !inside.contains(['"', '\n'])
     }
 
     pub(super) fn single_quoted(&mut self) -> Parsed<String> {

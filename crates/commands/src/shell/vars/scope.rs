@@ -83,6 +83,11 @@ impl Vars {
         Arc::make_mut(&mut self.scopes[at]).entry(name.to_owned()).or_default()
     }
 
+    /// The variable of the outermost scope, whatever hides it.
+    pub(crate) fn global(&mut self, name: &str) -> &mut Var {
+        Arc::make_mut(&mut self.scopes[0]).entry(name.to_owned()).or_default()
+    }
+
     /// The variable in the running function's own scope, new if it is not there.
     pub(crate) fn local(&mut self, name: &str) -> &mut Var {
         let at = self.scopes.len() - 1;
