@@ -1,3 +1,5 @@
+//! Several trees under one root: what is listed, what is crossed, what cannot be left.
+
 use super::*;
 
 const NOW: Timestamp = Timestamp(7);

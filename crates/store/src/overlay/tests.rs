@@ -1,3 +1,5 @@
+//! Two layers that look like one tree, and what is told of their difference.
+
 use drydock_contract::Meter;
 
 use super::*;
