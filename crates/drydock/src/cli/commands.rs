@@ -92,10 +92,6 @@ fn code_of(error: &anyhow::Error) -> &'static str {
     if error.downcast_ref::<wat::Error>().is_some() { "bad_module" } else { "unreadable" }
 }
 
-fn registry() -> anyhow::Result<(drydock_embed::Dock, ExitCode)> {
-    Ok((home::dock()?, ExitCode::SUCCESS))
-}
-
 fn describe(it: &Listed) -> Value {
     let (origin, path) = match &it.origin {
         Origin::Builtin => ("builtin".to_owned(), None),
@@ -107,12 +103,12 @@ fn describe(it: &Listed) -> Value {
 }
 
 fn list(json: bool) -> anyhow::Result<ExitCode> {
-    let (dock, done) = registry()?;
+    let dock = home::dock()?;
     warn_if_damaged(dock.registry());
     let all = dock.registry().list();
     if json {
         show::json(&all.iter().map(describe).collect::<Vec<_>>())?;
-        return Ok(done);
+        return Ok(ExitCode::SUCCESS);
     }
     let (applets, commands): (Vec<_>, Vec<_>) =
         all.iter().partition(|it| matches!(it.origin, Origin::Applet { .. }));
@@ -137,16 +133,16 @@ fn list(json: bool) -> anyhow::Result<ExitCode> {
         }
         show::line(&format!(" {line}"))?;
     }
-    Ok(done)
+    Ok(ExitCode::SUCCESS)
 }
 
 fn show_one(name: &str, json: bool) -> anyhow::Result<ExitCode> {
-    let (dock, done) = registry()?;
+    let dock = home::dock()?;
     let it = dock.registry().show(name)?;
     let described = describe(&it);
     if json {
         show::json(&described)?;
-        return Ok(done);
+        return Ok(ExitCode::SUCCESS);
     }
     for key in ["name", "sha256", "mode", "size", "origin", "path"] {
         match &described[key] {
@@ -155,7 +151,7 @@ fn show_one(name: &str, json: bool) -> anyhow::Result<ExitCode> {
             other => show::line(&format!("{key:<8}{other}"))?,
         }
     }
-    Ok(done)
+    Ok(ExitCode::SUCCESS)
 }
 
 fn add(
@@ -165,7 +161,7 @@ fn add(
     mode: ArgMode,
     json: bool,
 ) -> anyhow::Result<ExitCode> {
-    let (dock, done) = registry()?;
+    let dock = home::dock()?;
     dock.registry().may_register(name)?;
     let bytes = read_module(file)?;
     let got = Digest::of(&bytes);
@@ -178,10 +174,10 @@ fn add(
     let entry = dock.registry().add(name, bytes, mode, sha256)?;
     if json {
         show::json(&describe(&dock.registry().show(entry.name.as_str())?))?;
-        return Ok(done);
+        return Ok(ExitCode::SUCCESS);
     }
     show::line(&format!("added {} ({}, {})", entry.name, entry.mode.as_str(), entry.digest))?;
-    Ok(done)
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Reads a module; text is assembled first.
@@ -209,18 +205,18 @@ fn read_module(file: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 fn remove(name: &str, json: bool) -> anyhow::Result<ExitCode> {
-    let (dock, done) = registry()?;
+    let dock = home::dock()?;
     let entry = dock.registry().remove(name)?;
     if json {
         show::json(&json!({ "removed": entry.name, "sha256": entry.digest }))?;
-        return Ok(done);
+        return Ok(ExitCode::SUCCESS);
     }
     show::line(&format!("removed {} ({}); its module is kept", entry.name, entry.digest))?;
-    Ok(done)
+    Ok(ExitCode::SUCCESS)
 }
 
 fn verify(repair: bool, json: bool) -> anyhow::Result<ExitCode> {
-    let (dock, _) = registry()?;
+    let dock = home::dock()?;
     let registry = dock.registry();
     let repaired = if repair { Some(registry.repair()?) } else { None };
     registry.check()?;

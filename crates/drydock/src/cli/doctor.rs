@@ -27,7 +27,6 @@ pub(crate) fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let dock = home::dock()?;
     let findings =
         [machine(), allocation(&dock), page_map(&dock), limits(&dock), tier(), cache(&dock), trial(&dock)?];
-    let all_good = findings.iter().all(|it| it.good);
     if doctor.json {
         let facts: serde_json::Map<String, Value> = findings
             .iter()
@@ -41,7 +40,6 @@ pub(crate) fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         show::line(&format!("\ndata      {}", dock.home().root().display()))?;
     }
     let broken = findings.iter().any(|it| it.key == "trial" && !it.good);
-    let _ = all_good;
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
