@@ -16,7 +16,8 @@ pub struct Module {
 /// Every built-in module.
 pub const MODULES: &[Module] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
-/// The built-in commands, each with its modules. A module `box-part` with applets belongs to `box`.
+/// The built-in commands, each with its modules. A module `box-part` with applets belongs to `box`; the
+/// applets of a module that stands alone are its other names.
 pub fn commands() -> Vec<(&'static str, Vec<&'static Module>)> {
     let mut all: Vec<(&'static str, Vec<&'static Module>)> = Vec::new();
     for module in MODULES {

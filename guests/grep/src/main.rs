@@ -25,6 +25,7 @@ const NOT_FOUND: i32 = 1;
 const TROUBLE: i32 = 2;
 
 fn main() {
+    place::enter();
     let args: Vec<String> = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
     exit(run(&args))
 }

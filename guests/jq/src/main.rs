@@ -21,6 +21,7 @@ use std::process::exit;
 static HEAP: heap::SmallBlocks = heap::SmallBlocks::new();
 
 fn main() {
+    place::enter();
     let args: Vec<String> = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
     let status = match run(&args) {
         Ok(status) => status,

@@ -23,6 +23,7 @@ const USAGE: i32 = 2;
 
 /// Runs the applet named by the program's name, or else by its first argument.
 pub fn run(find: fn(&str) -> Option<Applet>) -> ! {
+    place::enter();
     let mut args: Vec<OsString> = std::env::args_os().collect();
     let called = args.first().map(|it| base_name(it)).unwrap_or_default();
     if !parts::all().any(|name| name == called) {

@@ -13,6 +13,8 @@ pub struct Guest {
     pub crates: &'static [&'static str],
     /// The part of `wbox/src/parts.rs` it holds.
     pub part: Option<&'static str>,
+    /// Further names it answers to, by the name it is called with.
+    pub also: &'static [&'static str],
 }
 
 /// What happens before the guest's own code.
@@ -26,31 +28,33 @@ pub enum Start {
     Warm,
 }
 
-const WBOX_WITH: &[&str] = &["heap", "stand-ins/fluent", "stand-ins/icu_collator", "stand-ins/icu_datetime"];
+const WBOX_WITH: &[&str] = &["heap", "place", "stand-ins/fluent", "stand-ins/icu_collator", "stand-ins/icu_datetime"];
 const UUTILS: &[&str] = &["uucore", "clap"];
 
 const fn wbox(name: &'static str, part: &'static str) -> Guest {
-    Guest { name, package: "wbox", start: Start::Usual, with: WBOX_WITH, crates: UUTILS, part: Some(part) }
+    Guest { name, package: "wbox", start: Start::Usual, with: WBOX_WITH, crates: UUTILS, part: Some(part), also: &[] }
 }
 
 /// All guests, in the order they are built.
 pub const GUESTS: &[Guest] = &[
-    Guest { name: "upper", package: "upper", start: Start::Bare, with: &[], crates: &[], part: None },
+    Guest { name: "upper", package: "upper", start: Start::Bare, with: &[], crates: &[], part: None, also: &[] },
     Guest {
         name: "jq",
         package: "jq",
         start: Start::Warm,
-        with: &["heap", "stand-ins/ryu"],
+        with: &["heap", "place", "stand-ins/ryu"],
         crates: &["jaq-core", "jaq-std", "jaq-json"],
         part: None,
+        also: &[],
     },
     Guest {
         name: "grep",
         package: "grep",
         start: Start::Usual,
-        with: &["heap"],
+        with: &["heap", "place"],
         crates: &["grep-regex", "grep-matcher", "globset", "regex-automata"],
         part: None,
+        also: &[],
     },
     wbox("wbox", "core"),
     wbox("wbox-text", "text"),

@@ -16,7 +16,10 @@ pub fn describe(places: &Places, guest: &Guest, file: &Path, toolchain: &str) ->
         file: format!("{}.wasm", guest.name),
         sha256: sha256(&wasm),
         size: wasm.len() as u64,
-        applets: guest.part.map(|part| applets(places, part)).transpose()?.unwrap_or_default(),
+        applets: match guest.part {
+            Some(part) => applets(places, part)?,
+            None => guest.also.iter().map(|name| (*name).to_owned()).collect(),
+        },
         sources_sha256: sources(places, guest)?,
         toolchain: toolchain.to_owned(),
         crates: versions(places, guest)?,
