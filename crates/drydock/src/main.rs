@@ -24,6 +24,10 @@ fn main() -> ExitCode {
         cli::Command::Run(run) => {
             return cli::run::run(run).unwrap_or_else(|error| exit::could_not_run(&error));
         }
+        cli::Command::Sh(sh) => {
+            return cli::sh::run(sh).unwrap_or_else(|error| exit::could_not_run(&error));
+        }
+        cli::Command::Explain(explain) => cli::explain::run(explain),
         cli::Command::Commands(commands) => cli::commands::run(commands),
         cli::Command::Ws(ws) => cli::ws::run(ws),
         cli::Command::Audit(audit) => cli::audit::run(audit),

@@ -13,7 +13,10 @@ use std::{
 
 use drydock_embed::contract::{ByteSink, ByteSource, Sink, Source};
 use rustix::event::{PollFd, PollFlags};
-use tokio::task::JoinHandle;
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    task::JoinHandle,
+};
 
 /// Our stdin.
 pub(crate) fn stdin() -> io::Result<Source> {
@@ -22,6 +25,13 @@ pub(crate) fn stdin() -> io::Result<Source> {
         true => Box::new(OnDisk(file)),
         false => Box::new(Patient::new(file)),
     }))
+}
+
+/// The terminal as a command's stdin. It is read only when there is something to read, so a line that
+/// was cancelled does not swallow the next one.
+pub(crate) fn typed() -> io::Result<Source> {
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    Ok(Source::Stream(Box::new(Typed(AsyncFd::register_with_interest(file, Interest::READABLE)?))))
 }
 
 /// Our stdout.
@@ -60,6 +70,18 @@ impl ByteSink for OnDisk {
 
     fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
+    }
+}
+
+/// A terminal.
+struct Typed(AsyncFd<File>);
+
+impl ByteSource for Typed {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut ready = ready!(self.0.poll_read_ready(cx))?;
+        let got = ready.get_inner().read(buffer);
+        ready.clear_ready();
+        Poll::Ready(got)
     }
 }
 

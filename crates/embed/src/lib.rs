@@ -21,12 +21,15 @@
 
 mod clock;
 mod dock;
+mod dock_shell;
+mod line;
 mod session;
 mod setup;
 mod wiring;
 
 pub use clock::SystemClock;
 pub use dock::{Dock, DockSettings, OpenDockError};
+pub use dock_shell::{DockShell, LineRefused, ShellSetup};
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup};
 
@@ -34,6 +37,9 @@ pub use drydock_contract as contract;
 pub use drydock_engine as engine;
 pub use drydock_gate as gate;
 pub use drydock_store as store;
+
+/// What a line is made of and what it did.
+pub use drydock_commands::shell;
 
 /// The names of the powers behind the gate, for the reference.
 pub use drydock_caps::SPECS;

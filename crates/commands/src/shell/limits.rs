@@ -31,8 +31,9 @@ pub struct ShellLimits {
     pub glob_names_max: usize,
     /// Stage records kept.
     pub records_max: usize,
-    /// Asked now and then; true ends the line.
-    pub expired: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    /// Asked now and then, and when a command was cancelled: why the line must end, if it must. An
+    /// empty reason ends it without a word.
+    pub expired: Option<Arc<dyn Fn() -> Option<String> + Send + Sync>>,
 }
 
 impl Default for ShellLimits {

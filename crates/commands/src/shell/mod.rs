@@ -33,6 +33,11 @@ pub use report::{LineReport, StageRecord};
 pub use session::{Mode, Shell, ShellSpec};
 pub use syntax::SyntaxError;
 
+/// Any bytes as a text for [`Shell::run`]: what is not UTF-8 reaches commands as the same bytes.
+pub fn text_of(bytes: &[u8]) -> String {
+    text::from_bytes(bytes)
+}
+
 /// The parser of foreign text, for the fuzzers and nobody else. True if it is a script.
 #[doc(hidden)]
 pub fn parses(text: &str) -> bool {

@@ -228,8 +228,10 @@ impl Shell {
             report.exited = exiting;
         }
         report.limit = shared.abort.lock().take();
-        if let Some(limit) = &report.limit {
+        if report.limit.is_some() {
             self.env.status = 125;
+        }
+        if let Some(limit) = report.limit.as_ref().filter(|it| !it.is_empty()) {
             let _ = self.env.complain(&format!("limit: {limit}")).await;
         }
         self.env.reset();

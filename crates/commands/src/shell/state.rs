@@ -204,13 +204,18 @@ impl Env {
             return Err(self.abort(text));
         }
         if done.is_multiple_of(256) {
-            let expired = shared.limits.expired.as_ref().is_some_and(|it| it());
-            if expired {
-                return Err(self.abort("the line's time is up".into()));
-            }
+            self.check_expired()?;
             yield_now().await;
         }
         Ok(())
+    }
+
+    /// Ends the run if whoever started it wants that.
+    pub(crate) fn check_expired(&self) -> Eval<()> {
+        match self.shared.limits.expired.as_ref().and_then(|it| it()) {
+            Some(why) => Err(self.abort(why)),
+            None => Ok(()),
+        }
     }
 
     /// Ends the whole run.

@@ -4,9 +4,13 @@ pub(crate) mod audit;
 pub(crate) mod commands;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 mod mount;
+mod powers;
 pub(crate) mod profiles;
 pub(crate) mod run;
+pub(crate) mod sh;
+mod tree;
 pub(crate) mod ws;
 
 use clap::{Parser, Subcommand};
@@ -26,6 +30,7 @@ Data lives in $DRYDOCK_HOME, else in the platform's data directory.
 Examples:
   echo '{\"name\":\"ada\"}' | drydock run jq -r .name
   drydock run --timeout 2s --memory 32MiB sort < words.txt
+  drydock sh -c 'cat *.csv | cut -d, -f2 | sort | uniq -c' --dir .
   drydock commands add hello hello.wasm && drydock run hello
   drydock audit --denied";
 
@@ -33,6 +38,10 @@ Examples:
 pub(crate) enum Command {
     /// Run a command in a fresh sandbox
     Run(run::Run),
+    /// Run a line or a script of commands, or type them
+    Sh(sh::Sh),
+    /// Say what a line would run, read and write, without running it
+    Explain(explain::Explain),
     /// List, show, add, remove and verify commands
     Commands(commands::Commands),
     /// Look into workspaces: files, changes, snapshots

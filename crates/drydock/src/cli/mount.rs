@@ -65,6 +65,11 @@ pub(crate) fn workspace(home: &Home, name: &WorkspaceName) -> anyhow::Result<Wor
 }
 
 impl Mount {
+    /// Where a guest sees it.
+    pub(crate) fn guest_path(&self) -> String {
+        format!("/{}", self.guest.as_str())
+    }
+
     /// The directory with the changes a workspace keeps for it.
     pub(crate) fn mounted(&self, workspace: &Workspace) -> anyhow::Result<Mounted> {
         Ok(workspace.mount(&self.guest, Arc::new(self.open(Access::ReadWrite)?))?)

@@ -1,80 +1,37 @@
 //! `drydock run [flags] NAME [ARGS…]`.
 
-use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::ExitCode, time::Duration};
+use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::ExitCode};
 
 use clap::{Args, CommandFactory as _, error::ErrorKind};
 use drydock_embed::{
-    DockSession, Setup,
-    contract::{
-        CallError, CommandName, Entropy, GuestTime, Limits, Outcome, RunReport, Sink, Streams, Timestamp,
-    },
-    gate::Profile,
-    store::WorkspaceName,
+    DockSession,
+    contract::{CallError, Limits, Outcome, RunReport, Sink, Streams},
 };
 
-use super::mount;
+use super::{powers::Powers, tree};
 use crate::{exit, home, show, streams, units};
 
-mod record;
+pub(super) mod record;
 
 /// Who a person at the command line is.
-const PRINCIPAL: &str = "cli";
+pub(super) const PRINCIPAL: &str = "cli";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: the command's own; otherwise 124 timed out, 125 another limit or a trap,
 126 denied, 127 unknown command, 130 Ctrl-C.")]
 pub(crate) struct Run {
-    /// Powers and memory by name (see `drydock profiles`); an unknown one is `compute`
-    #[arg(long, value_name = "NAME", default_value = "minimal")]
-    profile: String,
-    /// Only these commands may run, nested ones included
-    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
-    allow: Option<Vec<CommandName>>,
-    /// Wall-clock limit, such as 500ms, 30s or 2m [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = units::duration)]
-    timeout: Option<Duration>,
-    /// Instructions the command may execute [default: 5000000000]
-    #[arg(long, value_name = "N")]
-    fuel: Option<u64>,
-    /// Memory limit, host buffers included, such as 64MiB [default: the profile's]
-    #[arg(long, value_name = "SIZE", value_parser = units::memory)]
-    memory: Option<u64>,
-    /// Bytes the command may write to stdout and to stderr, each [default: 8MiB]
-    #[arg(long, value_name = "SIZE", value_parser = units::size)]
-    output_max: Option<u64>,
+    #[command(flatten)]
+    powers: Powers,
     /// Bytes the command may read from stdin [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     input_max: Option<u64>,
-    /// Mount a host directory: copy-on-write unless :ro or :rw is said
-    #[arg(long, value_name = "HOST[:GUEST][:ro|:rw|:cow]", value_parser = mount::parse)]
-    dir: Vec<mount::Mount>,
-    /// See the files of this workspace, as /workspace, /memory and /tmp
-    #[arg(long, value_name = "NAME")]
-    workspace: Option<WorkspaceName>,
-    /// Set an environment variable; the command sees no others
-    #[arg(long, value_name = "K=V", value_parser = variable)]
-    env: Vec<(String, String)>,
-    /// Take all randomness from this seed
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Start the command's clocks at this moment: 2026-01-31T12:00:00Z or seconds since 1970
-    #[arg(long, value_name = "TIME", value_parser = units::moment)]
-    now: Option<Timestamp>,
     /// Print one record of the run as JSON instead of its output
     #[arg(long)]
     json: bool,
     /// The command and its arguments, which are passed on untouched
     #[arg(value_name = "NAME [ARGS]", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     line: Vec<OsString>,
-}
-
-fn variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` has no `=`: use NAME=value"))?;
-    if name.is_empty() {
-        return Err(format!("`{text}` has no name: use NAME=value"));
-    }
-    Ok((name.into(), value.into()))
 }
 
 pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
@@ -87,10 +44,17 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     }
     let args: Vec<Vec<u8>> = args.iter().map(|it| it.as_bytes().to_vec()).collect();
     let json = run.json;
-    let mut setup = setup(&run);
+    let usual = Limits::default();
+    let stdin_bytes_max = run.input_max.unwrap_or(usual.stdin_bytes_max);
+    let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual });
     let dock = home::dock()?;
     let limits = setup.limits.unwrap_or_default();
-    setup.files = mount::tree(dock.home(), run.workspace.as_ref(), &run.dir, limits.memory_bytes_max)?;
+    if let Some(tree) = tree::of(dock.home(), &run.powers, limits.memory_bytes_max)? {
+        setup.files = Some(tree.files);
+        if !setup.env.iter().any(|(name, _)| name == "PWD") {
+            setup.env.push(("PWD".into(), tree.cwd));
+        }
+    }
     let session = dock.session(PRINCIPAL, setup)?;
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -126,34 +90,6 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     // The process ends here; taking the pool apart page by page would only delay it.
     std::mem::forget(dock);
     Ok(ExitCode::from(status))
-}
-
-fn setup(run: &Run) -> Setup {
-    let profile = Profile::named(&run.profile);
-    if profile.name != run.profile {
-        exit::warn(&format!("there is no profile `{}`; using `{}`", run.profile, profile.name));
-    }
-    let default = profile.limits();
-    let limits = Limits {
-        wall_max: run.timeout.unwrap_or(default.wall_max),
-        fuel_max: run.fuel.unwrap_or(default.fuel_max),
-        memory_bytes_max: run.memory.unwrap_or(default.memory_bytes_max),
-        stdout_bytes_max: run.output_max.unwrap_or(default.stdout_bytes_max),
-        stderr_bytes_max: run.output_max.unwrap_or(default.stderr_bytes_max),
-        stdin_bytes_max: run.input_max.unwrap_or(default.stdin_bytes_max),
-        ..default
-    };
-    Setup {
-        profile,
-        allow: run.allow.clone(),
-        limits: Some(limits),
-        // Commands that it starts burn from the same purse.
-        fuel_shared: Some(limits.fuel_max),
-        env: run.env.clone(),
-        time: run.now.map_or(GuestTime::Real, GuestTime::Fixed),
-        entropy: run.seed.map_or(Entropy::System, Entropy::Seeded),
-        ..Setup::default()
-    }
 }
 
 /// Runs until it ends, or Ctrl-C cancels the session; a second Ctrl-C ends the process.

@@ -89,6 +89,10 @@ impl Env {
             })
             .await
         };
+        // A command that was ended from outside is no answer to go on with.
+        if !matches!(&answer, Some(Ok(reply)) if !cancelled(&reply.payload)) {
+            self.check_expired()?;
+        }
         let piped = broken.load(Ordering::Relaxed) > 0;
         let micros = self.shared.clock.now().0.saturating_sub(started.0) / 1_000;
         let (mut status, outcome, report) = match answer {
@@ -167,6 +171,10 @@ impl Env {
             micros,
         });
     }
+}
+
+fn cancelled(report: &[u8]) -> bool {
+    decode_report(report).is_ok_and(|it| matches!(it.outcome, Outcome::Cancelled | Outcome::TimedOut))
 }
 
 fn source(fd: Option<Fd>) -> Source {

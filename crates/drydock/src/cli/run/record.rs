@@ -86,7 +86,7 @@ pub(super) fn hint(error: &CallError) -> Option<String> {
     }
 }
 
-fn text_or_base64(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
+pub(in crate::cli) fn text_or_base64(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
     match String::from_utf8(bytes) {
         Ok(text) => (Some(text), None),
         Err(not_text) => (None, Some(STANDARD.encode(not_text.as_bytes()))),

@@ -1,0 +1,89 @@
+//! What a run or a line may do, see and spend: the flags that `run` and `sh` share.
+
+use std::time::Duration;
+
+use clap::Args;
+use drydock_embed::{
+    Setup,
+    contract::{CommandName, Entropy, GuestTime, Limits, Timestamp},
+    gate::Profile,
+    store::WorkspaceName,
+};
+
+use super::mount;
+use crate::{exit, units};
+
+#[derive(Debug, Args)]
+pub(crate) struct Powers {
+    /// Powers and memory by name (see `drydock profiles`); an unknown one is `compute`
+    #[arg(long, value_name = "NAME", default_value = "minimal")]
+    profile: String,
+    /// Only these commands may run, nested ones included
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    allow: Option<Vec<CommandName>>,
+    /// Wall-clock limit, such as 500ms, 30s or 2m [default: 30s, a shell's line 2m]
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    timeout: Option<Duration>,
+    /// Instructions that may be executed [default: 5000000000, a shell's line 100000000000]
+    #[arg(long, value_name = "N")]
+    fuel: Option<u64>,
+    /// Memory limit of a command, host buffers included, such as 64MiB [default: the profile's]
+    #[arg(long, value_name = "SIZE", value_parser = units::memory)]
+    memory: Option<u64>,
+    /// Bytes that may be written to stdout and to stderr, each [default: 8MiB, a shell's line 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    output_max: Option<u64>,
+    /// Mount a host directory: copy-on-write unless :ro or :rw is said
+    #[arg(long, value_name = "HOST[:GUEST][:ro|:rw|:cow]", value_parser = mount::parse)]
+    pub(super) dir: Vec<mount::Mount>,
+    /// See the files of this workspace, as /workspace, /memory and /tmp
+    #[arg(long, value_name = "NAME")]
+    pub(super) workspace: Option<WorkspaceName>,
+    /// Set an environment variable; there are no others from outside
+    #[arg(long, value_name = "K=V", value_parser = variable)]
+    pub(super) env: Vec<(String, String)>,
+    /// Take all randomness from this seed
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Start the clocks at this moment: 2026-01-31T12:00:00Z or seconds since 1970
+    #[arg(long, value_name = "TIME", value_parser = units::moment)]
+    now: Option<Timestamp>,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` has no `=`: use NAME=value"))?;
+    if name.is_empty() {
+        return Err(format!("`{text}` has no name: use NAME=value"));
+    }
+    Ok((name.into(), value.into()))
+}
+
+impl Powers {
+    /// The session they describe; `usual` are the limits where no flag says otherwise, with the
+    /// profile's memory.
+    pub(crate) fn setup(&self, usual: Limits) -> Setup {
+        let profile = Profile::named(&self.profile);
+        if profile.name != self.profile {
+            exit::warn(&format!("there is no profile `{}`; using `{}`", self.profile, profile.name));
+        }
+        let limits = Limits {
+            wall_max: self.timeout.unwrap_or(usual.wall_max),
+            fuel_max: self.fuel.unwrap_or(usual.fuel_max),
+            memory_bytes_max: self.memory.unwrap_or(profile.memory_bytes_max),
+            stdout_bytes_max: self.output_max.unwrap_or(usual.stdout_bytes_max),
+            stderr_bytes_max: self.output_max.unwrap_or(usual.stderr_bytes_max),
+            ..usual
+        };
+        Setup {
+            profile,
+            allow: self.allow.clone(),
+            limits: Some(limits),
+            // Commands that it starts burn from the same purse.
+            fuel_shared: Some(limits.fuel_max),
+            env: self.env.clone(),
+            time: self.now.map_or(GuestTime::Real, GuestTime::Fixed),
+            entropy: self.seed.map_or(Entropy::System, Entropy::Seeded),
+            ..Setup::default()
+        }
+    }
+}

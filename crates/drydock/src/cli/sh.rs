@@ -1,0 +1,223 @@
+//! `drydock sh`: a line, a script, or a prompt.
+
+use std::{
+    ffi::OsString,
+    io::{IsTerminal as _, Read as _},
+    os::unix::ffi::OsStrExt as _,
+    path::Path,
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use drydock_embed::{
+    Dock, DockShell, ShellSetup,
+    contract::{Limits, Sink, Source, Streams},
+    shell::{LineReport, Mode, text_of},
+};
+
+use super::{powers::Powers, run, tree};
+use crate::{exit, home, show, streams};
+
+mod complete;
+mod prompt;
+mod record;
+
+/// Longest script that is read at all; how long a text may be is the shell's own limit.
+const SCRIPT_BYTES_MAX: u64 = 64 << 20;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without -c and SCRIPT the text is read from stdin, or typed at a prompt if stdin is a terminal.
+The language is bash's; there is no job control, and nothing outlives the line. Every command is
+WebAssembly in a fresh instance; `drydock commands list` names them, `drydock explain` shows what
+a line would do.
+
+Exit status: the line's own; 2 not a line, 124 timed out, 125 another limit, 126 denied,
+127 unknown command, 130 Ctrl-C.
+
+Examples:
+  drydock sh -c 'jq -r .name *.json | sort | uniq -c' --dir .
+  drydock sh --workspace notes build.sh release
+  drydock sh --json -c 'false | true'")]
+pub(crate) struct Sh {
+    /// Run this text; further arguments are $0, $1 and on
+    #[arg(short = 'c', value_name = "LINE")]
+    line: Option<OsString>,
+    #[command(flatten)]
+    powers: Powers,
+    /// Let `eval` and `source` parse text again
+    #[arg(long)]
+    eval: bool,
+    /// Leave an unknown $name of a command's words as it was typed, so that jq's own variables survive
+    /// (the default)
+    #[arg(long, overrides_with = "posix_unknown")]
+    literal_unknown: bool,
+    /// Expand an unknown $name to nothing, as bash does
+    #[arg(long)]
+    posix_unknown: bool,
+    /// Print one record of the line as JSON instead of its output
+    #[arg(long)]
+    json: bool,
+    /// A script file and its arguments, which are passed on untouched
+    #[arg(value_name = "SCRIPT [ARGS]", trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<OsString>,
+}
+
+/// What there is to run.
+enum Text {
+    Whole(Vec<u8>),
+    Typed,
+}
+
+/// Limits of a line.
+fn usual() -> Limits {
+    Limits {
+        wall_max: Duration::from_secs(120),
+        fuel_max: 100_000_000_000,
+        stdout_bytes_max: 64 << 20,
+        stderr_bytes_max: 64 << 20,
+        ..Limits::default()
+    }
+}
+
+pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
+    let mut setup = sh.powers.setup(usual());
+    let (text, from_stdin) = text(&sh)?;
+    let dock = home::dock()?;
+    let limits = setup.limits.unwrap_or_default();
+    let mut shell = ShellSetup { mode: mode(&sh), ..ShellSetup::default() };
+    if let Some(tree) = tree::of(dock.home(), &sh.powers, limits.memory_bytes_max)? {
+        setup.files = Some(tree.files);
+        (shell.roots, shell.cwd) = (tree.roots, tree.cwd);
+    }
+    name(&sh, &mut shell);
+    for (name, value) in ordinary_variables(&shell.cwd) {
+        if !setup.env.iter().any(|(given, _)| given == name) {
+            setup.env.push((name.into(), value));
+        }
+    }
+    let shell = dock.shell(run::PRINCIPAL, setup, shell)?;
+    let status = match text {
+        Text::Typed => prompt::run(&dock, shell)?,
+        Text::Whole(bytes) => once(shell, &text_of(&bytes), from_stdin, sh.json)?,
+    };
+    if let Err(error) = dock.gate().flush() {
+        exit::warn(&error);
+    }
+    // The process ends here; taking the pool apart page by page would only delay it.
+    std::mem::forget::<Dock>(dock);
+    Ok(ExitCode::from(status))
+}
+
+fn mode(sh: &Sh) -> Mode {
+    Mode {
+        literal_unknown: !sh.posix_unknown,
+        eval_allowed: sh.eval,
+        script_file: sh.line.is_none() && !sh.rest.is_empty(),
+    }
+}
+
+/// The text, and whether it was all there was on stdin.
+fn text(sh: &Sh) -> anyhow::Result<(Text, bool)> {
+    if let Some(line) = &sh.line {
+        return Ok((Text::Whole(line.as_bytes().to_vec()), false));
+    }
+    match sh.rest.first() {
+        Some(flag) if flag.as_bytes().starts_with(b"-") && flag.len() > 1 => {
+            bail!("unexpected argument `{}`; `drydock help sh` lists the flags", flag.to_string_lossy())
+        }
+        Some(path) if path != "-" => {
+            let path = Path::new(path);
+            let file =
+                std::fs::File::open(path).with_context(|| format!("could not open `{}`", path.display()))?;
+            Ok((Text::Whole(read(file, &path.display().to_string())?), false))
+        }
+        None if std::io::stdin().is_terminal() && !sh.json => Ok((Text::Typed, false)),
+        _ => Ok((Text::Whole(read(std::io::stdin().lock(), "stdin")?), true)),
+    }
+}
+
+fn read(from: impl std::io::Read, what: &str) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(SCRIPT_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("could not read the script from `{what}`"))?;
+    if bytes.len() as u64 > SCRIPT_BYTES_MAX {
+        bail!("the script from `{what}` is longer than {}", show::size(SCRIPT_BYTES_MAX));
+    }
+    Ok(bytes)
+}
+
+/// `$0` and the arguments.
+fn name(sh: &Sh, shell: &mut ShellSetup) {
+    let mut words = sh.rest.iter().map(|it| text_of(it.as_bytes()));
+    if let Some(name) = words.next() {
+        shell.name = name;
+        shell.args = words.collect();
+    }
+}
+
+/// What every script expects to find in its environment.
+fn ordinary_variables(cwd: &str) -> [(&'static str, String); 6] {
+    [
+        ("HOME", cwd.to_owned()),
+        ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
+        ("USER", "agent".into()),
+        ("LOGNAME", "agent".into()),
+        ("SHELL", "/bin/bash".into()),
+        ("LANG", "C.UTF-8".into()),
+    ]
+}
+
+/// Runs one text to its end.
+fn once(mut shell: DockShell, text: &str, from_stdin: bool, json: bool) -> anyhow::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let status = runtime.block_on(async {
+        let streams = Streams {
+            stdin: if from_stdin { Source::Empty } else { streams::stdin()? },
+            stdout: if json { Sink::capture() } else { streams::stdout()? },
+            stderr: if json { Sink::capture() } else { streams::stderr()? },
+        };
+        let cancel = shell.canceller();
+        match until_interrupted(cancel, shell.run(text, streams)).await {
+            Ok((report, streams)) => {
+                let status = status(&report);
+                if json {
+                    show::json(&record::ended(&report, streams))?;
+                }
+                anyhow::Ok(status)
+            }
+            Err(refused) => bail!(refused),
+        }
+    });
+    // A thread may still wait for stdin, which nobody will read any more.
+    runtime.shutdown_background();
+    status
+}
+
+fn status(report: &LineReport) -> u8 {
+    (report.status & 0xff) as u8
+}
+
+/// Runs until it ends; Ctrl-C ends the line, a second one the process.
+async fn until_interrupted<T>(cancel: impl Fn(), line: impl Future<Output = T>) -> T {
+    let mut line = std::pin::pin!(line);
+    let mut asked = false;
+    loop {
+        tokio::select! {
+            done = &mut line => return done,
+            signal = tokio::signal::ctrl_c() => {
+                if signal.is_err() {
+                    return line.await;
+                }
+                if asked {
+                    std::process::exit(130);
+                }
+                asked = true;
+                cancel();
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a half-typed word could become: a command where one stands, a path elsewhere.
+
+use drydock_embed::{
+    Dock, DockShell,
+    contract::port::{FileKind, Files, Registry as _, TreePath},
+};
+
+use crate::show;
+
+/// More than this no one reads.
+const CANDIDATES_MAX: usize = 500;
+
+/// The commands there are.
+pub(super) struct Names(Vec<String>);
+
+impl Names {
+    pub(super) fn of(dock: &Dock) -> Self {
+        Self(dock.registry().names().iter().map(ToString::to_string).collect())
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.binary_search_by(|it| it.as_str().cmp(name)).is_ok()
+    }
+}
+
+/// Where the last word of `typed` starts, and what it could be.
+pub(super) fn candidates(names: &Names, shell: &DockShell, typed: &str) -> (usize, Vec<String>) {
+    let start = typed.rfind(|it: char| it.is_whitespace() || "|&;()<>".contains(it)).map_or(0, |at| at + 1);
+    let word = &typed[start..];
+    let mut found = match stands_first(&typed[..start]) && !word.contains('/') {
+        true => {
+            let mut all = shell.names_with(word);
+            all.extend(names.0.iter().filter(|it| it.starts_with(word)).cloned());
+            all
+        }
+        false => shell.files().map(|files| paths(&**files, shell.cwd(), word)).unwrap_or_default(),
+    };
+    found.sort_unstable();
+    found.dedup();
+    found.truncate(CANDIDATES_MAX);
+    (start, found)
+}
+
+/// Whether a command is expected after this text.
+fn stands_first(before: &str) -> bool {
+    let before = before.trim_end();
+    let keywords = ["then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"];
+    before.is_empty()
+        || before.ends_with(['|', ';', '&', '('])
+        || keywords.iter().any(|word| before.rsplit(char::is_whitespace).next() == Some(word))
+}
+
+/// Paths that start like `word`; directories end in a slash.
+fn paths(files: &dyn Files, cwd: &str, word: &str) -> Vec<String> {
+    let (folder, stem) = word.rsplit_once('/').map_or(("", word), |(folder, stem)| (folder, stem));
+    let full = match word.starts_with('/') {
+        true => folder.to_owned(),
+        false => format!("{cwd}/{folder}"),
+    };
+    let Ok(path) = TreePath::new(full.trim_start_matches('/')) else { return Vec::new() };
+    let entries = files.read_dir(&path).unwrap_or_default();
+    let starts = |name: &str| name.starts_with(stem) && (stem.starts_with('.') || !name.starts_with('.'));
+    // A name that would draw on the terminal is not offered.
+    let plain = |name: &str| show::plain(name) == name && !name.contains(char::is_whitespace);
+    let found = entries.into_iter().filter(|it| starts(&it.name) && plain(&it.name));
+    found
+        .map(|it| {
+            let slash = if it.kind == FileKind::Directory { "/" } else { "" };
+            let head = &word[..word.len() - stem.len()];
+            format!("{head}{}{slash}", it.name)
+        })
+        .collect()
+}
+
+/// The first word of a line with what stands around it.
+pub(super) fn first_word(line: &str) -> Option<(&str, &str, &str)> {
+    let start = line.find(|it: char| !it.is_whitespace())?;
+    let end = line[start..].find(|it: char| it.is_whitespace() || "|&;()<>".contains(it));
+    let end = end.map_or(line.len(), |at| start + at);
+    (end > start).then(|| (&line[..start], &line[start..end], &line[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_expected_at_the_start_and_after_separators() {
+        for text in ["", "a | ", "a && ", "if ", "x; do ", "(", "! "] {
+            assert!(stands_first(text), "{text}");
+        }
+        for text in ["cat ", "echo a b ", "x < "] {
+            assert!(!stands_first(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_word_is_found_between_blanks_and_separators() {
+        assert_eq!(first_word("  ls|wc"), Some(("  ", "ls", "|wc")));
+        assert_eq!(first_word("   "), None);
+        assert_eq!(first_word("(a)"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! The record of one line, as `--json` prints it.
+
+use drydock_embed::{
+    contract::Streams,
+    shell::{LineReport, StageRecord},
+};
+use serde::Serialize;
+
+use crate::cli::run::record::text_or_base64;
+
+#[derive(Serialize)]
+pub(super) struct Ended {
+    status: i32,
+    /// What ended it, if it was not itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    syntax: Option<Syntax>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_b64: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_b64: Option<String>,
+    stages: Vec<Stage>,
+    stages_total: u64,
+    steps: u64,
+    duration_us: u64,
+}
+
+#[derive(Serialize)]
+struct Syntax {
+    message: String,
+    line: u32,
+    column: u32,
+}
+
+#[derive(Serialize)]
+struct Stage {
+    command: String,
+    status: i32,
+    outcome: String,
+    stdin_bytes: u64,
+    stdout_bytes: u64,
+    stderr_bytes: u64,
+    fuel: u64,
+    duration_us: u64,
+}
+
+pub(super) fn ended(report: &LineReport, streams: Streams) -> Ended {
+    let (stdout, stdout_b64) = text_or_base64(streams.stdout.into_captured());
+    let (stderr, stderr_b64) = text_or_base64(streams.stderr.into_captured());
+    let syntax = report.syntax.as_ref().map(|it| Syntax {
+        message: it.message.clone(),
+        line: it.line,
+        column: it.column,
+    });
+    Ended {
+        status: report.status,
+        limit: report.limit.clone(),
+        syntax,
+        stdout,
+        stdout_b64,
+        stderr,
+        stderr_b64,
+        stages: report.stages.iter().map(stage).collect(),
+        stages_total: report.stages_total,
+        steps: report.steps,
+        duration_us: report.micros,
+    }
+}
+
+fn stage(it: &StageRecord) -> Stage {
+    Stage {
+        command: it.command.clone(),
+        status: it.status,
+        outcome: it.outcome.clone(),
+        stdin_bytes: it.stdin_bytes,
+        stdout_bytes: it.stdout_bytes,
+        stderr_bytes: it.stderr_bytes,
+        fuel: it.fuel,
+        duration_us: it.micros,
+    }
+}

@@ -1,0 +1,247 @@
+//! One line of a shell as its caller sees it: what it may still spend, and what ended it.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use drydock_contract::{
+    BoxFuture, ByteSink, ByteSource, Call, CallError, Dispatch, Limits, Reply, Sink, Source, Streams, Switch,
+};
+use drydock_gate::Session;
+use event_listener::EventListener;
+use parking_lot::Mutex;
+
+/// Why a line was ended before its own end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineEnd {
+    /// Somebody asked for it.
+    Cancelled,
+    /// Its time was up.
+    TimedOut,
+    /// It wrote more than its caller takes.
+    OutputLimit,
+}
+
+impl LineEnd {
+    /// The stable name.
+    pub(crate) const fn code(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed_out",
+            Self::OutputLimit => "output_limit",
+        }
+    }
+
+    /// The status a shell's user expects.
+    pub(crate) const fn status(self) -> i32 {
+        match self {
+            Self::Cancelled => 130,
+            Self::TimedOut => 124,
+            Self::OutputLimit => 125,
+        }
+    }
+}
+
+/// The door of a shell, the same for all its lines, though each has its own session behind it.
+pub(crate) struct Line {
+    now: Mutex<Now>,
+    over: Switch,
+}
+
+struct Now {
+    door: Arc<dyn Dispatch>,
+    session: Option<Session>,
+    started: Instant,
+    time: Duration,
+    end: Option<LineEnd>,
+}
+
+impl Line {
+    pub(crate) fn new(door: Arc<dyn Dispatch>) -> Self {
+        let now = Now { door, session: None, started: Instant::now(), time: Duration::MAX, end: None };
+        Self { now: Mutex::new(now), over: Switch::default() }
+    }
+
+    /// A line begins, in a session of its own.
+    pub(crate) fn begin(&self, door: Arc<dyn Dispatch>, session: Session, limits: &Limits) {
+        self.over.reset();
+        let time = limits.wall_max;
+        *self.now.lock() = Now { door, session: Some(session), started: Instant::now(), time, end: None };
+    }
+
+    /// Ends the line. The first reason stays.
+    pub(crate) fn end(&self, why: LineEnd) {
+        let mut now = self.now.lock();
+        let Some(session) = &now.session else { return };
+        session.cancel();
+        now.end.get_or_insert(why);
+        drop(now);
+        self.over.trip();
+    }
+
+    /// The line is done: what ended it, if it was not itself.
+    pub(crate) fn finish(&self) -> Option<LineEnd> {
+        let mut now = self.now.lock();
+        now.session = None;
+        now.end.take()
+    }
+
+    /// Waits until the line was told to end, or its time is up.
+    pub(crate) async fn over(&self) {
+        let until = {
+            let now = self.now.lock();
+            now.started.checked_add(now.time)
+        };
+        let told = async {
+            let listener = self.over.listen();
+            if !self.over.is_tripped() {
+                listener.await;
+            }
+        };
+        match until {
+            None => told.await,
+            Some(until) => {
+                if tokio::time::timeout_at(until.into(), told).await.is_err() {
+                    self.end(LineEnd::TimedOut);
+                }
+            }
+        }
+    }
+
+    /// What the shell asks now and then, beside what its caller wanted asked.
+    pub(crate) fn expired(
+        self: &Arc<Self>,
+        other: Option<Arc<dyn Fn() -> Option<String> + Send + Sync>>,
+    ) -> Arc<dyn Fn() -> Option<String> + Send + Sync> {
+        let line = Arc::clone(self);
+        Arc::new(move || line.why().or_else(|| other.as_ref().and_then(|it| it())))
+    }
+
+    fn why(&self) -> Option<String> {
+        let (end, late, time) = {
+            let now = self.now.lock();
+            (now.end, now.started.elapsed() >= now.time, now.time)
+        };
+        if late && end.is_none() {
+            self.end(LineEnd::TimedOut);
+        }
+        match end {
+            Some(LineEnd::Cancelled) => Some(String::new()),
+            Some(LineEnd::OutputLimit) => Some("output_limit: the line wrote more than is taken".into()),
+            Some(LineEnd::TimedOut) => Some(late_text(time)),
+            None => late.then(|| late_text(time)),
+        }
+    }
+
+    /// Streams that end with the line, and outputs that end the line when they are full. The second
+    /// half gets the streams back, also from a line that was dropped.
+    pub(crate) fn guard(self: &Arc<Self>, streams: Streams, limits: &Limits) -> (Streams, Kept) {
+        let kept = Kept {
+            stdin: Arc::new(Mutex::new(streams.stdin)),
+            stdout: Arc::new(Mutex::new(streams.stdout)),
+            stderr: Arc::new(Mutex::new(streams.stderr)),
+        };
+        let sink = |sink: &Arc<Mutex<Sink>>, max: u64| match *sink.lock() {
+            Sink::Discard => Sink::Discard,
+            _ => {
+                Sink::Stream(Box::new(Bounded { sink: Arc::clone(sink), left: max, line: Arc::clone(self) }))
+            }
+        };
+        let stdin = match &mut *kept.stdin.lock() {
+            Source::Stream(_) => {
+                let source = Arc::clone(&kept.stdin);
+                Source::Stream(Box::new(Interruptible { source, line: Arc::clone(self), told: None }))
+            }
+            whole => std::mem::take(whole),
+        };
+        let stdout = sink(&kept.stdout, limits.stdout_bytes_max);
+        let stderr = sink(&kept.stderr, limits.stderr_bytes_max);
+        (Streams { stdin, stdout, stderr }, kept)
+    }
+}
+
+/// The caller's own streams while a line uses them.
+pub(crate) struct Kept {
+    stdin: Arc<Mutex<Source>>,
+    stdout: Arc<Mutex<Sink>>,
+    stderr: Arc<Mutex<Sink>>,
+}
+
+impl Kept {
+    /// The streams, for the caller. What was left of an input that is not a stream is in `rest`.
+    pub(crate) fn back(self, rest: Source) -> Streams {
+        let stdin = std::mem::take(&mut *self.stdin.lock());
+        let stdin =
+            if matches!(stdin, Source::Empty) && !matches!(rest, Source::Stream(_)) { rest } else { stdin };
+        let stdout = std::mem::take(&mut *self.stdout.lock());
+        let stderr = std::mem::take(&mut *self.stderr.lock());
+        Streams { stdin, stdout, stderr }
+    }
+}
+
+fn late_text(time: Duration) -> String {
+    format!("timed_out: the line took more than {} s", time.as_secs_f64())
+}
+
+impl Dispatch for Line {
+    fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
+        let door = Arc::clone(&self.now.lock().door);
+        Box::pin(async move { door.dispatch(call).await })
+    }
+}
+
+/// An input that is at its end when the line is.
+struct Interruptible {
+    source: Arc<Mutex<Source>>,
+    line: Arc<Line>,
+    told: Option<EventListener>,
+}
+
+impl ByteSource for Interruptible {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        if self.line.over.is_tripped() {
+            return Poll::Ready(Ok(0));
+        }
+        if let Poll::Ready(done) = self.source.lock().poll_read(cx, buffer) {
+            return Poll::Ready(done);
+        }
+        loop {
+            let told = self.told.get_or_insert_with(|| self.line.over.listen());
+            if self.line.over.is_tripped() {
+                return Poll::Ready(Ok(0));
+            }
+            if Pin::new(told).poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.told = None;
+        }
+    }
+}
+
+/// An output of so many bytes.
+struct Bounded {
+    sink: Arc<Mutex<Sink>>,
+    left: u64,
+    line: Arc<Line>,
+}
+
+impl ByteSink for Bounded {
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+        if room == 0 && !bytes.is_empty() {
+            self.line.end(LineEnd::OutputLimit);
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        let written = ready!(self.sink.lock().poll_write(cx, &bytes[..room]))?;
+        self.left = self.left.saturating_sub(written as u64);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.sink.lock().poll_flush(cx)
+    }
+}
