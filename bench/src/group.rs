@@ -5,7 +5,9 @@ mod concurrent;
 mod interruption;
 pub(crate) mod memory;
 mod process;
+mod shell;
 mod tiny;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -38,6 +40,18 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "concurrent",
         about: "64 callers at once, against spawning `tr`",
         measure: concurrent::measure,
+        needs: &[],
+    },
+    Group {
+        name: "shell",
+        about: "lines of a reused shell: against bash with native tools, bashkit and just-bash",
+        measure: shell::measure,
+        needs: &[Program::Peer],
+    },
+    Group {
+        name: "workspace",
+        about: "files of a workspace, against bare SQLite",
+        measure: workspace::measure,
         needs: &[],
     },
     Group {

@@ -14,6 +14,7 @@ mod native;
 mod page;
 mod peer;
 mod report;
+mod scenario;
 mod spread;
 
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
-//! The peer program: the bashkit shell in a process of its own, which times its own calls.
+//! The peer programs: other shells in processes of their own, which time their own calls.
 //!
-//! Its own process because its dependencies would have wasmtime built a second time with other
-//! features. It is asked for a block of calls and answers their times, so that the pipe between
-//! us is in none of them.
+//! Their own processes because bashkit's dependencies would have wasmtime built a second time with
+//! other features, and because the other one is not Rust. They are asked for a block of calls and
+//! answer their times, so that the pipe between us is in none of them.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -12,6 +12,9 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 
+/// Pinned, so that the figures of two machines are about the same thing.
+const JUST_BASH: &str = "just-bash@3.4.2";
+
 /// The running peer. It ends when its stdin does.
 pub(crate) struct Peer {
     child: Child,
@@ -20,17 +23,37 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn start(program: &Path) -> anyhow::Result<Self> {
-        let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    /// bashkit, knowing these scenarios.
+    pub(crate) fn start(program: &Path, scenarios: &Path) -> anyhow::Result<Self> {
+        Self::spawn(Command::new(program).arg(scenarios))
+    }
+
+    /// just-bash, installed into `target` the first time.
+    pub(crate) fn start_just_bash(root: &Path, scenarios: &Path) -> anyhow::Result<Self> {
+        let folder = root.join("target/bench-node");
+        if !folder.join("node_modules/just-bash").is_dir() {
+            std::fs::create_dir_all(&folder)?;
+            std::fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--silent", "--no-fund", "--no-audit", JUST_BASH]).current_dir(&folder);
+            let status = npm.status().context("just-bash needs npm")?;
+            ensure!(status.success(), "npm install {JUST_BASH} ended with {status}");
+        }
+        let script = root.join("bench/peer/just-bash.mjs");
+        Self::spawn(Command::new("node").arg(script).arg(scenarios).arg(folder))
+    }
+
+    fn spawn(command: &mut Command) -> anyhow::Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let questions = child.stdin.take();
         let answers = BufReader::new(child.stdout.take().context("stdout is piped")?);
         Ok(Self { child, questions, answers })
     }
 
     /// So many calls, and the seconds of each.
-    pub(crate) fn block(&mut self, calls: usize) -> anyhow::Result<Vec<f64>> {
+    pub(crate) fn block(&mut self, scenario: &str, calls: usize) -> anyhow::Result<Vec<f64>> {
         let mut questions = self.questions.as_ref().context("the peer is asked while it lives")?;
-        writeln!(questions, "{calls}")?;
+        writeln!(questions, "{scenario} {calls}")?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
         let nanos = line.split_whitespace().map(str::parse::<u64>).collect::<Result<Vec<_>, _>>();

@@ -1,24 +1,36 @@
-//! The bashkit shell on request: a line with a number in, that many timings in nanoseconds out.
+//! The bashkit shell on request: `SCENARIO CALLS` in, that many timings in nanoseconds out.
 //!
-//! One shell is kept, as its users would; each call is its own `tr` over 1 KiB of stdin.
+//! One shell is kept, as its users would. What a scenario is comes in a file of JSON, the first
+//! argument: `{name: {script, stdin, wanted}}`, the same that everybody else is given.
 
 use std::{
+    collections::HashMap,
     io::{BufRead as _, Write as _},
     time::Instant,
 };
 
-use anyhow::ensure;
-use bashkit::{Bash, ExecOptions, SessionLimits};
+use anyhow::{Context as _, ensure};
+use bashkit::{Bash, ExecOptions, ExecutionLimits, SessionLimits};
+use serde::Deserialize;
 
-const SCRIPT: &str = "tr a-z A-Z";
+#[derive(Deserialize)]
+struct Scenario {
+    script: String,
+    stdin: String,
+    wanted: String,
+}
 
 fn main() -> anyhow::Result<()> {
+    let file = std::env::args().nth(1).context("no file of scenarios")?;
+    let scenarios: HashMap<String, Scenario> = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let text = "the quick brown fox jumps over the lazy dog, and once again....\n".repeat(16);
-    let mut shell = Bash::builder().session_limits(SessionLimits::unlimited()).build();
+    let limits = ExecutionLimits::new().max_commands(usize::MAX).max_loop_iterations(usize::MAX);
+    let mut shell = Bash::builder().limits(limits).session_limits(SessionLimits::unlimited()).build();
     for line in std::io::stdin().lock().lines() {
-        let calls: usize = line?.trim().parse()?;
-        let nanos = runtime.block_on(time(&mut shell, &text, calls))?;
+        let line = line?;
+        let (name, calls) = line.trim().split_once(' ').context("a question is `SCENARIO CALLS`")?;
+        let scenario = scenarios.get(name).with_context(|| format!("no scenario `{name}`"))?;
+        let nanos = runtime.block_on(time(&mut shell, scenario, calls.parse()?))?;
         let words: Vec<String> = nanos.iter().map(u128::to_string).collect();
         let mut stdout = std::io::stdout().lock();
         writeln!(stdout, "{}", words.join(" "))?;
@@ -27,14 +39,15 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn time(shell: &mut Bash, text: &str, calls: usize) -> anyhow::Result<Vec<u128>> {
-    let wanted = text.to_ascii_uppercase();
+async fn time(shell: &mut Bash, scenario: &Scenario, calls: usize) -> anyhow::Result<Vec<u128>> {
     let mut nanos = Vec::with_capacity(calls);
     for _ in 0..calls {
         let started = Instant::now();
-        let run = shell.exec_with_options(SCRIPT, ExecOptions::new().stdin(text)).await?;
+        let options = ExecOptions::new().stdin(scenario.stdin.as_str());
+        let run = shell.exec_with_options(&scenario.script, options).await?;
         nanos.push(started.elapsed().as_nanos());
-        ensure!(run.stdout == wanted, "bashkit answered {:?} {:?}", run.stdout, run.stderr);
+        let got = run.stdout.len();
+        ensure!(run.stdout == scenario.wanted, "bashkit answered {got} bytes and {:?}", run.stderr);
     }
     Ok(nanos)
 }

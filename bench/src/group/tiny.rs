@@ -10,6 +10,7 @@ use crate::{
     harness::{Contender, interleave},
     native,
     peer::Peer,
+    scenario::{Scenario, Scenarios},
 };
 
 const OURS: usize = 0;
@@ -23,7 +24,9 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let (docked, runtime) = (Docked::open()?, docked::runtime()?);
     runtime.block_on(docked.try_upper(&text))?;
     ensure!(native::run_tr(&tr, &text)? == text.to_ascii_uppercase(), "tr did not");
-    let mut shell = Peer::start(bench.peer()?)?;
+    let scenarios =
+        Scenarios::write(&[("tr", Scenario::of("tr a-z A-Z", &text, text.to_ascii_uppercase()))])?;
+    let mut shell = Peer::start(bench.peer()?, scenarios.path())?;
     let empty = Bare::prepare(docked.dock.facts(), bare::EMPTY).map_err(bare::told)?;
     let with_memory = Bare::prepare(docked.dock.facts(), bare::EMPTY_WITH_MEMORY).map_err(bare::told)?;
 
@@ -32,7 +35,7 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
         &mut [
             Contender::timing_itself(|calls| docked.time_upper(&runtime, &text, calls)),
             Contender::calling(|| native::run_tr(&tr, &text).map(drop)),
-            Contender::timing_itself(|calls| shell.block(calls)),
+            Contender::timing_itself(|calls| shell.block("tr", calls)),
             Contender::calling(|| empty.run().map_err(bare::told)),
             Contender::calling(|| with_memory.run().map_err(bare::told)),
         ],

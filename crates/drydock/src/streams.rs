@@ -8,15 +8,13 @@ use std::{
     io::{self, Read as _, Write as _},
     os::fd::{AsFd as _, BorrowedFd},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
 use drydock_embed::contract::{ByteSink, ByteSource, Sink, Source};
-use rustix::event::{PollFd, PollFlags};
-use tokio::{
-    io::{Interest, unix::AsyncFd},
-    task::JoinHandle,
-};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use tokio::task::JoinHandle;
 
 /// Our stdin.
 pub(crate) fn stdin() -> io::Result<Source> {
@@ -31,7 +29,7 @@ pub(crate) fn stdin() -> io::Result<Source> {
 /// was cancelled does not swallow the next one.
 pub(crate) fn typed() -> io::Result<Source> {
     let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    Ok(Source::Stream(Box::new(Typed(AsyncFd::register_with_interest(file, Interest::READABLE)?))))
+    Ok(Source::Stream(Box::new(Typed { file: Arc::new(file), waiting: None })))
 }
 
 /// Our stdout.
@@ -73,15 +71,31 @@ impl ByteSink for OnDisk {
     }
 }
 
-/// A terminal.
-struct Typed(AsyncFd<File>);
+/// A terminal. Threads wait for it and never read from it, and none waits long.
+struct Typed {
+    file: Arc<File>,
+    waiting: Option<JoinHandle<io::Result<bool>>>,
+}
+
+const TYPED_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 impl ByteSource for Typed {
     fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        let mut ready = ready!(self.0.poll_read_ready(cx))?;
-        let got = ready.get_inner().read(buffer);
-        ready.clear_ready();
-        Poll::Ready(got)
+        loop {
+            let file = Arc::clone(&self.file);
+            let waiting = self.waiting.get_or_insert_with(|| {
+                tokio::task::spawn_blocking(move || {
+                    let ready =
+                        rustix::event::poll(&mut [PollFd::new(&*file, PollFlags::IN)], Some(&TYPED_WAIT))?;
+                    Ok(ready > 0)
+                })
+            });
+            let ready = ready!(Pin::new(waiting).poll(cx)).map_err(io::Error::other)?;
+            self.waiting = None;
+            if ready? {
+                return Poll::Ready((&*self.file).read(buffer));
+            }
+        }
     }
 }
 

@@ -121,20 +121,16 @@ impl Line {
         Arc::new(move || line.why().or_else(|| other.as_ref().and_then(|it| it())))
     }
 
+    /// Whoever started the line says why it ended, so the shell need not.
     fn why(&self) -> Option<String> {
-        let (end, late, time) = {
+        let (ended, late) = {
             let now = self.now.lock();
-            (now.end, now.started.elapsed() >= now.time, now.time)
+            (now.end.is_some(), now.started.elapsed() >= now.time)
         };
-        if late && end.is_none() {
+        if late && !ended {
             self.end(LineEnd::TimedOut);
         }
-        match end {
-            Some(LineEnd::Cancelled) => Some(String::new()),
-            Some(LineEnd::OutputLimit) => Some("output_limit: the line wrote more than is taken".into()),
-            Some(LineEnd::TimedOut) => Some(late_text(time)),
-            None => late.then(|| late_text(time)),
-        }
+        (ended || late).then(String::new)
     }
 
     /// Streams that end with the line, and outputs that end the line when they are full. The second
@@ -181,10 +177,6 @@ impl Kept {
         let stderr = std::mem::take(&mut *self.stderr.lock());
         Streams { stdin, stdout, stderr }
     }
-}
-
-fn late_text(time: Duration) -> String {
-    format!("timed_out: the line took more than {} s", time.as_secs_f64())
 }
 
 impl Dispatch for Line {

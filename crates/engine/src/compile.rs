@@ -175,12 +175,7 @@ impl Modules {
         let busy = |_| Fault::Saturated("other modules are being compiled".into());
         let turn =
             tokio::time::timeout(self.settings.compile_max, turn).await.map_err(busy)?.map_err(closed)?;
-        let tell = |event| {
-            if let Some(observer) = &self.observer {
-                observer(event);
-            }
-        };
-        tell(CompileEvent::Started { digest, wasm_bytes: artifact.bytes().len() as u64 });
+        let told = Told::started(self.observer.as_ref(), digest, artifact.bytes().len() as u64);
         let (engine, wasm) = (self.engine.clone(), artifact.clone());
         let cache = self.cache.clone();
         let key = self.key(digest);
@@ -194,7 +189,7 @@ impl Modules {
             Ok(module)
         });
         let waited = tokio::time::timeout(self.settings.compile_max, work).await;
-        tell(CompileEvent::Finished { digest });
+        drop(told);
         match waited {
             Ok(Ok(Ok(module))) => Ok(module),
             Ok(Ok(Err(error))) => Err(bad(format!("it does not compile: {error:#}"))),
@@ -202,6 +197,30 @@ impl Modules {
             Err(_) => {
                 Err(bad(format!("it takes longer than {} s to compile", self.settings.compile_max.as_secs())))
             }
+        }
+    }
+}
+
+/// Tells the observer of a beginning, and of the end on every path: a run that was cancelled does not
+/// wait for its module any more.
+struct Told<'a> {
+    observer: Option<&'a Observer>,
+    digest: Digest,
+}
+
+impl<'a> Told<'a> {
+    fn started(observer: Option<&'a Observer>, digest: Digest, wasm_bytes: u64) -> Self {
+        if let Some(observer) = observer {
+            observer(CompileEvent::Started { digest, wasm_bytes });
+        }
+        Self { observer, digest }
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if let Some(observer) = self.observer {
+            observer(CompileEvent::Finished { digest: self.digest });
         }
     }
 }

@@ -100,8 +100,8 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     }
     let shell = dock.shell(run::PRINCIPAL, setup, shell)?;
     let status = match text {
-        Text::Typed => prompt::run(&dock, shell)?,
-        Text::Whole(bytes) => once(shell, &text_of(&bytes), from_stdin, sh.json)?,
+        Text::Typed => prompt::run(&dock, shell, &limits)?,
+        Text::Whole(bytes) => once(shell, &text_of(&bytes), from_stdin, sh.json, &limits)?,
     };
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
@@ -172,7 +172,13 @@ fn ordinary_variables(cwd: &str) -> [(&'static str, String); 6] {
 }
 
 /// Runs one text to its end.
-fn once(mut shell: DockShell, text: &str, from_stdin: bool, json: bool) -> anyhow::Result<u8> {
+fn once(
+    mut shell: DockShell,
+    text: &str,
+    from_stdin: bool,
+    json: bool,
+    limits: &Limits,
+) -> anyhow::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let status = runtime.block_on(async {
         let streams = Streams {
@@ -183,11 +189,11 @@ fn once(mut shell: DockShell, text: &str, from_stdin: bool, json: bool) -> anyho
         let cancel = shell.canceller();
         match until_interrupted(cancel, shell.run(text, streams)).await {
             Ok((report, streams)) => {
-                let status = status(&report);
-                if json {
-                    show::json(&record::ended(&report, streams))?;
+                match json {
+                    true => show::json(&record::ended(&report, streams))?,
+                    false => explain_end(&report, limits),
                 }
-                anyhow::Ok(status)
+                anyhow::Ok(status(&report))
             }
             Err(refused) => bail!(refused),
         }
@@ -195,6 +201,22 @@ fn once(mut shell: DockShell, text: &str, from_stdin: bool, json: bool) -> anyho
     // A thread may still wait for stdin, which nobody will read any more.
     runtime.shutdown_background();
     status
+}
+
+/// Says why a line was ended before its own end.
+fn explain_end(report: &LineReport, limits: &Limits) {
+    match report.limit.as_deref() {
+        Some("timed_out") => {
+            let seconds = limits.wall_max.as_secs_f64();
+            exit::warn(&format!("timed_out: the line took {seconds} s; --timeout allows more"));
+        }
+        Some("output_limit") => {
+            let most = show::size(limits.stdout_bytes_max);
+            exit::warn(&format!("output_limit: cut off after {most}; --output-max allows more"));
+        }
+        // Ctrl-C needs no word, and the shell named its own limits.
+        _ => {}
+    }
 }
 
 fn status(report: &LineReport) -> u8 {

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 pub struct Shell {
     folder: TempDir,
+    home: PathBuf,
 }
 
 pub struct Said {
@@ -29,11 +30,19 @@ impl Said {
 
 impl Shell {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        let folder = tempfile::tempdir().unwrap();
+        Self { home: folder.path().join("home"), folder }
+    }
+
+    /// One whose data directory is shared with others like it, so that a command is compiled once
+    /// for all of them.
+    pub fn sharing() -> Self {
+        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared-home");
+        Self { folder: tempfile::tempdir().unwrap(), home }
     }
 
     pub fn home(&self) -> PathBuf {
-        self.folder.path().join("home")
+        self.home.clone()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -6,6 +6,7 @@
 
 mod clock;
 mod descriptor;
+mod device;
 mod directory;
 mod errno;
 mod file;

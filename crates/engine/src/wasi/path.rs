@@ -7,6 +7,7 @@ use wasmtime::{Caller, Linker};
 use super::{
     Errno, SPACE, Slowly,
     descriptor::{Descriptor, OpenedDirectory, OpenedFile},
+    device,
     file::now,
     layout::{self, FDFLAG_APPEND, rights},
     slowly,
@@ -119,7 +120,10 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         |c: Ctx<'_>, (fd, lookup, path, len, out): (u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
                 let path = resolve(memory, guest, fd, path, len)?;
-                let stat = guest.files().stat(&path, follow(lookup))?;
+                let stat = match device::named(&path) {
+                    Some(device) => device.stat(),
+                    None => guest.files().stat(&path, follow(lookup))?,
+                };
                 memory.put(out, &layout::filestat(&stat))
             })
         },
@@ -188,6 +192,9 @@ fn open(
     let now = now(guest);
     let write = base & (rights::FD_WRITE | rights::FD_ALLOCATE | rights::FILESTAT_SET_SIZE) != 0;
     let read = base & rights::FD_READ != 0 || !write;
+    if let Some(device) = device::named(&path) {
+        return device.open(guest, read, write);
+    }
     let as_directory = || Ok(Descriptor::Directory(OpenedDirectory { path: path.clone(), listing: None }));
     let found = files.stat(&path, follow(lookup)).map(|stat| stat.kind);
     match found {

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, cell::RefCell, rc::Rc};
 
-use drydock_embed::{Dock, DockShell, contract::Streams};
+use drydock_embed::{
+    Dock, DockShell,
+    contract::{Limits, Streams},
+};
 use rustyline::{
     Config, Context, Editor, Helper,
     completion::Completer,
@@ -13,13 +16,13 @@ use rustyline::{
     validate::{ValidationContext, ValidationResult, Validator},
 };
 
-use super::{complete, status, until_interrupted};
+use super::{complete, explain_end, status, until_interrupted};
 use crate::{exit, home, show, streams};
 
 const HISTORY_LINES_MAX: usize = 10_000;
 
 /// Reads and runs lines until `exit` or the end of the input.
-pub(super) fn run(dock: &Dock, shell: DockShell) -> anyhow::Result<u8> {
+pub(super) fn run(dock: &Dock, shell: DockShell, limits: &Limits) -> anyhow::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let names = complete::Names::of(dock);
     let shell = Rc::new(RefCell::new(shell));
@@ -59,8 +62,9 @@ pub(super) fn run(dock: &Dock, shell: DockShell) -> anyhow::Result<u8> {
         match ran {
             Ok((report, _)) => {
                 last = status(&report);
+                explain_end(&report, limits);
                 if report.limit.as_deref() == Some("cancelled") {
-                    eprintln_quietly();
+                    new_line();
                 }
                 if report.exited {
                     break;
@@ -74,7 +78,7 @@ pub(super) fn run(dock: &Dock, shell: DockShell) -> anyhow::Result<u8> {
 }
 
 /// The prompt after a Ctrl-C stands on a line of its own.
-fn eprintln_quietly() {
+fn new_line() {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), b"\n");
 }
 

@@ -1,0 +1,188 @@
+//! Lines of a shell that is kept, against bash with native tools and two shells without processes.
+
+use std::{fs, path::Path, process::Command, time::Instant};
+
+use anyhow::ensure;
+use bytes::Bytes;
+use drydock_embed::{
+    DockShell, Setup, ShellSetup,
+    contract::{Limits, Sink, Source, Streams},
+};
+use tokio::runtime::Runtime;
+
+use super::Bench;
+use crate::{
+    docked::{self, Docked},
+    figure::{Amount, Bound, Figure},
+    harness::{Contender, Plan, Samples, interleave},
+    native,
+    peer::Peer,
+    scenario::{Scenario, Scenarios},
+};
+
+const OURS: usize = 0;
+const BASH: usize = 1;
+const BASHKIT: usize = 2;
+const JUST_BASH: usize = 3;
+
+const PIPELINE: &str = "jq -r '.[] | .name' | grep a | tr a-z A-Z";
+
+/// Every scenario, and what it must reach against bash, bashkit and just-bash; the first two bounds of
+/// a big one are the other way round.
+struct Row {
+    name: &'static str,
+    about: &'static str,
+    bounds: [Bound; 3],
+    /// Blocks and calls, where the usual ones would take too long.
+    plan: Option<Plan>,
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "echo",
+        about: "`echo hi | tr a-z A-Z`",
+        bounds: [Bound::AtLeast(80.0), Bound::Known, Bound::Known],
+        plan: None,
+    },
+    Row {
+        name: "pipeline",
+        about: "`jq | grep | tr` on 10 KiB",
+        bounds: [Bound::AtLeast(100.0), Bound::AtLeast(5.0), Bound::AtLeast(20.0)],
+        plan: None,
+    },
+    Row {
+        name: "loop",
+        about: "a loop of 1,000 small commands",
+        bounds: [Bound::Known; 3],
+        plan: Some(Plan { blocks: 5, calls: 1 }),
+    },
+    Row {
+        name: "big",
+        about: "`jq | grep | tr` on 10 MiB",
+        bounds: [Bound::AtMost(4.0), Bound::Known, Bound::Known],
+        plan: Some(Plan { blocks: 7, calls: 1 }),
+    },
+];
+
+pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
+    let (docked, runtime) = (Docked::open()?, docked::runtime()?);
+    let limits = Limits { fuel_max: u64::MAX / 2, stdout_bytes_max: 1 << 30, ..Limits::default() };
+    let setup = Setup { limits: Some(limits), ..Setup::profile("minimal") };
+    let mut shell = docked.dock.shell("bench", setup, ShellSetup::default())?;
+    let scenarios = scenarios();
+    let file = Scenarios::write(&scenarios)?;
+    let inputs = tempfile::tempdir()?;
+    let mut bashkit = Peer::start(bench.peer()?, file.path())?;
+    let mut just_bash = Peer::start_just_bash(&bench.root, file.path())?;
+    let bash = native::find("bash")?;
+    let mut figures = Vec::new();
+    for (row, (name, scenario)) in ROWS.iter().zip(&scenarios) {
+        let input = inputs.path().join(name);
+        fs::write(&input, &scenario.stdin)?;
+        let plan = row.plan.unwrap_or(bench.plan);
+        let plan = if bench.quick { Plan { blocks: plan.blocks.min(3), ..plan } } else { plan };
+        let samples = interleave(
+            plan,
+            &mut [
+                Contender::timing_itself(|calls| ours(&runtime, &mut shell, scenario, calls)),
+                Contender::calling(|| native_bash(&bash, scenario, &input)),
+                Contender::timing_itself(|calls| bashkit.block(name, calls)),
+                Contender::timing_itself(|calls| just_bash.block(name, calls)),
+            ],
+        )?;
+        figures.extend(figures_of(row, &samples));
+    }
+    Ok(figures)
+}
+
+fn figures_of(row: &Row, samples: &Samples) -> Vec<Figure> {
+    let peers = [(BASH, "bash with native tools"), (BASHKIT, "bashkit"), (JUST_BASH, "just-bash")];
+    let figure = |((peer, whom), bound): ((usize, &str), Bound)| {
+        let (word, judged) = match bound {
+            Bound::AtMost(_) => ("slower", samples.ratio(OURS, peer)),
+            _ => ("faster", samples.ratio(peer, OURS)),
+        };
+        Figure {
+            group: "shell",
+            name: format!("{}: times {word} than {whom}", row.about),
+            ours: Amount::Seconds(samples.seconds(OURS)),
+            peer: Some(Amount::Seconds(samples.seconds(peer))),
+            judged,
+            bound,
+        }
+    };
+    peers.into_iter().zip(row.bounds).map(figure).collect()
+}
+
+/// In the order of the rows.
+fn scenarios() -> Vec<(&'static str, Scenario)> {
+    let small = records(10 << 10);
+    let big = records(10 << 20);
+    let looped = "for i in $(seq 1 1000); do echo $i | tr 0-9 a-j; done";
+    let letters = |number: usize| {
+        let text = number.to_string();
+        text.bytes().map(|it| (it - b'0' + b'a') as char).chain(['\n']).collect::<String>()
+    };
+    vec![
+        ("echo", Scenario::of("echo hi | tr a-z A-Z", b"", b"HI\n".to_vec())),
+        ("pipeline", Scenario::of(PIPELINE, small.0.as_bytes(), small.1.into_bytes())),
+        ("loop", Scenario::of(looped, b"", (1..=1000).map(letters).collect::<String>().into_bytes())),
+        ("big", Scenario::of(PIPELINE, big.0.as_bytes(), big.1.into_bytes())),
+    ]
+}
+
+/// About so many bytes of records, and the names with an `a` in upper case.
+fn records(bytes: usize) -> (String, String) {
+    let names = ["ada", "grace", "linus", "edsger", "barbara", "ken", "margaret", "dennis"];
+    let (mut input, mut wanted) = (String::from("["), String::new());
+    for (number, name) in names.iter().cycle().enumerate() {
+        if input.len() >= bytes {
+            break;
+        }
+        let comma = if number == 0 { "" } else { "," };
+        input.push_str(&format!(
+            "{comma}\n  {{\"id\": {number}, \"name\": \"{name}-{number}\", \"tags\": [\"x\", \"y\"], \"ok\": true}}"
+        ));
+        if name.contains('a') {
+            wanted.push_str(&format!("{}-{number}\n", name.to_uppercase()));
+        }
+    }
+    input.push_str("\n]\n");
+    (input, wanted)
+}
+
+fn ours(
+    runtime: &Runtime,
+    shell: &mut DockShell,
+    scenario: &Scenario,
+    calls: usize,
+) -> anyhow::Result<Vec<f64>> {
+    let stdin = Bytes::from(scenario.stdin.clone());
+    runtime.block_on(async {
+        let mut seconds = Vec::with_capacity(calls);
+        for _ in 0..calls {
+            let streams = Streams {
+                stdin: Source::Bytes(stdin.clone()),
+                stdout: Sink::capture(),
+                stderr: Sink::capture(),
+            };
+            let started = Instant::now();
+            let (report, streams) = shell.run_line(&scenario.script, streams).await?;
+            seconds.push(started.elapsed().as_secs_f64());
+            ensure!(
+                streams.stdout.into_captured() == scenario.wanted,
+                "ours answered otherwise: {report:?} {}",
+                String::from_utf8_lossy(&streams.stderr.into_captured())
+            );
+        }
+        Ok(seconds)
+    })
+}
+
+fn native_bash(bash: &Path, scenario: &Scenario, input: &Path) -> anyhow::Result<()> {
+    let mut command = Command::new(bash);
+    command.args(["--norc", "-c", &scenario.script]).env("LC_ALL", "C.UTF-8");
+    let answer = native::run_on_file(&mut command, input)?;
+    ensure!(answer == scenario.wanted, "bash answered {} bytes", answer.len());
+    Ok(())
+}

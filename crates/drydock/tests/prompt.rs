@@ -1,0 +1,111 @@
+//! `drydock sh` at a terminal: a real one, opened for the test.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read as _, Write as _},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use common::Shell;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// Nothing here takes a minute unless it hangs.
+const HANG: Duration = Duration::from_secs(60);
+
+struct Terminal {
+    keys: File,
+    seen: Arc<Mutex<String>>,
+    child: Child,
+}
+
+impl Terminal {
+    fn open(shell: &Shell) -> Self {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+        let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
+        // A terminal of its own, so that a typed Ctrl-C becomes a signal.
+        let child = Command::new("setsid")
+            .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_drydock"), "sh"])
+            .env_clear()
+            .envs([("TERM", "xterm"), ("PATH", "/usr/bin:/bin")])
+            .env("DRYDOCK_HOME", shell.home())
+            .stdin(Stdio::from(theirs.try_clone().unwrap()))
+            .stdout(Stdio::from(theirs.try_clone().unwrap()))
+            .stderr(Stdio::from(theirs))
+            .spawn()
+            .unwrap();
+        let keys = File::from(ours);
+        let seen = Arc::new(Mutex::new(String::new()));
+        let (mut screen, all) = (keys.try_clone().unwrap(), Arc::clone(&seen));
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(got) = screen.read(&mut piece) {
+                all.lock().unwrap().push_str(&String::from_utf8_lossy(&piece[..got]));
+            }
+        });
+        Self { keys, seen, child }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until the screen shows `text`, and forgets everything up to there.
+    fn expect(&self, text: &str) {
+        let started = Instant::now();
+        loop {
+            let mut seen = self.seen.lock().unwrap();
+            if let Some(at) = seen.find(text) {
+                seen.drain(..at + text.len());
+                return;
+            }
+            assert!(started.elapsed() < HANG, "`{text}` never came; the screen shows:\n{seen}");
+            drop(seen);
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_prompt_runs_lines_completes_names_and_survives_ctrl_c() {
+    let shell = Shell::new();
+    let mut terminal = Terminal::open(&shell);
+    terminal.expect("$ ");
+    terminal.type_in("x=4; echo four=$((x))\r");
+    terminal.expect("four=4\r\n");
+    // One shell: the variable is still there, and Ctrl-C ends the line alone.
+    terminal.type_in("echo begun; sleep 60; echo never\r");
+    terminal.expect("begun\r\n");
+    terminal.type_in("\x03");
+    terminal.expect("$ ");
+    terminal.type_in("echo still=$x\r");
+    terminal.expect("still=4\r\n");
+    // A name and a path are completed.
+    terminal.type_in("echo some > letters; echo written\r");
+    terminal.expect("written\r\n");
+    terminal.type_in("upp\t < let\t\r");
+    terminal.expect("SOME\r\n");
+    // A line that is not over asks for more.
+    terminal.type_in("for i in 1 2; do\recho round-$i; done\r");
+    terminal.expect("round-1\r\n");
+    terminal.expect("round-2\r\n");
+    // Ctrl-C at the prompt drops what was typed.
+    terminal.type_in("echo dropped");
+    terminal.expect("dropped");
+    terminal.type_in("\x03");
+    terminal.expect("$ ");
+    terminal.type_in("echo kept\r");
+    terminal.expect("kept\r\n");
+    terminal.type_in("exit 7\r");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(7));
+    let history = std::fs::read_to_string(shell.home().join("history")).unwrap();
+    assert!(history.contains("echo still=$x") && !history.contains("dropped"), "{history}");
+}

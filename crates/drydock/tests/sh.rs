@@ -1,0 +1,321 @@
+//! `drydock sh` and `drydock explain`, with the real binary and the real commands.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::symlink,
+    process::Child,
+    time::{Duration, Instant},
+};
+
+use common::{Said, Shell};
+
+/// Nothing here takes a minute unless it hangs.
+const HANG: Duration = Duration::from_secs(60);
+
+fn sh(line: &str) -> Said {
+    Shell::sharing().run(&["sh", "-c", line])
+}
+
+#[test]
+fn a_line_is_stages_with_argument_lists() {
+    let said = sh("echo hi | tr a-z A-Z; X='a; rm -rf /'; echo $X");
+    assert_eq!((said.status, said.stdout.as_str(), said.stderr.as_str()), (0, "HI\na; rm -rf /\n", ""));
+}
+
+#[test]
+fn the_working_directory_is_the_workspace() {
+    let said = sh(
+        "pwd; echo text > f; ls; cat f; mkdir d && cd d && echo more > g && cat g ../f; jq -n '1' > j; grep -c 1 j",
+    );
+    assert_eq!(
+        (said.status, said.stdout.as_str()),
+        (0, "/workspace\nf\ntext\nmore\ntext\n1\n"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn an_unknown_name_is_127_and_can_be_caught() {
+    let said = sh("nosuch || echo caught $?; nosuch");
+    assert_eq!((said.status, said.stdout.as_str()), (127, "caught 127\n"));
+    assert_eq!(said.stderr, "drydock: nosuch: command not found\n".repeat(2));
+}
+
+#[test]
+fn unknown_variables_stay_as_typed_unless_posix_is_wanted() {
+    let shell = Shell::sharing();
+    let line = r#"jq -n --arg x 1 "$x"; echo "[$nobody]""#;
+    let literal = shell.run(&["sh", "-c", line]);
+    assert_eq!((literal.status, literal.stdout.as_str()), (0, "\"1\"\n[$nobody]\n"));
+    let posix = shell.run(&["sh", "--posix-unknown", "-c", r#"echo "[$nobody]""#]);
+    assert_eq!(posix.stdout, "[]\n");
+    let last = shell.run(&["sh", "--posix-unknown", "--literal-unknown", "-c", r#"echo "[$nobody]""#]);
+    assert_eq!(last.stdout, "[$nobody]\n");
+}
+
+#[test]
+fn text_is_parsed_again_only_if_it_is_allowed() {
+    let shell = Shell::sharing();
+    let refused = shell.run(&["sh", "-c", "eval 'echo no'"]);
+    assert_ne!(refused.status, 0);
+    assert!(refused.stdout.is_empty() && refused.stderr.contains("--eval"), "{}", refused.stderr);
+    let allowed =
+        shell.run(&["sh", "--eval", "-c", "eval 'echo yes'; echo 'v=sourced' > f; source ./f; echo $v"]);
+    assert_eq!((allowed.status, allowed.stdout.as_str()), (0, "yes\nsourced\n"));
+}
+
+#[test]
+fn a_script_takes_arguments_and_stdin_is_its_input() {
+    let shell = Shell::sharing();
+    let script = shell.file("greet.sh", "#!/bin/bash\nread -r line\necho \"$0 $# $1 $2: $line\"\nexit 3\n");
+    let said = shell.pipe(&["sh", &script, "one", "--two"], b"typed\n");
+    assert_eq!((said.status, said.stdout.as_str()), (3, "TMP/greet.sh 2 one --two: typed\n"));
+    let named = shell.run(&["sh", "-c", "echo $0 $1", "name", "first"]);
+    assert_eq!(named.stdout, "name first\n");
+    let from_stdin = shell.pipe(&["sh"], b"echo from stdin\nexit 4\n");
+    assert_eq!((from_stdin.status, from_stdin.stdout.as_str()), (4, "from stdin\n"));
+    let missing = shell.run(&["sh", "no-such-script.sh"]);
+    assert_eq!(missing.status, 125);
+    assert!(missing.stderr.contains("no-such-script.sh"), "{}", missing.stderr);
+}
+
+#[test]
+fn the_record_has_stages_statuses_times_and_bytes() {
+    let said = Shell::sharing().run(&["sh", "--json", "-c", "seq 3 | wc -l; nosuch; echo err >&2"]);
+    let record: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((said.status, &record["status"]), (0, &0.into()));
+    assert_eq!(record["stdout"], "3\n");
+    assert!(record["stderr"].as_str().unwrap().ends_with("err\n"));
+    let stages = record["stages"].as_array().unwrap();
+    let brief: Vec<_> = stages
+        .iter()
+        .map(|it| {
+            format!(
+                "{} {} {} {}>{}",
+                it["command"], it["status"], it["outcome"], it["stdin_bytes"], it["stdout_bytes"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        brief,
+        [r#""seq" 0 "exited" 0>6"#, r#""wc" 0 "exited" 6>2"#, r#""nosuch" 127 "unknown_command" 0>0"#]
+    );
+    assert!(stages[0]["duration_us"].is_u64() && record["duration_us"].is_u64());
+}
+
+#[test]
+fn every_stage_is_audited_and_needs_its_grant() {
+    let shell = Shell::new();
+    let said = shell.run(&["sh", "--allow", "seq", "-c", "seq 2 | sort; echo ${PIPESTATUS[@]}"]);
+    assert_eq!(said.stdout, "0 126\n");
+    assert!(said.stderr.contains("command_not_granted") || said.stderr.contains("sort"), "{}", said.stderr);
+    let audit = shell.run(&["audit", "--json"]);
+    assert!(audit.stdout.contains("\"subject\":\"seq\""), "{}", audit.stdout);
+    assert!(audit.stdout.contains("command_not_granted"), "{}", audit.stdout);
+}
+
+#[test]
+fn a_line_has_one_budget_that_its_stages_share() {
+    let shell = Shell::sharing();
+    let one = shell.run(&["sh", "--json", "-c", "seq 20000 | tail -1"]);
+    let record: serde_json::Value = serde_json::from_str(&one.stdout).unwrap();
+    let fuel: u64 = record["stages"].as_array().unwrap().iter().map(|it| it["fuel"].as_u64().unwrap()).sum();
+    // Enough for three such pipelines, and not for ten.
+    let fuel = (fuel * 3).to_string();
+    let many = "for i in 1 2 3 4 5 6 7 8 9 10; do seq 20000 | tail -1 || break; done; echo stopped at $i";
+    let said = shell.run(&["sh", "--fuel", &fuel, "-c", many]);
+    assert!(said.stdout.lines().filter(|it| *it == "20000").count() < 10, "{}", said.stdout);
+    assert!(said.stderr.contains("fuel") || said.stderr.contains("budget"), "{}", said.stderr);
+    let started = Instant::now();
+    let late = shell.run(&["sh", "--timeout", "1s", "-c", "while true; do sleep 0.2; done"]);
+    assert_eq!(late.status, 124);
+    assert_eq!(late.stderr, "drydock: timed_out: the line took 1 s; --timeout allows more\n");
+    assert!(started.elapsed() < HANG);
+}
+
+#[test]
+fn upstream_stops_when_downstream_closes() {
+    let started = Instant::now();
+    let said = sh("yes | head -1; echo ${PIPESTATUS[@]}");
+    assert_eq!(said.stdout, "y\n141 0\n");
+    assert!(started.elapsed() < HANG);
+}
+
+#[test]
+fn lines_that_are_not_lines_say_what_and_where() {
+    for (line, says) in [
+        ("echo \"abc", "line 1, column 6: the double quote is never closed"),
+        ("echo 'abc", "line 1, column 6"),
+        ("| x", "near unexpected token `|`"),
+        ("a |", "line 1"),
+        ("echo >", "a name after `>` is missing"),
+        ("select x in a b; do :; done", "select"),
+        ("coproc cat", "coproc"),
+        ("exec bash", "bash"),
+        ("fg", "job control"),
+    ] {
+        let said = sh(line);
+        assert!(said.status != 0 && said.stderr.contains(says), "{line}: [{}] {}", said.status, said.stderr);
+        assert!(said.stdout.is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn redirections_stay_inside() {
+    let shell = Shell::sharing();
+    let inside = shell.path("inside");
+    fs::create_dir(&inside).unwrap();
+    fs::write(shell.path("secret"), "secret\n").unwrap();
+    symlink(shell.path("secret"), inside.join("link")).unwrap();
+    symlink("/etc", inside.join("etc")).unwrap();
+    let dir = format!("{}:rw", inside.display());
+    for (line, says) in [
+        ("echo x > /etc/passwd", "outside_sandbox"),
+        ("cat < /etc/passwd", "outside_sandbox"),
+        ("echo x > ../../x", "outside_sandbox"),
+        ("echo x > ../x", "outside_sandbox"),
+        ("echo x > link", ""),
+        ("echo x >> link", ""),
+        ("cat link", ""),
+        ("cat etc/passwd", ""),
+        ("echo x > etc/new", ""),
+        ("echo x > .", "directory"),
+        ("mkdir d; echo x > d", "directory"),
+    ] {
+        let said = shell.run(&["sh", "--dir", &dir, "-c", line]);
+        assert_ne!(said.status, 0, "{line}: {}", said.stdout);
+        assert!(said.stderr.contains(says), "{line}: {}", said.stderr);
+        assert!(!said.stdout.contains("secret") && !said.stdout.contains("root"), "{line}");
+    }
+    assert_eq!(fs::read_to_string(shell.path("secret")).unwrap(), "secret\n");
+}
+
+#[test]
+fn too_much_of_anything_is_refused() {
+    let shell = Shell::sharing();
+    let stages = vec!["cat"; 10_000].join("|");
+    let nested = "$(".repeat(500_000);
+    let long = format!("echo {}", "x".repeat(10 << 20));
+    for (what, text) in [("stages", stages), ("nested", nested), ("long", long)] {
+        let started = Instant::now();
+        let script = shell.file(what, &text);
+        let said = shell.run(&["sh", &script]);
+        assert!(said.status != 0 && said.stdout.is_empty(), "{what}: {}", said.status);
+        assert!(
+            said.stderr.contains("limit")
+                || said.stderr.contains("more than")
+                || said.stderr.contains("deep"),
+            "{what}: {}",
+            said.stderr
+        );
+        assert!(said.stderr.len() < 1_000, "{what}: {} bytes of stderr", said.stderr.len());
+        assert!(started.elapsed() < HANG, "{what}");
+    }
+    for bomb in ["f() { f | f & }; f", "f() { f; }; f", ":(){ :|:& };:"] {
+        let said = shell.run(&["sh", "-c", bomb]);
+        assert!(said.status != 0 && !said.stderr.is_empty(), "{bomb}");
+    }
+}
+
+#[test]
+fn a_file_that_never_ends_meets_its_quota() {
+    let said = sh("yes > file; echo $?; head -c 4 file");
+    assert_eq!(said.stdout, "1\ny\ny\n", "{}", said.stderr);
+    assert!(said.stderr.contains("No space left on device"), "{}", said.stderr);
+}
+
+#[test]
+fn paths_that_cannot_be_are_errors_of_one_command() {
+    let said =
+        sh(r#"cat $'a\x00b'; p=$(printf 'd/%.0s' $(seq 5000)); cat "$p"x; echo x > "$p"y; echo alive"#);
+    assert_eq!((said.status, said.stdout.as_str()), (0, "alive\n"), "{}", said.stderr);
+}
+
+#[test]
+fn output_beyond_the_limit_ends_the_line() {
+    let said = Shell::sharing().run(&["sh", "--output-max", "1KiB", "-c", "seq 100000; echo never >&2"]);
+    assert_eq!((said.status, said.stdout.len()), (125, 1024));
+    assert_eq!(said.stderr, "drydock: output_limit: cut off after 1.0 KiB; --output-max allows more\n");
+}
+
+#[test]
+fn a_workspace_keeps_what_a_line_wrote() {
+    let shell = Shell::new();
+    assert_eq!(shell.run(&["sh", "--workspace", "w", "-c", "echo kept > f; echo gone > /tmp/t"]).status, 0);
+    let said = shell.run(&["sh", "--workspace", "w", "-c", "cat f; cat /tmp/t"]);
+    assert_eq!(said.stdout, "kept\n");
+    assert_eq!(shell.run(&["ws", "cat", "w", "f"]).stdout, "kept\n");
+}
+
+#[test]
+fn a_mounted_directory_is_copied_on_write() {
+    let shell = Shell::sharing();
+    let dir = shell.path("d");
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("a"), "old\n").unwrap();
+    let at = dir.to_str().unwrap();
+    let said = shell.run(&["sh", "--dir", at, "-c", "pwd; echo new > a; cat a; rm a; ls"]);
+    assert_eq!(said.stdout, "/d\nnew\n");
+    assert_eq!(fs::read_to_string(dir.join("a")).unwrap(), "old\n");
+}
+
+#[test]
+fn explain_tells_and_does_not_run() {
+    let shell = Shell::sharing();
+    let said =
+        shell.run(&["explain", "jq -r .name *.json | sort > out; f() { nosuch; }; f $(cat < x) >> log"]);
+    let filtered = regex_lite(&said.all());
+    insta::assert_snapshot!(filtered);
+    let json = shell.run(&["explain", "--json", "upper < a | cat > b"]);
+    let told: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(told["stages"][0]["kind"], "built-in");
+    assert_eq!(told["stages"][0]["sha256"].as_str().unwrap().len(), 64);
+    assert_eq!((&told["reads"][0], &told["writes"][0]), (&"a".into(), &"b".into()));
+    assert_eq!(told["grants"], serde_json::json!(["cat", "upper"]));
+    let bad = shell.run(&["explain", "echo 'x"]);
+    assert_eq!(bad.status, 1);
+    assert!(bad.stderr.contains("column 6"), "{}", bad.stderr);
+}
+
+/// Hashes change with every build of the commands.
+fn regex_lite(text: &str) -> String {
+    let hash = |word: &str| word.len() == 12 && word.chars().all(|it| it.is_ascii_hexdigit());
+    let word = |word: &str| if hash(word) { "HASH_OF_CODE".to_owned() } else { word.to_owned() };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn ctrl_c_ends_the_line() {
+    let shell = Shell::sharing();
+    let mut child = shell.command(&["sh", "-c", "echo started; sleep 60; echo never"]).spawn().unwrap();
+    wait_for(&mut child, "started");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
+        .unwrap();
+    let started = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty() && started.elapsed() < HANG);
+}
+
+fn wait_for(child: &mut Child, text: &str) {
+    use std::io::Read as _;
+    let mut seen = vec![0; text.len() + 1];
+    child.stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();
+    assert_eq!(String::from_utf8_lossy(&seen).trim_end(), text);
+}
+
+#[test]
+fn big_input_flows_through_a_pipeline() {
+    let shell = Shell::sharing();
+    let mut big = Vec::new();
+    for number in 0..1_500_000 {
+        writeln!(big, "{number}").unwrap();
+    }
+    let said = shell.pipe(&["sh", "-c", "tr 0-9 a-j | sort -r | tail -1 | wc -c; cat"], &big);
+    assert_eq!((said.status, said.stdout.as_str()), (0, "2\n"), "{}", said.stderr);
+}
