@@ -167,7 +167,7 @@ fn hostile_work_ends_as_a_limit() {
 
 #[test]
 fn a_deadline_hook_ends_the_line() {
-    let limits = ShellLimits { expired: Some(std::sync::Arc::new(|| true)), ..ShellLimits::default() };
+    let limits = ShellLimits { expired: Some(std::sync::Arc::new(|| Some("the time is up".into()))), ..ShellLimits::default() };
     let ran = room_with(Mode::default(), limits).run("while :; do :; done");
     assert_eq!(ran.report.limit.as_deref(), Some("the line's time is up"));
 }
@@ -262,4 +262,25 @@ proptest! {
         let limits = ShellLimits { steps_max: 2_000, expansion_bytes_max: 1 << 16, tasks_max: 100, ..ShellLimits::default() };
         room_with(Mode::default(), limits).run(&parts.concat());
     }
+}
+
+#[test]
+fn a_shell_inside_has_only_what_is_exported() {
+    let mut room = room();
+    let ran = room.run(
+        "export seen=1; hidden=2; f() { :; }
+         bash -c 'echo \"[$seen$hidden]\" $0 $1 $#; type f || echo no f; exit 4' zero one two; echo $?
+         printf 'echo \"$0:$1\"; cd /; x=9\n' > s.sh; bash s.sh arg; ./s.sh other; echo \"[$x]\" $PWD
+         echo 'echo from stdin' | sh; bash -e -c 'false; echo never'; echo $?; bash -n s.sh; bash -eu -o pipefail -c 'false | true; echo on' ; /bin/sh -c 'echo path'
+         bash nosuch.sh; echo $?",
+    );
+    assert_eq!(
+        ran.stdout, "[1] zero one 2\nno f\n4\ns.sh:arg\n./s.sh:other\n[] /w\nfrom stdin\n1\npath\n127\n",
+        "{}",
+        ran.stderr
+    );
+    let mut strict = room_with(Mode::default(), ShellLimits::default());
+    let refused = strict.run("bash -c 'echo no'; echo $?; echo 'echo no' > s; ./s; echo $?");
+    assert_eq!(refused.stdout, "126\n126\n");
+    assert!(refused.stderr.contains("--eval"), "{}", refused.stderr);
 }

@@ -7,6 +7,7 @@ mod getopts;
 mod jobs;
 mod lookup;
 mod mapfile;
+pub(crate) mod nested;
 mod printf;
 mod read;
 mod set;
@@ -19,11 +20,12 @@ use super::state::{Env, Eval};
 use super::text;
 
 /// Every builtin.
-pub(crate) const NAMES: [&str; 50] = [
+pub(crate) const NAMES: [&str; 53] = [
     ".",
     ":",
     "[",
     "alias",
+    "bash",
     "bg",
     "break",
     "builtin",
@@ -31,6 +33,7 @@ pub(crate) const NAMES: [&str; 50] = [
     "cd",
     "command",
     "continue",
+    "dash",
     "declare",
     "dirs",
     "disown",
@@ -57,6 +60,7 @@ pub(crate) const NAMES: [&str; 50] = [
     "readonly",
     "return",
     "set",
+    "sh",
     "shift",
     "shopt",
     "source",
@@ -120,6 +124,7 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
         "shift" => set::shift(env, args).await,
         "unset" => unset::run(env, args).await,
         "let" => control::let_(env, args).await,
+        "bash" | "dash" | "sh" => nested::run(env, words).await,
         "eval" => source::eval(env, args).await,
         "source" | "." => source::source(env, &words[0], args).await,
         "exec" => control::exec(env, args).await,

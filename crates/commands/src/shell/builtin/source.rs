@@ -5,11 +5,12 @@ use std::sync::Arc;
 use drydock_contract::BoxFuture;
 
 use crate::shell::{
+    fd::Fd,
     state::{Env, Eval, Flow},
     syntax, text,
 };
 
-async fn allowed(env: &mut Env, name: &str) -> Eval<bool> {
+pub(super) async fn allowed(env: &mut Env, name: &str) -> Eval<bool> {
     if env.shared.mode.eval_allowed {
         return Ok(true);
     }
@@ -58,6 +59,19 @@ fn run_text<'a>(env: &'a mut Env, name: &'a str, source: String) -> BoxFuture<'a
     })
 }
 
+/// Everything there is to read, up to a little more than a text may have.
+pub(super) async fn read_whole(env: &Env, fd: &Fd) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut buffer = vec![0; 16 << 10];
+    while let Ok(count @ 1..) = fd.read(&mut buffer).await {
+        bytes.extend_from_slice(&buffer[..count]);
+        if bytes.len() > env.shared.limits.text_bytes_max {
+            break;
+        }
+    }
+    bytes
+}
+
 pub(super) async fn source(env: &mut Env, name: &str, args: &[String]) -> Eval<i32> {
     if !allowed(env, name).await? {
         return Ok(126);
@@ -73,14 +87,7 @@ pub(super) async fn source(env: &mut Env, name: &str, args: &[String]) -> Eval<i
             return Ok(1);
         }
     };
-    let mut bytes = Vec::new();
-    let mut buffer = vec![0; 16 << 10];
-    while let Ok(count @ 1..) = fd.read(&mut buffer).await {
-        bytes.extend_from_slice(&buffer[..count]);
-        if bytes.len() > env.shared.limits.text_bytes_max {
-            break;
-        }
-    }
+    let bytes = read_whole(env, &fd).await;
     let saved = (args.len() > 1).then(|| std::mem::replace(&mut env.args, Arc::new(args[1..].to_vec())));
     env.sourced += 1;
     let result = run_text(env, name, text::from_bytes(&bytes)).await;

@@ -18,6 +18,7 @@ use drydock_contract::{
 
 use crate::shell::{
     StageRecord,
+    builtin::nested,
     fd::{Fd, FdSink, FdSource},
     state::{Env, Eval, Flow},
     text,
@@ -47,15 +48,28 @@ pub(crate) fn file_error(error: FileError) -> String {
     }
 }
 
+/// The name without a place where commands are elsewhere.
+fn bare(word: &str) -> &str {
+    PREFIXES.iter().find_map(|prefix| word.strip_prefix(prefix)).unwrap_or(word)
+}
+
 impl Env {
     /// The registered name a word stands for.
     pub(crate) fn command_of<'n>(&self, word: &'n str) -> Option<&'n str> {
-        let name = PREFIXES.iter().find_map(|prefix| word.strip_prefix(prefix)).unwrap_or(word);
+        let name = bare(word);
         (!name.contains('/') && (self.shared.commands)(name)).then_some(name)
     }
 
     pub(super) async fn run_external(&mut self, words: Vec<String>) -> Eval<()> {
         let Some(name) = self.command_of(&words[0]).map(str::to_owned) else {
+            if nested::NAMES.contains(&bare(&words[0])) {
+                self.status = Box::pin(nested::run(self, &words)).await?;
+                return Ok(());
+            }
+            if words[0].contains('/') && self.is_file(&words[0]) {
+                self.status = Box::pin(nested::run_file(self, &words)).await?;
+                return Ok(());
+            }
             return self.no_command(&words[0]).await;
         };
         let mut env: Vec<Vec<u8>> = Vec::new();
@@ -131,6 +145,11 @@ impl Env {
         Ok(())
     }
 
+    fn is_file(&self, word: &str) -> bool {
+        let found = self.tree_path(word).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
+        found.is_some_and(|it| it.kind == FileKind::File)
+    }
+
     async fn no_command(&mut self, word: &str) -> Eval<()> {
         let (status, why) = if word.contains('/') {
             let kind = self
@@ -141,7 +160,7 @@ impl Env {
             match kind {
                 None => (127, "No such file or directory"),
                 Some(FileKind::Directory) => (126, "Is a directory"),
-                Some(_) => (126, "only registered commands run; give a script to `source`"),
+                Some(_) => (126, "not a file"),
             }
         } else {
             (127, "command not found")
