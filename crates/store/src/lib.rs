@@ -34,7 +34,7 @@ pub use codecache::{CODE_BYTES_MAX, CacheKey, CodeCache, OpenCodeCacheError};
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
 pub use home::{Home, OpenHomeError};
 pub use host::{Access, HostDir};
-pub use mounts::Mounts;
+pub use mounts::{MountError, MountPoint, Mounts};
 pub use overlay::{Change, ChangeKind, Overlay};
 pub use registry::{
     BadBuiltin, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError, Repaired,
@@ -43,7 +43,7 @@ pub use registry::{
 
 pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, VOLUME_BYTES_MAX};
 pub use workspace::{
-    Answer, Entry, Mounted, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts, Workspace,
+    Answer, CommitError, Conflict, ConflictKind, Entry, IfChanged, Mounted, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts, Workspace,
     WorkspaceFacts, WorkspaceName, Workspaces,
 };
 

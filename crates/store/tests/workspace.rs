@@ -9,7 +9,7 @@ use drydock_contract::{
     port::{FileError, Files as _, OpenHow, TreePath},
 };
 use drydock_store::{
-    Access, Change, ChangeKind, Home, HostDir, Mounted, QueryLimits, Quota, SqlValue, Volume, Workspace,
+    Access, Change, ChangeKind, Home, HostDir, IfChanged, Mounted, QueryLimits, Quota, SqlValue, Volume, Workspace,
     WorkspaceName, Workspaces,
 };
 
@@ -205,7 +205,7 @@ fn mounted(workspace: &Workspace, dir: &Path) -> Mounted {
         fs::set_permissions(dir.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
     }
     let host = HostDir::open(dir, Access::ReadWrite).unwrap();
-    workspace.mount(&name("data"), Arc::new(host)).unwrap()
+    workspace.mount(&"data".parse().unwrap(), Arc::new(host)).unwrap()
 }
 
 fn write(mounted: &Mounted, file: &str, bytes: &[u8]) {
@@ -243,7 +243,7 @@ fn changes_to_a_host_directory_are_told_and_committed_or_discarded() {
     // Another day.
     let workspace = all.open(&name("w")).unwrap();
     let data = mounted(&workspace, &dir);
-    assert_eq!(told(&data.commit(NOW).unwrap()), want);
+    assert_eq!(told(&data.commit(IfChanged::Refuse, NOW).unwrap()), want);
     assert_eq!(told(&data.diff().unwrap()), "");
     for (file, bytes) in
         [("run", "#!/bin/sh"), ("new/n", "n"), ("new/l", "n"), ("d", "a file now"), ("f/in", "in")]

@@ -17,7 +17,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use super::{
     alone::Presence,
     open::OpenWorkspaceError,
-    schema::{APPLICATION, TABLES, VERSION},
+    schema::{APPLICATION, FROM_1, TABLES, VERSION},
     usage::Usage,
 };
 
@@ -210,20 +210,28 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Makes the tables if there are none; answers the version there is.
-fn prepare(conn: &Connection) -> rusqlite::Result<i64> {
+/// Makes the tables if there are none, or brings old ones up to date; answers the version there is.
+pub(crate) fn prepare(conn: &Connection) -> rusqlite::Result<i64> {
     let version = || conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-    if version()? != 0 {
+    if version()? >= VERSION {
         return version();
     }
     conn.execute_batch("BEGIN IMMEDIATE")?;
     // Another process may have been here while we waited.
-    if version()? == 0 {
-        conn.execute_batch(TABLES)?;
-        conn.pragma_update(None, "application_id", APPLICATION)?;
-        conn.pragma_update(None, "user_version", VERSION)?;
-    }
-    conn.execute_batch("COMMIT")?;
+    let done = version().and_then(|it| match it {
+        0 => {
+            conn.execute_batch(TABLES)?;
+            conn.pragma_update(None, "application_id", APPLICATION)?;
+            conn.pragma_update(None, "user_version", VERSION)
+        }
+        1 => {
+            conn.execute_batch(FROM_1)?;
+            conn.pragma_update(None, "user_version", VERSION)
+        }
+        _ => Ok(()),
+    });
+    conn.execute_batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    done?;
     version()
 }
 

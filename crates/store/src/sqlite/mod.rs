@@ -28,7 +28,7 @@ use drydock_contract::{
     port::{DirEntry, FileError, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath},
 };
 
-pub(crate) use db::{Db, Sql};
+pub(crate) use db::{Db, Sql, prepare};
 pub use open::OpenWorkspaceError;
 pub use usage::{FILE_BYTES_MAX, Quota, VOLUME_BYTES_MAX};
 

@@ -15,7 +15,7 @@ use rusqlite::{
 };
 
 use super::{Workspace, WorkspaceName, Workspaces};
-use crate::{OpenWorkspaceError, home::sync_dir};
+use crate::{OpenWorkspaceError, home::sync_dir, sqlite::prepare};
 
 /// How long a copy waits for writers.
 const WAIT: Duration = Duration::from_secs(20);
@@ -53,6 +53,8 @@ impl Workspaces {
             // Whoever has the workspace open has it open still, and its handles are out of date.
             let sessions = sessions(live)?;
             let conn = Connection::open(&prepared)?;
+            // The snapshot may be older than this version's tables.
+            prepare(&conn)?;
             conn.execute("DELETE FROM session", [])?;
             for (id, pid) in sessions {
                 conn.execute("INSERT INTO session(id, pid) VALUES (?1, ?2)", params![id, pid])?;

@@ -3,6 +3,8 @@
 //! One SQLite file each, in the home; its volumes are trees of files ([`SqliteFiles`]). This room
 //! knows no command line and prints nothing.
 
+mod base;
+mod commit;
 mod compare;
 mod copy;
 mod look;
@@ -17,6 +19,7 @@ use std::{fmt, sync::Arc};
 use drydock_contract::port::FileResult;
 
 pub use look::{Entry, VolumeFacts, WorkspaceFacts};
+pub use commit::{CommitError, Conflict, ConflictKind, IfChanged};
 pub use mounted::Mounted;
 pub use name::WorkspaceName;
 pub use place::Workspaces;
