@@ -41,7 +41,7 @@ pub use registry::{
     Verdict,
 };
 
-pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, VOLUME_BYTES_MAX};
+pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};
 pub use workspace::{
     Answer, CommitError, Conflict, ConflictKind, Entry, IfChanged, Mounted, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts, Workspace,
     WorkspaceFacts, WorkspaceName, Workspaces,

@@ -7,6 +7,7 @@ use drydock_embed::{
     DockSession, Setup,
     contract::{
         CallError, CommandName, Entropy, GuestTime, Limits, Outcome, RunReport, Sink, Streams, Timestamp,
+        port::FileLimit,
     },
     gate::Profile,
     store::WorkspaceName,
@@ -46,6 +47,9 @@ pub(crate) struct Run {
     /// Bytes the command may read from stdin [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     input_max: Option<u64>,
+    /// Bytes each volume of a workspace may hold, and a directory mounted rw may grow by [default: 4GiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    disk_max: Option<u64>,
     /// Mount a host directory: copy-on-write unless :ro or :rw is said
     #[arg(long, value_name = "HOST[:GUEST][:ro|:rw|:cow]", value_parser = mount::parse)]
     dir: Vec<mount::Mount>,
@@ -90,7 +94,8 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let mut setup = setup(&run);
     let dock = home::dock()?;
     let limits = setup.limits.unwrap_or_default();
-    setup.files = mount::tree(dock.home(), run.workspace.as_ref(), &run.dir, limits.memory_bytes_max)?;
+    let room = mount::Room::new(limits.memory_bytes_max, run.disk_max);
+    setup.files = mount::tree(dock.home(), run.workspace.as_ref(), &run.dir, room)?;
     let session = dock.session(PRINCIPAL, setup)?;
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -177,6 +182,13 @@ async fn cancellable<T>(session: &DockSession, run: impl Future<Output = T>) -> 
 
 /// Says on stderr why a run was ended before its own end.
 fn explain(name: &str, report: &RunReport, limits: &Limits) {
+    if let Some(limit) = report.quota {
+        let more = match limit {
+            FileLimit::Bytes | FileLimit::FileBytes => "; --memory and --disk-max allow more",
+            _ => "",
+        };
+        exit::warn(&format!("{name}: quota_exceeded: {}: {limit}{more}", limit.code()));
+    }
     let text = match &report.outcome {
         Outcome::Exited(_) => return,
         Outcome::Trapped(reason) => format!("trapped: {reason}"),
