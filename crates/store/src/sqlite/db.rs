@@ -62,7 +62,10 @@ pub(super) struct Tx<'a> {
 impl Db {
     /// Opens the file, making it and its tables if they are missing.
     pub(crate) fn open(path: &Path) -> Result<Self, OpenWorkspaceError> {
-        let fail = |cause| OpenWorkspaceError::Sql { path: path.to_owned(), cause };
+        let fail = |cause: rusqlite::Error| match cause.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => OpenWorkspaceError::Full { path: path.to_owned() },
+            _ => OpenWorkspaceError::Sql { path: path.to_owned(), cause },
+        };
         let presence = Presence::announce(path)
             .map_err(|cause| OpenWorkspaceError::Read { path: path.to_owned(), cause })?;
         let conn = connect(path).map_err(fail)?;
@@ -78,7 +81,7 @@ impl Db {
             presence: None,
         };
         db.presence = Some(presence);
-        db.arrive().map_err(|_| OpenWorkspaceError::Damaged { path: path.to_owned() })?;
+        db.arrive().map_err(|error| OpenWorkspaceError::of_files(path, error))?;
         Ok(db)
     }
 

@@ -12,6 +12,7 @@ mod mounted;
 mod name;
 mod place;
 mod query;
+mod temporary;
 mod volume;
 
 use std::{fmt, sync::Arc};
