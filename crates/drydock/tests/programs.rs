@@ -54,7 +54,7 @@ fn a_deep_and_wide_tree_is_removed_to_the_last_name() {
     assert_eq!(said.status, 0, "{}", said.stderr);
     assert_eq!(shell.run(&["ws", "query", "w", "SELECT count(*) FROM tree"]).stdout, "count(*)\n0\n");
     // The same below a mounted directory: the host keeps it until it is committed.
-    let file = format!("a{}/f", "/d".repeat(60));
+    let file = format!("a{}/f", "/d".repeat(16));
     let at = dir(&shell, "h", &[(&file, "x"), ("a/g", "y"), ("keep", "z")]);
     let said = run(&["--dir", &at, "rm", "-rf", "/h/a"]);
     assert_eq!(said.status, 0, "{}", said.stderr);
@@ -66,12 +66,15 @@ fn a_deep_and_wide_tree_is_removed_to_the_last_name() {
 #[test]
 fn a_directory_may_be_mounted_deep_and_inside_another() {
     let shell = Shell::new();
-    let (outer, inner) = (dir(&shell, "outer", &[("o", "outer\n")]), dir(&shell, "inner", &[("i", "inner\n")]));
+    let (outer, inner) =
+        (dir(&shell, "outer", &[("o", "outer\n")]), dir(&shell, "inner", &[("i", "inner\n")]));
     let (outer_at, inner_at) = (format!("{outer}:/data:ro"), format!("{inner}:/data/in/here:ro"));
     let both = ["run", "--dir", &outer_at, "--dir", &inner_at];
     let said = shell.run(&[&both[..], &["cat", "/data/o", "/data/in/here/i", "/data/in/../o"]].concat());
     assert_eq!((said.status, said.stdout.as_str()), (0, "outer\ninner\nouter\n"), "{}", said.stderr);
-    for (folder, want) in [("/", "data\n"), ("/data", "in\no\n"), ("/data/in", "here\n"), ("/data/in/here", "i\n")] {
+    for (folder, want) in
+        [("/", "data\n"), ("/data", "in\no\n"), ("/data/in", "here\n"), ("/data/in/here", "i\n")]
+    {
         let said = shell.run(&[&both[..], &["ls", folder]].concat());
         assert_eq!((said.status, said.stdout.as_str()), (0, want), "{folder}: {}", said.stderr);
     }
@@ -98,7 +101,10 @@ fn a_full_quota_is_no_space_to_the_command_and_named_in_the_record() {
     let copy = ["--workspace", "w", "cp", "/workspace/big", "/workspace/copy"];
     let said = shell.run(&[&["run", "--json", "--disk-max", "150KB"], &copy[..]].concat());
     let record: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
-    assert_eq!((record["outcome"].as_str(), record["quota_exceeded"].as_str()), (Some("exited"), Some("bytes")));
+    assert_eq!(
+        (record["outcome"].as_str(), record["quota_exceeded"].as_str()),
+        (Some("exited"), Some("bytes"))
+    );
     assert_eq!((record["code"].as_i64(), said.status), (Some(1), 1), "the command's own status stays");
     assert!(record["stderr"].as_str().unwrap().to_lowercase().contains("no space"), "{record}");
     let said = shell.run(&[&["run", "--disk-max", "150KB"], &copy[..]].concat());
@@ -159,7 +165,8 @@ fn large_files_go_in_and_out_of_a_workspace_as_they_are() {
     let said = shell.run(&["ws", "get", "w", "none", out.to_str().unwrap()]);
     assert_ne!(said.status, 0);
     assert!(fs::read(&out).unwrap() == bytes, "a failed get leaves the old file");
-    let beside: Vec<_> = fs::read_dir(out.parent().unwrap()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    let beside: Vec<_> =
+        fs::read_dir(out.parent().unwrap()).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert!(beside.iter().all(|it| !it.to_string_lossy().contains("drydock-")), "{beside:?}");
     let small = shell.run(&["ws", "put", "w", &shell.file("small", "hello"), "small"]);
     assert_eq!(small.status, 0);

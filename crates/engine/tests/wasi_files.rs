@@ -204,11 +204,11 @@ async fn paths_nobody_should_pass_are_refused_by_name() {
 #[tokio::test]
 async fn a_limit_of_the_files_is_an_errno_to_the_guest_and_named_in_the_report() {
     let temp = tempfile::tempdir().unwrap();
-    let quota = Quota { bytes_max: 1000, file_bytes_max: 900, files_max: 2, depth_max: 1, path_bytes_max: 20 };
+    let quota =
+        Quota { bytes_max: 1000, file_bytes_max: 900, files_max: 2, depth_max: 1, path_bytes_max: 20 };
     let files = workspace(temp.path(), quota);
-    let mkdir = |name: &str, errno| {
-        Script::default().call("path_create_directory", [I(3), text(name)], errno)
-    };
+    let mkdir =
+        |name: &str, errno| Script::default().call("path_create_directory", [I(3), text(name)], errno);
     let grown = |bytes: &[u8], errno| Script::default().open("f", CREATE, FD, 0).write(FD, bytes, errno);
     let cases = [
         (grown(&[1; 901], 22), Some(FileLimit::FileBytes)),
@@ -217,7 +217,10 @@ async fn a_limit_of_the_files_is_an_errno_to_the_guest_and_named_in_the_report()
         (mkdir("d", 51), Some(FileLimit::Files)),
         (mkdir("a-name-of-21-letters-", 37), Some(FileLimit::PathBytes)),
         // The first limit is the one that is told.
-        (grown(&[1; 901], 22).call("path_create_directory", [I(3), text("d")], 51), Some(FileLimit::FileBytes)),
+        (
+            grown(&[1; 901], 22).call("path_create_directory", [I(3), text("d")], 51),
+            Some(FileLimit::FileBytes),
+        ),
         (Script::default().call("path_unlink_file", [I(3), text("g")], 0), None),
         (mkdir("d", 0), None),
         (Script::default().call("path_unlink_file", [I(3), text("f")], 0), None),
@@ -230,7 +233,8 @@ async fn a_limit_of_the_files_is_an_errno_to_the_guest_and_named_in_the_report()
         assert_eq!((report.outcome, report.quota), (Outcome::Exited(0), want), "case {number}");
     }
     // The run's own tree is charged to its memory; more than its memory is more than a file may have.
-    let own = Script::default().open("f", CREATE, FD, 0).call("fd_filestat_set_size", [At(FD), L(60 << 20)], 0);
+    let own =
+        Script::default().open("f", CREATE, FD, 0).call("fd_filestat_set_size", [At(FD), L(60 << 20)], 0);
     let own = own.open("g", CREATE, OTHER, 0).call("fd_filestat_set_size", [At(OTHER), L(60 << 20)], 51);
     let (report, _) = run(request(&own.wat())).await.unwrap();
     assert_eq!((report.outcome, report.quota), (Outcome::Exited(0), Some(FileLimit::Bytes)));

@@ -43,8 +43,8 @@ pub use registry::{
 
 pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};
 pub use workspace::{
-    Answer, CommitError, Conflict, ConflictKind, Entry, IfChanged, Mounted, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts, Workspace,
-    WorkspaceFacts, WorkspaceName, Workspaces,
+    Answer, CommitError, Conflict, ConflictKind, Entry, IfChanged, Mounted, QueryError, QueryLimits,
+    SqlValue, Volume, VolumeFacts, Workspace, WorkspaceFacts, WorkspaceName, Workspaces,
 };
 
 /// The parsers of foreign bytes, for the fuzzers and nobody else.

@@ -288,7 +288,9 @@ fn a_snapshot_fork_or_restore_that_is_killed_is_whole_or_was_not() {
         let stop_after = 1 + number as usize % 5;
         while said.len() < stop_after {
             let line = lines.next().expect("the child ended by itself").unwrap();
-            said.extend(line.contains("ready").then_some(line.clone()).or(line.contains("did ").then_some(line)));
+            said.extend(
+                line.contains("ready").then_some(line.clone()).or(line.contains("did ").then_some(line)),
+            );
         }
         wait(number, 12_000);
         worker.kill().unwrap();

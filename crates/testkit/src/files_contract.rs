@@ -10,7 +10,8 @@ use std::sync::Arc;
 use drydock_contract::{
     Timestamp,
     port::{
-        FileError, FileError::*, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, TreePath,
+        FileError, FileError::*, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile,
+        OpenHow, TreePath,
     },
 };
 

@@ -99,7 +99,10 @@ impl Room {
     /// That much memory, and on disk what is usual unless it is said.
     pub(crate) fn new(memory_bytes_max: u64, disk_bytes_max: Option<u64>) -> Self {
         let usual = Quota::default();
-        Self { memory_bytes_max, disk: Quota { bytes_max: disk_bytes_max.unwrap_or(usual.bytes_max), ..usual } }
+        Self {
+            memory_bytes_max,
+            disk: Quota { bytes_max: disk_bytes_max.unwrap_or(usual.bytes_max), ..usual },
+        }
     }
 }
 
@@ -150,7 +153,17 @@ mod tests {
             let want = Mount { host: host.into(), guest: guest.parse().unwrap(), mode };
             assert_eq!(parse(text), Ok(want), "{text}");
         }
-        let bad = ["", ":ro", "/tmp:..", "/tmp:a/../b", "/tmp:/", "/tmp:a:b:rw", "/no/such/place", "/tmp::ro", "/:ro"];
+        let bad = [
+            "",
+            ":ro",
+            "/tmp:..",
+            "/tmp:a/../b",
+            "/tmp:/",
+            "/tmp:a:b:rw",
+            "/no/such/place",
+            "/tmp::ro",
+            "/:ro",
+        ];
         for text in bad {
             assert!(parse(text).is_err(), "{text}");
         }

@@ -61,7 +61,13 @@ impl Script {
     pub fn open(self, path: &str, oflags: i64, into: u32, errno: i32) -> Self {
         let rights = 0x1fff_ffff;
         let args = [
-            Arg::I(3), Arg::I(0), text(path), Arg::I(oflags), Arg::L(rights), Arg::L(rights), Arg::I(0),
+            Arg::I(3),
+            Arg::I(0),
+            text(path),
+            Arg::I(oflags),
+            Arg::L(rights),
+            Arg::L(rights),
+            Arg::I(0),
             Arg::I(i64::from(into)),
         ];
         self.call("path_open", args, errno)
@@ -100,10 +106,16 @@ impl Script {
             let failed = format!("(then (call $exit (i32.const {})))", 1 + (number - 1) % 250);
             match step {
                 Step::Holds32(place, value) => {
-                    let _ = writeln!(body, "(if (i32.ne (i32.load (i32.const {place})) (i32.const {value})) {failed})");
+                    let _ = writeln!(
+                        body,
+                        "(if (i32.ne (i32.load (i32.const {place})) (i32.const {value})) {failed})"
+                    );
                 }
                 Step::Holds64(place, value) => {
-                    let _ = writeln!(body, "(if (i64.ne (i64.load (i32.const {place})) (i64.const {value})) {failed})");
+                    let _ = writeln!(
+                        body,
+                        "(if (i64.ne (i64.load (i32.const {place})) (i64.const {value})) {failed})"
+                    );
                 }
                 Step::HoldsBytes(place, bytes) => {
                     for (offset, byte) in bytes.iter().enumerate() {
@@ -118,8 +130,12 @@ impl Script {
                     let (mut pushed, mut types) = (String::new(), String::new());
                     for arg in args {
                         match arg {
-                            Arg::I(it) => (pushed, types) = (pushed + &format!("(i32.const {it})"), types + " i32"),
-                            Arg::L(it) => (pushed, types) = (pushed + &format!("(i64.const {it})"), types + " i64"),
+                            Arg::I(it) => {
+                                (pushed, types) = (pushed + &format!("(i32.const {it})"), types + " i32")
+                            }
+                            Arg::L(it) => {
+                                (pushed, types) = (pushed + &format!("(i64.const {it})"), types + " i64")
+                            }
                             Arg::At(it) => {
                                 pushed += &format!("(i32.load (i32.const {it}))");
                                 types += " i32";
@@ -148,7 +164,8 @@ impl Script {
                             "(import \"wasi_snapshot_preview1\" \"{name}\" (func ${name} (param{types}) (result i32)))"
                         );
                     }
-                    let _ = writeln!(body, "(if (i32.ne (call ${name} {pushed}) (i32.const {errno})) {failed})");
+                    let _ =
+                        writeln!(body, "(if (i32.ne (call ${name} {pushed}) (i32.const {errno})) {failed})");
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{FileError, FileLimit, FileKind, FileResult, FileTimes, Stat},
+    port::{FileError, FileKind, FileLimit, FileResult, FileTimes, Stat},
 };
 use parking_lot::RwLock;
 

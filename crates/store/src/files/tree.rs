@@ -8,7 +8,7 @@ use std::{
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{DirEntry, FileError, FileLimit, FileKind, FileResult, Follow, Stat, TreePath},
+    port::{DirEntry, FileError, FileKind, FileLimit, FileResult, Follow, Stat, TreePath},
 };
 
 use super::{

@@ -17,7 +17,10 @@ use std::{io, path::Path, sync::Arc};
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{DirEntry, FileError, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath},
+    port::{
+        DirEntry, FileError, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        TreePath,
+    },
 };
 use parking_lot::Mutex;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};

@@ -172,7 +172,8 @@ fn a_path_is_walked_only_so_deep() {
 #[test]
 fn what_is_made_through_a_directory_stays_within_its_quota() {
     let (temp, _) = furnished(Access::ReadWrite);
-    let quota = Quota { bytes_max: 1000, file_bytes_max: 900, files_max: 3, depth_max: 2, path_bytes_max: 20 };
+    let quota =
+        Quota { bytes_max: 1000, file_bytes_max: 900, files_max: 3, depth_max: 2, path_bytes_max: 20 };
     let host = HostDir::within(temp.path().join("inside"), Access::ReadWrite, quota).unwrap();
     let create = OpenHow { read: true, write: true, create: true, ..OpenHow::default() };
     let (f, a) = (host.open(&path("d/f"), create, NOW).unwrap(), host.open(&path("a"), create, NOW).unwrap());

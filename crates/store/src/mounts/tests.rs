@@ -104,13 +104,16 @@ fn a_mount_may_lie_deep_and_the_way_to_it_is_listed() {
     assert_eq!(names(&mounts, "/data"), ["in"]);
     assert_eq!(names(&mounts, "/data/in"), ["here"]);
     assert_eq!(read(&mounts, "/data/in/here/f"), Ok(b"deep".to_vec()));
-    for up in ["data/in/here/../../../memory/g", "data/./in/../../memory/g", "data/in/here/../../../../memory/g"] {
+    for up in
+        ["data/in/here/../../../memory/g", "data/./in/../../memory/g", "data/in/here/../../../../memory/g"]
+    {
         assert_eq!(read(&mounts, up), Ok(b"g".to_vec()), "{up}");
     }
-    let inodes: std::collections::BTreeSet<u64> = ["/", "data", "data/in", "data/in/here", "memory", "workspace"]
-        .into_iter()
-        .map(|it| mounts.stat(&path(it), Follow::Yes).unwrap().inode)
-        .collect();
+    let inodes: std::collections::BTreeSet<u64> =
+        ["/", "data", "data/in", "data/in/here", "memory", "workspace"]
+            .into_iter()
+            .map(|it| mounts.stat(&path(it), Follow::Yes).unwrap().inode)
+            .collect();
     assert_eq!(inodes.len(), 6);
     for dir in ["", "data", "data/in"] {
         for entry in mounts.read_dir(&path(dir)).unwrap() {

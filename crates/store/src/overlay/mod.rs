@@ -25,8 +25,8 @@ use parking_lot::Mutex;
 use branch::Layers;
 pub(crate) use change::same_bytes;
 pub use change::{Change, ChangeKind};
-pub(crate) use note::{Notes, Seen};
 use handle::{Handle, Known};
+pub(crate) use note::{Notes, Seen};
 
 use crate::tree::{self, Node, Opening};
 

@@ -143,6 +143,11 @@ impl Db {
             _ if !conn.is_autocommit() => run(conn, "ROLLBACK")?,
             _ => {}
         }
+        let full = Some(FileError::NoSpace);
+        if acted.as_ref().err().copied() == full || ended.err() == full {
+            // What was logged goes where it belongs, so that removing something can succeed next.
+            let _ = conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        }
         // What the act answered may be a handle, and dropping that is a transaction too.
         drop(guard);
         acted.and_then(|it| ended.map(|()| it))

@@ -26,7 +26,10 @@ use std::{fmt, sync::Arc};
 
 use drydock_contract::{
     Timestamp,
-    port::{DirEntry, FileError, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath},
+    port::{
+        DirEntry, FileError, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        TreePath,
+    },
 };
 
 pub(crate) use db::{Db, Sql, prepare};

@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{DirEntry, FileError, FileLimit, FileKind, FileResult, FileTimes, Stat},
+    port::{DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Stat},
 };
 use rusqlite::{OptionalExtension as _, params};
 

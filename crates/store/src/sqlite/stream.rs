@@ -120,7 +120,8 @@ impl Tx<'_> {
         let now = now.0.cast_signed();
         let moved = "UPDATE chunk SET node = ?2 WHERE node = ?1";
         self.conn.execute(moved, params![from.node, to]).sql()?;
-        let first = "UPDATE node SET size = f.size, content = f.content, hash = f.hash, mtime = ?3, ctime = ?3
+        let first =
+            "UPDATE node SET size = f.size, content = f.content, hash = f.hash, mtime = ?3, ctime = ?3
             FROM (SELECT size, content, hash FROM node WHERE id = ?1) AS f WHERE id = ?2";
         self.conn.execute(first, params![from.node, to, now]).sql()?;
         self.conn.execute("DELETE FROM node WHERE id = ?1", params![from.node]).sql().map(|_| ())

@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileLimit, FileKind, FileResult, Follow, OpenHow, TreePath},
+    port::{FileError, FileKind, FileLimit, FileResult, Follow, OpenHow, TreePath},
 };
 
 use super::{

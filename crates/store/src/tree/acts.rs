@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Timestamp,
-    port::{
-        FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath,
-    },
+    port::{FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath},
 };
 use proptest::prelude::*;
 

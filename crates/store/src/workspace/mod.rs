@@ -19,8 +19,8 @@ use std::{fmt, sync::Arc};
 
 use drydock_contract::port::FileResult;
 
-pub use look::{Entry, VolumeFacts, WorkspaceFacts};
 pub use commit::{CommitError, Conflict, ConflictKind, IfChanged};
+pub use look::{Entry, VolumeFacts, WorkspaceFacts};
 pub use mounted::Mounted;
 pub use name::WorkspaceName;
 pub use place::Workspaces;

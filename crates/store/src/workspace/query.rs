@@ -176,6 +176,10 @@ impl Workspace {
     /// Answers one statement over `vfs(volume, path, content, mtime, size, inode, links)`, which has
     /// the files, and `tree(volume, path, kind, node, links, size, mtime, target)`, which has all.
     pub fn query(&self, sql: &str, limits: QueryLimits) -> Result<Answer, QueryError> {
+        // SQLite would stop reading there and say nothing.
+        if sql.contains('\0') {
+            return Err(QueryError::NotOne);
+        }
         let greedy = Arc::new(AtomicBool::new(false));
         let told = |error: rusqlite::Error| match error.sqlite_error_code() {
             Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly) => QueryError::Denied,

@@ -17,9 +17,7 @@ use drydock_embed::{
 pub(super) fn put(workspace: &Workspace, file: &Path, path: &str, now: Timestamp) -> anyhow::Result<()> {
     let mut source: Box<dyn io::Read> = match is_dash(file) {
         true => Box::new(io::stdin()),
-        false => {
-            Box::new(File::open(file).with_context(|| format!("could not open `{}`", file.display()))?)
-        }
+        false => Box::new(File::open(file).with_context(|| format!("could not open `{}`", file.display()))?),
     };
     let done = workspace.put_from(path, &mut *source, now);
     done.map_err(|error| told(error, path, file, "read")).map(drop)
