@@ -167,9 +167,12 @@ fn hostile_work_ends_as_a_limit() {
 
 #[test]
 fn a_deadline_hook_ends_the_line() {
-    let limits = ShellLimits { expired: Some(std::sync::Arc::new(|| Some("the time is up".into()))), ..ShellLimits::default() };
+    let limits = ShellLimits {
+        expired: Some(std::sync::Arc::new(|| Some("the time is up".into()))),
+        ..ShellLimits::default()
+    };
     let ran = room_with(Mode::default(), limits).run("while :; do :; done");
-    assert_eq!(ran.report.limit.as_deref(), Some("the line's time is up"));
+    assert_eq!(ran.report.limit.as_deref(), Some("the time is up"));
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{Artifact, CapSet, Dispatch, Limits, Outcome, Streams, Switch, Timestamp, port::Files};
+use crate::{
+    Artifact, CapSet, Dispatch, Limits, Outcome, Streams, Switch, Timestamp,
+    port::{FileLimit, Files},
+};
 
 /// Everything one run starts with. What is not in here does not exist for the guest.
 pub struct RunRequest {
@@ -68,4 +71,7 @@ pub struct RunReport {
     pub stdout_bytes: u64,
     /// Bytes written to stderr.
     pub stderr_bytes: u64,
+    /// The limit of its files that it met first, if any. It was told so by an errno, and how it went on
+    /// is its own affair.
+    pub quota: Option<FileLimit>,
 }

@@ -6,7 +6,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, Streams, Switch, port::Files,
+    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, Streams, Switch,
+    port::{FileLimit, Files},
 };
 use drydock_store::MemoryFiles;
 use rand_chacha::ChaCha20Rng;
@@ -32,6 +33,8 @@ pub(crate) struct Guest {
     /// The exit status of the last nested command, for `env.host_status`.
     pub(crate) last_status: i32,
     pub(crate) memory: Option<wasmtime::Memory>,
+    /// The first limit of its files that it met.
+    pub(crate) quota: Option<FileLimit>,
     deadline: Instant,
     breathed: Instant,
     switches: [Arc<Switch>; 2],
@@ -62,6 +65,7 @@ impl Guest {
             last_error: "",
             last_status: -1,
             memory: None,
+            quota: None,
             deadline,
             breathed: Instant::now(),
             switches: request.switches,

@@ -58,6 +58,7 @@ pub(crate) async fn run(
         stdin_bytes: guest.counts.stdin,
         stdout_bytes: guest.counts.stdout,
         stderr_bytes: guest.counts.stderr,
+        quota: guest.quota,
     };
     let mut streams = guest.streams;
     flush(&mut streams, &report.outcome, &switches).await?;
@@ -123,6 +124,7 @@ pub(crate) fn cancelled() -> RunReport {
         stdin_bytes: 0,
         stdout_bytes: 0,
         stderr_bytes: 0,
+        quota: None,
     }
 }
 

@@ -34,17 +34,17 @@ pub use codecache::{CODE_BYTES_MAX, CacheKey, CodeCache, OpenCodeCacheError};
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
 pub use home::{Home, OpenHomeError};
 pub use host::{Access, HostDir};
-pub use mounts::Mounts;
+pub use mounts::{MountError, MountPoint, Mounts};
 pub use overlay::{Change, ChangeKind, Overlay};
 pub use registry::{
     BadBuiltin, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError, Repaired,
     Verdict,
 };
 
-pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, VOLUME_BYTES_MAX};
+pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};
 pub use workspace::{
-    Answer, Entry, Mounted, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts, Workspace,
-    WorkspaceFacts, WorkspaceName, Workspaces,
+    Answer, CommitError, Conflict, ConflictKind, Entry, IfChanged, Mounted, QueryError, QueryLimits,
+    SqlValue, Volume, VolumeFacts, Workspace, WorkspaceFacts, WorkspaceName, Workspaces,
 };
 
 /// The parsers of foreign bytes, for the fuzzers and nobody else.

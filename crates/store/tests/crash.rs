@@ -1,5 +1,8 @@
 //! Processes that write workspaces are killed at any moment, and nothing acknowledged is lost. Real
 //! processes: this test binary starts itself again.
+//!
+//! About 370 kills in all, some ten seconds on a quiet machine. `DRYDOCK_KILLS=20 cargo test -p
+//! drydock-store --test crash` kills twenty times as often.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,12 +20,23 @@ use drydock_contract::{
     Timestamp,
     port::{Files as _, OpenHow, TreePath},
 };
-use drydock_store::{Access, Home, HostDir, Quota, Volume, Workspace, Workspaces};
+use drydock_store::{Access, Home, HostDir, IfChanged, Quota, Volume, Workspace, Workspaces};
 
 /// Set in a child: the directory it works in, a space, and its number.
 const CHILD: &str = "DRYDOCK_WORKSPACE_TEST_CHILD";
 const NOW: Timestamp = Timestamp(1);
-const KILLS: u32 = 200;
+
+/// How often this test kills, `usual` times what `DRYDOCK_KILLS` says.
+fn kills(usual: u32) -> u32 {
+    let times = env::var("DRYDOCK_KILLS").ok().and_then(|it| it.parse::<u32>().ok()).unwrap_or(1);
+    usual.saturating_mul(times.max(1))
+}
+
+/// A delay that differs from kill to kill, up to `micros_max`, and is the same in every run.
+fn wait(number: u32, micros_max: u64) {
+    let mixed = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17;
+    std::thread::sleep(Duration::from_micros(mixed % micros_max));
+}
 
 fn start(test: &str, dir: &Path, number: u32) -> Child {
     Command::new(env::current_exe().unwrap())
@@ -81,7 +95,8 @@ fn nothing_acknowledged_is_lost_when_the_writer_is_killed() {
     }
     let temp = tempfile::tempdir().unwrap();
     let mut acknowledged = HashMap::new();
-    for number in 0..KILLS {
+    let kills = kills(140);
+    for number in 0..kills {
         let mut writer = start("nothing_acknowledged_is_lost_when_the_writer_is_killed", temp.path(), number);
         let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
         let stop_after = 1 + number as usize * 7 % 23;
@@ -90,7 +105,7 @@ fn nothing_acknowledged_is_lost_when_the_writer_is_killed() {
             said.push(lines.next().expect("the child ended by itself").unwrap());
             said.retain(|it| it.contains("put ") || it.contains("removing "));
         }
-        std::thread::sleep(Duration::from_micros(u64::from(number) * 137 % 3000));
+        wait(number, 3000);
         writer.kill().unwrap();
         writer.wait().unwrap();
         said.extend(lines.map_while(Result::ok));
@@ -106,7 +121,7 @@ fn nothing_acknowledged_is_lost_when_the_writer_is_killed() {
             }
         }
         let workspace = open(temp.path());
-        let of_this = acknowledged.iter().filter(|(_, (it, _))| *it == number || number + 1 == KILLS);
+        let of_this = acknowledged.iter().filter(|(_, (it, _))| *it == number || number + 1 == kills);
         for (file, (number, n)) in of_this {
             let got = workspace.get(file).unwrap();
             let later = content(*number, n + 40);
@@ -173,13 +188,13 @@ fn a_commit_that_is_killed_leaves_old_files_or_new_ones_and_is_taken_up_again() 
     if let Some((dir, _)) = child() {
         let mounted = mount(&dir);
         say("commit");
-        mounted.commit(NOW).unwrap();
+        mounted.commit(IfChanged::Refuse, NOW).unwrap();
         say("done");
         return;
     }
     let path = |text: &str| TreePath::new(text).unwrap();
     let mut interrupted = 0;
-    for round in 0..40_u32 {
+    for round in 0..kills(90) {
         let temp = tempfile::tempdir().unwrap();
         let host = temp.path().join("host");
         fs::create_dir_all(host.join("d")).unwrap();
@@ -205,7 +220,7 @@ fn a_commit_that_is_killed_leaves_old_files_or_new_ones_and_is_taken_up_again() 
         while !line.contains("commit") {
             assert!(out.read_line(&mut line).unwrap() > 0);
         }
-        std::thread::sleep(Duration::from_micros(u64::from(round) * 400));
+        wait(round, 16_000);
         committer.kill().unwrap();
         committer.wait().unwrap();
         let mut rest = String::new();
@@ -222,7 +237,7 @@ fn a_commit_that_is_killed_leaves_old_files_or_new_ones_and_is_taken_up_again() 
             assert_eq!(differ.contains(&file), is != after, "diff lies about {file}");
         }
         interrupted += u32::from(!differ.is_empty());
-        mounted.commit(NOW).unwrap();
+        mounted.commit(IfChanged::Refuse, NOW).unwrap();
         assert_eq!(mounted.diff().unwrap(), []);
         let mut names: Vec<_> =
             fs::read_dir(host.join("d")).unwrap().map(|it| it.unwrap().file_name()).collect();
@@ -230,4 +245,88 @@ fn a_commit_that_is_killed_leaves_old_files_or_new_ones_and_is_taken_up_again() 
         assert_eq!(names.len() as u32, COMMITTED - COMMITTED / 4, "{names:?}");
     }
     assert!(interrupted > 0, "no commit was killed in the middle");
+}
+
+/// What every file of version `n` says; all files of a version are put in one go.
+fn version(n: u32) -> Vec<u8> {
+    n.to_le_bytes().into_iter().cycle().take(50_000).collect()
+}
+
+#[test]
+fn a_snapshot_fork_or_restore_that_is_killed_is_whole_or_was_not() {
+    let all = |dir: &Path| Workspaces::of(&Home::open(dir.join("home")).unwrap(), Quota::default());
+    let w = || "w".parse().unwrap();
+    if let Some((dir, number)) = child() {
+        let (all, workspace) = (all(&dir), open(&dir));
+        say("ready");
+        for n in 0.. {
+            let name = format!("k{number}-{n}").parse().unwrap();
+            match n % 4 {
+                0 => workspace.put("a", &version(number * 100 + n), NOW).unwrap(),
+                1 => all.snapshot(&w(), &name).unwrap(),
+                2 => all.fork(&w(), &name).unwrap(),
+                _ => all.restore(&workspace, &"first".parse().unwrap()).unwrap(),
+            }
+            say(&format!("did {n}"));
+        }
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let places = all(temp.path());
+    {
+        let workspace = open(temp.path());
+        workspace.put("a", &version(0), NOW).unwrap();
+        workspace.put("kept", b"kept", NOW).unwrap();
+        places.snapshot(&w(), &"first".parse().unwrap()).unwrap();
+    }
+    // A file is one version from its first byte to its last, or it is broken.
+    let whole = |bytes: &[u8]| bytes.len() == 50_000 && bytes.chunks(4).all(|it| it == &bytes[..4]);
+    for number in 1..=kills(140) {
+        let test = "a_snapshot_fork_or_restore_that_is_killed_is_whole_or_was_not";
+        let mut worker = start(test, temp.path(), number);
+        let mut lines = BufReader::new(worker.stdout.take().unwrap()).lines();
+        let mut said = Vec::new();
+        let stop_after = 1 + number as usize % 5;
+        while said.len() < stop_after {
+            let line = lines.next().expect("the child ended by itself").unwrap();
+            said.extend(
+                line.contains("ready").then_some(line.clone()).or(line.contains("did ").then_some(line)),
+            );
+        }
+        wait(number, 12_000);
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+        said.extend(lines.map_while(Result::ok));
+        let workspace = open(temp.path());
+        assert!(whole(&workspace.get("a").unwrap()), "kill {number}");
+        assert_eq!(workspace.get("kept").unwrap(), b"kept", "kill {number}");
+        // What was acknowledged is there; what has a name is whole, acknowledged or not.
+        let did = |n: u32| said.iter().any(|it| it.ends_with(&format!("did {n}")));
+        let (snapshots, forks) = (places.snapshots(&w()).unwrap(), places.list().unwrap());
+        let has = |names: &[drydock_store::WorkspaceName], n: u32| {
+            names.iter().any(|it| it.as_str() == format!("k{number}-{n}"))
+        };
+        for n in 0..20 {
+            assert!(!(did(n) && n % 4 == 1) || has(&snapshots, n), "kill {number}: snapshot {n} is lost");
+            assert!(!(did(n) && n % 4 == 2) || has(&forks, n), "kill {number}: fork {n} is lost");
+        }
+        for it in snapshots.iter().filter(|it| it.as_str() != "first") {
+            let differ = places.diff_snapshot(&workspace, it, Volume::Workspace).unwrap();
+            assert!(differ.iter().all(|it| it.path == "a"), "kill {number}: {differ:?}");
+            places.remove_snapshot(&w(), it).unwrap();
+        }
+        for it in forks.iter().filter(|it| it.as_str() != "w") {
+            let fork = places.open(it).unwrap();
+            assert!(whole(&fork.get("a").unwrap()), "kill {number}: fork {it}");
+            assert_eq!(fork.get("kept").unwrap(), b"kept", "kill {number}: fork {it}");
+            drop(fork);
+            places.remove(it).unwrap();
+        }
+    }
+    let left: Vec<_> = fs::read_dir(temp.path().join("home/workspaces"))
+        .unwrap()
+        .map(|it| it.unwrap().file_name().into_string().unwrap())
+        .filter(|it| !it.starts_with("w") && !it.starts_with("."))
+        .filter(|it| !it.ends_with(".lock"))
+        .collect();
+    assert_eq!(left, [""; 0]);
 }

@@ -63,6 +63,42 @@ fn an_overlay_keeps_the_contract() {
 }
 
 #[test]
+fn an_overlay_over_a_workspace_keeps_the_contract() {
+    let temp = tempfile::tempdir().unwrap();
+    let home = Home::open(temp.path()).unwrap();
+    let lower = sqlite(&home, Volume::Workspace);
+    files_contract(|| Arc::new(Overlay::new(lower(), memory())));
+}
+
+#[test]
+fn an_overlay_over_a_host_directory_keeps_the_contract() {
+    let temp = tempfile::tempdir().unwrap();
+    let lower = host(temp.path());
+    files_contract(|| Arc::new(Overlay::new(lower(), memory())));
+}
+
+#[test]
+fn an_overlay_over_an_overlay_keeps_the_contract() {
+    files_contract(|| Arc::new(Overlay::new(Arc::new(Overlay::new(memory(), memory())), memory())));
+}
+
+#[test]
+fn a_directory_mounted_in_a_workspace_keeps_the_contract() {
+    let temp = tempfile::tempdir().unwrap();
+    let count = Cell::new(0);
+    let home = Home::open(temp.path().join("home")).unwrap();
+    let all = Workspaces::of(&home, Quota::default());
+    files_contract(|| {
+        count.set(count.get() + 1);
+        let dir = temp.path().join(format!("host{}", count.get()));
+        std::fs::create_dir(&dir).unwrap();
+        let host = HostDir::open(&dir, Access::ReadWrite).unwrap();
+        let workspace = all.create(&format!("w{}", count.get()).parse().unwrap()).unwrap();
+        Arc::new(workspace.mount(&"data/in".parse().unwrap(), Arc::new(host)).unwrap().files())
+    });
+}
+
+#[test]
 fn mounts_keep_the_contract() {
     files_contract(|| Arc::new(Mounts::over(memory())));
 }

@@ -9,8 +9,8 @@ use drydock_contract::{
     port::{FileError, Files as _, OpenHow, TreePath},
 };
 use drydock_store::{
-    Access, Change, ChangeKind, Home, HostDir, Mounted, QueryLimits, Quota, SqlValue, Volume, Workspace,
-    WorkspaceName, Workspaces,
+    Access, Change, ChangeKind, Home, HostDir, IfChanged, Mounted, QueryLimits, Quota, SqlValue, Volume,
+    Workspace, WorkspaceName, Workspaces,
 };
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000_000);
@@ -194,6 +194,142 @@ fn a_query_looks_and_does_nothing_else() {
     assert_eq!((answer.rows.len(), answer.cut), (0, true));
 }
 
+#[test]
+fn no_query_gets_out_of_its_cage() {
+    let (temp, all, workspace) = fresh();
+    workspace.put("a.txt", b"alpha", NOW).unwrap();
+    all.snapshot(&name("w"), &name("before")).unwrap();
+    let limits = QueryLimits { rows_max: 5, bytes_max: 10_000, wall_max: Duration::from_millis(400) };
+    let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+    let cases = [
+        // what it tries                                                              how it ends
+        ("INSERT INTO epoch VALUES (1) RETURNING epoch".to_owned(), "query_denied"),
+        ("REPLACE INTO epoch VALUES (1)".into(), "query_denied"),
+        ("WITH x AS (SELECT 1) DELETE FROM name".into(), "query_denied"),
+        ("WITH x AS (SELECT 1) INSERT INTO epoch SELECT * FROM x".into(), "query_denied"),
+        ("WITH x AS (DELETE FROM name RETURNING 1) SELECT * FROM x".into(), "query_failed"),
+        ("EXPLAIN DELETE FROM name".into(), "query_denied"),
+        ("CREATE TRIGGER t AFTER INSERT ON name BEGIN SELECT 1; END".into(), "query_denied"),
+        ("CREATE VIEW v AS SELECT 1".into(), "query_denied"),
+        ("CREATE VIRTUAL TABLE v USING fts5(x)".into(), "query_denied"),
+        ("ALTER TABLE name RENAME TO eman".into(), "query_denied"),
+        ("SAVEPOINT s".into(), "query_denied"),
+        ("ROLLBACK".into(), "query_denied"),
+        ("ANALYZE".into(), "query_denied"),
+        ("REINDEX".into(), "query_denied"),
+        ("VACUUM".into(), "query_denied"),
+        ("DETACH main".into(), "query_denied"),
+        (format!("ATTACH '{}/x' AS x", temp.path().display()), "query_denied"),
+        ("ATTACH ':memory:' AS x".into(), "query_denied"),
+        ("PRAGMA writable_schema = ON".into(), "query_denied"),
+        ("PRAGMA journal_mode = DELETE".into(), "query_denied"),
+        ("PRAGMA temp_store_directory = '/tmp'".into(), "query_denied"),
+        ("SELECT * FROM pragma_table_info('node')".into(), "query_denied"),
+        ("SELECT * FROM sqlite_dbpage".into(), "query_failed"),
+        ("SELECT readfile('/etc/passwd')".into(), "query_failed"),
+        ("SELECT writefile('/tmp/x', 'x')".into(), "query_failed"),
+        ("SELECT load_extension('/tmp/x.so', 'init')".into(), "query_denied"),
+        ("SELECT sqlite_compileoption_get(1)".into(), "query_denied"),
+        ("SELECT random()".into(), "query_denied"),
+        // Bombs of time, of rows that are never shown, of long values, of nesting.
+        (format!("{numbers} SELECT count(*) FROM n"), "query_too_long"),
+        (format!("{numbers} SELECT count(*) FROM n a, n b WHERE a.i = -b.i"), "query_too_long"),
+        (format!("{numbers} SELECT i FROM n WHERE i < 0"), "query_too_long"),
+        (format!("{numbers} SELECT i, zeroblob(15000000) AS b FROM n ORDER BY b, i"), "query_too_much"),
+        ("SELECT zeroblob(17000000)".into(), "query_failed"),
+        ("SELECT replace(printf('%.*c', 9000000, 'x'), 'x', 'yyyyyyyyyyyyyyyy')".into(), "query_failed"),
+        (format!("SELECT {}1", "1+".repeat(900)), "query_failed"),
+        (format!("SELECT '{}'", "x".repeat(70_000)), "query_failed"),
+        (format!("SELECT {}", ["1"; 3000].join(",")), "query_failed"),
+        (format!("SELECT 1 {}", "UNION ALL SELECT 1 ".repeat(600)), "query_failed"),
+        ("SELECT 'a' LIKE '".to_owned() + &"%a".repeat(2000) + "'", "query_failed"),
+        ("SELECT 1\0; DELETE FROM name".into(), "query_not_one"),
+    ];
+    let mut otherwise = Vec::new();
+    for (sql, code) in cases {
+        let begun = std::time::Instant::now();
+        // What is stopped for its greed is given the time to show it.
+        let wall_max = if code == "query_too_much" { Duration::from_secs(15) } else { limits.wall_max };
+        let ended = workspace.query(&sql, QueryLimits { wall_max, ..limits }).map_err(|it| it.code());
+        let told = &sql[..sql.len().min(80)];
+        if ended != Err(code) {
+            otherwise.push(format!("{told}: {ended:?}, not {code}"));
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{told} took {:?}", begun.elapsed());
+    }
+    assert_eq!(otherwise, [""; 0]);
+    // Nothing happened, and the workspace goes on.
+    assert_eq!(all.diff_snapshot(&workspace, &name("before"), Volume::Workspace).unwrap(), []);
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
+    workspace.put("b.txt", b"beta", NOW).unwrap();
+    let answer = workspace.query("SELECT count(*) FROM vfs", limits).unwrap();
+    assert_eq!(answer.rows, [[SqlValue::Integer(2)]]);
+}
+
+#[test]
+fn a_full_disk_under_a_workspace_is_no_space_and_loses_nothing() {
+    // In a disk of its own of two megabytes: a mount namespace that only this process's child sees.
+    const INSIDE: &str = "DRYDOCK_SMALL_DISK";
+    let test = "a_full_disk_under_a_workspace_is_no_space_and_loses_nothing";
+    if let Ok(disk) = std::env::var(INSIDE) {
+        let all = Workspaces::of(&Home::open(Path::new(&disk).join("home")).unwrap(), Quota::default());
+        let workspace = all.create(&name("w")).unwrap();
+        workspace.put("kept", b"kept", NOW).unwrap();
+        all.snapshot(&name("w"), &name("early")).unwrap();
+        let filler = Path::new(&disk).join("filler");
+        fs::write(&filler, vec![1; 1_000_000]).unwrap();
+        let mut written = 0_u32;
+        let error = loop {
+            match workspace.put(&format!("f{written}"), &written.to_le_bytes().repeat(5000), NOW) {
+                Ok(()) => written += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error, FileError::NoSpace);
+        assert!(written > 5, "{written}");
+        let how = OpenHow { read: true, write: true, ..OpenHow::default() };
+        let handle = workspace.files(Volume::Workspace).open(&path("kept"), how, NOW).unwrap();
+        assert_eq!(handle.write_at(0, &[1; 500_000], NOW), Err(FileError::NoSpace));
+        drop(handle);
+        assert!(all.snapshot(&name("w"), &name("late")).is_err());
+        assert!(all.fork(&name("w"), &name("late")).is_err());
+        assert_eq!((all.snapshots(&name("w")).unwrap().len(), all.list().unwrap().len()), (1, 1));
+        drop(workspace);
+        // Opening takes a little room: if there is none, that is what it says, and nothing is damaged.
+        if let Err(error) = all.open(&name("w")) {
+            assert_eq!(error.code(), "workspace_no_space");
+        }
+        fs::remove_file(&filler).unwrap();
+        let workspace = all.open(&name("w")).unwrap();
+        assert_eq!(workspace.get("kept").unwrap(), b"kept");
+        for n in 0..written {
+            assert_eq!(workspace.get(&format!("f{n}")).unwrap(), n.to_le_bytes().repeat(5000), "{n}");
+        }
+        for n in 0..written {
+            // The log may be what fills the disk; a call that fails for it makes it small again.
+            let file = format!("f{n}");
+            workspace.rm(&file, NOW).or_else(|_| workspace.rm(&file, NOW)).unwrap();
+        }
+        workspace.put("again", &[7; 20_000], NOW).unwrap();
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let script = r#"mount -t tmpfs -o size=2m tmpfs "$1" 2>/dev/null || exit 77
+        exec "$2" --exact "$3" --nocapture"#;
+    let child = std::process::Command::new("unshare")
+        .args(["-rm", "sh", "-c", script, "sh"])
+        .arg(temp.path())
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .env(INSIDE, temp.path())
+        .output();
+    // Not every machine lets us mount; `a_full_disk_is_no_space_and_the_database_stays_good` stands in.
+    let Ok(ended) = child else { return };
+    let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let not_here = ended.status.code() == Some(77) || told.contains("unshare");
+    assert!(ended.status.success() || not_here, "{told}{}", String::from_utf8_lossy(&ended.stdout));
+}
+
 /// A host directory with `d/x`, `d/y`, `f` and `run`, mounted under copy-on-write.
 fn mounted(workspace: &Workspace, dir: &Path) -> Mounted {
     if !dir.exists() {
@@ -205,7 +341,7 @@ fn mounted(workspace: &Workspace, dir: &Path) -> Mounted {
         fs::set_permissions(dir.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
     }
     let host = HostDir::open(dir, Access::ReadWrite).unwrap();
-    workspace.mount(&name("data"), Arc::new(host)).unwrap()
+    workspace.mount(&"data".parse().unwrap(), Arc::new(host)).unwrap()
 }
 
 fn write(mounted: &Mounted, file: &str, bytes: &[u8]) {
@@ -243,7 +379,7 @@ fn changes_to_a_host_directory_are_told_and_committed_or_discarded() {
     // Another day.
     let workspace = all.open(&name("w")).unwrap();
     let data = mounted(&workspace, &dir);
-    assert_eq!(told(&data.commit(NOW).unwrap()), want);
+    assert_eq!(told(&data.commit(IfChanged::Refuse, NOW).unwrap()), want);
     assert_eq!(told(&data.diff().unwrap()), "");
     for (file, bytes) in
         [("run", "#!/bin/sh"), ("new/n", "n"), ("new/l", "n"), ("d", "a file now"), ("f/in", "in")]

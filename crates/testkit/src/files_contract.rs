@@ -10,7 +10,8 @@ use std::sync::Arc;
 use drydock_contract::{
     Timestamp,
     port::{
-        FileError, FileError::*, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, TreePath,
+        FileError, FileError::*, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile,
+        OpenHow, TreePath,
     },
 };
 
@@ -45,6 +46,10 @@ pub fn files_contract_but_for_changed(make: impl Fn() -> Arc<dyn Files>) {
         ("a dangling link is created through", a_dangling_link_is_created_through),
         ("trailing slashes mean directories", trailing_slashes_mean_directories),
         ("times are kept and set", times_are_kept_and_set),
+        ("names and paths have their lengths", names_and_paths_have_their_lengths),
+        ("a file deleted while open lives on in its handles", a_file_deleted_while_open_lives_on),
+        ("renaming over an open file leaves its handles alone", renaming_over_an_open_file),
+        ("a listing is whole while names go", a_listing_is_whole_while_names_go),
     ];
     for (name, check) in checks {
         naming_the_promise(name, || check(&Tree(make())));
@@ -259,7 +264,7 @@ fn absurd_offsets_are_refused(tree: &Tree) {
     file.append(b"kept", NOW).unwrap();
     for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
         let refused = file.write_at(offset, b"xx", NOW).unwrap_err();
-        assert!(matches!(refused, TooBig | NoSpace | Invalid), "{refused}");
+        assert!(matches!(refused, TooBig | NoSpace | Quota(_) | Invalid), "{refused}");
         assert_eq!(file.read_at(offset, &mut [0; 8]), Ok(0));
     }
     assert!(file.set_len(u64::MAX, NOW).is_err());
@@ -557,4 +562,100 @@ fn changed_is_kept(tree: &Tree) {
     tree.open("f", WRITE).unwrap().append(b"!", LATER).unwrap();
     tree.0.set_times(&at("d"), Follow::Yes, FileTimes::default(), LATER).unwrap();
     assert_eq!((changed("f"), changed("d")), (LATER, LATER));
+}
+
+fn names_and_paths_have_their_lengths(tree: &Tree) {
+    tree.furnish();
+    let (longest, odd) = ("n".repeat(255), "a b\n\\\"'*\u{feff}\u{202e}ü🦀");
+    for name in [longest.as_str(), odd, "...", "-rf", " ", "~"] {
+        tree.write(name, b"x");
+        assert_eq!(tree.read(name), Ok(b"x".to_vec()), "{name:?}");
+        assert!(tree.names("").unwrap().contains(&name.to_owned()), "{name:?}");
+        let below = format!("d/{name}");
+        tree.rename(name, &below).unwrap();
+        tree.link(&below, name).unwrap();
+        assert_eq!(tree.links(name), 2, "{name:?}");
+        tree.unlink(name).unwrap();
+        tree.unlink(&below).unwrap();
+        tree.mkdir(name).unwrap();
+        tree.rmdir(name).unwrap();
+        assert_eq!(tree.read(name), Err(NotFound), "{name:?}");
+    }
+    let cases = [
+        ("n".repeat(256), NameTooLong),
+        (format!("d/{}/x", "ü".repeat(128)), NameTooLong),
+        ("a/".repeat(5000), Quota(FileLimit::PathBytes)),
+        ("nul\0".to_owned(), Invalid),
+        ("\0".to_owned(), Invalid),
+        ("d/\0/x".to_owned(), Invalid),
+    ];
+    for (text, want) in cases {
+        assert_eq!(TreePath::new(&text), Err(want), "{} bytes", text.len());
+    }
+    // As many components as a path can hold, leading nowhere and somewhere.
+    assert_eq!(tree.kind(&"a/".repeat(2048)), Err(NotFound));
+    assert_eq!(tree.read(&format!("{}f", "./".repeat(2047))), Ok(b"f".to_vec()));
+    assert_eq!(tree.read(&format!("{}f", "d/../".repeat(819))), Ok(b"f".to_vec()));
+    assert_eq!(tree.read(&format!("{}f", "../".repeat(1365))), Ok(b"f".to_vec()));
+    // What a link says is measured when it is followed.
+    tree.symlink(&"n".repeat(256), "long").unwrap();
+    assert_eq!(tree.read("long"), Err(NameTooLong));
+    assert!(tree.symlink(&"d/".repeat(2049), "longer").is_err());
+    assert_eq!(tree.symlink("nul\0", "nul"), Err(Invalid));
+    assert_eq!(tree.symlink("", "empty"), Err(NotFound));
+}
+
+fn a_file_deleted_while_open_lives_on(tree: &Tree) {
+    tree.furnish();
+    let (one, two) = (tree.open("f", WRITE).unwrap(), tree.open("f", READ).unwrap());
+    tree.unlink("f").unwrap();
+    assert_eq!(tree.read("f"), Err(NotFound));
+    one.append(b"!", LATER).unwrap();
+    one.write_at(5000, b"end", LATER).unwrap();
+    let mut bytes = [7; 3];
+    assert_eq!((two.read_at(0, &mut bytes), bytes), (Ok(3), *b"f!\0"));
+    assert_eq!((two.read_at(5000, &mut bytes), bytes), (Ok(3), *b"end"));
+    let facts = two.stat().unwrap();
+    assert_eq!((facts.links, facts.size), (0, 5003));
+    // Another file of that name is another file.
+    tree.write("f", b"new");
+    one.set_len(1, LATER).unwrap();
+    assert_eq!(tree.read("f"), Ok(b"new".to_vec()));
+    assert_eq!((two.read_at(0, &mut bytes), bytes[0]), (Ok(1), b'f'));
+    drop((one, two));
+    assert_eq!(tree.read("f"), Ok(b"new".to_vec()));
+    // Its directory may go too.
+    let inner = tree.open("d/x", WRITE).unwrap();
+    tree.unlink("d/x").unwrap();
+    tree.rmdir("d").unwrap();
+    inner.append(b"y", LATER).unwrap();
+    assert_eq!((inner.read_at(0, &mut bytes), &bytes[..2]), (Ok(2), &b"xy"[..]));
+}
+
+fn renaming_over_an_open_file(tree: &Tree) {
+    tree.furnish();
+    let (old, new) = (tree.open("f", WRITE).unwrap(), tree.open("d/x", WRITE).unwrap());
+    tree.rename("d/x", "f").unwrap();
+    old.append(b"-old", LATER).unwrap();
+    new.append(b"-new", LATER).unwrap();
+    assert_eq!(tree.read("f"), Ok(b"x-new".to_vec()));
+    let mut bytes = [0; 5];
+    assert_eq!((old.read_at(0, &mut bytes), bytes), (Ok(5), *b"f-old"));
+    assert_eq!((old.stat().unwrap().links, new.stat().unwrap().links), (0, 1));
+    assert_eq!(new.stat().unwrap().inode, tree.inode("f"));
+}
+
+fn a_listing_is_whole_while_names_go(tree: &Tree) {
+    tree.mkdir("many").unwrap();
+    for n in 0..300 {
+        tree.write(&format!("many/{n:03}"), b"");
+    }
+    let names = tree.names("many").unwrap();
+    assert_eq!(names.len(), 300);
+    // What a program does that lists once and removes as it goes.
+    for name in &names {
+        tree.unlink(&format!("many/{name}")).unwrap();
+    }
+    assert_eq!(tree.names("many"), Ok(vec![]));
+    tree.rmdir("many").unwrap();
 }

@@ -109,6 +109,7 @@ impl Runner for EchoRunner {
                 stdin_bytes: 0,
                 stdout_bytes: 0,
                 stderr_bytes: 0,
+                quota: None,
             };
             Ok((report, streams))
         })

@@ -66,6 +66,7 @@ impl FakeDoor {
             stdin_bytes: io.read,
             stdout_bytes: io.written,
             stderr_bytes: 0,
+            quota: None,
         };
         Ok(Reply { payload: encode_report(&report), streams: io.streams })
     }

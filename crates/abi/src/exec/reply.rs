@@ -1,10 +1,11 @@
 //! The reply of `exec.start`: how the run ended and what it cost. Its output travels in the streams.
 //!
-//! `[kind:u32][status:i32][fuel:u64][memory:u64][micros:u64][stdin:u64][stdout:u64][stderr:u64][reason_len:u32][reason]`
+//! `[kind:u32][status:i32][fuel:u64][memory:u64][micros:u64][stdin:u64][stdout:u64][stderr:u64][reason_len:u32][reason]`,
+//! and then, only where a limit of its files was met, `[limit:u32]`.
 
 use std::time::Duration;
 
-use drydock_contract::{Outcome, RunReport};
+use drydock_contract::{Outcome, RunReport, port::FileLimit};
 
 use crate::{Reader, Truncated};
 
@@ -17,6 +18,9 @@ pub enum BadReply {
     /// A length points past the end.
     #[error(transparent)]
     Truncated(#[from] Truncated),
+    /// No limit has this number.
+    #[error("no limit has the number {0}")]
+    Limit(u32),
     /// No ending has this number.
     #[error("no outcome has the number {0}")]
     Kind(u32),
@@ -52,6 +56,10 @@ pub fn encode_report(report: &RunReport) -> Vec<u8> {
     }
     bytes.extend_from_slice(&(reason.len() as u32).to_le_bytes());
     bytes.extend_from_slice(reason.as_bytes());
+    let limit = report.quota.and_then(|it| FileLimit::ALL.iter().position(|one| *one == it));
+    if let Some(limit) = limit {
+        bytes.extend_from_slice(&(limit as u32).to_le_bytes());
+    }
     bytes
 }
 
@@ -64,6 +72,13 @@ pub fn decode_report(bytes: &[u8]) -> Result<RunReport, BadReply> {
     let (fuel, memory_bytes, micros) = (figure()?, figure()?, figure()?);
     let (stdin_bytes, stdout_bytes, stderr_bytes) = (figure()?, figure()?, figure()?);
     let reason = String::from_utf8_lossy(reader.counted("reason")?).into_owned();
+    let quota = match reader.left() == 0 {
+        true => None,
+        false => {
+            let number = reader.u32("a limit")?;
+            Some(*FileLimit::ALL.get(number as usize).ok_or(BadReply::Limit(number))?)
+        }
+    };
     let outcome = match kind {
         0 => Outcome::Exited(status),
         1 => Outcome::Trapped(reason),
@@ -76,7 +91,7 @@ pub fn decode_report(bytes: &[u8]) -> Result<RunReport, BadReply> {
         other => return Err(BadReply::Kind(other)),
     };
     let duration = Duration::from_micros(micros);
-    Ok(RunReport { outcome, fuel, memory_bytes, duration, stdin_bytes, stdout_bytes, stderr_bytes })
+    Ok(RunReport { outcome, fuel, memory_bytes, duration, stdin_bytes, stdout_bytes, stderr_bytes, quota })
 }
 
 #[cfg(test)]
@@ -96,9 +111,35 @@ mod tests {
                 stdin_bytes: 4,
                 stdout_bytes: 5,
                 stderr_bytes: 6,
+                quota: None,
             };
             assert_eq!(decode_report(&encode_report(&report)), Ok(report));
         }
+    }
+
+    #[test]
+    fn every_limit_round_trips_and_a_report_without_one_reads_as_before() {
+        let report = |quota| RunReport {
+            outcome: Outcome::Trapped("why".into()),
+            fuel: 1,
+            memory_bytes: 2,
+            duration: Duration::from_micros(3),
+            stdin_bytes: 4,
+            stdout_bytes: 5,
+            stderr_bytes: 6,
+            quota,
+        };
+        let plain = encode_report(&report(None));
+        assert_eq!(plain.len(), 60 + 3, "the first version of the wire, byte for byte");
+        assert_eq!(decode_report(&plain), Ok(report(None)));
+        for limit in FileLimit::ALL {
+            let bytes = encode_report(&report(Some(limit)));
+            assert_eq!((&bytes[..plain.len()], bytes.len()), (&plain[..], plain.len() + 4));
+            assert_eq!(decode_report(&bytes), Ok(report(Some(limit))));
+            assert!(decode_report(&bytes[..bytes.len() - 1]).is_err());
+        }
+        let unknown = [&plain[..], &99_u32.to_le_bytes()].concat();
+        assert_eq!(decode_report(&unknown), Err(BadReply::Limit(99)));
     }
 
     proptest! {

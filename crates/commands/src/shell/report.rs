@@ -9,6 +9,8 @@ pub struct StageRecord {
     pub status: i32,
     /// The stable name of how it ended: an outcome's code, a denial's or a fault's.
     pub outcome: String,
+    /// The limit of its files that it met, by its stable name.
+    pub quota: Option<&'static str>,
     /// Bytes it read from stdin.
     pub stdin_bytes: u64,
     /// Bytes it wrote to stdout.

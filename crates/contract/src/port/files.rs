@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::Timestamp;
+use crate::{Timestamp, port::FileLimit};
 
 /// What an operation on files answers.
 pub type FileResult<T> = Result<T, FileError>;
@@ -27,8 +27,12 @@ pub enum FileError {
     Denied,
     #[error("read-only file system")]
     ReadOnly,
+    /// The disk is full. A limit of the tree's own is `Quota`.
     #[error("no space left")]
     NoSpace,
+    /// A limit of the tree was reached.
+    #[error("{0}")]
+    Quota(FileLimit),
     #[error("file too large")]
     TooBig,
     #[error("name too long")]
@@ -63,7 +67,7 @@ impl TreePath {
     /// Checks the text and takes it as it is.
     pub fn new(text: &str) -> FileResult<Self> {
         if text.len() > Self::BYTES_MAX {
-            return Err(FileError::NameTooLong);
+            return Err(FileError::Quota(FileLimit::PathBytes));
         }
         if text.contains('\0') {
             return Err(FileError::Invalid);

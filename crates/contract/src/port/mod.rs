@@ -5,6 +5,7 @@
 mod clock;
 mod files;
 mod journal;
+mod limit;
 mod registry;
 mod runner;
 
@@ -13,5 +14,6 @@ pub use files::{
     DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath,
 };
 pub use journal::{AuditRecord, Decision, Journal, JournalError};
+pub use limit::FileLimit;
 pub use registry::{Entry, LoadError, Registry};
 pub use runner::Runner;

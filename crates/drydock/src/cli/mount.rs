@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use drydock_embed::{
     contract::{Meter, port::Files},
     store::{
-        Access, Home, HostDir, MemoryFiles, Mounted, Mounts, Overlay, Quota, Workspace, WorkspaceName,
-        Workspaces,
+        Access, Home, HostDir, MemoryFiles, MountPoint, Mounted, Mounts, Overlay, Quota, Workspace,
+        WorkspaceName, Workspaces,
     },
 };
 
@@ -24,11 +24,11 @@ enum Mode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
     host: PathBuf,
-    guest: WorkspaceName,
+    guest: MountPoint,
     mode: Mode,
 }
 
-/// Reads `HOST[:GUEST][:ro|:rw|:cow]`.
+/// Reads `HOST[:GUEST][:ro|:rw|:cow]`. Without a place the directory is seen under its own last name.
 pub(crate) fn parse(text: &str) -> Result<Mount, String> {
     let mut parts: Vec<&str> = text.split(':').collect();
     let mode = match parts.last() {
@@ -46,22 +46,20 @@ pub(crate) fn parse(text: &str) -> Result<Mount, String> {
         _ => return Err(format!("`{text}` is not a mount: use HOST[:GUEST][:ro|:rw|:cow]")),
     };
     let guest = match guest {
-        Some(guest) => guest.strip_prefix('/').unwrap_or(guest).to_owned(),
+        Some(guest) => guest.to_owned(),
         None => {
             let whole = host.canonicalize().map_err(|error| format!("`{}`: {error}", host.display()))?;
-            let last = whole.file_name().ok_or("the root of the machine wants a name: use /:GUEST")?;
-            last.to_string_lossy().into_owned()
+            let last = whole.file_name().ok_or("the root of the machine wants a place: use /:GUEST")?;
+            last.to_str().ok_or("a name that is not UTF-8 wants a place: use HOST:GUEST")?.to_owned()
         }
     };
-    let name = guest
-        .parse()
-        .map_err(|_| format!("`{guest}` is no place for a mount: use one plain name, such as /data"))?;
-    Ok(Mount { host, guest: name, mode: mode.unwrap_or(Mode::Copy) })
+    let guest = guest.parse().map_err(|error: drydock_embed::store::MountError| error.to_string())?;
+    Ok(Mount { host, guest, mode: mode.unwrap_or(Mode::Copy) })
 }
 
 /// Opens a workspace by name.
-pub(crate) fn workspace(home: &Home, name: &WorkspaceName) -> anyhow::Result<Workspace> {
-    Ok(Workspaces::of(home, Quota::default()).open_or_create(name)?)
+pub(crate) fn workspace(home: &Home, name: &WorkspaceName, quota: Quota) -> anyhow::Result<Workspace> {
+    Ok(Workspaces::of(home, quota).open_or_create(name)?)
 }
 
 impl Mount {
@@ -72,23 +70,44 @@ impl Mount {
 
     /// The directory with the changes a workspace keeps for it.
     pub(crate) fn mounted(&self, workspace: &Workspace) -> anyhow::Result<Mounted> {
-        Ok(workspace.mount(&self.guest, Arc::new(self.open(Access::ReadWrite)?))?)
+        Ok(workspace.mount(&self.guest, Arc::new(self.open(Access::ReadWrite, Quota::default())?))?)
     }
 
-    fn open(&self, access: Access) -> anyhow::Result<HostDir> {
-        HostDir::open(&self.host, access).with_context(|| format!("could not open `{}`", self.host.display()))
+    fn open(&self, access: Access, quota: Quota) -> anyhow::Result<HostDir> {
+        HostDir::within(&self.host, access, quota)
+            .with_context(|| format!("could not open `{}`", self.host.display()))
     }
 
-    fn files(&self, workspace: Option<&Workspace>, memory_bytes_max: u64) -> anyhow::Result<Arc<dyn Files>> {
+    fn files(&self, workspace: Option<&Workspace>, room: Room) -> anyhow::Result<Arc<dyn Files>> {
         Ok(match (self.mode, workspace) {
-            (Mode::Read, _) => Arc::new(self.open(Access::ReadOnly)?),
-            (Mode::Write, _) => Arc::new(self.open(Access::ReadWrite)?),
+            (Mode::Read, _) => Arc::new(self.open(Access::ReadOnly, room.disk)?),
+            (Mode::Write, _) => Arc::new(self.open(Access::ReadWrite, room.disk)?),
             (Mode::Copy, Some(workspace)) => Arc::new(self.mounted(workspace)?.files()),
             (Mode::Copy, None) => {
-                let upper = MemoryFiles::with(Arc::new(Meter::new(memory_bytes_max)));
-                Arc::new(Overlay::new(Arc::new(self.open(Access::ReadOnly)?), Arc::new(upper)))
+                let upper = MemoryFiles::with(Arc::new(Meter::new(room.memory_bytes_max)));
+                Arc::new(Overlay::new(Arc::new(self.open(Access::ReadOnly, room.disk)?), Arc::new(upper)))
             }
         })
+    }
+}
+
+/// How much the files of a run may hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// What lasts as long as the run: each tree that lies in memory.
+    pub(crate) memory_bytes_max: u64,
+    /// What stays: each volume of a workspace, and what a directory mounted `rw` may grow by.
+    pub(crate) disk: Quota,
+}
+
+impl Room {
+    /// That much memory, and on disk what is usual unless it is said.
+    pub(crate) fn new(memory_bytes_max: u64, disk_bytes_max: Option<u64>) -> Self {
+        let usual = Quota::default();
+        Self {
+            memory_bytes_max,
+            disk: Quota { bytes_max: disk_bytes_max.unwrap_or(usual.bytes_max), ..usual },
+        }
     }
 }
 
@@ -98,20 +117,25 @@ pub(crate) fn tree(
     home: &Home,
     name: Option<&WorkspaceName>,
     mounts: &[Mount],
-    memory_bytes_max: u64,
+    room: Room,
 ) -> anyhow::Result<Option<Arc<dyn Files>>> {
     if name.is_none() && mounts.is_empty() {
         return Ok(None);
     }
-    let workspace = name.map(|name| workspace(home, name)).transpose()?;
+    let workspace = name.map(|name| workspace(home, name, room.disk)).transpose()?;
     let mut all = match &workspace {
         Some(workspace) => workspace.mounts()?,
-        None => Mounts::over(Arc::new(MemoryFiles::with(Arc::new(Meter::new(memory_bytes_max))))),
+        None => {
+            let root = MemoryFiles::with(Arc::new(Meter::new(room.memory_bytes_max)));
+            // A guest may put something beside what is mounted deeper down.
+            for mount in mounts {
+                root.create_dir_all(mount.guest.parent())?;
+            }
+            Mounts::over(Arc::new(root))
+        }
     };
     for mount in mounts {
-        let files = mount.files(workspace.as_ref(), memory_bytes_max)?;
-        all.mount(mount.guest.as_str(), files)
-            .with_context(|| format!("could not mount `/{}`", mount.guest.as_str()))?;
+        all.mount(mount.guest.as_str(), mount.files(workspace.as_ref(), room)?)?;
     }
     Ok(Some(Arc::new(all)))
 }
@@ -128,12 +152,26 @@ mod tests {
             ("/tmp:/data", "/tmp", "data", Mode::Copy),
             ("/tmp:data:rw", "/tmp", "data", Mode::Write),
             ("/tmp:/data:cow", "/tmp", "data", Mode::Copy),
+            ("/tmp:/data/in:ro", "/tmp", "data/in", Mode::Read),
+            ("/tmp:a/b/c", "/tmp", "a/b/c", Mode::Copy),
         ] {
             let want = Mount { host: host.into(), guest: guest.parse().unwrap(), mode };
             assert_eq!(parse(text), Ok(want), "{text}");
         }
-        for text in ["", ":ro", "/tmp:/a/b", "/tmp:..", "/tmp:a:b:rw", "/no/such/place", "/tmp::ro", "/:ro"] {
+        let bad = [
+            "",
+            ":ro",
+            "/tmp:..",
+            "/tmp:a/../b",
+            "/tmp:/",
+            "/tmp:a:b:rw",
+            "/no/such/place",
+            "/tmp::ro",
+            "/:ro",
+        ];
+        for text in bad {
             assert!(parse(text).is_err(), "{text}");
         }
+        assert!(parse("/tmp:/:ro").unwrap_err().starts_with("nothing can be mounted over `/`"));
     }
 }

@@ -33,6 +33,9 @@ pub(crate) struct Powers {
     /// Bytes that may be written to stdout and to stderr, each [default: 8MiB, a shell's line 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     output_max: Option<u64>,
+    /// Bytes each volume of a workspace may hold, and a directory mounted rw may grow by [default: 4GiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub(super) disk_max: Option<u64>,
     /// Mount a host directory: copy-on-write unless :ro or :rw is said
     #[arg(long, value_name = "HOST[:GUEST][:ro|:rw|:cow]", value_parser = mount::parse)]
     pub(super) dir: Vec<mount::Mount>,

@@ -5,7 +5,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::ExitCode};
 use clap::{Args, CommandFactory as _, error::ErrorKind};
 use drydock_embed::{
     DockSession,
-    contract::{CallError, Limits, Outcome, RunReport, Sink, Streams},
+    contract::{CallError, Limits, Outcome, RunReport, Sink, Streams, port::FileLimit},
 };
 
 use super::{powers::Powers, tree};
@@ -113,6 +113,13 @@ async fn cancellable<T>(session: &DockSession, run: impl Future<Output = T>) -> 
 
 /// Says on stderr why a run was ended before its own end.
 fn explain(name: &str, report: &RunReport, limits: &Limits) {
+    if let Some(limit) = report.quota {
+        let more = match limit {
+            FileLimit::Bytes | FileLimit::FileBytes => "; --memory and --disk-max allow more",
+            _ => "",
+        };
+        exit::warn(&format!("{name}: quota_exceeded: {}: {limit}{more}", limit.code()));
+    }
     let text = match &report.outcome {
         Outcome::Exited(_) => return,
         Outcome::Trapped(reason) => format!("trapped: {reason}"),

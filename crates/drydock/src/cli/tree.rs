@@ -20,7 +20,8 @@ pub(crate) struct Tree {
 
 /// The tree that the flags describe; none if they describe none.
 pub(crate) fn of(home: &Home, powers: &Powers, memory_bytes_max: u64) -> anyhow::Result<Option<Tree>> {
-    let found = mount::tree(home, powers.workspace.as_ref(), &powers.dir, memory_bytes_max)?;
+    let room = mount::Room::new(memory_bytes_max, powers.disk_max);
+    let found = mount::tree(home, powers.workspace.as_ref(), &powers.dir, room)?;
     let Some(files) = found else { return Ok(None) };
     let mounts = powers.dir.iter().map(mount::Mount::guest_path);
     let mut roots: Vec<String> = mounts.collect();

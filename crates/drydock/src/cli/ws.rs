@@ -1,6 +1,6 @@
 //! `drydock ws`: what workspaces hold, and what runs have changed.
 
-use std::{io::Read as _, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -8,13 +8,16 @@ use drydock_embed::{
     SystemClock,
     contract::port::{Clock as _, FileKind},
     store::{
-        Change, ChangeKind, FILE_BYTES_MAX, QueryLimits, Quota, SqlValue, Volume, WorkspaceName, Workspaces,
+        Change, ChangeKind, Conflict, IfChanged, QueryLimits, Quota, SqlValue, Volume, WorkspaceName,
+        Workspaces,
     },
 };
 use serde_json::{Value, json};
 
 use super::mount::{self, Mount};
 use crate::{exit, home, show};
+
+mod copy;
 
 #[derive(Debug, Args)]
 pub(crate) struct Ws {
@@ -41,7 +44,7 @@ enum Act {
     Cat { name: WorkspaceName, path: String },
     /// Put a host file, or - for stdin, into a workspace
     Put { name: WorkspaceName, file: PathBuf, path: String },
-    /// Take a file out of a workspace
+    /// Take a file out of a workspace, into a host file, or - for stdout
     Get { name: WorkspaceName, path: String, file: PathBuf },
     /// Remove a file or folder, or without a path the whole workspace
     Rm { name: WorkspaceName, path: Option<String> },
@@ -55,11 +58,15 @@ enum Act {
         #[arg(long, conflicts_with = "dir")]
         snapshot: Option<WorkspaceName>,
     },
-    /// Write what changed into the mounted directory
+    /// Write what changed into the mounted directory: all of it, or nothing if somebody else changed
+    /// one of those files there since
     Commit {
         name: WorkspaceName,
         #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse)]
         dir: Mount,
+        /// Overwrite what somebody else changed
+        #[arg(long)]
+        force: bool,
     },
     /// Forget what changed in a mounted directory
     Discard {
@@ -86,23 +93,23 @@ pub(crate) fn run(ws: Ws) -> anyhow::Result<ExitCode> {
         Act::List => list(&all, json)?,
         Act::Show { name } => facts(&all, &name, json)?,
         Act::Ls { name, path } => ls(&all, &name, &path, json)?,
-        Act::Cat { name, path } => show::bytes(&all.open(&name)?.get(&path).with_context(|| path)?)?,
-        Act::Put { name, file, path } => {
-            let bytes = read(&file)?;
-            all.open_or_create(&name)?.put(&path, &bytes, now).with_context(|| path)?;
-        }
-        Act::Get { name, path, file } => {
-            let bytes = all.open(&name)?.get(&path).with_context(|| path)?;
-            std::fs::write(&file, bytes).with_context(|| format!("could not write `{}`", file.display()))?;
-        }
+        Act::Cat { name, path } => copy::to_stdout(&all.open(&name)?, &path)?,
+        Act::Put { name, file, path } => copy::put(&all.open_or_create(&name)?, &file, &path, now)?,
+        Act::Get { name, path, file } => copy::get(&all.open(&name)?, &path, &file)?,
         Act::Rm { name, path: Some(path) } => all.open(&name)?.rm(&path, now).with_context(|| path)?,
         Act::Rm { name, path: None } => all.remove(&name)?,
-        Act::Diff { name, dir: Some(dir), .. } => changes(&dir.mounted(&all.open(&name)?)?.diff()?, json)?,
+        Act::Diff { name, dir: Some(dir), .. } => {
+            let mounted = dir.mounted(&all.open(&name)?)?;
+            changes(&mounted.diff()?, &mounted.conflicts()?, json)?;
+        }
         Act::Diff { name, snapshot, .. } => {
             let snapshot = snapshot.context("a directory or a snapshot to compare with")?;
-            changes(&all.diff_snapshot(&all.open(&name)?, &snapshot, Volume::Workspace)?, json)?;
+            changes(&all.diff_snapshot(&all.open(&name)?, &snapshot, Volume::Workspace)?, &[], json)?;
         }
-        Act::Commit { name, dir } => changes(&dir.mounted(&all.open(&name)?)?.commit(now)?, json)?,
+        Act::Commit { name, dir, force } => {
+            let if_changed = if force { IfChanged::Overwrite } else { IfChanged::Refuse };
+            changes(&dir.mounted(&all.open(&name)?)?.commit(if_changed, now)?, &[], json)?;
+        }
         Act::Discard { name, dir } => dir.mounted(&all.open(&name)?)?.discard(now)?,
         Act::Snapshot { name, snapshot } => all.snapshot(&name, &snapshot)?,
         Act::Restore { name, snapshot } => all.restore(&all.open(&name)?, &snapshot)?,
@@ -110,24 +117,6 @@ pub(crate) fn run(ws: Ws) -> anyhow::Result<ExitCode> {
         Act::Query { name, sql } => query(&all, &name, &sql, json)?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn read(file: &std::path::Path) -> anyhow::Result<Vec<u8>> {
-    let source: Box<dyn std::io::Read> = match file.as_os_str() == "-" {
-        true => Box::new(std::io::stdin()),
-        false => Box::new(
-            std::fs::File::open(file).with_context(|| format!("could not open `{}`", file.display()))?,
-        ),
-    };
-    let mut bytes = Vec::new();
-    source.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        anyhow::bail!(
-            "`{}` has more than {FILE_BYTES_MAX} bytes, the most a workspace file may have",
-            file.display()
-        );
-    }
-    Ok(bytes)
 }
 
 fn list(all: &Workspaces, json: bool) -> anyhow::Result<()> {
@@ -186,10 +175,13 @@ fn ls(all: &Workspaces, name: &WorkspaceName, path: &str, json: bool) -> anyhow:
     )?)
 }
 
-fn changes(all: &[Change], json: bool) -> anyhow::Result<()> {
+fn changes(all: &[Change], conflicts: &[Conflict], json: bool) -> anyhow::Result<()> {
     if json {
-        let rows: Vec<_> =
-            all.iter().map(|it| json!({ "path": it.path, "kind": it.kind, "size": it.size })).collect();
+        let conflict = |it: &Change| conflicts.iter().any(|one| one.path == it.path);
+        let rows: Vec<_> = all
+            .iter()
+            .map(|it| json!({ "path": it.path, "kind": it.kind, "size": it.size, "conflict": conflict(it) }))
+            .collect();
         return Ok(show::json(&rows)?);
     }
     for it in all {
@@ -199,6 +191,9 @@ fn changes(all: &[Change], json: bool) -> anyhow::Result<()> {
             ChangeKind::Removed => 'D',
         };
         show::line(&show::plain(&format!("{mark} {}", it.path)))?;
+    }
+    for it in conflicts {
+        exit::warn(&format!("{it} in the directory, too, since it was changed here"));
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ impl Listing {
     /// Takes the listing on the bill, if there is room.
     pub(super) fn new(entries: Vec<DirEntry>, meter: &Arc<Meter>) -> Result<Self, Errno> {
         let bytes = entries.iter().map(|it| (size_of::<DirEntry>() + it.name.capacity()) as u64).sum();
-        let held = Held::take(meter, bytes).ok_or(Errno::Nospc)?;
+        let held = Held::take(meter, bytes).ok_or(Errno::FullBytes)?;
         Ok(Self { entries, _held: held })
     }
 }

@@ -65,6 +65,14 @@ fn answer(
     let result = memory::split(caller).and_then(|(mut memory, guest)| act(&mut memory, guest));
     match result {
         Ok(()) => Ok(0),
-        Err(errno) => Ok(errno.code()),
+        Err(errno) => Ok(told(caller, errno)),
     }
+}
+
+/// The number a guest gets for an errno. A limit of its files is noted in the run's report.
+fn told(caller: &mut Caller<'_, Guest>, errno: Errno) -> i32 {
+    if let Some(limit) = errno.limit() {
+        caller.data_mut().quota.get_or_insert(limit);
+    }
+    errno.code()
 }

@@ -9,7 +9,7 @@ use std::{
 use drydock_contract::{Meter, Sink};
 use wasmtime::{Caller, Linker};
 
-use super::{Errno, SPACE, descriptor::Descriptor};
+use super::{Errno, SPACE, descriptor::Descriptor, told};
 use crate::{
     guest::{Guest, breathe},
     memory::{self, Memory, range},
@@ -37,10 +37,10 @@ impl From<Stop> for Failure {
     }
 }
 
-fn finish(result: Result<(), Failure>) -> wasmtime::Result<i32> {
+fn finish(caller: &mut Caller<'_, Guest>, result: Result<(), Failure>) -> wasmtime::Result<i32> {
     match result {
         Ok(()) => Ok(0),
-        Err(Failure::Errno(errno)) => Ok(errno.code()),
+        Err(Failure::Errno(errno)) => Ok(told(caller, errno)),
         Err(Failure::Stop(stop)) => Err(stop.into()),
     }
 }
@@ -51,14 +51,20 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         SPACE,
         "fd_read",
         |mut caller: Caller<'_, Guest>, (fd, list, count, out): Args| {
-            Box::new(async move { finish(fd_read(&mut caller, fd, list, count, out).await) })
+            Box::new(async move {
+                let result = fd_read(&mut caller, fd, list, count, out).await;
+                finish(&mut caller, result)
+            })
         },
     )?;
     linker.func_wrap_async(
         SPACE,
         "fd_write",
         |mut caller: Caller<'_, Guest>, (fd, list, count, out): Args| {
-            Box::new(async move { finish(fd_write(&mut caller, fd, list, count, out).await) })
+            Box::new(async move {
+                let result = fd_write(&mut caller, fd, list, count, out).await;
+                finish(&mut caller, result)
+            })
         },
     )?;
     Ok(())
@@ -251,7 +257,10 @@ impl Output {
 fn errno_of(error: &std::io::Error) -> Errno {
     match error.kind() {
         std::io::ErrorKind::BrokenPipe => Errno::Pipe,
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Errno::Nospc,
+        std::io::ErrorKind::StorageFull => Errno::Nospc,
+        // The sink is a file of the same tree: a redirection.
+        std::io::ErrorKind::QuotaExceeded => Errno::FullBytes,
+        std::io::ErrorKind::FileTooLarge => Errno::FullFileBytes,
         _ => Errno::Io,
     }
 }

@@ -1,6 +1,8 @@
 //! A bench for single runs: an engine, a door that refuses, and the usual request.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod script;
+
 use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Meter,
-    port::{FileError, FileResult},
+    port::{FileError, FileLimit, FileResult},
 };
 
 /// What one node costs beside its content: about what its struct and its share of a map take.
@@ -28,7 +28,7 @@ pub(super) struct Charge {
 impl Charge {
     pub(super) fn new(meter: &Arc<Meter>, bytes: u64) -> FileResult<Self> {
         if !meter.try_hold(bytes) {
-            return Err(FileError::NoSpace);
+            return Err(FileError::Quota(FileLimit::Bytes));
         }
         Ok(Self { meter: Arc::clone(meter), bytes })
     }
@@ -37,7 +37,7 @@ impl Charge {
     pub(super) fn set(&mut self, bytes: u64) -> FileResult<()> {
         let more = bytes.saturating_sub(self.bytes);
         if more > 0 && !self.meter.try_hold(more) {
-            return Err(FileError::NoSpace);
+            return Err(FileError::Quota(FileLimit::Bytes));
         }
         self.meter.release(self.bytes.saturating_sub(bytes));
         self.bytes = bytes;

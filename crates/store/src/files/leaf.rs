@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{FileError, FileKind, FileResult, FileTimes, Stat},
+    port::{FileError, FileKind, FileLimit, FileResult, FileTimes, Stat},
 };
 use parking_lot::RwLock;
 
@@ -167,7 +167,7 @@ impl State {
             return Ok(short);
         }
         if len > self.charge.bytes_max() {
-            return Err(FileError::TooBig);
+            return Err(FileError::Quota(FileLimit::FileBytes));
         }
         let generous = len.max(held + held / 2).max(CAPACITY_MIN);
         let capacity = match self.charge.set(NODE_BYTES + generous) {

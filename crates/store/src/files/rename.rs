@@ -3,7 +3,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult, TreePath},
+    port::{FileError, FileLimit, FileResult, TreePath},
 };
 
 use super::{
@@ -70,7 +70,7 @@ impl Tree {
             above = self.dir(above)?.parent;
         }
         if self.depth(new.parent)? + self.height(id)? > DEPTH_MAX {
-            return Err(FileError::NameTooLong);
+            return Err(FileError::Quota(FileLimit::Depth));
         }
         Ok(())
     }

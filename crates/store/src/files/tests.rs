@@ -2,6 +2,8 @@
 
 use std::thread;
 
+use drydock_contract::port::FileLimit;
+
 use super::*;
 
 const NOW: Timestamp = Timestamp(5);
@@ -24,7 +26,7 @@ fn open(files: &MemoryFiles, name: &str) -> Arc<dyn OpenFile> {
 fn an_empty_tree_holds_nothing() {
     let (meter, files) = tree(0);
     assert_eq!(files.read_dir(&TreePath::root()).unwrap(), []);
-    assert_eq!(files.create_dir(&path("a"), NOW), Err(FileError::NoSpace));
+    assert_eq!(files.create_dir(&path("a"), NOW), Err(FileError::Quota(FileLimit::Bytes)));
     assert_eq!((meter.held(), meter.peak()), (0, 0));
 }
 
@@ -67,10 +69,10 @@ fn a_full_meter_is_a_full_disk_and_changes_nothing() {
     let file = open(&files, "f");
     file.append(&[1; 3000], NOW).unwrap();
     let before = meter.held();
-    assert_eq!(file.append(&[2; 1000], NOW), Err(FileError::NoSpace));
-    assert_eq!(file.append(&[2; 3000], NOW), Err(FileError::TooBig));
-    assert_eq!(file.set_len(4000, NOW), Err(FileError::NoSpace));
-    assert_eq!(file.write_at(4000, b"x", NOW), Err(FileError::NoSpace));
+    assert_eq!(file.append(&[2; 1000], NOW), Err(FileError::Quota(FileLimit::Bytes)));
+    assert_eq!(file.append(&[2; 3000], NOW), Err(FileError::Quota(FileLimit::FileBytes)));
+    assert_eq!(file.set_len(4000, NOW), Err(FileError::Quota(FileLimit::Bytes)));
+    assert_eq!(file.write_at(4000, b"x", NOW), Err(FileError::Quota(FileLimit::Bytes)));
     assert_eq!((meter.held(), file.stat().unwrap().size), (before, 3000));
     assert_eq!(files.rename(&path("f"), &path(&"n".repeat(255)), NOW), Ok(()));
     // What is left can be used to the byte.
@@ -86,7 +88,7 @@ fn a_rename_to_a_longer_name_than_fits_leaves_the_old_one() {
     files.write("a", b"x").unwrap();
     files.create_dir(&path("d"), NOW).unwrap();
     assert_eq!(meter.held(), meter.max());
-    assert_eq!(files.rename(&path("a"), &path("long"), NOW), Err(FileError::NoSpace));
+    assert_eq!(files.rename(&path("a"), &path("long"), NOW), Err(FileError::Quota(FileLimit::Bytes)));
     assert_eq!(files.read("a").unwrap(), b"x");
     files.rename(&path("a"), &path("d/b"), NOW).unwrap();
     assert_eq!(files.read("d/b").unwrap(), b"x");
@@ -101,15 +103,15 @@ fn a_hole_is_charged_before_it_is_allocated() {
         // offset       want
         (1 << 10, None),
         (1 << 19, None),
-        (1 << 20, Some(FileError::TooBig)),
-        (1 << 40, Some(FileError::TooBig)),
-        (u64::MAX - 1, Some(FileError::TooBig)),
+        (1 << 20, Some(FileError::Quota(FileLimit::FileBytes))),
+        (1 << 40, Some(FileError::Quota(FileLimit::FileBytes))),
+        (u64::MAX - 1, Some(FileError::Quota(FileLimit::FileBytes))),
         (u64::MAX, Some(FileError::TooBig)),
     ];
     for (offset, want) in cases {
         assert_eq!(file.write_at(offset, b"x", NOW).err(), want, "{offset}");
     }
-    assert_eq!(file.set_len(u64::MAX, NOW), Err(FileError::TooBig));
+    assert_eq!(file.set_len(u64::MAX, NOW), Err(FileError::Quota(FileLimit::FileBytes)));
     assert!(meter.peak() <= 1 << 20);
     let mut buffer = [9; 4];
     assert_eq!(file.read_at(u64::MAX, &mut buffer), Ok(0));
@@ -124,8 +126,8 @@ fn names_are_counted_and_hard_links_are_not_free() {
     for n in 1..FILES_MAX {
         files.link(&path("f"), Follow::No, &path(&n.to_string()), NOW).unwrap();
     }
-    assert_eq!(files.link(&path("f"), Follow::No, &path("x"), NOW), Err(FileError::NoSpace));
-    assert_eq!(files.create_dir(&path("x"), NOW), Err(FileError::NoSpace));
+    assert_eq!(files.link(&path("f"), Follow::No, &path("x"), NOW), Err(FileError::Quota(FileLimit::Files)));
+    assert_eq!(files.create_dir(&path("x"), NOW), Err(FileError::Quota(FileLimit::Files)));
     assert!(meter.held() > 64 * FILES_MAX as u64);
     files.unlink(&path("7"), NOW).unwrap();
     files.create_dir(&path("x"), NOW).unwrap();
@@ -137,10 +139,10 @@ fn directories_go_only_so_deep_also_by_renaming() {
     let (_meter, files) = tree(1 << 20);
     let deep = |n| vec!["d"; n].join("/");
     files.create_dir_all(&deep(DEPTH_MAX)).unwrap();
-    assert_eq!(files.create_dir(&path(&deep(DEPTH_MAX + 1)), NOW), Err(FileError::NameTooLong));
+    assert_eq!(files.create_dir(&path(&deep(DEPTH_MAX + 1)), NOW), Err(FileError::Quota(FileLimit::Depth)));
     files.create_dir_all("e/e").unwrap();
     let to = |n| path(&format!("{}/e", deep(n)));
-    assert_eq!(files.rename(&path("e"), &to(DEPTH_MAX - 1), NOW), Err(FileError::NameTooLong));
+    assert_eq!(files.rename(&path("e"), &to(DEPTH_MAX - 1), NOW), Err(FileError::Quota(FileLimit::Depth)));
     files.rename(&path("e"), &to(DEPTH_MAX - 2), NOW).unwrap();
     drop(files);
 }

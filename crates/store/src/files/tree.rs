@@ -8,7 +8,7 @@ use std::{
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{DirEntry, FileError, FileKind, FileResult, Follow, Stat, TreePath},
+    port::{DirEntry, FileError, FileKind, FileLimit, FileResult, Follow, Stat, TreePath},
 };
 
 use super::{
@@ -117,7 +117,7 @@ impl Tree {
 
     pub(super) fn add_dir(&mut self, parent: DirId, name: Box<str>, now: Timestamp) -> FileResult<()> {
         if self.depth(parent)? >= DEPTH_MAX {
-            return Err(FileError::NameTooLong);
+            return Err(FileError::Quota(FileLimit::Depth));
         }
         let charge = Charge::new(&self.meter, NODE_BYTES)?;
         let id = self.next_inode();
@@ -158,7 +158,7 @@ impl Tree {
         now: Timestamp,
     ) -> FileResult<()> {
         if self.names >= FILES_MAX {
-            return Err(FileError::NoSpace);
+            return Err(FileError::Quota(FileLimit::Files));
         }
         let charge = Charge::new(&self.meter, name_bytes(&name))?;
         let dir = self.dir_mut(parent)?;

@@ -4,18 +4,22 @@ use std::{fs::File, os::unix::fs::FileExt as _, sync::Arc};
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{FileError, FileResult, FileTimes, OpenFile, OpenHow, Stat},
+    port::{FileError, FileLimit, FileResult, FileTimes, OpenFile, OpenHow, Stat},
 };
 use parking_lot::Mutex;
 use rustix::fs;
 
 use super::fact::{self, Sys as _};
+use crate::Quota;
 
 /// What the handles of one directory share.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Growth of files through this directory; other processes' is theirs.
     pub(super) room: Meter,
+    /// Names made through this directory, less those removed.
+    pub(super) names: Meter,
+    pub(super) quota: Quota,
     pub(super) device: u64,
     /// Held while a file's length changes, so that appending is one step.
     pub(super) growing: Mutex<()>,
@@ -43,8 +47,11 @@ impl Handle {
         let end = offset.checked_add(bytes.len() as u64).filter(|it| i64::try_from(*it).is_ok());
         let (end, len) = (end.ok_or(FileError::TooBig)?, self.len()?);
         let more = end.saturating_sub(len);
+        if more > 0 && end > self.shared.quota.file_bytes_max {
+            return Err(FileError::Quota(FileLimit::FileBytes));
+        }
         if !self.shared.room.try_hold(more) {
-            return Err(FileError::NoSpace);
+            return Err(FileError::Quota(FileLimit::Bytes));
         }
         if let Err(error) = self.file.write_all_at(bytes, offset).sys() {
             // All or nothing, as far as the host lets us.
@@ -88,8 +95,11 @@ impl OpenFile for Handle {
         self.writable()?;
         let _one_at_a_time = self.shared.growing.lock();
         let before = self.len()?;
+        if len > before && len > self.shared.quota.file_bytes_max {
+            return Err(FileError::Quota(FileLimit::FileBytes));
+        }
         if !self.shared.room.try_hold(len.saturating_sub(before)) {
-            return Err(FileError::NoSpace);
+            return Err(FileError::Quota(FileLimit::Bytes));
         }
         if let Err(error) = self.file.set_len(len).sys() {
             self.shared.room.release(len.saturating_sub(before));

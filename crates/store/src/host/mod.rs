@@ -17,7 +17,10 @@ use std::{io, path::Path, sync::Arc};
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{DirEntry, FileError, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath},
+    port::{
+        DirEntry, FileError, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        TreePath,
+    },
 };
 use parking_lot::Mutex;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
@@ -27,7 +30,7 @@ use handle::{Handle, Shared};
 use place::{Dir, Place, Rooted};
 
 use crate::{
-    DEPTH_MAX, VOLUME_BYTES_MAX,
+    DEPTH_MAX, Quota,
     tree::{self, Last, Node, Opening},
 };
 
@@ -56,10 +59,17 @@ pub struct HostDir {
 impl HostDir {
     /// Opens it. The path is trusted, and followed; what lies below is neither.
     pub fn open(path: impl AsRef<Path>, access: Access) -> io::Result<Self> {
+        Self::within(path, access, Quota::default())
+    }
+
+    /// The same, and what is made through it stays within a quota: bytes that files grow by and names
+    /// that are made. What was there before does not count, and what others do to it neither.
+    pub fn within(path: impl AsRef<Path>, access: Access, quota: Quota) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = fs::open(path.as_ref(), flags, Mode::empty())?;
         let device = fs::fstat(&fd)?.st_dev;
-        let shared = Shared { room: Meter::new(VOLUME_BYTES_MAX), device, growing: Mutex::new(()) };
+        let (room, names) = (Meter::new(quota.bytes_max), Meter::new(quota.files_max));
+        let shared = Shared { room, names, quota, device, growing: Mutex::new(()) };
         Ok(Self { root: Dir::root(fd), access, shared: Arc::new(shared) })
     }
 
@@ -69,6 +79,18 @@ impl HostDir {
 
     fn writable(&self) -> FileResult<()> {
         if self.access == Access::ReadWrite { Ok(()) } else { Err(FileError::ReadOnly) }
+    }
+
+    /// Makes a name, if there may be one more.
+    fn make<T>(&self, path: &TreePath, act: impl FnOnce() -> FileResult<T>) -> FileResult<T> {
+        self.writable()?;
+        if path.as_str().len() > self.shared.quota.path_bytes_max {
+            return Err(FileError::Quota(FileLimit::PathBytes));
+        }
+        if !self.shared.names.try_hold(1) {
+            return Err(FileError::Quota(FileLimit::Files));
+        }
+        act().inspect_err(|_| self.shared.names.release(1))
     }
 
     fn open_there(&self, place: &Place, how: OpenHow, now: Timestamp) -> FileResult<Handle> {
@@ -94,7 +116,6 @@ impl HostDir {
     }
 
     fn open_new(&self, dir: &Arc<Dir>, name: &str, how: OpenHow, now: Timestamp) -> FileResult<Handle> {
-        self.writable()?;
         let mode = if how.write { OFlags::RDWR } else { OFlags::RDONLY };
         let flags = mode | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&dir.fd, name, flags, Mode::from_raw_mode(0o666)).sys()?;
@@ -117,7 +138,7 @@ impl Files for HostDir {
         for _ in 0..TRIES_MAX {
             let opened = match tree::for_open(&self.tree(), path, how)? {
                 Opening::There(place) => self.open_there(&place, how, now),
-                Opening::Make(dir, name) => self.open_new(&dir, &name, how, now),
+                Opening::Make(dir, name) => self.make(path, || self.open_new(&dir, &name, how, now)),
             };
             match opened {
                 // It came or went between our look and our step.
@@ -162,10 +183,10 @@ impl Files for HostDir {
     fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
         let (dir, name) = tree::for_new(&self.tree(), path)?;
         self.writable()?;
-        if dir.depth >= DEPTH_MAX {
-            return Err(FileError::NameTooLong);
+        if dir.depth >= DEPTH_MAX.min(self.shared.quota.depth_max) {
+            return Err(FileError::Quota(FileLimit::Depth));
         }
-        fs::mkdirat(&dir.fd, name.as_str(), Mode::from_raw_mode(0o777)).sys()?;
+        self.make(path, || fs::mkdirat(&dir.fd, name.as_str(), Mode::from_raw_mode(0o777)).sys())?;
         fs::utimensat(&dir.fd, name.as_str(), &fact::born(now), AtFlags::SYMLINK_NOFOLLOW).sys()?;
         touch(&dir, now)
     }
@@ -174,6 +195,7 @@ impl Files for HostDir {
         let (dir, name, _) = tree::for_rmdir(&self.tree(), path)?;
         self.writable()?;
         fs::unlinkat(&dir.fd, name.as_str(), AtFlags::REMOVEDIR).sys()?;
+        self.shared.names.release(1);
         touch(&dir, now)
     }
 
@@ -181,6 +203,7 @@ impl Files for HostDir {
         let (dir, name, _) = tree::for_unlink(&self.tree(), path)?;
         self.writable()?;
         fs::unlinkat(&dir.fd, name.as_str(), AtFlags::empty()).sys()?;
+        self.shared.names.release(1);
         touch(&dir, now)
     }
 
@@ -192,6 +215,9 @@ impl Files for HostDir {
         let new = tree::walk(&self.tree(), to, Last::Itself)?;
         tree::can_move(from, &old, to, &new)?;
         self.writable()?;
+        if to.as_str().len() > self.shared.quota.path_bytes_max {
+            return Err(FileError::Quota(FileLimit::PathBytes));
+        }
         // How deep the moved directory goes is not asked: walking it is bounded anyway.
         fs::renameat(&old.parent.fd, old.name.as_str(), &new.parent.fd, new.name.as_str()).sys()?;
         touch(&old.parent, now)?;
@@ -204,17 +230,15 @@ impl Files for HostDir {
             Node::File(place) | Node::Link(place) => place,
         };
         let (dir, name) = tree::for_link(&self.tree(), to)?;
-        self.writable()?;
         let old = place.name.as_str();
-        fs::linkat(&place.dir.fd, old, &dir.fd, name.as_str(), AtFlags::empty()).sys()?;
+        self.make(to, || fs::linkat(&place.dir.fd, old, &dir.fd, name.as_str(), AtFlags::empty()).sys())?;
         touch(&dir, now)
     }
 
     fn symlink(&self, target: &str, path: &TreePath, now: Timestamp) -> FileResult<()> {
         tree::sayable(target)?;
         let (dir, name) = tree::for_link(&self.tree(), path)?;
-        self.writable()?;
-        fs::symlinkat(target, &dir.fd, name.as_str()).sys()?;
+        self.make(path, || fs::symlinkat(target, &dir.fd, name.as_str()).sys())?;
         fs::utimensat(&dir.fd, name.as_str(), &fact::born(now), AtFlags::SYMLINK_NOFOLLOW).sys()?;
         touch(&dir, now)
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use drydock_contract::port::{FileError, FileResult};
+use drydock_contract::port::{FileError, FileLimit, FileResult};
 use rustix::{
     fd::OwnedFd,
     fs::{self, AtFlags, FileType, Mode, OFlags},
@@ -47,7 +47,7 @@ impl Dir {
     fn enter(self: &Arc<Self>, name: &str) -> FileResult<Arc<Self>> {
         // Each level is an open handle while a path is walked.
         if self.depth >= DEPTH_MAX {
-            return Err(FileError::NameTooLong);
+            return Err(FileError::Quota(FileLimit::Depth));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, name, flags, Mode::empty()).sys()?;

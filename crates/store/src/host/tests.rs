@@ -166,5 +166,55 @@ fn a_path_is_walked_only_so_deep() {
         text.push_str("/d");
         host.create_dir(&path(&text), NOW).unwrap();
     }
-    assert_eq!(host.create_dir(&path(&format!("{text}/d")), NOW), Err(FileError::NameTooLong));
+    assert_eq!(host.create_dir(&path(&format!("{text}/d")), NOW), Err(FileError::Quota(FileLimit::Depth)));
+}
+
+#[test]
+fn what_is_made_through_a_directory_stays_within_its_quota() {
+    let (temp, _) = furnished(Access::ReadWrite);
+    let quota =
+        Quota { bytes_max: 1000, file_bytes_max: 900, files_max: 3, depth_max: 2, path_bytes_max: 20 };
+    let host = HostDir::within(temp.path().join("inside"), Access::ReadWrite, quota).unwrap();
+    let create = OpenHow { read: true, write: true, create: true, ..OpenHow::default() };
+    let (f, a) = (host.open(&path("d/f"), create, NOW).unwrap(), host.open(&path("a"), create, NOW).unwrap());
+    assert_eq!(f.write_at(0, &[1; 901], NOW), Err(FileError::Quota(FileLimit::FileBytes)));
+    assert_eq!(f.set_len(901, NOW), Err(FileError::Quota(FileLimit::FileBytes)));
+    // What was there does not count; what is overwritten neither.
+    f.write_at(0, &[1; 601], NOW).unwrap();
+    f.write_at(0, &[2; 601], NOW).unwrap();
+    assert_eq!(a.append(&[1; 401], NOW), Err(FileError::Quota(FileLimit::Bytes)));
+    a.append(&[1; 400], NOW).unwrap();
+    assert_eq!(a.set_len(401, NOW), Err(FileError::Quota(FileLimit::Bytes)));
+    f.set_len(0, NOW).unwrap();
+    a.set_len(401, NOW).unwrap();
+    host.create_dir(&path("e"), NOW).unwrap();
+    host.symlink("a", &path("l"), NOW).unwrap();
+    assert_eq!(host.create_dir(&path("g"), NOW), Err(FileError::Quota(FileLimit::Files)));
+    assert_eq!(host.link(&path("a"), Follow::No, &path("h"), NOW), Err(FileError::Quota(FileLimit::Files)));
+    assert_eq!(host.open(&path("i"), create, NOW).err(), Some(FileError::Quota(FileLimit::Files)));
+    host.unlink(&path("l"), NOW).unwrap();
+    // A name that could not be made is not counted.
+    assert_eq!(host.create_dir(&path("e"), NOW), Err(FileError::Exists));
+    host.create_dir(&path("d/d"), NOW).unwrap();
+    host.unlink(&path("a"), NOW).unwrap();
+    assert_eq!(host.create_dir(&path("d/d/d"), NOW), Err(FileError::Quota(FileLimit::Depth)));
+    let long = "n".repeat(21);
+    assert_eq!(host.open(&path(&long), create, NOW).err(), Some(FileError::Quota(FileLimit::PathBytes)));
+    assert_eq!(host.rename(&path("e"), &path(&long), NOW), Err(FileError::Quota(FileLimit::PathBytes)));
+}
+
+#[test]
+fn a_name_that_is_no_text_is_neither_shown_nor_lost() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let (temp, host) = furnished(Access::ReadWrite);
+    let inside = temp.path().join("inside");
+    let odd = std::ffi::OsStr::from_bytes(b"odd-\xff\xfe");
+    std_fs::write(inside.join("d").join(odd), "kept").unwrap();
+    let names: Vec<_> = host.read_dir(&path("d")).unwrap().into_iter().map(|it| it.name).collect();
+    assert_eq!(names, ["f"]);
+    assert_eq!(host.stat(&path("d/odd-\u{fffd}\u{fffd}"), Follow::No).err(), Some(NotFound));
+    host.unlink(&path("d/f"), NOW).unwrap();
+    assert_eq!(host.remove_dir(&path("d"), NOW), Err(FileError::NotEmpty));
+    host.rename(&path("d"), &path("e"), NOW).unwrap();
+    assert_eq!(std_fs::read(inside.join("e").join(odd)).unwrap(), b"kept");
 }

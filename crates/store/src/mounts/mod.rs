@@ -1,12 +1,14 @@
-//! Several trees under one root, each under its name: what a guest sees as `/`.
+//! Several trees under one root, each at its place: what a guest sees as `/`.
 //!
 //! Paths are walked here, so that `..` and links lead from one tree into another and never out of
 //! the root; each tree is then asked for a path without links, `..` or surprises. A tree that changes
 //! in between can only answer with an error, because it confines itself. Moving from one tree into
-//! another is `CrossDevice`. A mounted tree cannot be removed or renamed.
+//! another is `CrossDevice`. A mounted tree, and a directory that leads to one, cannot be removed or
+//! renamed. Trees may be mounted inside others, in any order.
 
 mod branch;
 mod handle;
+mod point;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -18,8 +20,9 @@ use drydock_contract::{
     },
 };
 
-use branch::{Place, salted};
+use branch::{Dir, Leaf, salted, way};
 use handle::Handle;
+pub use point::{MountError, MountPoint};
 
 use crate::{
     MemoryFiles,
@@ -28,34 +31,54 @@ use crate::{
 
 /// Several trees under one root.
 pub struct Mounts {
-    /// The first is the root itself; names are positions here.
+    /// The first is the root itself.
     trees: Vec<Arc<dyn Files>>,
-    names: BTreeMap<String, usize>,
+    /// The first is the root's.
+    points: Vec<Point>,
     root_is_fixed: bool,
+}
+
+/// A mount point, or a directory on the way to one.
+#[derive(Debug, Default)]
+struct Point {
+    tree: Option<usize>,
+    below: BTreeMap<String, usize>,
+}
+
+/// Where something is, or would be, in one tree.
+struct Place {
+    tree: usize,
+    path: TreePath,
 }
 
 impl Mounts {
     /// Nothing mounted yet, and nothing can be made beside the mounts.
     pub fn new() -> Self {
         let nothing = MemoryFiles::with(Arc::new(Meter::new(0)));
-        Self { trees: vec![Arc::new(nothing)], names: BTreeMap::new(), root_is_fixed: true }
+        Self { root_is_fixed: true, ..Self::over(Arc::new(nothing)) }
     }
 
     /// Mounts over a tree that is the root, and stays writable if it is.
     pub fn over(root: Arc<dyn Files>) -> Self {
-        Self { trees: vec![root], names: BTreeMap::new(), root_is_fixed: false }
+        let top = Point { tree: Some(0), below: BTreeMap::new() };
+        Self { trees: vec![root], points: vec![top], root_is_fixed: false }
     }
 
-    /// Shows a tree as `/name`, hiding what the root has under that name.
-    pub fn mount(&mut self, name: &str, files: Arc<dyn Files>) -> FileResult<()> {
-        let path = TreePath::new(name)?;
-        if path.names().ne([name]) || name == ".." {
-            return Err(FileError::Invalid);
+    /// Shows a tree at `/path`, hiding what is there, and making the way to it visible.
+    pub fn mount(&mut self, path: &str, files: Arc<dyn Files>) -> Result<(), MountError> {
+        let place: MountPoint = path.parse()?;
+        let mut at = 0;
+        for name in place.names() {
+            let next = self.points.len();
+            at = *self.points[at].below.entry(name.to_owned()).or_insert(next);
+            if at == next {
+                self.points.push(Point::default());
+            }
         }
-        if self.names.contains_key(name) {
-            return Err(FileError::Exists);
+        if self.points[at].tree.is_some() {
+            return Err(MountError::Taken(place));
         }
-        self.names.insert(name.to_owned(), self.trees.len());
+        self.points[at].tree = Some(self.trees.len());
         self.trees.push(files);
         Ok(())
     }
@@ -64,15 +87,33 @@ impl Mounts {
         &*self.trees[place.tree]
     }
 
+    fn point_below(&self, dir: &Dir, name: &str) -> Option<usize> {
+        self.points[dir.point?].below.get(name).copied()
+    }
+
     /// Where a name is about to change.
-    fn changes(&self, dir: &Place, name: &str) -> FileResult<Place> {
-        if dir.is_root() && self.names.contains_key(name) {
+    fn changes(&self, dir: &Dir, name: &str) -> FileResult<Place> {
+        if self.point_below(dir, name).is_some() {
             return Err(FileError::Denied);
         }
-        if dir.tree == 0 && self.root_is_fixed {
+        if !dir.real || (dir.tree == 0 && self.root_is_fixed) {
             return Err(FileError::ReadOnly);
         }
-        dir.below(name)
+        Ok(Place { tree: dir.tree, path: dir.path.join(name)? })
+    }
+
+    fn spot(&self, spot: &Spot<Arc<Dir>, Leaf>) -> FileResult<Place> {
+        self.changes(&spot.parent, &spot.name)
+    }
+
+    fn stat_node(&self, node: &Node<Arc<Dir>, Leaf>) -> FileResult<Stat> {
+        let (tree, path) = match node {
+            Node::Dir(dir) if !dir.real => return Ok(way(dir.point.unwrap_or_default())),
+            Node::Dir(dir) => (dir.tree, &dir.path),
+            Node::File(leaf) | Node::Link(leaf) => (leaf.tree, &leaf.path),
+        };
+        let facts = self.trees[tree].stat(path, Follow::No)?;
+        Ok(Stat { inode: salted(tree, facts.inode), ..facts })
     }
 }
 
@@ -84,21 +125,18 @@ impl Default for Mounts {
 
 impl fmt::Debug for Mounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Mounts").field(&self.names).finish()
+        f.debug_tuple("Mounts").field(&self.points).finish()
     }
 }
 
 impl Files for Mounts {
     fn stat(&self, path: &TreePath, follow: Follow) -> FileResult<Stat> {
-        let place = place_of(tree::node(self, path, follow)?);
-        let mut facts = self.tree(&place).stat(&place.path, Follow::No)?;
-        facts.inode = salted(place.tree, facts.inode);
-        Ok(facts)
+        self.stat_node(&tree::node(self, path, follow)?)
     }
 
     fn open(&self, path: &TreePath, how: OpenHow, now: Timestamp) -> FileResult<Arc<dyn OpenFile>> {
         let place = match tree::for_open(self, path, how)? {
-            Opening::There(place) => place,
+            Opening::There(leaf) => place_of(leaf),
             Opening::Make(dir, name) => self.changes(&dir, &name)?,
         };
         let file = self.tree(&place).open(&place.path, OpenHow { nofollow: true, ..how }, now)?;
@@ -109,19 +147,21 @@ impl Files for Mounts {
         let Node::Dir(dir) = tree::node(self, path, Follow::Yes)? else {
             return Err(FileError::NotADirectory);
         };
-        let mut entries = self.tree(&dir).read_dir(&dir.path)?;
+        let mut entries = if dir.real { self.trees[dir.tree].read_dir(&dir.path)? } else { Vec::new() };
         for entry in &mut entries {
             entry.inode = salted(dir.tree, entry.inode);
         }
-        if dir.is_root() {
-            entries.retain(|it| !self.names.contains_key(&it.name));
-            for (name, at) in &self.names {
-                let facts = self.trees[*at].stat(&TreePath::root(), Follow::No)?;
-                let inode = salted(*at, facts.inode);
+        let Some(point) = dir.point.map(|at| &self.points[at]).filter(|it| !it.below.is_empty()) else {
+            return Ok(entries);
+        };
+        entries.retain(|it| !point.below.contains_key(&it.name));
+        for name in point.below.keys() {
+            if let Some(node) = tree::Branches::look(self, &dir, name)? {
+                let inode = self.stat_node(&node)?.inode;
                 entries.push(DirEntry { name: name.clone(), kind: FileKind::Directory, inode });
             }
-            entries.sort_by(|a, b| a.name.cmp(&b.name));
         }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)
     }
 
@@ -160,7 +200,7 @@ impl Files for Mounts {
     fn link(&self, from: &TreePath, follow: Follow, to: &TreePath, now: Timestamp) -> FileResult<()> {
         let old = match tree::node(self, from, follow)? {
             Node::Dir(_) => return Err(FileError::Denied),
-            Node::File(place) | Node::Link(place) => place,
+            Node::File(leaf) | Node::Link(leaf) => place_of(leaf),
         };
         let (dir, name) = tree::for_link(self, to)?;
         let new = self.changes(&dir, &name)?;
@@ -182,7 +222,11 @@ impl Files for Mounts {
     }
 
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()> {
-        let place = place_of(tree::node(self, path, follow)?);
+        let place = match tree::node(self, path, follow)? {
+            Node::Dir(dir) if !dir.real => return Err(FileError::ReadOnly),
+            Node::Dir(dir) => Place { tree: dir.tree, path: dir.path.clone() },
+            Node::File(leaf) | Node::Link(leaf) => place_of(leaf),
+        };
         if place.tree == 0 && self.root_is_fixed {
             return Err(FileError::ReadOnly);
         }
@@ -190,16 +234,8 @@ impl Files for Mounts {
     }
 }
 
-impl Mounts {
-    fn spot(&self, spot: &Spot<Place, Place>) -> FileResult<Place> {
-        self.changes(&spot.parent, &spot.name)
-    }
-}
-
-fn place_of(node: Node<Place, Place>) -> Place {
-    match node {
-        Node::Dir(place) | Node::File(place) | Node::Link(place) => place,
-    }
+fn place_of(leaf: Leaf) -> Place {
+    Place { tree: leaf.tree, path: leaf.path }
 }
 
 #[cfg(test)]

@@ -77,10 +77,105 @@ fn moving_and_linking_between_trees_is_refused_as_crossing() {
 }
 
 #[test]
-fn a_mount_has_one_plain_name() {
+fn a_place_is_taken_once_and_never_the_root() {
     let mut mounts = two();
-    for bad in ["", ".", "..", "a/b", "/a", "a/"] {
-        assert_eq!(mounts.mount(bad, memory()), Err(FileError::Invalid), "{bad:?}");
+    for bad in ["", ".", "..", "a/..", "a/../b"] {
+        assert_eq!(mounts.mount(bad, memory()), Err(MountError::Path(bad.to_owned())), "{bad:?}");
     }
-    assert_eq!(mounts.mount("memory", memory()), Err(FileError::Exists));
+    assert_eq!(mounts.mount("/", memory()), Err(MountError::Root));
+    for taken in ["memory", "/memory", "memory/", "//memory//"] {
+        let error = mounts.mount(taken, memory()).unwrap_err();
+        assert_eq!(error.to_string(), "something is mounted at `/memory` already; choose another place");
+        assert_eq!(FileError::from(error), FileError::Exists);
+    }
+}
+
+fn names(mounts: &Mounts, text: &str) -> Vec<String> {
+    mounts.read_dir(&path(text)).unwrap().into_iter().map(|it| it.name).collect()
+}
+
+#[test]
+fn a_mount_may_lie_deep_and_the_way_to_it_is_listed() {
+    let deep = memory();
+    deep.write("f", b"deep").unwrap();
+    let mut mounts = two();
+    mounts.mount("/data/in/here", deep).unwrap();
+    assert_eq!(names(&mounts, "/"), ["data", "memory", "workspace"]);
+    assert_eq!(names(&mounts, "/data"), ["in"]);
+    assert_eq!(names(&mounts, "/data/in"), ["here"]);
+    assert_eq!(read(&mounts, "/data/in/here/f"), Ok(b"deep".to_vec()));
+    for up in
+        ["data/in/here/../../../memory/g", "data/./in/../../memory/g", "data/in/here/../../../../memory/g"]
+    {
+        assert_eq!(read(&mounts, up), Ok(b"g".to_vec()), "{up}");
+    }
+    let inodes: std::collections::BTreeSet<u64> =
+        ["/", "data", "data/in", "data/in/here", "memory", "workspace"]
+            .into_iter()
+            .map(|it| mounts.stat(&path(it), Follow::Yes).unwrap().inode)
+            .collect();
+    assert_eq!(inodes.len(), 6);
+    for dir in ["", "data", "data/in"] {
+        for entry in mounts.read_dir(&path(dir)).unwrap() {
+            let text = format!("{dir}/{}", entry.name);
+            assert_eq!(mounts.stat(&path(&text), Follow::Yes).unwrap().inode, entry.inode, "{text}");
+        }
+    }
+    // The way itself holds nothing, and stays.
+    assert_eq!(mounts.create_dir(&path("data/x"), NOW), Err(FileError::ReadOnly));
+    assert_eq!(mounts.create_dir(&path("data/in"), NOW), Err(FileError::Exists));
+    assert_eq!(mounts.stat(&path("data/none"), Follow::Yes).err(), Some(FileError::NotFound));
+    for way in ["data", "data/in", "data/in/here"] {
+        assert_eq!(mounts.remove_dir(&path(way), NOW), Err(FileError::Denied), "{way}");
+        assert_eq!(mounts.rename(&path(way), &path("memory/x"), NOW), Err(FileError::Denied), "{way}");
+        assert!(mounts.unlink(&path(way), NOW).is_err(), "{way}");
+    }
+    let times = FileTimes { accessed: None, modified: Some(NOW) };
+    assert_eq!(mounts.set_times(&path("data"), Follow::Yes, times, NOW), Err(FileError::ReadOnly));
+}
+
+#[test]
+fn mounts_inside_mounts_are_seen_in_whatever_order_they_were_made() {
+    for order in [["data", "data/in"], ["data/in", "data"]] {
+        let mut mounts = two();
+        for point in order {
+            let files = memory();
+            files.write("name", point.as_bytes()).unwrap();
+            files.write("sub/f", point.as_bytes()).unwrap();
+            mounts.mount(point, files).unwrap();
+        }
+        assert_eq!(names(&mounts, "data"), ["in", "name", "sub"]);
+        assert_eq!(read(&mounts, "data/name"), Ok(b"data".to_vec()));
+        assert_eq!(read(&mounts, "data/in/sub/../name"), Ok(b"data/in".to_vec()));
+        assert_eq!(read(&mounts, "data/in/../sub/f"), Ok(b"data".to_vec()));
+        let (inner, outer) = (path("data/in/name"), path("data/moved"));
+        assert_eq!(mounts.rename(&inner, &outer, NOW), Err(FileError::CrossDevice));
+        mounts.rename(&path("data/sub"), &path("data/other"), NOW).unwrap();
+        assert_eq!(mounts.rename(&path("data/other"), &path("data/in"), NOW), Err(FileError::Denied));
+    }
+}
+
+#[test]
+fn what_lies_where_a_mount_is_reached_gives_way() {
+    let outer = memory();
+    outer.write("in", b"a file").unwrap();
+    outer.write("real/kept", b"kept").unwrap();
+    outer.symlink("real", &path("link"), NOW).unwrap();
+    let mut mounts = Mounts::over(outer);
+    for point in ["in/deep", "link/deep", "real/deep"] {
+        let files = memory();
+        files.write("f", point.as_bytes()).unwrap();
+        mounts.mount(point, files).unwrap();
+    }
+    // A file and a link are hidden; a directory keeps what it has.
+    assert_eq!(names(&mounts, "in"), ["deep"]);
+    assert_eq!(names(&mounts, "link"), ["deep"]);
+    assert_eq!(names(&mounts, "real"), ["deep", "kept"]);
+    for point in ["in/deep", "link/deep", "real/deep"] {
+        assert_eq!(read(&mounts, &format!("{point}/f")), Ok(point.as_bytes().to_vec()));
+    }
+    assert_eq!(read(&mounts, "link/kept"), Err(FileError::NotFound));
+    mounts.create_dir(&path("real/new"), NOW).unwrap();
+    assert_eq!(mounts.create_dir(&path("link/new"), NOW), Err(FileError::ReadOnly));
+    assert_eq!(mounts.remove_dir(&path("real"), NOW), Err(FileError::Denied));
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use drydock_contract::port::{DirEntry, FileError, FileKind, FileResult, Files, Follow, Stat, TreePath};
 use parking_lot::Mutex;
 
-use super::handle::Known;
+use super::{handle::Known, note::Notes};
 use crate::tree::{Branches, Node};
 
 /// Names that start so are ours.
@@ -14,6 +14,7 @@ pub(super) const OURS: &str = ".wh.";
 pub(super) struct Layers {
     pub(super) lower: Arc<dyn Files>,
     pub(super) upper: Arc<dyn Files>,
+    pub(super) notes: Option<Arc<dyn Notes>>,
     /// Held while names are looked at or changed.
     pub(super) known: Mutex<Known>,
 }

@@ -35,6 +35,7 @@ impl Layers {
                 continue;
             }
             let facts = self.lower.stat(&path, Follow::No)?;
+            self.note(&path)?;
             self.unnoticed(&path, now, || {
                 self.upper.create_dir(&path, now)?;
                 self.upper.set_times(&path, Follow::No, as_before(&facts), now)
@@ -57,12 +58,19 @@ impl Layers {
         let temporary = TreePath::new(&format!("{OURS}.copy"))?;
         self.drop_leftover(&temporary, now)?;
         if facts.kind == FileKind::Symlink {
-            self.upper.symlink(&self.lower.read_link(&leaf.path)?, &temporary, now)?;
+            let target = self.lower.read_link(&leaf.path)?;
+            self.note_as(&leaf.path, &facts, Some(*blake3::hash(target.as_bytes()).as_bytes()))?;
+            self.upper.symlink(&target, &temporary, now)?;
         } else {
             let source = self.lower.open(&leaf.path, READ, now)?;
             let copy = self.upper.open(&temporary, MAKE, now)?;
-            let done = copy_bytes(&*source, &*copy, bytes_max.unwrap_or(u64::MAX), now);
-            if let Err(error) = done {
+            let copied = copy_bytes(&*source, &*copy, bytes_max.unwrap_or(u64::MAX), now);
+            // The facts are from before it was read: a change in the middle does not go unnoticed.
+            let noted = copied.and_then(|hash| {
+                let hash = if bytes_max.is_none() { Some(hash) } else { None };
+                self.note_as(&leaf.path, &facts, hash)
+            });
+            if let Err(error) = noted {
                 drop(copy);
                 self.drop_leftover(&temporary, now)?;
                 return Err(error);
@@ -94,6 +102,10 @@ impl Layers {
     pub(super) fn hide(&self, dir: &Dir, name: &str, now: Timestamp) -> FileResult<()> {
         if !self.lower_shows(dir, name)? {
             return Ok(());
+        }
+        let path = dir.below(name)?;
+        if !dir.upper || kind(&*self.upper, &path)?.is_none() {
+            self.note(&path)?;
         }
         self.raise(dir, now)?;
         match self.upper.open(&dir.whiteout(name)?, MAKE, now) {
@@ -159,15 +171,22 @@ fn as_before(facts: &Stat) -> FileTimes {
     FileTimes { accessed: Some(facts.accessed), modified: Some(facts.modified) }
 }
 
-fn copy_bytes(source: &dyn OpenFile, copy: &dyn OpenFile, bytes_max: u64, now: Timestamp) -> FileResult<()> {
-    let (mut at, mut buffer) = (0, vec![0; COPY_BYTES]);
+/// Copies, and answers the hash of what was copied.
+fn copy_bytes(
+    source: &dyn OpenFile,
+    copy: &dyn OpenFile,
+    bytes_max: u64,
+    now: Timestamp,
+) -> FileResult<[u8; 32]> {
+    let (mut at, mut buffer, mut hasher) = (0, vec![0; COPY_BYTES], blake3::Hasher::new());
     while at < bytes_max {
         let count = source.read_at(at, &mut buffer)?;
         if count == 0 {
-            return Ok(());
+            break;
         }
+        hasher.update(&buffer[..count]);
         copy.write_at(at, &buffer[..count], now)?;
         at += count as u64;
     }
-    Ok(())
+    Ok(*hasher.finalize().as_bytes())
 }

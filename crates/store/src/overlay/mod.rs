@@ -11,6 +11,7 @@ mod branch;
 mod change;
 mod copy;
 mod handle;
+mod note;
 mod rename;
 
 use std::{collections::HashMap, fmt, sync::Arc};
@@ -25,6 +26,7 @@ use branch::Layers;
 pub(crate) use change::same_bytes;
 pub use change::{Change, ChangeKind};
 use handle::{Handle, Known};
+pub(crate) use note::{Notes, Seen};
 
 use crate::tree::{self, Node, Opening};
 
@@ -37,8 +39,17 @@ pub struct Overlay {
 impl Overlay {
     /// What `lower` holds, changed as `upper` says; `upper` takes the changes.
     pub fn new(lower: Arc<dyn Files>, upper: Arc<dyn Files>) -> Self {
+        Self::layered(lower, upper, None)
+    }
+
+    /// The same, and what `lower` was before something of it changed is noted.
+    pub(crate) fn noting(lower: Arc<dyn Files>, upper: Arc<dyn Files>, notes: Arc<dyn Notes>) -> Self {
+        Self::layered(lower, upper, Some(notes))
+    }
+
+    fn layered(lower: Arc<dyn Files>, upper: Arc<dyn Files>, notes: Option<Arc<dyn Notes>>) -> Self {
         let known = Mutex::new(Known { open: HashMap::new(), inodes: HashMap::new() });
-        Self { layers: Arc::new(Layers { lower, upper, known }) }
+        Self { layers: Arc::new(Layers { lower, upper, notes, known }) }
     }
 
     /// What is different from the lower tree, sorted by path.

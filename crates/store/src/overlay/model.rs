@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     MemoryFiles,
-    tree::acts::{Act, act, acts, dump},
+    tree::acts::{Act, Player, acts, dump},
 };
 
 fn memory() -> Arc<MemoryFiles> {
@@ -39,12 +39,13 @@ proptest! {
         let (lower, whole) = (memory(), memory());
         // Hard links of the lower tree are copied up one by one: the one known difference.
         for (n, it) in (1..).map(Timestamp).zip(before.iter().filter(|it| !matches!(it, Act::Link(..)))) {
-            prop_assert_eq!(act(&*lower, it, n), act(&*whole, it, n));
+            prop_assert_eq!(Player::new(&*lower).play(it, n), Player::new(&*whole).play(it, n));
         }
         let was = plain(&*lower);
         let overlay = Overlay::new(Arc::clone(&lower) as _, memory());
+        let (mut one, mut other) = (Player::new(&overlay), Player::new(&*whole));
         for (n, it) in (1000..).map(Timestamp).zip(&after) {
-            prop_assert_eq!(act(&overlay, it, n), act(&*whole, it, n), "{:?}", it);
+            prop_assert_eq!(one.play(it, n), other.play(it, n), "{:?}", it);
             prop_assert_eq!(plain(&overlay), plain(&*whole), "after {:?}", it);
         }
         prop_assert_eq!(plain(&*lower), was.clone());

@@ -4,7 +4,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult},
+    port::{FileError, FileLimit, FileResult},
 };
 use rusqlite::{MAIN_DB, OptionalExtension as _, params};
 
@@ -112,7 +112,7 @@ impl Tx<'_> {
             return Ok(file);
         }
         if size > volume.quota.file_bytes_max || i64::try_from(size).is_err() {
-            return Err(FileError::TooBig);
+            return Err(FileError::Quota(FileLimit::FileBytes));
         }
         self.grow(volume, size - file.size)?;
         let longer = Extent { size, ..file };

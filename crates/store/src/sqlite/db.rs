@@ -17,7 +17,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use super::{
     alone::Presence,
     open::OpenWorkspaceError,
-    schema::{APPLICATION, TABLES, VERSION},
+    schema::{APPLICATION, FROM_1, TABLES, VERSION},
     usage::Usage,
 };
 
@@ -62,7 +62,10 @@ pub(super) struct Tx<'a> {
 impl Db {
     /// Opens the file, making it and its tables if they are missing.
     pub(crate) fn open(path: &Path) -> Result<Self, OpenWorkspaceError> {
-        let fail = |cause| OpenWorkspaceError::Sql { path: path.to_owned(), cause };
+        let fail = |cause: rusqlite::Error| match cause.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => OpenWorkspaceError::Full { path: path.to_owned() },
+            _ => OpenWorkspaceError::Sql { path: path.to_owned(), cause },
+        };
         let presence = Presence::announce(path)
             .map_err(|cause| OpenWorkspaceError::Read { path: path.to_owned(), cause })?;
         let conn = connect(path).map_err(fail)?;
@@ -78,7 +81,7 @@ impl Db {
             presence: None,
         };
         db.presence = Some(presence);
-        db.arrive().map_err(|_| OpenWorkspaceError::Damaged { path: path.to_owned() })?;
+        db.arrive().map_err(|error| OpenWorkspaceError::of_files(path, error))?;
         Ok(db)
     }
 
@@ -139,6 +142,11 @@ impl Db {
             (Ok(_), Ok(())) => tx.keep_usage(),
             _ if !conn.is_autocommit() => run(conn, "ROLLBACK")?,
             _ => {}
+        }
+        let full = Some(FileError::NoSpace);
+        if acted.as_ref().err().copied() == full || ended.err() == full {
+            // What was logged goes where it belongs, so that removing something can succeed next.
+            let _ = conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         }
         // What the act answered may be a handle, and dropping that is a transaction too.
         drop(guard);
@@ -210,20 +218,28 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Makes the tables if there are none; answers the version there is.
-fn prepare(conn: &Connection) -> rusqlite::Result<i64> {
+/// Makes the tables if there are none, or brings old ones up to date; answers the version there is.
+pub(crate) fn prepare(conn: &Connection) -> rusqlite::Result<i64> {
     let version = || conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-    if version()? != 0 {
+    if version()? >= VERSION {
         return version();
     }
     conn.execute_batch("BEGIN IMMEDIATE")?;
     // Another process may have been here while we waited.
-    if version()? == 0 {
-        conn.execute_batch(TABLES)?;
-        conn.pragma_update(None, "application_id", APPLICATION)?;
-        conn.pragma_update(None, "user_version", VERSION)?;
-    }
-    conn.execute_batch("COMMIT")?;
+    let done = version().and_then(|it| match it {
+        0 => {
+            conn.execute_batch(TABLES)?;
+            conn.pragma_update(None, "application_id", APPLICATION)?;
+            conn.pragma_update(None, "user_version", VERSION)
+        }
+        1 => {
+            conn.execute_batch(FROM_1)?;
+            conn.pragma_update(None, "user_version", VERSION)
+        }
+        _ => Ok(()),
+    });
+    conn.execute_batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    done?;
     version()
 }
 

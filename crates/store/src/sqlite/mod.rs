@@ -18,6 +18,7 @@ mod open;
 mod rename;
 mod schema;
 mod seal;
+mod stream;
 mod usage;
 mod whole;
 
@@ -25,11 +26,15 @@ use std::{fmt, sync::Arc};
 
 use drydock_contract::{
     Timestamp,
-    port::{DirEntry, FileError, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath},
+    port::{
+        DirEntry, FileError, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        TreePath,
+    },
 };
 
-pub(crate) use db::{Db, Sql};
+pub(crate) use db::{Db, Sql, prepare};
 pub use open::OpenWorkspaceError;
+pub use stream::StreamError;
 pub use usage::{FILE_BYTES_MAX, Quota, VOLUME_BYTES_MAX};
 
 use branch::Volumed;
@@ -60,7 +65,7 @@ impl SqliteFiles {
 
     fn makes(&self, path: &TreePath) -> FileResult<()> {
         let fits = path.as_str().len() <= self.volume.quota.path_bytes_max;
-        if fits { Ok(()) } else { Err(FileError::NameTooLong) }
+        if fits { Ok(()) } else { Err(FileError::Quota(FileLimit::PathBytes)) }
     }
 }
 
@@ -121,7 +126,7 @@ impl Files for SqliteFiles {
             let (parent, name) = tree::for_new(&Volumed { tx, volume }, path)?;
             self.makes(path)?;
             if tx.depth(volume, parent)? >= volume.quota.depth_max {
-                return Err(FileError::NameTooLong);
+                return Err(FileError::Quota(FileLimit::Depth));
             }
             tx.make(volume, parent, &name, &New { kind: DIR, target: None, now }).map(|_| ())
         })

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     MemoryFiles,
-    tree::acts::{act, acts, dump},
+    tree::acts::{Player, acts, dump},
 };
 
 proptest! {
@@ -17,9 +17,11 @@ proptest! {
         let db = Arc::new(Db::open(&temp.path().join("w.sqlite")).unwrap());
         let files = SqliteFiles::new(&db, "workspace", Quota::default()).unwrap();
         let memory = MemoryFiles::with(Arc::new(Meter::new(64 << 20)));
+        let (mut one, mut other) = (Player::new(&files), Player::new(&memory));
         for (n, it) in (1..).map(Timestamp).zip(&acts) {
-            prop_assert_eq!(act(&files, it, n), act(&memory, it, n), "{:?}", it);
+            prop_assert_eq!(one.play(it, n), other.play(it, n), "{:?}", it);
         }
+        drop((one, other));
         let (mut got, mut want) = (Vec::new(), Vec::new());
         dump(&files, "", &mut got);
         dump(&memory, "", &mut want);

@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{DirEntry, FileError, FileKind, FileResult, FileTimes, Stat},
+    port::{DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Stat},
 };
 use rusqlite::{OptionalExtension as _, params};
 
@@ -122,6 +122,13 @@ impl Tx<'_> {
         Ok(node)
     }
 
+    /// Makes a node without a name: it goes when nobody has the workspace open any more.
+    pub(super) fn nameless(&mut self, volume: &Volume, new: &New<'_>) -> FileResult<i64> {
+        let node = self.insert_node(volume.id, None, new)?;
+        self.conn.execute("UPDATE node SET links = 0 WHERE id = ?1", params![node]).sql()?;
+        Ok(node)
+    }
+
     fn insert_node(&mut self, volume: i64, parent: Option<i64>, new: &New<'_>) -> FileResult<i64> {
         let text = "INSERT INTO node(volume, kind, links, size, atime, mtime, ctime, parent, target)
             VALUES (?1, ?2, 1, ?3, ?4, ?4, ?4, ?5, ?6)";
@@ -142,7 +149,7 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> FileResult<()> {
         if self.usage(volume.id)?.files.cast_unsigned() >= volume.quota.files_max {
-            return Err(FileError::NoSpace);
+            return Err(FileError::Quota(FileLimit::Files));
         }
         self.grown.entry(volume.id).or_default().files += 1;
         let text = "INSERT INTO name(parent, name, node, kind) VALUES (?1, ?2, ?3, ?4)";
@@ -195,7 +202,7 @@ impl Tx<'_> {
         }
         let used = self.usage(volume.id)?.bytes.max(0).cast_unsigned();
         if used.saturating_add(bytes) > volume.quota.bytes_max {
-            return Err(FileError::NoSpace);
+            return Err(FileError::Quota(FileLimit::Bytes));
         }
         self.shrink(volume.id, -bytes.cast_signed());
         Ok(())

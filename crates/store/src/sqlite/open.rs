@@ -1,6 +1,11 @@
 //! Why a workspace could not be opened.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use drydock_contract::port::FileError;
 
 /// The file of a workspace could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +46,12 @@ pub enum OpenWorkspaceError {
         /// The format found.
         version: i64,
     },
+    /// The disk is full, and opening it takes a little room.
+    #[error("the disk under workspace `{path}` is full; make room and try again")]
+    Full {
+        /// Its file.
+        path: PathBuf,
+    },
     /// It opens and cannot be used.
     #[error("workspace `{path}` is damaged; restore a snapshot of it")]
     Damaged {
@@ -50,6 +61,12 @@ pub enum OpenWorkspaceError {
 }
 
 impl OpenWorkspaceError {
+    /// Why the files of a workspace could not be reached.
+    pub(crate) fn of_files(path: &Path, error: FileError) -> Self {
+        let path = path.to_owned();
+        if error == FileError::NoSpace { Self::Full { path } } else { Self::Damaged { path } }
+    }
+
     /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
@@ -58,6 +75,7 @@ impl OpenWorkspaceError {
             Self::Exists(_) => "workspace_exists",
             Self::Read { .. } | Self::Sql { .. } => "workspace_unavailable",
             Self::Version { .. } => "workspace_version",
+            Self::Full { .. } => "workspace_no_space",
             Self::Damaged { .. } => "workspace_damaged",
         }
     }

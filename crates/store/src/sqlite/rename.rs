@@ -3,7 +3,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult, TreePath},
+    port::{FileError, FileLimit, FileResult, TreePath},
 };
 use rusqlite::params;
 
@@ -64,7 +64,7 @@ impl Tx<'_> {
             above = self.parent_of(above)?;
         }
         if self.depth(volume, into)? + self.height(dir)? > volume.quota.depth_max {
-            return Err(FileError::NameTooLong);
+            return Err(FileError::Quota(FileLimit::Depth));
         }
         Ok(())
     }

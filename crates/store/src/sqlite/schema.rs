@@ -9,10 +9,18 @@
 pub(super) const CHUNK_BYTES: u64 = 65_536;
 
 /// What this code reads and writes.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
 /// "dryd", so that `file` and others can tell.
 pub(super) const APPLICATION: i64 = 0x6472_7964;
+
+/// From version 1, which had no `base`.
+pub(super) const FROM_1: &str = "
+CREATE TABLE base (
+    mount TEXT NOT NULL, path TEXT NOT NULL, kind INTEGER NOT NULL, size INTEGER NOT NULL,
+    mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, inode INTEGER NOT NULL, hash BLOB,
+    PRIMARY KEY (mount, path)) STRICT, WITHOUT ROWID;
+";
 
 pub(super) const TABLES: &str = "
 CREATE TABLE volume (
@@ -39,6 +47,10 @@ CREATE TABLE sealed (
 CREATE TABLE epoch (epoch INTEGER NOT NULL) STRICT;
 CREATE TABLE session (id INTEGER PRIMARY KEY, pid INTEGER NOT NULL) STRICT;
 CREATE TABLE pending (mount TEXT PRIMARY KEY, nonce TEXT NOT NULL, paths TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE base (                  -- what a mounted directory had when it was first changed here
+    mount TEXT NOT NULL, path TEXT NOT NULL, kind INTEGER NOT NULL, size INTEGER NOT NULL,
+    mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, inode INTEGER NOT NULL, hash BLOB,
+    PRIMARY KEY (mount, path)) STRICT, WITHOUT ROWID;
 
 CREATE VIEW tree(volume, path, kind, node, links, size, mtime, target) AS
 WITH RECURSIVE below(volume, path, kind, node) AS (

@@ -4,7 +4,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult},
+    port::{FileError, FileLimit, FileResult},
 };
 use rusqlite::{OptionalExtension as _, params};
 
@@ -29,7 +29,7 @@ impl Tx<'_> {
     ) -> FileResult<()> {
         let size = bytes.len() as u64;
         if size > volume.quota.file_bytes_max {
-            return Err(FileError::TooBig);
+            return Err(FileError::Quota(FileLimit::FileBytes));
         }
         self.shrink(volume.id, file.size.cast_signed());
         self.grow(volume, size)?;

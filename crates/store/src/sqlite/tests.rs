@@ -1,6 +1,6 @@
 //! What is true of a volume beyond what every backing promises: sharing, quotas, and bad days.
 
-use drydock_contract::port::FileError::{NameTooLong, NoSpace, TooBig};
+use drydock_contract::port::{FileError::NoSpace, FileLimit};
 
 use super::*;
 
@@ -8,6 +8,10 @@ const NOW: Timestamp = Timestamp(5_000_000_000);
 
 fn path(text: &str) -> TreePath {
     TreePath::new(text).unwrap()
+}
+
+fn full(limit: FileLimit) -> FileResult<()> {
+    Err(FileError::Quota(limit))
 }
 
 fn fresh(quota: Quota) -> (tempfile::TempDir, Arc<Db>, SqliteFiles) {
@@ -114,25 +118,25 @@ fn a_full_quota_is_a_full_disk_and_changes_nothing() {
         Quota { bytes_max: 1000, file_bytes_max: 900, files_max: 4, depth_max: 2, path_bytes_max: 20 };
     let (_temp, db, files) = fresh(quota);
     files.put(&path("a"), &[1; 600], NOW).unwrap();
-    assert_eq!(files.put(&path("b"), &[1; 600], NOW), Err(NoSpace));
-    assert_eq!(files.put(&path("a"), &[1; 901], NOW), Err(TooBig));
+    assert_eq!(files.put(&path("b"), &[1; 600], NOW), full(FileLimit::Bytes));
+    assert_eq!(files.put(&path("a"), &[1; 901], NOW), full(FileLimit::FileBytes));
     files.put(&path("a"), &[1; 900], NOW).unwrap();
     let how = OpenHow { write: true, create: true, ..OpenHow::default() };
     let file = files.open(&path("b"), how, NOW).unwrap();
-    assert_eq!(file.write_at(0, &[1; 101], NOW), Err(NoSpace));
+    assert_eq!(file.write_at(0, &[1; 101], NOW), full(FileLimit::Bytes));
     file.append(&[1; 100], NOW).unwrap();
-    assert_eq!(file.append(&[1], NOW), Err(NoSpace));
-    assert_eq!(files.symlink("a", &path("l"), NOW), Err(NoSpace));
+    assert_eq!(file.append(&[1], NOW), Err(FileError::Quota(FileLimit::Bytes)));
+    assert_eq!(files.symlink("a", &path("l"), NOW), full(FileLimit::Bytes));
     files.open(&path("a"), how, NOW).unwrap().set_len(10, NOW).unwrap();
     files.symlink("a", &path("l"), NOW).unwrap();
     files.create_dir(&path("d"), NOW).unwrap();
-    assert_eq!(files.create_dir(&path("e"), NOW), Err(NoSpace));
-    assert_eq!(files.put(&path("d/d/d/x"), b"", NOW), Err(NoSpace));
+    assert_eq!(files.create_dir(&path("e"), NOW), full(FileLimit::Files));
+    assert_eq!(files.put(&path("d/d/d/x"), b"", NOW), full(FileLimit::Files));
     files.unlink(&path("l"), NOW).unwrap();
     files.create_dir(&path("d/d"), NOW).unwrap();
     files.unlink(&path("b"), NOW).unwrap();
-    assert_eq!(files.create_dir(&path("d/d/d"), NOW), Err(NameTooLong));
-    assert_eq!(files.put(&path(&"n".repeat(21)), b"", NOW), Err(NameTooLong));
+    assert_eq!(files.create_dir(&path("d/d/d"), NOW), full(FileLimit::Depth));
+    assert_eq!(files.put(&path(&"n".repeat(21)), b"", NOW), full(FileLimit::PathBytes));
     drop(file);
     sound(&db);
     assert_eq!(number(&db, "SELECT sum(size) FROM node"), 10);
@@ -195,9 +199,105 @@ fn usage_is_counted_anew_when_another_process_wrote() {
     let other = Arc::new(Db::open(&temp.path().join("w.sqlite")).unwrap());
     let others = SqliteFiles::new(&other, "workspace", quota).unwrap();
     others.put(&path("b"), &[1; 500], NOW).unwrap();
-    assert_eq!(files.put(&path("c"), &[1; 200], NOW), Err(NoSpace));
+    assert_eq!(files.put(&path("c"), &[1; 200], NOW), full(FileLimit::Bytes));
     others.unlink(&path("b"), NOW).unwrap();
     // The other has it open no more, but we are here: it is swept when one of us leaves.
     drop((others, other));
     files.put(&path("c"), &[1; 200], NOW).unwrap();
+}
+
+/// A source of `left` bytes that counts what is asked of it at once, and may fail at the end.
+struct Source {
+    left: usize,
+    asked_max: usize,
+    fails: bool,
+}
+
+impl std::io::Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.asked_max = self.asked_max.max(buffer.len());
+        if self.left == 0 && self.fails {
+            return Err(std::io::Error::other("cut off"));
+        }
+        // Never as much as asked, as a pipe does.
+        let count = buffer.len().min(self.left).min(70_001);
+        for (at, byte) in buffer[..count].iter_mut().enumerate() {
+            *byte = ((self.left - at) % 251) as u8;
+        }
+        self.left -= count;
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_file_streams_in_and_out_a_piece_at_a_time() {
+    let (_temp, db, files) = fresh(Quota::default());
+    for len in [0_usize, 1, 65_536, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5_000_000] {
+        let mut source = Source { left: len, asked_max: 0, fails: false };
+        let want: Vec<u8> = (0..len).map(|at| ((len - at) % 251) as u8).collect();
+        // Twice: a new file, and one that replaces another and keeps its second name.
+        for round in 0..2 {
+            source.left = len;
+            assert_eq!(files.put_from(&path("d/f"), &mut source, NOW).unwrap(), len as u64, "{len}");
+            if round == 0 {
+                files.link(&path("d/f"), Follow::No, &path("d/second"), NOW).unwrap();
+            }
+        }
+        assert!(source.asked_max <= 1 << 20);
+        let mut got = Vec::new();
+        assert_eq!(files.get_into(&path("d/second"), &mut got).unwrap(), len as u64);
+        assert!(got == want, "{len} bytes came out as {}", got.len());
+        sound(&db);
+        files.remove_all(&path("d"), NOW).unwrap();
+    }
+    assert_eq!(number(&db, "SELECT count(*) FROM content"), 0);
+}
+
+#[test]
+fn a_stream_that_fails_or_is_too_long_leaves_the_old_file_and_nothing_else() {
+    let quota = Quota { bytes_max: 6 << 20, file_bytes_max: 4 << 20, ..Quota::default() };
+    let (_temp, db, files) = fresh(quota);
+    files.put(&path("f"), b"old", NOW).unwrap();
+    let source = |left, fails| Source { left, asked_max: 0, fails };
+    let error = files.put_from(&path("f"), &mut source(3 << 20, true), NOW).unwrap_err();
+    assert!(matches!(error, StreamError::Host(_)), "{error}");
+    let error = files.put_from(&path("f"), &mut source(5 << 20, false), NOW).unwrap_err();
+    assert!(matches!(error, StreamError::Files(FileError::Quota(FileLimit::FileBytes))), "{error}");
+    files.put_from(&path("g"), &mut source(4 << 20, false), NOW).unwrap();
+    let error = files.put_from(&path("f"), &mut source(3 << 20, false), NOW).unwrap_err();
+    assert!(matches!(error, StreamError::Files(FileError::Quota(FileLimit::Bytes))), "{error}");
+    let error = files.put_from(&path("f/below"), &mut source(3 << 20, false), NOW).unwrap_err();
+    assert!(matches!(error, StreamError::Files(_)), "{error}");
+    assert_eq!(files.get(&path("f"), 10).unwrap(), b"old");
+    assert_eq!(number(&db, "SELECT count(*) FROM node WHERE links = 0"), 0);
+    sound(&db);
+
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    assert!(matches!(files.get_into(&path("f"), &mut Full), Err(StreamError::Host(_))));
+}
+
+#[test]
+fn a_workspace_of_the_first_format_is_brought_up_to_date() {
+    let temp = tempfile::tempdir().unwrap();
+    let at = temp.path().join("w.sqlite");
+    {
+        let db = Arc::new(Db::open(&at).unwrap());
+        SqliteFiles::new(&db, "workspace", Quota::default()).unwrap().put(&path("f"), b"f", NOW).unwrap();
+        db.with_connection(|conn| {
+            conn.execute_batch("DROP TABLE base; PRAGMA user_version = 1").unwrap();
+        });
+    }
+    let db = Arc::new(Db::open(&at).unwrap());
+    assert_eq!(number(&db, "SELECT count(*) FROM base"), 0);
+    assert_eq!(number(&db, "PRAGMA user_version"), 2);
+    let files = SqliteFiles::new(&db, "workspace", Quota::default()).unwrap();
+    assert_eq!(files.get(&path("f"), 10).unwrap(), b"f");
 }

@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, Follow, OpenHow, TreePath},
+    port::{FileError, FileKind, FileLimit, FileResult, Follow, OpenHow, TreePath},
 };
 
 use super::{
@@ -21,24 +21,34 @@ impl SqliteFiles {
     /// Puts a file there with this content, making the directories above it. All or nothing.
     pub fn put(&self, path: &TreePath, bytes: &[u8], now: Timestamp) -> FileResult<()> {
         self.makes(path)?;
-        let volume = &self.volume;
         self.db.write(|tx| {
-            let opening = match tree::for_open(&Volumed { tx, volume }, path, REPLACE) {
-                Err(FileError::NotFound) => {
-                    self.make_above(tx, path, now)?;
-                    tree::for_open(&Volumed { tx, volume }, path, REPLACE)?
-                }
-                opening => opening?,
-            };
-            let file = match opening {
-                Opening::There(node) => tx.extent(node)?,
-                Opening::Make(parent, name) => {
-                    let node = tx.make(volume, parent, &name, &New { kind: FILE, target: None, now })?;
-                    Extent { node, size: 0 }
-                }
-            };
-            tx.put(volume, file, bytes, now)
+            let file = self.make_for_put(tx, path, now)?;
+            tx.put(&self.volume, file, bytes, now)
         })
+    }
+
+    /// The file at `path`, made if it is missing, and the directories above it.
+    pub(super) fn make_for_put(
+        &self,
+        tx: &mut Tx<'_>,
+        path: &TreePath,
+        now: Timestamp,
+    ) -> FileResult<Extent> {
+        let volume = &self.volume;
+        let opening = match tree::for_open(&Volumed { tx, volume }, path, REPLACE) {
+            Err(FileError::NotFound) => {
+                self.make_above(tx, path, now)?;
+                tree::for_open(&Volumed { tx, volume }, path, REPLACE)?
+            }
+            opening => opening?,
+        };
+        match opening {
+            Opening::There(node) => tx.extent(node),
+            Opening::Make(parent, name) => {
+                let node = tx.make(volume, parent, &name, &New { kind: FILE, target: None, now })?;
+                Ok(Extent { node, size: 0 })
+            }
+        }
     }
 
     /// The content of a file of at most `bytes_max` bytes.
@@ -108,7 +118,7 @@ impl SqliteFiles {
                 Err(error) => return Err(error),
                 Ok((parent, name)) => {
                     if tx.depth(volume, parent)? >= volume.quota.depth_max {
-                        return Err(FileError::NameTooLong);
+                        return Err(FileError::Quota(FileLimit::Depth));
                     }
                     tx.make(volume, parent, &name, &New { kind: DIR, target: None, now })?;
                 }

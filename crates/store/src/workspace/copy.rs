@@ -14,8 +14,8 @@ use rusqlite::{
     params,
 };
 
-use super::{Workspace, WorkspaceName, Workspaces};
-use crate::{OpenWorkspaceError, home::sync_dir};
+use super::{Workspace, WorkspaceName, Workspaces, temporary::Temporary};
+use crate::{OpenWorkspaceError, home::sync_dir, sqlite::prepare};
 
 /// How long a copy waits for writers.
 const WAIT: Duration = Duration::from_secs(20);
@@ -47,12 +47,15 @@ impl Workspaces {
         }
         let live = workspace.db.path();
         let fail = |cause| OpenWorkspaceError::Sql { path: live.to_owned(), cause };
-        let prepared = self.temporary(live)?;
+        let temporary = temporary(live)?;
+        let prepared = temporary.path();
         let done = (|| {
-            backup(&source, &prepared)?;
+            backup(&source, prepared)?;
             // Whoever has the workspace open has it open still, and its handles are out of date.
             let sessions = sessions(live)?;
-            let conn = Connection::open(&prepared)?;
+            let conn = Connection::open(prepared)?;
+            // The snapshot may be older than this version's tables.
+            prepare(&conn)?;
             conn.execute("DELETE FROM session", [])?;
             for (id, pid) in sessions {
                 conn.execute("INSERT INTO session(id, pid) VALUES (?1, ?2)", params![id, pid])?;
@@ -61,9 +64,8 @@ impl Workspaces {
             let nonce = getrandom::u32().unwrap_or(std::process::id());
             conn.execute("INSERT INTO epoch(epoch) VALUES (?1)", params![i64::from(nonce) + 1])?;
             drop(conn);
-            backup(&prepared, live)
+            backup(prepared, live)
         })();
-        let _ = fs::remove_file(&prepared);
         done.map_err(fail)
     }
 
@@ -96,29 +98,22 @@ impl Workspaces {
     }
 
     fn copy(&self, source: &Path, target: &Path) -> Result<(), OpenWorkspaceError> {
-        let temporary = self.temporary(target)?;
+        let temporary = temporary(target)?;
+        let temporary = temporary.path();
         let read = |cause| OpenWorkspaceError::Read { path: target.to_owned(), cause };
-        let done = backup(source, &temporary)
+        backup(source, temporary)
             .map_err(|cause| OpenWorkspaceError::Sql { path: source.to_owned(), cause })
             .and_then(|()| {
-                File::open(&temporary).and_then(|it| it.sync_all()).map_err(read)?;
+                File::open(temporary).and_then(|it| it.sync_all()).map_err(read)?;
                 // A link, not a rename: whoever took the name meanwhile keeps it.
-                fs::hard_link(&temporary, target).map_err(read)?;
+                fs::hard_link(temporary, target).map_err(read)?;
                 sync_dir(target.parent().unwrap_or(target)).map_err(read)
-            });
-        let _ = fs::remove_file(&temporary);
-        done
+            })
     }
+}
 
-    /// An empty file beside `target` that nobody else will choose.
-    fn temporary(&self, target: &Path) -> Result<PathBuf, OpenWorkspaceError> {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let fail = |cause| OpenWorkspaceError::Read { path: target.to_owned(), cause };
-        let nonce = getrandom::u64().map_err(|it| fail(std::io::Error::other(it)))?;
-        let path = target.with_file_name(format!(".tmp-{nonce:016x}"));
-        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(fail)?;
-        Ok(path)
-    }
+fn temporary(target: &Path) -> Result<Temporary, OpenWorkspaceError> {
+    Temporary::beside(target).map_err(|cause| OpenWorkspaceError::Read { path: target.to_owned(), cause })
 }
 
 fn remove(path: &Path, name: &str) -> Result<(), OpenWorkspaceError> {

@@ -4,10 +4,13 @@ use drydock_contract::{
     Timestamp,
     port::{FileError, FileKind, FileResult, Files as _, Follow, TreePath},
 };
-use std::sync::Arc;
+use std::{
+    io::{Read, Write},
+    sync::Arc,
+};
 
 use super::{Volume, Workspace};
-use crate::{FILE_BYTES_MAX, Mounts, sqlite::Sql as _};
+use crate::{FILE_BYTES_MAX, Mounts, StreamError, sqlite::Sql as _};
 
 /// One name, for a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +109,18 @@ impl Workspace {
     pub fn put(&self, path: &str, bytes: &[u8], now: Timestamp) -> FileResult<()> {
         let (volume, path) = self.locate(path)?;
         self.files(volume).put(&path, bytes, now)
+    }
+
+    /// Puts a file there with all that `source` has; see [`SqliteFiles::put_from`](crate::SqliteFiles::put_from).
+    pub fn put_from(&self, path: &str, source: &mut dyn Read, now: Timestamp) -> Result<u64, StreamError> {
+        let (volume, path) = self.locate(path)?;
+        self.files(volume).put_from(&path, source, now)
+    }
+
+    /// Writes the content of a file to `sink`.
+    pub fn get_into(&self, path: &str, sink: &mut dyn Write) -> Result<u64, StreamError> {
+        let (volume, path) = self.locate(path)?;
+        self.files(volume).get_into(&path, sink)
     }
 
     /// Removes a file, a link, or a directory with all that is in it.

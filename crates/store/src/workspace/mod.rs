@@ -3,6 +3,8 @@
 //! One SQLite file each, in the home; its volumes are trees of files ([`SqliteFiles`]). This room
 //! knows no command line and prints nothing.
 
+mod base;
+mod commit;
 mod compare;
 mod copy;
 mod look;
@@ -10,12 +12,14 @@ mod mounted;
 mod name;
 mod place;
 mod query;
+mod temporary;
 mod volume;
 
 use std::{fmt, sync::Arc};
 
 use drydock_contract::port::FileResult;
 
+pub use commit::{CommitError, Conflict, ConflictKind, IfChanged};
 pub use look::{Entry, VolumeFacts, WorkspaceFacts};
 pub use mounted::Mounted;
 pub use name::WorkspaceName;

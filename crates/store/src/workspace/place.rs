@@ -54,7 +54,8 @@ impl Workspaces {
     pub fn open_or_create(&self, name: &WorkspaceName) -> Result<Workspace, OpenWorkspaceError> {
         let path = self.file(name);
         let db = Db::open(&path)?;
-        Workspace::new(name.clone(), db, self.quota).map_err(|_| OpenWorkspaceError::Damaged { path })
+        Workspace::new(name.clone(), db, self.quota)
+            .map_err(|error| OpenWorkspaceError::of_files(&path, error))
     }
 
     pub(super) fn file(&self, name: &WorkspaceName) -> PathBuf {

@@ -2,9 +2,15 @@
 //!
 //! Three locks, any of which would do: the connection is opened read-only, an authorizer lets nothing
 //! through but reading and a list of plain functions, and SQLite's own limits are turned down. Rows,
-//! bytes and time are bounded.
+//! bytes, time and memory are bounded.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use rusqlite::{
     Connection, ErrorCode, OpenFlags,
@@ -68,6 +74,9 @@ pub enum QueryError {
     /// It took too long.
     #[error("the query took longer than {} ms; narrow it down", .0.as_millis())]
     TooLong(Duration),
+    /// It would hold too much at once.
+    #[error("the query holds more than {} MiB at once; narrow it down", MEMORY_BYTES_MAX >> 20)]
+    TooMuch,
     /// SQLite does not understand it, or failed.
     #[error("the query failed")]
     Sql(#[source] rusqlite::Error),
@@ -80,6 +89,7 @@ impl QueryError {
             Self::Denied => "query_denied",
             Self::NotOne => "query_not_one",
             Self::TooLong(_) => "query_too_long",
+            Self::TooMuch => "query_too_much",
             Self::Sql(_) => "query_failed",
         }
     }
@@ -154,21 +164,32 @@ const FUNCTIONS: &[&str] = &[
     "zeroblob",
 ];
 
-/// Steps of SQLite's machine between looks at the clock.
-const STEPS: i32 = 2000;
+/// Steps of SQLite's machine between looks at the clock and at memory: few, because each may copy a
+/// value as long as they may be.
+const STEPS: i32 = 100;
+/// The longest value in a query, and so the longest file whose content it can name.
+const VALUE_BYTES_MAX: i32 = 16 << 20;
+/// What SQLite may hold beyond what it held when the query began: sorting copies what it sorts.
+const MEMORY_BYTES_MAX: i64 = 256 << 20;
 
 impl Workspace {
     /// Answers one statement over `vfs(volume, path, content, mtime, size, inode, links)`, which has
     /// the files, and `tree(volume, path, kind, node, links, size, mtime, target)`, which has all.
     pub fn query(&self, sql: &str, limits: QueryLimits) -> Result<Answer, QueryError> {
+        // SQLite would stop reading there and say nothing.
+        if sql.contains('\0') {
+            return Err(QueryError::NotOne);
+        }
+        let greedy = Arc::new(AtomicBool::new(false));
         let told = |error: rusqlite::Error| match error.sqlite_error_code() {
             Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly) => QueryError::Denied,
             // Of a function, SQLite says so only in words.
             _ if error.to_string().contains("not authorized") => QueryError::Denied,
+            Some(ErrorCode::OperationInterrupted) if greedy.load(Ordering::Relaxed) => QueryError::TooMuch,
             Some(ErrorCode::OperationInterrupted) => QueryError::TooLong(limits.wall_max),
             _ => QueryError::Sql(error),
         };
-        let conn = self.locked_down(limits).map_err(QueryError::Sql)?;
+        let conn = self.locked_down(limits, &greedy).map_err(QueryError::Sql)?;
         let mut rest = rusqlite::Batch::new(&conn, sql);
         let mut statement = rest.next().map_err(told)?.ok_or(QueryError::NotOne)?;
         if !matches!(rest.next(), Ok(None)) {
@@ -192,7 +213,7 @@ impl Workspace {
         Ok(answer)
     }
 
-    fn locked_down(&self, limits: QueryLimits) -> rusqlite::Result<Connection> {
+    fn locked_down(&self, limits: QueryLimits, greedy: &Arc<AtomicBool>) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(self.db.path(), flags)?;
         conn.busy_timeout(limits.wall_max)?;
@@ -200,15 +221,32 @@ impl Workspace {
         conn.pragma_update(None, "cell_size_check", true)?;
         conn.pragma_update(None, "temp_store", "MEMORY")?;
         conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-        conn.set_limit(Limit::SQLITE_LIMIT_LENGTH, 64 << 20)?;
+        conn.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)?;
         conn.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, 1 << 16)?;
         conn.set_limit(Limit::SQLITE_LIMIT_EXPR_DEPTH, 200)?;
         conn.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)?;
         conn.set_limit(Limit::SQLITE_LIMIT_WORKER_THREADS, 0)?;
         conn.authorizer(Some(allows));
         let end = Instant::now() + limits.wall_max;
-        conn.progress_handler(STEPS, Some(move || Instant::now() > end));
+        let (greedy, before) = (Arc::clone(greedy), memory_used());
+        let stop = move || {
+            if memory_used() - before > MEMORY_BYTES_MAX {
+                greedy.store(true, Ordering::Relaxed);
+                return true;
+            }
+            Instant::now() > end
+        };
+        conn.progress_handler(STEPS, Some(stop));
         Ok(conn)
+    }
+}
+
+/// What SQLite holds in this process.
+fn memory_used() -> i64 {
+    // SAFETY: it takes nothing, may be called from any thread at any time, and only reads a counter.
+    #[allow(unsafe_code)]
+    unsafe {
+        rusqlite::ffi::sqlite3_memory_used()
     }
 }
 

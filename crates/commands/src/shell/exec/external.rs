@@ -183,6 +183,7 @@ impl Env {
             command,
             status,
             outcome,
+            quota: report.as_ref().and_then(|it| it.quota).map(|it| it.code()),
             stdin_bytes: figure(|it| it.stdin_bytes),
             stdout_bytes: figure(|it| it.stdout_bytes),
             stderr_bytes: figure(|it| it.stderr_bytes),

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use drydock_contract::port::{Clock, FileError, OpenFile};
+use drydock_contract::port::{Clock, FileError, FileLimit, OpenFile};
 use parking_lot::Mutex;
 
 pub(crate) struct FileEnd {
@@ -17,6 +17,8 @@ pub(crate) struct FileEnd {
 fn failed(error: FileError) -> io::Error {
     let kind = match error {
         FileError::NoSpace => io::ErrorKind::StorageFull,
+        FileError::Quota(FileLimit::FileBytes) => io::ErrorKind::FileTooLarge,
+        FileError::Quota(_) => io::ErrorKind::QuotaExceeded,
         FileError::TooBig => io::ErrorKind::FileTooLarge,
         FileError::ReadOnly => io::ErrorKind::ReadOnlyFilesystem,
         FileError::Denied => io::ErrorKind::PermissionDenied,

@@ -23,6 +23,9 @@ pub(super) struct Ended {
     duration_us: u64,
     fuel: u64,
     memory_bytes: u64,
+    /// The limit of its files that the command met first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quota_exceeded: Option<&'static str>,
 }
 
 /// A run that did not begin.
@@ -57,6 +60,7 @@ pub(super) fn ended(report: &RunReport, streams: Streams) -> Ended {
         duration_us: u64::try_from(report.duration.as_micros()).unwrap_or(u64::MAX),
         fuel: report.fuel,
         memory_bytes: report.memory_bytes,
+        quota_exceeded: report.quota.map(|it| it.code()),
     }
 }
 

@@ -42,6 +42,8 @@ struct Stage {
     command: String,
     status: i32,
     outcome: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quota_exceeded: Option<&'static str>,
     stdin_bytes: u64,
     stdout_bytes: u64,
     stderr_bytes: u64,
@@ -77,6 +79,7 @@ fn stage(it: &StageRecord) -> Stage {
         command: it.command.clone(),
         status: it.status,
         outcome: it.outcome.clone(),
+        quota_exceeded: it.quota,
         stdin_bytes: it.stdin_bytes,
         stdout_bytes: it.stdout_bytes,
         stderr_bytes: it.stderr_bytes,
