@@ -55,6 +55,11 @@ impl VirtualTime {
         }
     }
 
+    /// Lets time pass while something happens.
+    pub fn pass(&self, span: Duration) {
+        self.0.lock().now += span;
+    }
+
     /// Moves to the next alarm.
     fn jump(&self) -> bool {
         let mut state = self.0.lock();

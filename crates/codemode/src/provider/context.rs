@@ -20,7 +20,7 @@ pub struct ToolContext {
 /// Whether a call was given up: its program timed out, was cancelled or ended without waiting. The
 /// tool's own future is dropped then; this is for whatever it set in motion elsewhere.
 #[derive(Debug, Clone)]
-pub struct Abandoned(pub(super) Arc<Switch>);
+pub struct Abandoned(pub(crate) Arc<Switch>);
 
 impl Abandoned {
     /// Whether it was.

@@ -23,8 +23,8 @@ impl Aliases {
 
     /// A new name for what the pointer points at.
     pub(super) fn name(&mut self, document: &str, pointer: &str) -> String {
-        let last = pointer.rsplit('/').next().unwrap_or_default();
-        let base = format!("{document}{}", pascal(last));
+        let last = pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+        let base = format!("{document}{}", pascal(&last));
         let mut name = base.clone();
         let mut number = 2;
         while !self.taken.insert(name.clone()) {
