@@ -11,7 +11,7 @@ use crate::{
     ExecuteResult,
     host::HostLimits,
     protocol::{Execute, Failure, Json, Manifest, RuntimeOptions},
-    provider::Providers,
+    provider::{Providers, unknown_tool},
     result::timed_out,
 };
 
@@ -118,7 +118,6 @@ struct NoTools;
 
 impl Tools for NoTools {
     fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
-        let text = format!("Unknown tool {}", request.name());
-        Box::pin(async move { Err(Failure::new(FailureCode::InternalError, text)) })
+        Box::pin(async move { Err(unknown_tool(&request)) })
     }
 }

@@ -6,7 +6,7 @@
 
 use std::{
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -22,6 +22,9 @@ use crate::{
     provider::{Turn, Turns},
     result::timed_out,
 };
+
+/// How much junk an idle runner may have said.
+const JUNK_MAX: usize = 1_000;
 
 /// How many runners, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,17 +164,19 @@ impl Shared {
 
     fn runner(&self) -> Result<Box<dyn Transport>, TransportError> {
         self.sweep();
-        let mut idle = self.idle.lock();
-        if idle.closed {
-            return Err(TransportError("the pool is closed".into()));
-        }
-        match idle.runners.pop() {
-            Some((_, runner)) => Ok(runner),
-            None => {
-                drop(idle);
-                self.launch.launch()
+        loop {
+            let mut idle = self.idle.lock();
+            if idle.closed {
+                return Err(TransportError("the pool is closed".into()));
             }
+            let Some((_, mut runner)) = idle.runners.pop() else { break };
+            drop(idle);
+            if is_silent(&mut *runner) {
+                return Ok(runner);
+            }
+            end(runner, None);
         }
+        self.launch.launch()
     }
 
     fn sweep(&self) {
@@ -208,6 +213,20 @@ impl Shared {
         }
         idle.runners.push((self.time.now(), runner));
     }
+}
+
+/// Whether an idle runner is there and has nothing to say. One that has gone, or speaks without being
+/// asked, is of no use to the next execution, and none of its business.
+fn is_silent(runner: &mut dyn Transport) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    for _ in 0..JUNK_MAX {
+        match runner.poll_event(&mut cx) {
+            Poll::Pending => return true,
+            Poll::Ready(Event::Junk) => {}
+            Poll::Ready(_) => return false,
+        }
+    }
+    false
 }
 
 fn end(mut runner: Box<dyn Transport>, result: Option<&ExecuteResult>) {

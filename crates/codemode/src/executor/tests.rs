@@ -198,11 +198,20 @@ struct Launcher {
     foreign: bool,
     launched: Arc<AtomicUsize>,
     ended: Arc<AtomicUsize>,
+    /// What the last runner writes to.
+    last: Arc<Mutex<Option<Stream>>>,
 }
 
 impl Launcher {
     fn new(time: &VirtualTime, chunk: usize) -> Self {
-        Self { time: time.clone(), chunk, foreign: false, launched: Arc::default(), ended: Arc::default() }
+        Self {
+            time: time.clone(),
+            chunk,
+            foreign: false,
+            launched: Arc::default(),
+            ended: Arc::default(),
+            last: Arc::default(),
+        }
     }
 }
 
@@ -211,6 +220,7 @@ impl Launch for Launcher {
         self.launched.fetch_add(1, Ordering::SeqCst);
         let stream = || Stream(Arc::default(), self.chunk);
         let (to_runner, to_host) = (stream(), stream());
+        *self.last.lock() = Some(to_host.clone());
         let (from_runner, foreign) = match self.foreign {
             false => (to_host.clone(), None),
             true => {
@@ -371,6 +381,42 @@ fn idle_runners_are_ended_after_a_while() {
     time.pass(Duration::from_secs(1));
     pool.sweep();
     assert_eq!((pool.idle(), ended.load(Ordering::SeqCst)), (0, 1));
+}
+
+#[test]
+fn a_runner_that_left_or_spoke_while_it_was_idle_is_not_used_again() {
+    let time = VirtualTime::default();
+    let launcher = Launcher::new(&time, 4096);
+    let (launched, last) = (Arc::clone(&launcher.launched), Arc::clone(&launcher.last));
+    let pool = pool(&time, launcher, 1);
+    let run = || time.run(pool.execute(ExecuteRequest::new(programs::SIMPLE))).outcome;
+    assert!(run().is_ok());
+    let say = |text: &str| last.lock().as_ref().unwrap().0.lock().extend(text.bytes());
+    say("just noise\n");
+    assert!(run().is_ok());
+    assert_eq!(launched.load(Ordering::SeqCst), 1, "noise is no reason");
+    say("{\"type\":\"tool_call\",\"callId\":\"x\",\"providerName\":\"p\",\"safeToolName\":\"t\"}\n");
+    assert!(run().is_ok());
+    assert_eq!(launched.load(Ordering::SeqCst), 2, "a call of nobody's is");
+}
+
+#[test]
+fn s16_no_runner_is_started_for_a_caller_that_gave_up_already_and_s17_one_is_ended_once_on_abort() {
+    let time = VirtualTime::default();
+    let launcher = Launcher::new(&time, 64);
+    let (launched, ended) = (Arc::clone(&launcher.launched), Arc::clone(&launcher.ended));
+    let remote = Remote::new(Arc::new(launcher), Arc::new(time.clone()));
+    let signal = Arc::new(Switch::default());
+    let request = ExecuteRequest { signal: Some(Arc::clone(&signal)), ..ExecuteRequest::new(programs::LOOP) };
+    let later = async {
+        time.sleep(Duration::from_millis(10)).await;
+        signal.trip();
+    };
+    let (first, ()) = time.run(futures_util::future::join(remote.execute(request.clone()), later));
+    assert_eq!(first.code(), Some(FailureCode::Timeout));
+    assert_eq!((launched.load(Ordering::SeqCst), ended.load(Ordering::SeqCst)), (1, 1));
+    assert_eq!(time.run(remote.execute(request)).code(), Some(FailureCode::Timeout));
+    assert_eq!(launched.load(Ordering::SeqCst), 1);
 }
 
 #[test]

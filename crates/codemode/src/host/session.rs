@@ -142,17 +142,24 @@ impl HostSession {
         if self.seen.contains(&call.call_id) {
             return;
         }
-        if let Err(failure) = self.admit(&call) {
-            self.seen.insert(Arc::clone(&call.call_id));
+        let admitted = self.admit(&call);
+        self.note(&call.call_id);
+        if let Err(failure) = admitted {
             self.answer(call.call_id, Err(failure));
             return;
         }
-        self.seen.insert(Arc::clone(&call.call_id));
         if self.running < self.limits.calls_running_max {
             self.running += 1;
             self.out.push_back(Output::Dispatch(call));
         } else {
             self.waiting.push_back(call);
+        }
+    }
+
+    /// Remembers a call. Past the last that may be made there is nothing worth remembering.
+    fn note(&mut self, call_id: &Arc<str>) {
+        if self.seen.len() < self.limits.calls_max {
+            self.seen.insert(Arc::clone(call_id));
         }
     }
 
@@ -225,8 +232,10 @@ impl HostSession {
             (Some("done"), Some(id), _) if **id == *self.id => {
                 self.settle(ExecuteResult::failed(failure, self.elapsed(now)));
             }
-            (Some("tool_call"), _, Some(id)) if self.seen.insert(id.as_str().into()) => {
-                self.answer(id.as_str().into(), Err(failure));
+            (Some("tool_call"), _, Some(id)) if !self.seen.contains(id.as_str()) => {
+                let call_id: Arc<str> = id.as_str().into();
+                self.note(&call_id);
+                self.answer(call_id, Err(failure));
             }
             _ => {}
         }

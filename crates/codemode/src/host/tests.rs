@@ -413,6 +413,25 @@ fn calls_wait_for_their_turn_and_too_many_are_refused() {
 }
 
 #[test]
+fn of_a_hundred_thousand_calls_at_once_ten_thousand_are_kept_and_the_rest_refused() {
+    let mut session = HostSession::begin(execute(), HostLimits::default(), Duration::ZERO);
+    let (mut dispatched, mut refused) = (0, 0);
+    for number in 0..110_000 {
+        let call_id = format!("c{number}").into();
+        let call = ToolCall { call_id, provider_name: "p".into(), safe_tool_name: "t".into(), input: None };
+        session.on(Input::Message(RunnerMessage::ToolCall(call)), Duration::ZERO);
+        while let Some(output) = session.next_output() {
+            match output {
+                Output::Dispatch(_) => dispatched += 1,
+                Output::Send(HostMessage::ToolResult(it)) => refused += usize::from(it.answer.is_err()),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!((dispatched, refused), (64, 100_000));
+}
+
+#[test]
 fn sizes_are_capped_each_with_its_own_error() {
     let limits = HostLimits {
         tool_input_bytes_max: 10,
@@ -531,4 +550,99 @@ fn an_abandoned_call_can_be_waited_for() {
     let signal = Abandoned(Arc::clone(&switch));
     switch.trip();
     VirtualTime::default().run(signal.tripped());
+}
+
+/// A stream of a few pieces, and how it ends.
+struct Pieces(VecDeque<std::io::Result<Vec<u8>>>);
+
+impl drydock_contract::ByteSource for Pieces {
+    fn poll_read(&mut self, _: &mut Context<'_>, buffer: &mut [u8]) -> Poll<std::io::Result<usize>> {
+        match self.0.pop_front() {
+            None => Poll::Pending,
+            Some(Err(error)) => Poll::Ready(Err(error)),
+            Some(Ok(bytes)) => {
+                buffer[..bytes.len()].copy_from_slice(&bytes);
+                Poll::Ready(Ok(bytes.len()))
+            }
+        }
+    }
+}
+
+/// Takes what it is given, until it does not.
+struct Pit {
+    taken: usize,
+    room: usize,
+    then: fn() -> Poll<std::io::Result<usize>>,
+}
+
+impl drydock_contract::ByteSink for Pit {
+    fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        if self.taken >= self.room {
+            return (self.then)();
+        }
+        self.taken += bytes.len();
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn over_lines(pieces: Vec<std::io::Result<Vec<u8>>>, pit: Pit, ended: &Arc<Mutex<usize>>) -> ExecuteResult {
+    let time = VirtualTime::default();
+    let count = Arc::clone(ended);
+    let end = Box::new(move || *count.lock() += 1);
+    let lines = crate::protocol::Lines::at_most(1_000);
+    let transport = LineTransport::new(Box::new(Pieces(pieces.into())), Box::new(pit), lines, end);
+    let with = Drive {
+        execute: execute(),
+        tools: Arc::new(Few::default()),
+        time: Arc::new(time.clone()),
+        signal: None,
+        limits: HostLimits::default(),
+    };
+    time.run(drive(with, Box::new(transport)))
+}
+
+#[test]
+fn s13_a_runner_that_exits_first_is_an_internal_error() {
+    let pit = || Pit { taken: 0, room: usize::MAX, then: || Poll::Pending };
+    let broken = || Err(std::io::Error::other("cable cut"));
+    for (pieces, want) in [
+        (vec![Ok(vec![])], "the runner has ended"),
+        (vec![Ok(b"{\"type\":\"done\",\"id\"".to_vec()), Ok(vec![])], "the runner has ended"),
+        (vec![broken()], "could not read from the runner: cable cut"),
+    ] {
+        let ended = Arc::default();
+        let failure = over_lines(pieces, pit(), &ended).outcome.unwrap_err();
+        assert_eq!((failure.code, &*failure.message), (FailureCode::InternalError, want));
+        assert_eq!(*ended.lock(), 1, "disposed of once");
+    }
+}
+
+#[test]
+fn a_done_before_the_end_counts_also_without_its_newline() {
+    let line = br#"{"type":"done","id":"exec-1","ok":true,"durationMs":1,"logs":[]}"#.to_vec();
+    let pit = Pit { taken: 0, room: usize::MAX, then: || Poll::Pending };
+    assert_eq!(over_lines(vec![Ok(line), Ok(vec![])], pit, &Arc::default()).outcome, Ok(None));
+}
+
+#[test]
+fn a_runner_that_cannot_be_written_to_is_an_internal_error() {
+    let broken: fn() -> Poll<std::io::Result<usize>> =
+        || Poll::Ready(Err(std::io::ErrorKind::BrokenPipe.into()));
+    for (room, then) in [(0, broken), (0, || Poll::Ready(Ok(0)))] {
+        let failure = over_lines(vec![], Pit { taken: 0, room, then }, &Arc::default()).outcome.unwrap_err();
+        assert_eq!(failure.code, FailureCode::InternalError);
+        assert!(failure.message.starts_with("could not write to the runner: "), "{failure:?}");
+    }
+}
+
+#[test]
+fn s15_a_silent_runner_that_does_not_even_read_is_ended_on_timeout() {
+    let ended = Arc::default();
+    let result = over_lines(vec![], Pit { taken: 0, room: 0, then: || Poll::Pending }, &ended);
+    assert!(timeout(&result));
+    assert!(*ended.lock() >= 1);
 }

@@ -16,6 +16,7 @@ mod turn;
 pub use context::{Abandoned, ToolContext};
 pub(crate) use name::is_identifier;
 pub use name::{BadNamespace, check_namespace, safe_names};
+pub(crate) use set::unknown_tool;
 pub use set::{BadProvider, Provider, ProviderLimits, Providers};
 pub use tool::{Tool, ToolError};
 pub(crate) use turn::{Turn, Turns};

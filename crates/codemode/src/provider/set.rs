@@ -166,14 +166,20 @@ impl Providers {
     }
 }
 
+/// The failure of a call of nothing. At most as much of a runner's text as a name may have.
+pub(crate) fn unknown_tool(request: &ToolRequest) -> ToolFailure {
+    let name = request.name();
+    let text = format!("Unknown tool {}", &name[..name.floor_char_boundary(300)]);
+    ToolFailure::new(FailureCode::InternalError, text)
+}
+
 impl Tools for Providers {
     fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
         Box::pin(async move {
             let provider = self.0.get(&request.provider);
             let found = provider.and_then(|it| Some((it, it.tools.get(&request.tool)?)));
             let Some((provider, tool)) = found else {
-                let text = format!("Unknown tool {}", request.name());
-                return Err(ToolFailure::new(FailureCode::InternalError, text));
+                return Err(unknown_tool(&request));
             };
             tool.call(&provider.manifest.name, request.input, provider.limits).await
         })

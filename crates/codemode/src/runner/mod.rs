@@ -4,6 +4,7 @@
 //! over any [`Port`].
 
 mod desk;
+mod door;
 mod endpoint;
 mod guest;
 mod limits;
@@ -14,6 +15,7 @@ mod serve;
 #[cfg(test)]
 mod tests;
 
+pub use door::ToolDoor;
 pub use endpoint::{Endpoint, Input, Output};
 pub use guest::{Finished, Guest, Program};
 pub use limits::RunnerLimits;

@@ -108,7 +108,7 @@ fn cancel(id: &str) -> Say {
     line(&format!(r#"{{"type":"cancel","id":"{id}"}}"#))
 }
 
-type Output_ = Arc<Mutex<Vec<u8>>>;
+type Written = Arc<Mutex<Vec<u8>>>;
 
 /// The host's end of the streams.
 struct Script {
@@ -117,7 +117,7 @@ struct Script {
     waiting: Option<Wait>,
     chunk: usize,
     time: VirtualTime,
-    output: Output_,
+    output: Written,
 }
 
 enum Wait {
@@ -134,19 +134,17 @@ impl ByteSource for Script {
                 self.pending.drain(..count);
                 return Poll::Ready(Ok(count));
             }
-            match &mut self.waiting {
-                Some(Wait::Sleep(sleep)) => {
-                    if sleep.as_mut().poll(cx).is_pending() {
-                        return Poll::Pending;
-                    }
-                }
+            let waits = match &mut self.waiting {
+                Some(Wait::Sleep(sleep)) => sleep.as_mut().poll(cx).is_pending(),
                 Some(Wait::Heard(count)) => {
-                    if self.output.lock().iter().filter(|byte| **byte == b'\n').count() < *count {
-                        // The runner will say more, or time will pass: look again then.
-                        return self.time.sleep(Duration::from_millis(1)).as_mut().poll(cx).map(|()| Ok(0));
-                    }
+                    let heard = self.output.lock().iter().filter(|byte| **byte == b'\n').count();
+                    // The runner will say more, or time will pass: look again then.
+                    heard < *count && self.time.sleep(Duration::from_millis(1)).as_mut().poll(cx).is_pending()
                 }
-                None => {}
+                None => false,
+            };
+            if waits {
+                return Poll::Pending;
             }
             self.waiting = None;
             match self.says.next() {
@@ -162,7 +160,7 @@ impl ByteSource for Script {
 }
 
 /// Takes a few bytes at a time.
-struct Sink(Output_, usize);
+struct Sink(Written, usize);
 
 impl ByteSink for Sink {
     fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
@@ -177,7 +175,7 @@ impl ByteSink for Sink {
 }
 
 fn talk_with(limits: RunnerLimits, lines: Lines, chunk: usize, says: Vec<Say>) -> Vec<String> {
-    let (time, output) = (VirtualTime::default(), Output_::default());
+    let (time, output) = (VirtualTime::default(), Written::default());
     let script = Script {
         says: says.into_iter(),
         pending: Vec::new(),
@@ -277,7 +275,7 @@ fn a_second_execute_is_refused_and_the_first_goes_on() {
     );
     let busy = r#""error":{"code":"internal_error","message":"the runner already has an active execution"}"#;
     assert_eq!(said[2], done("b", &format!(r#""ok":false,"durationMs":0,"logs":[],{busy}"#)));
-    assert_eq!(said[3], done("a", &format!(r#""ok":true,"durationMs":0,"logs":["began"],"result":5"#)));
+    assert_eq!(said[3], done("a", r#""ok":true,"durationMs":0,"logs":["began"],"result":5"#));
 }
 
 #[test]
@@ -482,6 +480,26 @@ fn a_host_that_is_split_and_joined_at_every_byte_is_understood_alike() {
         vec![Say::Line(text), Say::Heard(2), answer("call-1", "[{}]"), Say::Heard(3)],
     );
     assert_eq!(said.last(), whole.last());
+}
+
+#[test]
+fn the_door_of_a_guest_leads_to_its_tools_and_nowhere_else() {
+    struct Echo;
+    impl Tools for Echo {
+        fn call(&self, request: ToolRequest) -> BoxFuture<'_, drydock_contract::ToolAnswer> {
+            Box::pin(async move { Ok(request.input.unwrap()) })
+        }
+    }
+    let door = ToolDoor::new(Arc::new(Echo));
+    let ask = |operation: &str, payload: &[u8]| {
+        let call = drydock_contract::Call::new(operation, payload, drydock_contract::Streams::default());
+        let reply = VirtualTime::default().run(drydock_contract::Dispatch::dispatch(&door, call));
+        reply.map(|it| it.payload).map_err(|error| error.code())
+    };
+    assert_eq!(ask("tool.call", br#"{"provider":"p","tool":"t","input":[1]}"#), Ok(b"[1]".to_vec()));
+    assert_eq!(ask("tool.call", b"{}"), Err("malformed"));
+    assert_eq!(ask("tool.call", &vec![b' '; 9 << 20]), Err("too_large"));
+    assert_eq!(ask("exec.start", b""), Err("unknown_operation"));
 }
 
 #[test]

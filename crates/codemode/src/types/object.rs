@@ -35,12 +35,9 @@ pub(super) fn of(render: &mut Render, schema: &Value, place: Place<'_>) -> Strin
         let kind = render.of(property, place.within());
         members.push((text, format!("{}{mark}: {kind}", literal::name_of(name))));
     }
-    match others {
-        // The members need not be of that type, so all the index can say is that there may be more.
-        Some(Value::Object(_) | Value::Bool(true)) => {
-            members.push((String::new(), format!("[key: string]: {UNKNOWN}")));
-        }
-        _ => {}
+    // The members need not be of that type, so all the index can say is that there may be more.
+    if let Some(Value::Object(_) | Value::Bool(true)) = others {
+        members.push((String::new(), format!("[key: string]: {UNKNOWN}")));
     }
     if !described {
         let members: Vec<String> = members.into_iter().map(|it| it.1).collect();
