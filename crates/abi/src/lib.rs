@@ -3,6 +3,8 @@
 //! Every length a guest states is compared with what is really there before anything is allocated.
 
 pub mod exec;
+pub mod json;
 mod reader;
+pub mod tool;
 
 pub use reader::{Reader, Truncated};

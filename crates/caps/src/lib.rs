@@ -5,11 +5,12 @@
 
 pub mod commands;
 pub mod exec;
+pub mod tool;
 
 use drydock_gate::{CapSpec, Capability};
 
 /// The folders of this room. A power that is not listed here does not exist.
-pub const ROOMS: &[&str] = &["commands", "exec"];
+pub const ROOMS: &[&str] = &["commands", "exec", "tool"];
 
 /// What each of them is, for the reference.
-pub const SPECS: &[&CapSpec] = &[&commands::Commands::SPEC, &exec::Exec::SPEC];
+pub const SPECS: &[&CapSpec] = &[&commands::Commands::SPEC, &exec::Exec::SPEC, &tool::Tool::SPEC];

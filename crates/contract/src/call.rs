@@ -69,7 +69,7 @@ impl CallError {
 }
 
 /// The waist as a run sees it: the gate, bound to the session the guest belongs to and one level
-/// deeper. Not a port: the gate is its only implementation outside tests.
+/// deeper. Not a port: the gate is behind it, or, for a program in code mode, its tools and nothing else.
 pub trait Dispatch: Send + Sync {
     /// Answers one call of the guest.
     fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>>;

@@ -56,6 +56,14 @@ pub enum Denial {
     /// Nobody registered the name.
     #[error("unknown command `{}`", shown(.0))]
     UnknownCommand(Arc<str>),
+    /// No grant names the tool, or none allows it with these arguments.
+    #[error("tool `{}` is not granted{why}", shown(tool))]
+    ToolNotGranted {
+        /// `provider.tool`.
+        tool: Arc<str>,
+        /// Empty, or which part of a grant that names it stands in the way.
+        why: &'static str,
+    },
     /// The principal has as many runs in flight as it may.
     #[error("{max} commands are running already for this principal")]
     TooManyProcesses {
@@ -85,6 +93,7 @@ impl Denial {
             Self::UnknownOperation(_) => "unknown_operation",
             Self::CommandNotGranted(_) => "command_not_granted",
             Self::UnknownCommand(_) => "unknown_command",
+            Self::ToolNotGranted { .. } => "tool_not_granted",
             Self::TooManyProcesses { .. } => "too_many_processes",
             Self::BudgetExceeded(_) => "budget_exceeded",
         }
@@ -95,6 +104,7 @@ impl Denial {
         match self {
             Self::NotGranted { cap, .. } => Some(format!("grant `{cap}`")),
             Self::CommandNotGranted(name) => Some(format!("grant `exec` for `{name}`")),
+            Self::ToolNotGranted { tool, .. } => Some(format!("grant `tool` for `{tool}`")),
             _ => None,
         }
     }
@@ -112,6 +122,8 @@ impl Denial {
             Self::UnknownOperation("exec.destroy".into()),
             Self::CommandNotGranted("jq".into()),
             Self::UnknownCommand("rm -rf /".into()),
+            Self::ToolNotGranted { tool: "files.write".into(), why: "" },
+            Self::ToolNotGranted { tool: "files.write".into(), why: " with these arguments" },
             Self::TooManyProcesses { max: 64 },
             Self::BudgetExceeded("fuel"),
         ]
@@ -139,6 +151,8 @@ mod tests {
         unknown_operation    unknown operation `exec.destroy` []
         command_not_granted  command `jq` is not in the granted list [grant `exec` for `jq`]
         unknown_command      unknown command `rm -rf /` []
+        tool_not_granted     tool `files.write` is not granted [grant `tool` for `files.write`]
+        tool_not_granted     tool `files.write` is not granted with these arguments [grant `tool` for `files.write`]
         too_many_processes   64 commands are running already for this principal []
         budget_exceeded      budget exceeded: fuel []
         ");

@@ -18,7 +18,9 @@ mod principal;
 mod run;
 mod stream;
 mod switch;
+mod terms;
 mod time;
+mod tool;
 
 pub use artifact::{ARTIFACT_BYTES_MAX, Artifact, Digest, NotADigest, NotThoseBytes};
 pub use budget::{Limits, Meter};
@@ -32,7 +34,9 @@ pub use principal::{BadPrincipal, Principal};
 pub use run::{Entropy, GuestTime, RunReport, RunRequest};
 pub use stream::{ByteSink, ByteSource, Sink, Source};
 pub use switch::Switch;
+pub use terms::{ArgumentRule, BadToolPattern, IfAbsent, Must, Scalar, ToolPattern, ToolTerms};
 pub use time::Timestamp;
+pub use tool::{FailureCode, ToolAnswer, ToolFailure, ToolRequest, Tools};
 
 /// A boxed future, the return type of the object-safe ports.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_contract::{CallError, Denial, Reply, Streams};
 
-use crate::{CapSpec, Permit, Session};
+use crate::{CapSpec, Constraint, NotAdmitted, Permit, Session};
 
 /// A power behind the gate.
 ///
@@ -30,8 +30,15 @@ pub trait Capability: Send + Sync + Sized + 'static {
     /// audit record says.
     fn subject(request: &Self::Request) -> &str;
 
-    /// The denial for a request whose subject no live grant admits.
-    fn not_admitted(request: &Self::Request) -> Denial;
+    /// Whether the request keeps the terms of a grant that names its subject. Only a power that
+    /// reads more of a request than its subject has anything to say here.
+    fn within(request: &Self::Request, constraint: &Constraint) -> bool {
+        let _ = (request, constraint);
+        true
+    }
+
+    /// The denial for a request that no live grant admits.
+    fn not_admitted(request: &Self::Request, why: NotAdmitted) -> Denial;
 
     /// Decides by the power's own rules.
     fn check(

@@ -12,16 +12,19 @@ use std::{
     },
 };
 
-use drydock_contract::{Cap, CapSet, CommandName, Timestamp};
+use drydock_contract::{Cap, CapSet, CommandName, Timestamp, ToolTerms};
 
 /// What a grant is good for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Constraint {
     /// Anything the power can do.
     #[default]
     Anything,
     /// These names only.
     Names(BTreeSet<CommandName>),
+    /// These tools only, and only with such arguments. Which arguments a request has is nothing the
+    /// gate can see: it asks the power.
+    Tools(ToolTerms),
 }
 
 impl Constraint {
@@ -29,6 +32,7 @@ impl Constraint {
         match self {
             Self::Anything => true,
             Self::Names(names) => names.contains(subject),
+            Self::Tools(terms) => terms.name(subject),
         }
     }
 }
@@ -58,6 +62,12 @@ impl Grant {
     #[must_use]
     pub fn only(self, names: impl IntoIterator<Item = CommandName>) -> Self {
         Self { constraint: Constraint::Names(names.into_iter().collect()), ..self }
+    }
+
+    /// Good for these tools with such arguments only.
+    #[must_use]
+    pub fn tools(self, terms: ToolTerms) -> Self {
+        Self { constraint: Constraint::Tools(terms), ..self }
     }
 
     /// Good until this moment, and not at it.
@@ -92,6 +102,11 @@ impl Grant {
         self.line().all(|grant| grant.constraint.admits(subject))
     }
 
+    /// Whether the power finds the request within the terms of this grant and of its ancestors.
+    fn satisfied(&self, within: &dyn Fn(&Constraint) -> bool) -> bool {
+        self.line().all(|grant| within(&grant.constraint))
+    }
+
     /// Uses the grant and its ancestors once, or none of them.
     pub(crate) fn take_use(&self) -> bool {
         for (taken, grant) in self.line().enumerate() {
@@ -112,6 +127,15 @@ impl Grant {
     fn line(&self) -> impl Iterator<Item = &Grant> {
         std::iter::successors(Some(self), |grant| grant.parent.as_deref())
     }
+}
+
+/// What kept every live grant from admitting a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotAdmitted {
+    /// None names the subject.
+    ByName,
+    /// Some name it, and none allows it with what the request says.
+    ByTerms,
 }
 
 /// Everything a session was given.
@@ -136,15 +160,30 @@ impl GrantSet {
         Err(why)
     }
 
-    /// The first live grant of the power that admits the subject.
-    pub(crate) fn admitting(&self, cap: Cap, subject: &str, now: Timestamp) -> Option<&Grant> {
-        let fits = |it: &&Arc<Grant>| it.cap == cap && it.lapsed(now).is_none() && it.admits(subject);
-        self.0.iter().find(fits).map(|grant| &**grant)
+    /// The first live grant of the power that admits the subject and whose terms the request keeps.
+    pub(crate) fn admitting(
+        &self,
+        cap: Cap,
+        subject: &str,
+        now: Timestamp,
+        within: &dyn Fn(&Constraint) -> bool,
+    ) -> Result<&Grant, NotAdmitted> {
+        let mut refusal = NotAdmitted::ByName;
+        for grant in self.0.iter().filter(|it| it.cap == cap && it.lapsed(now).is_none()) {
+            if !grant.admits(subject) {
+                continue;
+            }
+            if grant.satisfied(within) {
+                return Ok(grant);
+            }
+            refusal = NotAdmitted::ByTerms;
+        }
+        Err(refusal)
     }
 
     /// Whether a live grant would let this subject through, without using it.
     pub fn would_admit(&self, cap: Cap, subject: &str, now: Timestamp) -> bool {
-        self.admitting(cap, subject, now).is_some()
+        self.admitting(cap, subject, now, &|_| true).is_ok()
     }
 }
 
@@ -184,6 +223,19 @@ mod tests {
         assert!(child.take_use() && child.take_use());
         assert!(!child.take_use(), "a use of the child is a use of the parent");
         assert!(parent.lapsed(NOON).is_some());
+    }
+
+    #[test]
+    fn terms_of_every_ancestor_must_be_kept() {
+        let terms = |tool: &str| ToolTerms { tools: vec![tool.parse().unwrap()], arguments: Vec::new() };
+        let parent = Arc::new(Grant::of(Cap::Tool).tools(terms("files.*")));
+        let set: GrantSet = [parent.narrowed().tools(terms("files.read"))].into_iter().collect();
+        let asked = |tool: &str, strict: Constraint| {
+            set.admitting(Cap::Tool, tool, NOON, &|it| *it != strict).map(drop)
+        };
+        assert_eq!(asked("files.read", Constraint::Anything), Ok(()));
+        assert_eq!(asked("files.write", Constraint::Anything), Err(NotAdmitted::ByName));
+        assert_eq!(asked("files.read", Constraint::Tools(terms("files.*"))), Err(NotAdmitted::ByTerms));
     }
 
     #[test]

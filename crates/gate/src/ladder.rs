@@ -16,7 +16,9 @@ use std::sync::Arc;
 
 use drydock_contract::{Denial, Timestamp};
 
-use crate::{Capability, Operation, Permit, Session, capability::Refused, dispatch::Gate, rate::Rate};
+use crate::{
+    Capability, Constraint, Operation, Permit, Session, capability::Refused, dispatch::Gate, rate::Rate,
+};
 
 /// How deep runs may start runs: a call at this depth passes, one deeper does not.
 pub const DEPTH_MAX: u32 = 8;
@@ -52,9 +54,10 @@ pub(crate) fn climb<'a, C: Capability>(
     let session = climb.session;
     let grants = &session.spec().grants;
     let subject = C::subject(&request);
-    let Some(grant) = grants.admitting(C::SPEC.cap, subject, climb.now) else {
-        return Err(Refused { subject: shorten(subject), denial: C::not_admitted(&request) });
-    };
+    let within = |constraint: &Constraint| C::within(&request, constraint);
+    let grant = grants
+        .admitting(C::SPEC.cap, subject, climb.now, &within)
+        .map_err(|why| Refused { subject: shorten(subject), denial: C::not_admitted(&request, why) })?;
     let ready = C::check(capability.policy(), session, request)?;
 
     let named = |denial| Refused { denial, subject: C::label(&ready) };

@@ -22,7 +22,7 @@ mod standing;
 pub use audit::{AuditCounts, Recording};
 pub use capability::{Capability, Refused};
 pub use dispatch::{Gate, GateSettings};
-pub use grant::{Constraint, Grant, GrantSet};
+pub use grant::{Constraint, Grant, GrantSet, NotAdmitted};
 pub use ladder::{DEPTH_MAX, RUNGS};
 pub use permit::Permit;
 pub use profile::Profile;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drydock_contract::{CapSet, Entropy, GuestTime, Limits, Principal, Switch, port::Files};
+use drydock_contract::{CapSet, Entropy, GuestTime, Limits, Principal, Switch, Tools, port::Files};
 
 use crate::{GrantSet, Purse, standing::Standing};
 
@@ -25,6 +25,8 @@ pub struct SessionSpec {
     pub entropy: Entropy,
     /// Fuel that all runs of the session share, or none for no bound but each run's own.
     pub purse: Option<Arc<Purse>>,
+    /// The tools its programs may be granted, or none.
+    pub tools: Option<Arc<dyn Tools>>,
 }
 
 impl SessionSpec {
@@ -39,6 +41,7 @@ impl SessionSpec {
             time: GuestTime::default(),
             entropy: Entropy::default(),
             purse: None,
+            tools: None,
         }
     }
 }

@@ -8,8 +8,8 @@ use std::sync::{
 
 use drydock_contract::{Call, CallError, Cap, Denial, Reply, Streams, Timestamp, port::Decision};
 use drydock_gate::{
-    Audited, CapSpec, Capability, Gate, GateSettings, Grant, GrantSet, Operation, Permit, Purse, RUNGS,
-    Recording, Refused, Session, SessionSpec,
+    Audited, CapSpec, Capability, Gate, GateSettings, Grant, GrantSet, NotAdmitted, Operation, Permit, Purse,
+    RUNGS, Recording, Refused, Session, SessionSpec,
 };
 use drydock_testkit::{FixedClock, MemoryJournal, block_on, principal};
 
@@ -46,7 +46,7 @@ impl Capability for Toy {
         request
     }
 
-    fn not_admitted(request: &String) -> Denial {
+    fn not_admitted(request: &String, _: NotAdmitted) -> Denial {
         Denial::CommandNotGranted(request.as_str().into())
     }
 

@@ -8,7 +8,7 @@ mod tests;
 use std::sync::Arc;
 
 use drydock_contract::{CallError, Cap, Denial, Reply, Streams, port::Registry};
-use drydock_gate::{Audited, CapSpec, Capability, Import, Operation, Permit, Refused, Session};
+use drydock_gate::{Audited, CapSpec, Capability, Import, NotAdmitted, Operation, Permit, Refused, Session};
 
 pub use request::List;
 
@@ -60,7 +60,7 @@ impl Capability for Commands {
         "list"
     }
 
-    fn not_admitted(_: &List) -> Denial {
+    fn not_admitted(_: &List, _: NotAdmitted) -> Denial {
         Denial::NotGranted { cap: Cap::Commands, why: ": the grant is for single names" }
     }
 

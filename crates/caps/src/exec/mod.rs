@@ -14,7 +14,9 @@ use drydock_contract::{
     ArgMode, CallError, Cap, Denial, Reply, RunRequest, Streams,
     port::{Registry, Runner},
 };
-use drydock_gate::{Audited, CapSpec, Capability, Import, Operation, Permit, Purse, Refused, Session};
+use drydock_gate::{
+    Audited, CapSpec, Capability, Import, NotAdmitted, Operation, Permit, Purse, Refused, Session,
+};
 
 pub use policy::Ready;
 pub use request::ExecStart;
@@ -86,7 +88,7 @@ impl Capability for Exec {
         &request.name
     }
 
-    fn not_admitted(request: &ExecStart) -> Denial {
+    fn not_admitted(request: &ExecStart, _: NotAdmitted) -> Denial {
         Denial::CommandNotGranted(policy::short(&request.name))
     }
 

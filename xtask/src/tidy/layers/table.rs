@@ -36,7 +36,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "engine", state: Built, may_use: &["contract", "abi", "store"], never: NO_RULE },
     Room { name: "caps", state: Built, may_use: &["contract", "gate", "abi", "egress"], never: WASM },
     Room { name: "commands", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
-    Room { name: "codemode", state: Planned, may_use: &["contract", "gate", "abi"], never: WASM },
+    Room { name: "codemode", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "extension", state: Planned, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "lembeh", state: Planned, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "agent", state: Planned, may_use: &["contract", "gate"], never: WASM },
@@ -81,4 +81,4 @@ pub(super) const OWNED: &[(&str, &[&str])] = &[
 ];
 
 /// Rooms that may not reach files, sockets, the environment or other processes by themselves.
-pub(crate) const HANDLESS: &[&str] = &["contract", "gate", "abi", "caps", "commands", "engine"];
+pub(crate) const HANDLESS: &[&str] = &["contract", "gate", "abi", "caps", "commands", "codemode", "engine"];

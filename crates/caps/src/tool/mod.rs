@@ -1,0 +1,95 @@
+//! `tool`: calls a tool of the session. Which tools there are is the session's business, which of them
+//! may be called, and with what, the grants'.
+
+mod policy;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub use drydock_abi::tool::CALL;
+use drydock_abi::tool::{REQUEST_BYTES_MAX, encode_reply};
+use drydock_contract::{CallError, Cap, Denial, FailureCode, Reply, Streams, ToolFailure};
+use drydock_gate::{
+    Audited, CapSpec, Capability, Constraint, Import, NotAdmitted, Operation, Permit, Refused, Session,
+};
+
+pub use policy::Ready;
+pub use request::ToolCall;
+
+/// The power to call tools.
+#[derive(Debug, Default)]
+pub struct Tool;
+
+impl Capability for Tool {
+    const SPEC: CapSpec = CapSpec {
+        cap: Cap::Tool,
+        operations: &[Operation {
+            name: CALL,
+            request_bytes_max: REQUEST_BYTES_MAX,
+            in_flight_max: None,
+            audited: Audited::Everything,
+            summary: "Calls a tool of the session. Request and reply: the tool wire.",
+        }],
+        imports: &[
+            Import { module: "env", name: "tool_start", signature: "(req: i32, req_len: i32) -> i32" },
+            Import { module: "env", name: "tool_next", signature: "(out: i32, out_cap: i32) -> i64" },
+        ],
+    };
+
+    type Request = ToolCall;
+    type Ready = Ready;
+    type Policy = ();
+
+    fn policy(&self) -> &() {
+        &()
+    }
+
+    fn decode(_: &str, payload: &[u8]) -> Result<ToolCall, Denial> {
+        request::decode(payload)
+    }
+
+    fn subject(request: &ToolCall) -> &str {
+        &request.name
+    }
+
+    fn within(request: &ToolCall, constraint: &Constraint) -> bool {
+        policy::within(request, constraint)
+    }
+
+    fn not_admitted(request: &ToolCall, why: NotAdmitted) -> Denial {
+        let why = match why {
+            NotAdmitted::ByName => "",
+            NotAdmitted::ByTerms => " with these arguments",
+        };
+        Denial::ToolNotGranted { tool: policy::short(&request.name), why }
+    }
+
+    fn check(_: &(), session: &Session, request: ToolCall) -> Result<Ready, Refused> {
+        Ok(policy::check(session, request))
+    }
+
+    fn label(ready: &Ready) -> Arc<str> {
+        Arc::clone(&ready.label)
+    }
+
+    async fn perform(
+        &self,
+        permit: Permit<'_, Self>,
+        ready: Ready,
+        streams: Streams,
+    ) -> Result<Reply, CallError> {
+        let Ready { tools, request, label } = ready;
+        let answer = match tools {
+            Some(tools) => tools.call(request).await,
+            None => Err(ToolFailure::new(FailureCode::InternalError, format!("Unknown tool {label}"))),
+        };
+        // Whoever lost their rights while the tool was busy gets nothing out of it.
+        let answer = match permit.still_valid() {
+            true => answer,
+            false => Err(ToolFailure::new(FailureCode::ToolError, format!("Tool {label} was cancelled"))),
+        };
+        Ok(Reply { payload: encode_reply(answer), streams })
+    }
+}

@@ -1,0 +1,187 @@
+//! Proofs for `tool`, with tools that answer with what they were asked.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use drydock_abi::tool::{decode_reply, encode_request};
+use drydock_contract::{
+    ArgumentRule, BoxFuture, Call, Cap, FailureCode, IfAbsent, Must, Scalar, Streams, Timestamp, ToolAnswer,
+    ToolFailure, ToolRequest, ToolTerms, Tools, port::Decision,
+};
+use drydock_gate::{Gate, GateSettings, Grant, Session, SessionSpec};
+use drydock_testkit::{FixedClock, MemoryJournal, block_on, principal};
+
+use super::{CALL, Tool};
+
+struct Echo;
+
+impl Tools for Echo {
+    fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
+        Box::pin(async move {
+            if &*request.tool == "fail" {
+                return Err(ToolFailure::new(FailureCode::ValidationError, "not like that"));
+            }
+            Ok(request.input.unwrap_or(Bytes::from_static(b"null")))
+        })
+    }
+}
+
+struct Room {
+    gate: Arc<Gate>,
+    journal: Arc<MemoryJournal>,
+    session: Session,
+}
+
+fn room(grants: impl IntoIterator<Item = Grant>) -> Room {
+    let journal = Arc::new(MemoryJournal::default());
+    let clock = Arc::new(FixedClock::at_second(100));
+    let gate = Arc::new(Gate::new(GateSettings::default(), clock, Arc::clone(&journal) as _).with(Tool));
+    let spec = SessionSpec {
+        grants: grants.into_iter().collect(),
+        tools: Some(Arc::new(Echo)),
+        ..SessionSpec::new(principal("me"))
+    };
+    let session = gate.open(spec).unwrap();
+    Room { gate, journal, session }
+}
+
+impl Room {
+    fn ask(&self, tool: &str, input: &str) -> Result<String, String> {
+        let (provider, tool) = tool.split_once('.').unwrap();
+        let input = Some(Bytes::copy_from_slice(input.as_bytes()));
+        let wire = encode_request(&ToolRequest { provider: provider.into(), tool: tool.into(), input });
+        let call = Call::new(CALL, &wire, Streams::default());
+        let reply = block_on(self.gate.dispatch(&self.session, call)).map_err(|error| error.to_string())?;
+        match decode_reply(reply.payload.into()).unwrap() {
+            Ok(result) => Ok(String::from_utf8(result.to_vec()).unwrap()),
+            Err(failure) => Err(format!("{}: {failure}", failure.code)),
+        }
+    }
+}
+
+fn only(patterns: &[&str]) -> ToolTerms {
+    ToolTerms { tools: patterns.iter().map(|it| it.parse().unwrap()).collect(), arguments: Vec::new() }
+}
+
+fn ruled(rules: Vec<ArgumentRule>) -> Grant {
+    Grant::of(Cap::Tool).tools(ToolTerms { arguments: rules, ..only(&["*"]) })
+}
+
+#[test]
+fn a_granted_tool_answers_and_is_recorded_by_name() {
+    let room = room([Grant::of(Cap::Tool)]);
+    assert_eq!(room.ask("web.fetch", r#"{"a":1}"#), Ok(r#"{"a":1}"#.into()));
+    assert_eq!(room.ask("web.fail", "1"), Err("validation_error: not like that".into()));
+    room.gate.flush().unwrap();
+    let records = room.journal.records();
+    let seen: Vec<_> = records.iter().map(|it| (it.operation, &*it.subject, it.decision)).collect();
+    let allowed = Decision::Allowed;
+    assert_eq!(seen, [("tool.call", "web.fetch", allowed), ("tool.call", "web.fail", allowed)]);
+}
+
+#[test]
+fn a_grant_names_tools_and_a_denial_is_recorded_with_the_name() {
+    let room = room([Grant::of(Cap::Tool).tools(only(&["web.fetch", "files.*"]))]);
+    room.ask("web.fetch", "1").unwrap();
+    room.ask("files.read", "1").unwrap();
+    assert_eq!(room.ask("web.post", "1"), Err("tool `web.post` is not granted".into()));
+    let denied = room.journal.records().pop().unwrap();
+    assert_eq!((&*denied.subject, denied.decision), ("web.post", Decision::Denied("tool_not_granted")));
+}
+
+#[test]
+fn no_grant_is_no_tool() {
+    let room = room([Grant::of(Cap::Exec)]);
+    assert_eq!(room.ask("web.fetch", "1"), Err("capability `tool` is not granted".into()));
+}
+
+#[test]
+fn arguments_are_constrained_by_every_kind_of_rule() {
+    let text = |it: &str| Scalar::Text(it.into());
+    let between = |least, most| Must::LieBetween { least, most };
+    let cases: &[(&str, Must, &str, bool)] = &[
+        ("/op", Must::Equal(text("get")), r#"{"op":"get"}"#, true),
+        ("/op", Must::Equal(text("get")), r#"{"op":"GET"}"#, false),
+        ("/op", Must::Equal(text("get")), r#"{"op":["get"]}"#, false),
+        ("/op", Must::Equal(text("get")), r#"{}"#, false),
+        ("/op", Must::Equal(text("get")), r#"{"op":"put","op":"get"}"#, true),
+        ("/dry", Must::Equal(Scalar::Bool(true)), r#"{"dry":true}"#, true),
+        ("/dry", Must::Equal(Scalar::Bool(true)), r#"{"dry":1}"#, false),
+        ("/x", Must::Equal(Scalar::Null), r#"{"x":null}"#, true),
+        ("/n", Must::Equal(Scalar::Number(2.0)), r#"{"n":2}"#, true),
+        ("/n", Must::OneOf(vec![Scalar::Number(2.0), text("two")]), r#"{"n":"two"}"#, true),
+        ("/n", Must::OneOf(vec![]), r#"{"n":"two"}"#, false),
+        ("/p", Must::StartWith("/tmp/".into()), r#"{"p":"/tmp/a"}"#, true),
+        ("/p", Must::StartWith("/tmp/".into()), r#"{"p":"/etc/a"}"#, false),
+        ("/p", Must::StartWith("/tmp/".into()), r#"{"p":5}"#, false),
+        ("/a/0/n", between(Some(1.0), Some(9.0)), r#"{"a":[{"n":9}]}"#, true),
+        ("/a/0/n", between(Some(1.0), Some(9.0)), r#"{"a":[{"n":9.5}]}"#, false),
+        ("/a/0/n", between(Some(1.0), None), r#"{"a":[{"n":"5"}]}"#, false),
+        ("", Must::HaveLengthAtMost(2), r#"[1,2]"#, true),
+        ("", Must::HaveLengthAtMost(2), r#"[1,2,3]"#, false),
+        ("", Must::HaveLengthAtMost(2), r#""😀😀""#, true),
+        ("", Must::HaveLengthAtMost(2), r#"7"#, false),
+    ];
+    for (pointer, must, input, want) in cases {
+        let room = room([ruled(vec![ArgumentRule::new(*pointer, must.clone())])]);
+        let answer = room.ask("any.tool", input);
+        assert_eq!(answer.is_ok(), *want, "{pointer} {must:?} {input} {answer:?}");
+        if !want {
+            assert_eq!(answer, Err("tool `any.tool` is not granted with these arguments".into()));
+        }
+    }
+}
+
+#[test]
+fn an_absent_argument_is_fine_only_where_the_rule_says_so() {
+    let rule = ArgumentRule::new("/n", Must::HaveLengthAtMost(1));
+    let room = room([ruled(vec![ArgumentRule { if_absent: IfAbsent::Allow, ..rule }])]);
+    assert!(room.ask("a.b", "{}").is_ok());
+    assert!(room.ask("a.b", r#"{"n":"long"}"#).is_err());
+}
+
+#[test]
+fn what_is_too_deep_to_be_judged_breaks_every_rule_and_hurts_nobody() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let allow = ArgumentRule { if_absent: IfAbsent::Allow, ..ArgumentRule::new("/x", Must::OneOf(vec![])) };
+    assert!(room([ruled(vec![allow])]).ask("a.b", &deep).is_err());
+    assert_eq!(room([Grant::of(Cap::Tool)]).ask("a.b", &deep), Ok(deep), "nobody has to judge it");
+}
+
+#[test]
+fn a_second_grant_helps_where_the_first_does_not_and_only_the_used_one_is_used_up() {
+    let first = ruled(vec![ArgumentRule::new("/op", Must::Equal(Scalar::Text("get".into())))]).times(1);
+    let second = Grant::of(Cap::Tool).tools(only(&["db.put"])).times(1);
+    let room = room([first, second]);
+    room.ask("db.put", r#"{"op":"put"}"#).unwrap();
+    assert!(room.ask("db.put", r#"{"op":"put"}"#).is_err(), "the second grant is used up");
+    room.ask("db.put", r#"{"op":"get"}"#).unwrap();
+    let spent = room.ask("db.put", r#"{"op":"get"}"#).unwrap_err();
+    assert_eq!(spent, "capability `tool` is not granted: the grant is used up");
+}
+
+#[test]
+fn a_grant_ends_at_its_moment() {
+    let room = room([Grant::of(Cap::Tool).until(Timestamp(50_000_000_000))]);
+    assert_eq!(room.ask("a.b", "1"), Err("capability `tool` is not granted: the grant has expired".into()));
+}
+
+#[test]
+fn a_session_without_tools_knows_none() {
+    let room = room([Grant::of(Cap::Tool)]);
+    let spec = SessionSpec { tools: None, ..room.session.spec().clone() };
+    let room = Room { session: room.gate.open(spec).unwrap(), ..room };
+    assert_eq!(room.ask("a.b", "1"), Err("internal_error: Unknown tool a.b".into()));
+}
+
+#[test]
+fn junk_is_malformed_and_too_much_is_too_large() {
+    let room = room([Grant::of(Cap::Tool)]);
+    let ask = |bytes: &[u8]| {
+        let call = Call::new(CALL, bytes, Streams::default());
+        block_on(room.gate.dispatch(&room.session, call)).map(drop).map_err(|error| error.code())
+    };
+    assert_eq!(ask(b"{}"), Err("malformed"));
+    assert_eq!(ask(b"\xff"), Err("malformed"));
+    assert_eq!(ask(&vec![b' '; (8 << 20) + 1]), Err("too_large"));
+}

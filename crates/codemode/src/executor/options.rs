@@ -1,0 +1,123 @@
+//! What is asked of an executor.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use drydock_contract::{BoxFuture, FailureCode, Switch, ToolAnswer, ToolRequest, Tools};
+
+use crate::{
+    ExecuteResult,
+    host::HostLimits,
+    protocol::{Execute, Failure, Json, Manifest, RuntimeOptions},
+    provider::{Providers, unknown_tool},
+    result::timed_out,
+};
+
+/// Limits that are said where they differ from what holds otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ExecuteOptions {
+    /// Milliseconds until `timeout`.
+    pub timeout_ms: Option<f64>,
+    /// Bytes of guest memory.
+    pub memory_limit_bytes: Option<f64>,
+    /// Lines of log.
+    pub max_log_lines: Option<f64>,
+    /// UTF-16 units of log.
+    pub max_log_chars: Option<f64>,
+}
+
+impl ExecuteOptions {
+    /// These limits, and where they say nothing, `otherwise`.
+    pub fn over(&self, otherwise: RuntimeOptions) -> RuntimeOptions {
+        // What is no number limits nothing, so it is not taken for one.
+        let pick = |said: Option<f64>, other| said.filter(|it| it.is_finite()).unwrap_or(other);
+        RuntimeOptions {
+            timeout_ms: pick(self.timeout_ms, otherwise.timeout_ms),
+            memory_limit_bytes: pick(self.memory_limit_bytes, otherwise.memory_limit_bytes),
+            max_log_lines: pick(self.max_log_lines, otherwise.max_log_lines),
+            max_log_chars: pick(self.max_log_chars, otherwise.max_log_chars),
+        }
+    }
+}
+
+/// A program, its tools and its limits.
+#[derive(Clone)]
+pub struct ExecuteRequest {
+    /// The program.
+    pub code: Arc<str>,
+    /// The namespaces it sees.
+    pub providers: Vec<Manifest>,
+    /// Who answers its calls.
+    pub tools: Arc<dyn Tools>,
+    /// Limits of this one execution.
+    pub options: ExecuteOptions,
+    /// What it sees as `args`.
+    pub args: Option<Json>,
+    /// Tripped when nobody wants the result any more.
+    pub signal: Option<Arc<Switch>>,
+}
+
+impl ExecuteRequest {
+    /// A program without tools.
+    pub fn new(code: impl Into<Arc<str>>) -> Self {
+        Self {
+            code: code.into(),
+            providers: Vec::new(),
+            tools: Arc::new(NoTools),
+            options: ExecuteOptions::default(),
+            args: None,
+            signal: None,
+        }
+    }
+
+    /// With these tools, called directly. A session's tools are called [`through`](Self::through) its gate.
+    #[must_use]
+    pub fn with(self, providers: &Arc<Providers>) -> Self {
+        Self { providers: providers.manifests().to_vec(), tools: Arc::clone(providers) as _, ..self }
+    }
+
+    /// With calls answered by somebody else than the providers themselves.
+    #[must_use]
+    pub fn through(self, tools: Arc<dyn Tools>) -> Self {
+        Self { tools, ..self }
+    }
+
+    /// The first message of a session, or why there will be none.
+    pub(super) fn open(
+        &self,
+        otherwise: RuntimeOptions,
+        limits: &HostLimits,
+    ) -> Result<Execute, ExecuteResult> {
+        if self.signal.as_ref().is_some_and(|signal| signal.is_tripped()) {
+            return Err(ExecuteResult::failed(timed_out(), 0.0));
+        }
+        let (bytes, max) = (self.code.len(), limits.code_bytes_max);
+        if bytes > max {
+            let text = format!("program of {bytes} bytes exceeds the limit of {max}");
+            return Err(ExecuteResult::failed(Failure::new(FailureCode::RuntimeError, text), 0.0));
+        }
+        Ok(Execute {
+            id: next_id(),
+            code: Arc::clone(&self.code),
+            options: self.options.over(otherwise),
+            providers: self.providers.clone(),
+            args: self.args.clone(),
+        })
+    }
+}
+
+/// An id no other execution of this process has.
+fn next_id() -> Arc<str> {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("exec-{}", NEXT.fetch_add(1, Ordering::Relaxed)).into()
+}
+
+struct NoTools;
+
+impl Tools for NoTools {
+    fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
+        Box::pin(async move { Err(unknown_tool(&request)) })
+    }
+}

@@ -1,0 +1,187 @@
+//! Providers: namespaces of tools, checked and compiled when they are made, never when they are called.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use drydock_contract::{BoxFuture, FailureCode, ToolAnswer, ToolFailure, ToolRequest, Tools};
+
+use super::{
+    BadNamespace, Tool, check_namespace, safe_names,
+    schema::{Phase, Schema},
+    turn::Turns,
+};
+use crate::{
+    protocol::{Manifest, ManifestTool},
+    types,
+};
+
+/// Why tools cannot be offered like this.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadProvider {
+    /// A namespace cannot have this name.
+    #[error(transparent)]
+    Namespace(#[from] BadNamespace),
+    /// Two providers have the same name.
+    #[error("Duplicate provider namespace: {0}")]
+    Duplicate(String),
+    /// A schema cannot be used.
+    #[error("Unsupported {phase} schema for tool {tool}: {why}")]
+    Schema {
+        /// The tool's own name.
+        tool: String,
+        /// `input` or `output`.
+        phase: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// How large a tool's result may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderLimits {
+    /// Bytes of its JSON.
+    pub result_bytes_max: usize,
+    /// Levels of nesting.
+    pub result_depth_max: usize,
+}
+
+impl Default for ProviderLimits {
+    fn default() -> Self {
+        Self { result_bytes_max: 16 << 20, result_depth_max: 1_000 }
+    }
+}
+
+/// A tool that is ready to be called.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) tool: Tool,
+    pub(super) safe_name: Arc<str>,
+    pub(super) input: Option<Schema>,
+    pub(super) output: Option<Schema>,
+    pub(super) turns: Option<Arc<Turns>>,
+}
+
+/// One namespace of tools.
+#[derive(Debug)]
+pub struct Provider {
+    manifest: Manifest,
+    tools: HashMap<Arc<str>, Ready>,
+    limits: ProviderLimits,
+}
+
+impl Provider {
+    /// A namespace with these tools. Names are made safe in their order.
+    pub fn new(namespace: &str, tools: Vec<Tool>) -> Result<Self, BadProvider> {
+        check_namespace(namespace)?;
+        let names = safe_names(tools.iter().map(|tool| &*tool.original_name));
+        let mut ready = HashMap::new();
+        let mut declared = Vec::new();
+        let mut listed = Vec::new();
+        for (tool, name) in tools.into_iter().zip(names) {
+            let safe_name: Arc<str> = name.into();
+            let (input, output) = (compile(&tool, Phase::Input)?, compile(&tool, Phase::Output)?);
+            declared.push(types::Declared {
+                name: Arc::clone(&safe_name),
+                description: tool.description.clone(),
+                input: tool.input.clone(),
+                output: tool.output.clone(),
+            });
+            let entry = ManifestTool {
+                safe_name: Arc::clone(&safe_name),
+                original_name: Arc::clone(&tool.original_name),
+                description: tool.description.clone(),
+            };
+            listed.push((Arc::clone(&safe_name), entry));
+            let turns = tool.running_max.map(Turns::new);
+            ready.insert(Arc::clone(&safe_name), Ready { tool, safe_name, input, output, turns });
+        }
+        let types = types::namespace(namespace, &declared).into();
+        let manifest = Manifest { name: namespace.into(), types, tools: listed };
+        Ok(Self { manifest, tools: ready, limits: ProviderLimits::default() })
+    }
+
+    /// With declarations written by hand instead of those made from the schemas.
+    #[must_use]
+    pub fn declared_as(mut self, types: &str) -> Self {
+        self.manifest.types = types.into();
+        self
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn within(self, limits: ProviderLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// What a runner is told of it.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+}
+
+fn compile(tool: &Tool, phase: Phase) -> Result<Option<Schema>, BadProvider> {
+    let schema = match phase {
+        Phase::Input => &tool.input,
+        Phase::Output => &tool.output,
+    };
+    let Some(schema) = schema else { return Ok(None) };
+    Schema::compile(schema).map(Some).map_err(|why| BadProvider::Schema {
+        tool: tool.original_name.to_string(),
+        phase: phase.as_str(),
+        why,
+    })
+}
+
+/// The providers of one program.
+#[derive(Debug, Default)]
+pub struct Providers(HashMap<Arc<str>, Provider>, Vec<Manifest>);
+
+impl Providers {
+    /// All of these. No two may have the same name.
+    pub fn new(providers: impl IntoIterator<Item = Provider>) -> Result<Self, BadProvider> {
+        let mut all = Self::default();
+        let mut names = HashSet::new();
+        for provider in providers {
+            let name = Arc::clone(&provider.manifest.name);
+            if !names.insert(Arc::clone(&name)) {
+                return Err(BadProvider::Duplicate(name.to_string()));
+            }
+            all.1.push(provider.manifest.clone());
+            all.0.insert(name, provider);
+        }
+        Ok(all)
+    }
+
+    /// What a runner is told of them, in order.
+    pub fn manifests(&self) -> &[Manifest] {
+        &self.1
+    }
+
+    /// Their declarations, one after the other.
+    pub fn types(&self) -> String {
+        self.1.iter().map(|it| &*it.types).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// The failure of a call of nothing. At most as much of a runner's text as a name may have.
+pub(crate) fn unknown_tool(request: &ToolRequest) -> ToolFailure {
+    let name = request.name();
+    let text = format!("Unknown tool {}", &name[..name.floor_char_boundary(300)]);
+    ToolFailure::new(FailureCode::InternalError, text)
+}
+
+impl Tools for Providers {
+    fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
+        Box::pin(async move {
+            let provider = self.0.get(&request.provider);
+            let found = provider.and_then(|it| Some((it, it.tools.get(&request.tool)?)));
+            let Some((provider, tool)) = found else {
+                return Err(unknown_tool(&request));
+            };
+            tool.call(&provider.manifest.name, request.input, provider.limits).await
+        })
+    }
+}

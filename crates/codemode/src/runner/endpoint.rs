@@ -1,0 +1,273 @@
+//! The rules of a runner: one execution at a time, and never a word that was not asked for.
+//!
+//! Feed it [`Input`], carry out [`Output`]. Long-lived: after `done` it takes the next `execute`.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use drydock_contract::{FailureCode, ToolRequest};
+
+use super::{Finished, Program, RunnerLimits, truncate_logs};
+use crate::{
+    protocol::{
+        Done, Execute, Failure, Head, HostMessage, Json, RunnerMessage, RuntimeOptions, ToolCall, ToolResult,
+    },
+    provider::check_namespace,
+    result::timed_out,
+    time::milliseconds,
+};
+
+/// What happened.
+#[derive(Debug)]
+pub enum Input {
+    /// The host said something.
+    Message(HostMessage),
+    /// The host said more than is read.
+    TooLong(Head, usize),
+    /// The program called a tool.
+    Called {
+        /// By which the guest knows the call.
+        ticket: u64,
+        /// The call.
+        request: ToolRequest,
+    },
+    /// The program ended.
+    Finished(Finished),
+    /// The alarm went off.
+    TimeUp,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq)]
+pub enum Output {
+    /// Send this.
+    Send(RunnerMessage),
+    /// Run this in a fresh guest.
+    Start(Program),
+    /// Hand the guest an answer.
+    Deliver {
+        /// To which call.
+        ticket: u64,
+        /// The answer.
+        answer: Result<Json, Failure>,
+    },
+    /// Tell the guest to end.
+    CancelGuest,
+    /// Wake me after this long, instead of whenever was said before.
+    SetAlarm(Duration),
+    /// Drop the guest, ended or not.
+    DropGuest,
+}
+
+#[derive(Debug)]
+struct Active {
+    id: Arc<str>,
+    options: RuntimeOptions,
+    began: Duration,
+    cancelled: bool,
+    pending: HashMap<Arc<str>, u64>,
+}
+
+/// The rules of a runner.
+#[derive(Debug)]
+pub struct Endpoint {
+    limits: RunnerLimits,
+    active: Option<Active>,
+    /// Calls of the runner's whole life: no id is used twice.
+    calls: u64,
+    out: VecDeque<Output>,
+}
+
+impl Endpoint {
+    /// A runner that waits for its first execution.
+    pub fn new(limits: RunnerLimits) -> Self {
+        Self { limits, active: None, calls: 0, out: VecDeque::new() }
+    }
+
+    /// The next thing to be done.
+    pub fn next_output(&mut self) -> Option<Output> {
+        self.out.pop_front()
+    }
+
+    /// Takes in what happened at the time `now`.
+    pub fn on(&mut self, input: Input, now: Duration) {
+        match input {
+            Input::Message(HostMessage::Execute(execute)) => self.execute(execute, now),
+            Input::Message(HostMessage::Cancel { id }) => self.cancel(&id),
+            Input::Message(HostMessage::ToolResult(result)) => self.tool_result(result),
+            Input::TooLong(head, bytes_max) => self.too_long(&head, bytes_max),
+            Input::Called { ticket, request } => self.called(ticket, request),
+            Input::Finished(finished) => self.finished(finished, now),
+            Input::TimeUp => self.time_up(now),
+        }
+    }
+
+    fn execute(&mut self, execute: Execute, now: Duration) {
+        if let Some(active) = &self.active {
+            // A second one of the same id is the same one told twice: an answer would end the first.
+            if active.id != execute.id {
+                let text = "the runner already has an active execution";
+                self.refuse(execute.id, Failure::new(FailureCode::InternalError, text));
+            }
+            return;
+        }
+        if let Err(failure) = self.acceptable(&execute) {
+            self.refuse(execute.id, failure);
+            return;
+        }
+        let Execute { id, code, options, providers, args } = execute;
+        self.active = Some(Active {
+            id: Arc::clone(&id),
+            options,
+            began: now,
+            cancelled: false,
+            pending: HashMap::new(),
+        });
+        self.send(RunnerMessage::Started { id });
+        let timeout = options.timeout();
+        if timeout.is_zero() {
+            self.finish(Finished { outcome: Err(timed_out()), logs: Vec::new() }, now);
+            return;
+        }
+        self.out.push_back(Output::SetAlarm(timeout + self.limits.end_within));
+        self.out.push_back(Output::Start(Program { code, providers, options, args }));
+    }
+
+    /// What no guest should be bothered with.
+    fn acceptable(&self, execute: &Execute) -> Result<(), Failure> {
+        let (bytes, max) = (execute.code.len(), self.limits.code_bytes_max);
+        if bytes > max {
+            let text = format!("program of {bytes} bytes exceeds the limit of {max}");
+            return Err(Failure::new(FailureCode::RuntimeError, text));
+        }
+        let mut names = HashSet::new();
+        for provider in &execute.providers {
+            let bad = |text: String| Failure::new(FailureCode::InternalError, text);
+            check_namespace(&provider.name).map_err(|error| bad(error.to_string()))?;
+            if !names.insert(&provider.name) {
+                return Err(bad(format!("Duplicate provider namespace: {}", provider.name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn cancel(&mut self, id: &str) {
+        let Some(active) = self.active.as_mut().filter(|it| &*it.id == id && !it.cancelled) else { return };
+        active.cancelled = true;
+        let mut tickets: Vec<u64> = std::mem::take(&mut active.pending).into_values().collect();
+        tickets.sort_unstable();
+        self.out.push_back(Output::CancelGuest);
+        for ticket in tickets {
+            self.out.push_back(Output::Deliver { ticket, answer: Err(timed_out()) });
+        }
+        self.out.push_back(Output::SetAlarm(self.limits.end_within));
+    }
+
+    fn tool_result(&mut self, result: ToolResult) {
+        let pending = self.active.as_mut().and_then(|it| it.pending.remove(&result.call_id));
+        if let Some(ticket) = pending {
+            self.out.push_back(Output::Deliver { ticket, answer: result.answer });
+        }
+    }
+
+    /// A message was dropped for its length; whoever waits for it is told.
+    fn too_long(&mut self, head: &Head, bytes_max: usize) {
+        let text = format!("message exceeds the limit of {bytes_max} bytes");
+        let failure = Failure::new(FailureCode::SerializationError, text);
+        match (head.kind.as_deref(), &head.id, &head.call_id) {
+            (Some("execute"), Some(id), _) if self.active.as_ref().is_none_or(|it| *it.id != **id) => {
+                self.refuse(id.as_str().into(), failure);
+            }
+            (Some("tool_result"), _, Some(id)) => {
+                self.tool_result(ToolResult { call_id: id.as_str().into(), answer: Err(failure) });
+            }
+            _ => {}
+        }
+    }
+
+    fn called(&mut self, ticket: u64, request: ToolRequest) {
+        let (input, limits) = (request.input.map(Json::parse).transpose(), self.limits);
+        let Some(active) = self.active.as_mut() else { return };
+        let refused = match &input {
+            _ if active.cancelled => Err(timed_out()),
+            _ if active.pending.len() >= limits.calls_pending_max => Err(Failure::new(
+                FailureCode::ToolError,
+                format!("{} tool calls are pending already", limits.calls_pending_max),
+            )),
+            Err(error) => Err(Failure::new(FailureCode::SerializationError, error.to_string())),
+            Ok(input) => fits("tool input", input.as_ref(), limits.tool_input_bytes_max, limits.depth_max),
+        };
+        if let Err(failure) = refused {
+            self.out.push_back(Output::Deliver { ticket, answer: Err(failure) });
+            return;
+        }
+        self.calls += 1;
+        let call_id: Arc<str> = format!("call-{}", self.calls).into();
+        active.pending.insert(Arc::clone(&call_id), ticket);
+        self.send(RunnerMessage::ToolCall(ToolCall {
+            call_id,
+            provider_name: request.provider,
+            safe_tool_name: request.tool,
+            input: input.ok().flatten(),
+        }));
+    }
+
+    fn finished(&mut self, finished: Finished, now: Duration) {
+        if self.active.is_some() {
+            self.finish(finished, now);
+        }
+    }
+
+    /// The guest did not end by itself: it is not waited for any longer.
+    fn time_up(&mut self, now: Duration) {
+        if self.active.is_some() {
+            self.finish(Finished { outcome: Err(timed_out()), logs: Vec::new() }, now);
+        }
+    }
+
+    fn finish(&mut self, finished: Finished, now: Duration) {
+        let Some(active) = self.active.take() else { return };
+        let limits = self.limits;
+        let outcome = finished.outcome.and_then(|result| {
+            fits("result", result.as_ref(), limits.result_bytes_max, limits.depth_max).map(|()| result)
+        });
+        self.out.push_back(Output::DropGuest);
+        self.send(RunnerMessage::Done(Done {
+            id: active.id,
+            outcome,
+            duration_ms: milliseconds(now.saturating_sub(active.began)),
+            logs: truncate_logs(finished.logs, &active.options),
+        }));
+    }
+
+    fn refuse(&mut self, id: Arc<str>, failure: Failure) {
+        self.send(RunnerMessage::Done(Done {
+            id,
+            outcome: Err(failure),
+            duration_ms: 0.0,
+            logs: Vec::new(),
+        }));
+    }
+
+    fn send(&mut self, message: RunnerMessage) {
+        self.out.push_back(Output::Send(message));
+    }
+}
+
+/// Whether a value is small and flat enough to leave the runner.
+fn fits(what: &str, value: Option<&Json>, bytes_max: usize, depth_max: usize) -> Result<(), Failure> {
+    let Some(value) = value else { return Ok(()) };
+    let too_much = |text| Err(Failure::new(FailureCode::SerializationError, text));
+    let bytes = value.byte_count();
+    if bytes > bytes_max {
+        return too_much(format!("{what} of {bytes} bytes exceeds the limit of {bytes_max}"));
+    }
+    let depth = value.depth();
+    if depth > depth_max {
+        return too_much(format!("{what} is nested {depth} levels deep; the limit is {depth_max}"));
+    }
+    Ok(())
+}
