@@ -1,0 +1,134 @@
+//! The namespace `commands`: every command of a session as a tool, and `sh` for lines of them.
+//!
+//! A call of one is a run behind the gate like any other; no string reaches a shell.
+
+use std::sync::Arc;
+
+use drydock_abi::exec::{decode_report, encode_command};
+use drydock_codemode::provider::{BadProvider, Provider, Tool, ToolError};
+use drydock_contract::{Call, Cap, CommandName, Sink, Source, Streams};
+use serde_json::{Value, json};
+
+use crate::{BadSetup, Dock, DockSession, Setup, ShellSetup};
+
+/// The longest output of a command that a program is handed.
+const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+
+/// Why commands cannot be offered as tools.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadCommandTools {
+    /// The session they would run in cannot be opened.
+    #[error(transparent)]
+    Setup(#[from] BadSetup),
+    /// A name or a schema.
+    #[error(transparent)]
+    Provider(#[from] BadProvider),
+}
+
+/// The commands that `setup` grants, as a provider. They run in a session of their own with its files,
+/// limits and grants; `shell` is where lines of `sh` begin.
+pub fn command_tools(
+    dock: &Arc<Dock>,
+    principal: &str,
+    setup: &Setup,
+    shell: &ShellSetup,
+) -> Result<Provider, BadCommandTools> {
+    let session = dock.session(principal, setup.clone())?;
+    let now = dock.gate.now();
+    let granted = |name: &CommandName| session.inner().spec().grants.would_admit(Cap::Exec, name.as_str(), now);
+    let names = drydock_contract::port::Registry::names(&*dock.registry);
+    let cwd: Arc<str> = shell.cwd.as_str().into();
+    let mut tools: Vec<Tool> =
+        names.iter().filter(|it| granted(it)).map(|name| command(&session, name, &cwd)).collect();
+    tools.push(sh(dock, principal, setup, shell));
+    Ok(Provider::new("commands", tools)?)
+}
+
+fn result_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "status": { "type": "integer" },
+            "stdout": { "type": "string" },
+            "stderr": { "type": "string" }
+        },
+        "required": ["status", "stdout", "stderr"]
+    })
+}
+
+fn command(session: &DockSession, name: &CommandName, cwd: &Arc<str>) -> Tool {
+    let (session, name, cwd) = (session.clone(), name.clone(), Arc::clone(cwd));
+    let about = format!("Runs the command `{name}` with a list of arguments.");
+    Tool::new(name.clone().as_str(), move |input, _| {
+        let (session, name, cwd) = (session.clone(), name.clone(), Arc::clone(&cwd));
+        async move { run(&session, &name, &cwd, &input).await }
+    })
+    .describe(&about)
+    .input(json!({
+        "type": ["object", "null"],
+        "properties": {
+            "args": { "type": "array", "items": { "type": "string" } },
+            "stdin": { "type": "string" },
+            "env": { "type": "object", "additionalProperties": { "type": "string" } }
+        },
+        "additionalProperties": false
+    }))
+    .output(result_schema())
+}
+
+async fn run(session: &DockSession, name: &CommandName, cwd: &str, input: &Value) -> Result<Value, ToolError> {
+    let args: Vec<&str> =
+        input["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let stdin = input["stdin"].as_str().unwrap_or_default().to_owned();
+    let mut env: Vec<Vec<u8>> = session.inner().spec().env.to_vec();
+    env.push(format!("PWD={cwd}").into_bytes());
+    for (key, value) in input["env"].as_object().into_iter().flatten() {
+        env.push(format!("{key}={}", value.as_str().unwrap_or_default()).into_bytes());
+    }
+    let payload = encode_command(&env, name.as_str(), &args, b"")
+        .map_err(|too_long| ToolError::from(format!("{name}: {} bytes of arguments are too many", too_long.0)))?;
+    let streams = Streams { stdin: Source::from(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
+    let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams);
+    let reply = session.gate.dispatch(session.inner(), call).await.map_err(|error| error.to_string())?;
+    let report = decode_report(&reply.payload).map_err(|bad| bad.to_string())?;
+    let Some(status) = report.outcome.status() else {
+        return Err(ToolError::from(format!("{name}: {}", report.outcome)));
+    };
+    Ok(told(status, reply.streams))
+}
+
+fn told(status: i32, streams: Streams) -> Value {
+    let text = |sink: Sink| String::from_utf8_lossy(&sink.into_captured()).into_owned();
+    json!({ "status": status, "stdout": text(streams.stdout), "stderr": text(streams.stderr) })
+}
+
+fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> Tool {
+    let (dock, principal, setup, shell) =
+        (Arc::clone(dock), principal.to_owned(), setup.clone(), shell.clone());
+    Tool::new("sh", move |input, _| {
+        let (dock, principal, mut setup, shell) =
+            (Arc::clone(&dock), principal.clone(), setup.clone(), shell.clone());
+        async move {
+            let mut limits = setup.limits.unwrap_or_else(|| setup.profile.limits());
+            limits.stdout_bytes_max = limits.stdout_bytes_max.min(OUTPUT_BYTES_MAX);
+            limits.stderr_bytes_max = limits.stderr_bytes_max.min(OUTPUT_BYTES_MAX);
+            setup.limits = Some(limits);
+            let mut opened = dock.shell(&principal, setup, shell).map_err(|error| error.to_string())?;
+            let stdin = input["stdin"].as_str().unwrap_or_default().to_owned();
+            let streams =
+                Streams { stdin: Source::from(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
+            let line = input["line"].as_str().unwrap_or_default();
+            let (report, streams) = opened.run(line, streams).await.map_err(|error| error.to_string())?;
+            Ok(told(report.status, streams))
+        }
+    })
+    .describe("Runs a line of commands in bash's language; nothing of it reaches a shell.")
+    .input(json!({
+        "type": "object",
+        "properties": { "line": { "type": "string" }, "stdin": { "type": "string" } },
+        "required": ["line"],
+        "additionalProperties": false
+    }))
+    .output(result_schema())
+}

@@ -1,0 +1,110 @@
+//! JavaScript in a fresh instance of our own guest: what stands behind code mode's `Guest`.
+
+use std::sync::Arc;
+
+use drydock_codemode::{
+    protocol::Failure,
+    runner::{Finished, Guest, Program, ToolDoor},
+};
+use drydock_contract::{
+    Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, GuestTime, Limits, RunRequest, Sink, Source,
+    Streams, Switch, Tools, port::Runner,
+};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::{
+    answer::{self, Position},
+    log::Log,
+};
+
+/// Fuel is no limit of code mode; time and memory are.
+const FUEL: u64 = u64::MAX / 2;
+/// A result that is longer ends as `serialization_error`.
+const RESULT_BYTES_MAX: u64 = 64 << 20;
+
+/// Runs programs, each in an instance that did not exist before.
+pub struct JsGuest {
+    runner: Arc<dyn Runner>,
+    module: Artifact,
+    time: GuestTime,
+    entropy: Entropy,
+    failed_at: Arc<Mutex<Option<Position>>>,
+}
+
+impl JsGuest {
+    pub(crate) fn new(runner: Arc<dyn Runner>, module: Artifact, time: GuestTime, entropy: Entropy) -> Self {
+        Self { runner, module, time, entropy, failed_at: Arc::default() }
+    }
+
+    /// Where in its text the last program failed, if it did.
+    pub(super) fn failed_at(&self) -> Option<Position> {
+        *self.failed_at.lock()
+    }
+
+    async fn run_fresh(&self, program: Program, tools: Arc<dyn Tools>, cancel: Arc<Switch>) -> Finished {
+        let log = Log::new(&program.options);
+        let limits = Limits {
+            memory_bytes_max: program.options.memory_bytes_max(),
+            wall_max: program.options.timeout(),
+            fuel_max: FUEL,
+            stdin_bytes_max: u64::MAX,
+            stdout_bytes_max: RESULT_BYTES_MAX,
+            stderr_bytes_max: u64::MAX,
+            ..Limits::default()
+        };
+        let request = RunRequest {
+            artifact: self.module.clone(),
+            argv: vec![b"js".to_vec()],
+            env: Arc::new([]),
+            streams: Streams {
+                stdin: Source::from(request_of(&program)),
+                stdout: Sink::capture(),
+                stderr: Sink::Stream(log.sink()),
+            },
+            files: None,
+            limits,
+            caps: CapSet::of(&[Cap::Tool]),
+            time: self.time,
+            entropy: self.entropy,
+            door: Arc::new(ToolDoor::new(tools)),
+            switches: [cancel, Arc::default()],
+        };
+        let ended = match self.runner.run(request).await {
+            Ok((report, streams)) => answer::end(&report.outcome, streams.stdout.into_captured()),
+            Err(fault) => {
+                tracing::warn!("a program could not be run: {fault}");
+                let text = format!("the program could not be run: {}", fault.code());
+                answer::End { outcome: Err(Failure::new(FailureCode::InternalError, text)), position: None }
+            }
+        };
+        *self.failed_at.lock() = ended.position;
+        Finished { outcome: ended.outcome, logs: log.into_lines() }
+    }
+}
+
+/// What the guest reads: the program, and the names it may call.
+fn request_of(program: &Program) -> Vec<u8> {
+    let providers: Vec<_> = program
+        .providers
+        .iter()
+        .map(|it| {
+            let tools: Vec<&str> = it.tools.iter().map(|(name, _)| &**name).collect();
+            json!({ "name": &*it.name, "tools": tools })
+        })
+        .collect();
+    let mut request = json!({ "code": &*program.code, "providers": providers }).to_string();
+    if let Some(args) = &program.args {
+        request.truncate(request.len() - 1);
+        request.push_str(",\"args\":");
+        request.push_str(args.as_str());
+        request.push('}');
+    }
+    request.into_bytes()
+}
+
+impl Guest for JsGuest {
+    fn run(&self, program: Program, tools: Arc<dyn Tools>, cancel: Arc<Switch>) -> BoxFuture<'_, Finished> {
+        Box::pin(self.run_fresh(program, tools, cancel))
+    }
+}

@@ -1,0 +1,114 @@
+//! Code mode: a JavaScript program in a fresh guest, whose only powers are the tools it was handed.
+
+mod answer;
+mod command_tools;
+mod file_tools;
+mod guest;
+mod log;
+mod time;
+
+use std::sync::Arc;
+
+use drydock_codemode::{
+    ExecuteResult, Gated,
+    executor::{ExecuteOptions, ExecuteRequest, Executor, InProcess},
+    protocol::Json,
+    provider::Providers,
+};
+use drydock_contract::{Artifact, Cap, Entropy, Fault, GuestTime, Principal, Switch, Tools};
+use drydock_gate::{Grant, GrantSet, SessionSpec};
+
+pub use answer::Position;
+pub use command_tools::command_tools;
+pub use file_tools::file_tools;
+pub use guest::JsGuest;
+pub use time::TokioTime;
+
+use crate::{BadSetup, Dock, DockSession, Setup};
+
+/// Programs of one principal with one set of tools.
+pub struct DockCode {
+    session: DockSession,
+    providers: Arc<Providers>,
+    guest: Arc<JsGuest>,
+    executor: InProcess,
+}
+
+/// What a program gets besides its text.
+#[derive(Default)]
+pub struct CodeInput {
+    /// Limits that differ from the protocol's own.
+    pub options: ExecuteOptions,
+    /// What it sees as `args`.
+    pub args: Option<Json>,
+    /// Tripped when nobody wants the result any more.
+    pub signal: Option<Arc<Switch>>,
+}
+
+impl Dock {
+    /// Opens code mode for `principal`. Handing a tool over grants it, unless `setup` has grants of tools
+    /// of its own: then those decide.
+    pub fn code(&self, principal: &str, setup: Setup, providers: Providers) -> Result<DockCode, BadSetup> {
+        let principal: Principal = principal.parse()?;
+        let providers = Arc::new(providers);
+        let narrowed = setup.grants.iter().any(|grant| grant.cap() == Cap::Tool);
+        let mut spec = setup.into_spec(principal)?;
+        if !narrowed {
+            spec.grants = GrantSet::from_iter(spec.grants.iter().cloned().chain([Arc::new(Grant::of(Cap::Tool))]));
+        }
+        let (time, entropy) = (spec.time, spec.entropy);
+        let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
+        let session = self.gate.open(SessionSpec { tools, ..spec })?;
+        let guest = Arc::new(self.js_guest(time, entropy)?);
+        let executor = InProcess::new(Arc::clone(&guest) as _, Arc::new(TokioTime::default()));
+        let session = DockSession { gate: Arc::clone(&self.gate), session };
+        Ok(DockCode { session, providers, guest, executor })
+    }
+
+    /// What runs JavaScript, for a runner endpoint of one's own.
+    pub fn js_guest(&self, time: GuestTime, entropy: Entropy) -> Result<JsGuest, Fault> {
+        let module = drydock_commands::runtime("js")
+            .ok_or_else(|| Fault::Internal("this build has no JavaScript guest".into()))?;
+        let artifact = Artifact::hash(bytes::Bytes::from_static(module.bytes));
+        if artifact.digest().to_string() != module.sha256 {
+            return Err(Fault::Internal("the JavaScript guest is not what the lock says".into()));
+        }
+        Ok(JsGuest::new(Arc::clone(&self.engine) as _, artifact, time, entropy))
+    }
+
+    /// Compiles the JavaScript guest now, so that no program's time is spent on it.
+    pub async fn warm_js(&self) -> Result<(), Fault> {
+        let module = drydock_commands::runtime("js")
+            .ok_or_else(|| Fault::Internal("this build has no JavaScript guest".into()))?;
+        self.engine.warm(&Artifact::hash(bytes::Bytes::from_static(module.bytes))).await
+    }
+}
+
+impl DockCode {
+    /// Runs a program to its end.
+    pub async fn execute(&self, code: &str, input: CodeInput) -> ExecuteResult {
+        let gated = Gated::new(Arc::clone(&self.session.gate), self.session.session.clone());
+        let request = ExecuteRequest {
+            options: input.options,
+            args: input.args,
+            signal: input.signal,
+            ..ExecuteRequest::new(code).with(&self.providers).through(Arc::new(gated))
+        };
+        self.executor.execute(request).await
+    }
+
+    /// Where in its text the last program failed, if it did.
+    pub fn failed_at(&self) -> Option<Position> {
+        self.guest.failed_at()
+    }
+
+    /// TypeScript declarations of the tools.
+    pub fn types(&self) -> String {
+        self.providers.types()
+    }
+
+    /// The session that its calls belong to.
+    pub fn session(&self) -> &DockSession {
+        &self.session
+    }
+}
