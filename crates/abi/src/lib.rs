@@ -4,5 +4,6 @@
 
 pub mod exec;
 mod reader;
+pub mod tool;
 
 pub use reader::{Reader, Truncated};

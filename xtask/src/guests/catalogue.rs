@@ -15,6 +15,26 @@ pub struct Guest {
     pub part: Option<&'static str>,
     /// Further names it answers to, by the name it is called with.
     pub also: &'static [&'static str],
+    pub kind: Kind,
+}
+
+/// Who runs it.
+#[derive(PartialEq, Eq, Clone, Copy)]
+pub enum Kind {
+    /// Anybody, by its name.
+    Command,
+    /// A front end, which hands it a program; it is no command and has no name among them.
+    Runtime,
+}
+
+impl Kind {
+    /// As the lock file spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Runtime => "runtime",
+        }
+    }
 }
 
 /// What happens before the guest's own code.
@@ -32,12 +52,12 @@ const WBOX_WITH: &[&str] = &["heap", "place", "stand-ins/fluent", "stand-ins/icu
 const UUTILS: &[&str] = &["uucore", "clap"];
 
 const fn wbox(name: &'static str, part: &'static str) -> Guest {
-    Guest { name, package: "wbox", start: Start::Usual, with: WBOX_WITH, crates: UUTILS, part: Some(part), also: &[] }
+    Guest { name, package: "wbox", start: Start::Usual, with: WBOX_WITH, crates: UUTILS, part: Some(part), also: &[], kind: Kind::Command }
 }
 
 /// All guests, in the order they are built.
 pub const GUESTS: &[Guest] = &[
-    Guest { name: "upper", package: "upper", start: Start::Bare, with: &[], crates: &[], part: None, also: &[] },
+    Guest { name: "upper", package: "upper", start: Start::Bare, with: &[], crates: &[], part: None, also: &[], kind: Kind::Command },
     Guest {
         name: "jq",
         package: "jq",
@@ -46,6 +66,7 @@ pub const GUESTS: &[Guest] = &[
         crates: &["jaq-core", "jaq-std", "jaq-json"],
         part: None,
         also: &[],
+        kind: Kind::Command,
     },
     Guest {
         name: "grep",
@@ -55,6 +76,17 @@ pub const GUESTS: &[Guest] = &[
         crates: &["grep-regex", "grep-matcher", "globset", "regex-automata"],
         part: None,
         also: &[],
+        kind: Kind::Command,
+    },
+    Guest {
+        name: "js",
+        package: "js",
+        start: Start::Warm,
+        with: &[],
+        crates: &["rquickjs-sys"],
+        part: None,
+        also: &[],
+        kind: Kind::Runtime,
     },
     wbox("wbox", "core"),
     wbox("wbox-text", "text"),
