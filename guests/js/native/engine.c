@@ -24,10 +24,18 @@ static int session_gettimeofday(struct timeval *now, void *zone)
 
 #define gettimeofday session_gettimeofday
 #include "cutils.h"
+
+/* QuickJS guards against deep recursion by the stack in memory. In wasm a frame may take none of that,
+   but always some of the machine's own, where an overflow is a trap. So every function that looks
+   takes some of both, and the first limit is reached long before the second. */
+#define FRAME_BYTES_MIN 320
+#define __builtin_frame_address(level) \
+    ({ volatile char frame[FRAME_BYTES_MIN]; frame[0] = 0; (uintptr_t)&frame; })
 /* QuickJS turns its stack check off for WASI. Ours has a stack whose size is known. */
 #undef __wasi__
 #include "quickjs.c"
 #undef gettimeofday
+#undef __builtin_frame_address
 
 /* ---- memory: what QuickJS cannot get is remembered, whatever the program does with the error ---- */
 
@@ -64,6 +72,18 @@ static const JSMallocFunctions heap_functions = {
     heap_calloc, heap_malloc, heap_free, heap_realloc, js__malloc_usable_size,
 };
 
+/* With one thread and no other runtime, nothing is ever shared but the name. */
+static void *shared_alloc(void *opaque, size_t size)
+{
+    return noted(calloc(1, size ? size : 1));
+}
+
+static void shared_dup(void *opaque, void *block)
+{
+}
+
+static const JSSharedArrayBufferFunctions shared_functions = { shared_alloc, heap_free, shared_dup, NULL };
+
 /* Ends the program in a way it cannot catch. */
 static int out_of_memory_interrupts(JSRuntime *rt, void *opaque)
 {
@@ -89,6 +109,7 @@ JSContext *engine_new(void)
         || JS_AddIntrinsicMapSet(ctx) || JS_AddIntrinsicTypedArrays(ctx) || JS_AddIntrinsicPromise(ctx))
         return NULL;
     JS_SetInterruptHandler(rt, out_of_memory_interrupts, NULL);
+    JS_SetSharedArrayBufferFunctions(rt, &shared_functions);
     return ctx;
 }
 
@@ -373,9 +394,22 @@ JSValue value_int(int32_t number)
     return JS_MKVAL(JS_TAG_INT, number);
 }
 
+/* A small integer from zero on, however it is kept; else -1. */
 int32_t value_as_int(JSValue value)
 {
-    return JS_VALUE_GET_TAG(value) == JS_TAG_INT ? JS_VALUE_GET_INT(value) : -1;
+    double number;
+    if (JS_VALUE_GET_TAG(value) == JS_TAG_INT)
+        return JS_VALUE_GET_INT(value);
+    if (!JS_TAG_IS_FLOAT64(JS_VALUE_GET_TAG(value)))
+        return -1;
+    number = JS_VALUE_GET_FLOAT64(value);
+    return number >= 0 && number <= INT32_MAX && number == (int32_t)number ? (int32_t)number : -1;
+}
+
+/* The stack text that QuickJS wrote when the error was made; undefined if it is no error. */
+JSValue value_error_stack(JSContext *ctx, JSValue value)
+{
+    return JS_IsError(value) ? js_error_get_stack(ctx, value) : JS_UNDEFINED;
 }
 
 /* An own property that is plain data; undefined if there is none. Runs no code of the program. */

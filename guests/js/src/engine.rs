@@ -53,6 +53,7 @@ unsafe extern "C" {
     pub fn value_exception() -> Raw;
     pub fn value_int(number: i32) -> Raw;
     pub fn value_as_int(value: Raw) -> i32;
+    pub fn value_error_stack(ctx: *mut Context, value: Raw) -> Raw;
     pub fn value_own_data(ctx: *mut Context, object: Raw, name: *const c_char) -> Raw;
 
     pub fn JS_GetRuntime(ctx: *mut Context) -> *mut Runtime;

@@ -172,6 +172,13 @@ impl Value {
         Self(unsafe { engine::value_own_data(context(), self.0, name.as_ptr()) })
     }
 
+    /// The stack text of an error, as QuickJS wrote it or the program replaced it. Nothing of the program
+    /// runs.
+    pub fn error_stack(&self) -> Self {
+        // SAFETY: looks at the error's own state.
+        Self(unsafe { engine::value_error_stack(context(), self.0) })
+    }
+
     /// Defines a property.
     pub fn define(&self, name: &CStr, value: Self, flags: i32) {
         // SAFETY: the value is an object; QuickJS takes over `value`.

@@ -38,7 +38,7 @@ impl Failure {
         if engine::memory_ran_out() {
             return Self::new("memory_limit", MEMORY);
         }
-        let stack = thrown.own_data(c"stack").to_string_lossy().map(|it| cut(it, STACK_BYTES_MAX));
+        let stack = thrown.error_stack().to_string_lossy().map(|it| cut(it, STACK_BYTES_MAX));
         let stack = stack.filter(|it| !it.is_empty());
         let place = stack.as_deref().and_then(place::first).map(|it| place::in_characters(it, program));
         let (code, message) = match tools::classification(thrown) {
