@@ -79,9 +79,26 @@ build_std() {
   echo "$std_edition" > "$home/std-edition"
 }
 
+# For crates that bring C: the same LLVM, and the libc that Rust links. Small scripts, because cargo
+# passes on one program's name and no arguments, and Debian's clang needs its libraries named.
+c_compiler() {
+  local llvm=$root/usr/lib/llvm-22 resources=lib/clang/22
+  mkdir -p "$home/bin"
+  wrapper wasi-cc "$llvm/bin/clang --target=$target --sysroot=$home/wasi-sysroot -resource-dir $llvm/$resources"
+  wrapper wasi-ar "$llvm/bin/llvm-ar"
+}
+
+wrapper() {
+  printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$root/usr/lib/x86_64-linux-gnu" "$2" > "$home/bin/$1.new"
+  chmod +x "$home/bin/$1.new"
+  mv "$home/bin/$1.new" "$home/bin/$1"
+}
+
 variables() {
   echo "LD_LIBRARY_PATH=$root/usr/lib/x86_64-linux-gnu"
   echo "RUSTC=$root/usr/bin/rustc"
+  echo "CC_wasm32_wasip1=$home/bin/wasi-cc"
+  echo "AR_wasm32_wasip1=$home/bin/wasi-ar"
 }
 
 export_env() {
@@ -97,6 +114,7 @@ case ${1:-} in
   setup)
     [ -x "$root/usr/bin/rustc" ] || unpack
     ready || build_std
+    [ -x "$home/bin/wasi-cc" ] && [ -x "$home/bin/wasi-ar" ] || c_compiler
     ;;
   env)
     ready || { echo "toolchain.sh: run \`toolchain.sh setup\` first" >&2; exit 1; }

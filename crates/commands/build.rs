@@ -21,9 +21,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={}", file.display());
         let applets: Vec<&str> =
             guest["applets"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let kind = match guest["kind"].as_str() {
+            None | Some("command") => "Command",
+            Some("runtime") => "Runtime",
+            Some(other) => return Err(format!("guests.lock.json: `{other}` is no kind").into()),
+        };
         writeln!(
             table,
-            "    Module {{ name: {:?}, sha256: {:?}, bytes: include_bytes!({file:?}), applets: &{applets:?} }},",
+            "    Module {{ name: {:?}, sha256: {:?}, bytes: include_bytes!({file:?}), applets: &{applets:?}, kind: ModuleKind::{kind} }},",
             text("name")?,
             text("sha256")?,
         )?;

@@ -11,6 +11,22 @@ pub struct Module {
     pub bytes: &'static [u8],
     /// The applets in it; empty for a command that is just itself.
     pub applets: &'static [&'static str],
+    /// Who starts it.
+    pub kind: ModuleKind,
+}
+
+/// Who starts a built-in module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModuleKind {
+    /// Anybody who may run commands, by its name.
+    Command,
+    /// A front end, which hands it a program. It is on no list of commands.
+    Runtime,
+}
+
+/// The built-in module of that name that a front end starts, such as `js`.
+pub fn runtime(name: &str) -> Option<&'static Module> {
+    MODULES.iter().find(|module| module.kind == ModuleKind::Runtime && module.name == name)
 }
 
 /// Every built-in module.
@@ -20,7 +36,7 @@ pub const MODULES: &[Module] = include!(concat!(env!("OUT_DIR"), "/modules.rs"))
 /// applets of a module that stands alone are its other names.
 pub fn commands() -> Vec<(&'static str, Vec<&'static Module>)> {
     let mut all: Vec<(&'static str, Vec<&'static Module>)> = Vec::new();
-    for module in MODULES {
+    for module in MODULES.iter().filter(|module| module.kind == ModuleKind::Command) {
         let owner = match module.applets {
             [] => module.name,
             _ => module.name.split('-').next().unwrap_or(module.name),
@@ -44,6 +60,13 @@ mod tests {
         let mut names: Vec<_> = commands().iter().map(|(name, _)| *name).collect();
         names.sort_unstable();
         assert_eq!(names, ["grep", "jq", "upper", "wbox"]);
+    }
+
+    #[test]
+    fn a_runtime_is_found_by_its_name_and_is_no_command() {
+        assert!(runtime("js").is_some_and(|module| module.name == "js"));
+        assert!(runtime("jq").is_none());
+        assert!(commands().iter().all(|(name, _)| *name != "js"));
     }
 
     #[test]

@@ -6,4 +6,4 @@
 mod builtin;
 pub mod shell;
 
-pub use builtin::{MODULES, Module, commands};
+pub use builtin::{MODULES, Module, ModuleKind, commands, runtime};

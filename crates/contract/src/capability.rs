@@ -1,6 +1,7 @@
 //! The powers a principal may hold, as a closed list and as a set of bits.
 //!
-//! The list is the seed's (`002`, capability profiles). A name that is not on it grants nothing.
+//! The list is the seed's (`002`, capability profiles), and `tool` for code mode (seed `000`). A name that
+//! is not on it grants nothing.
 
 use std::{fmt, str::FromStr};
 

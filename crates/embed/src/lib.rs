@@ -20,6 +20,7 @@
 //! crate wires the rooms together and decides nothing.
 
 mod clock;
+mod code;
 mod dock;
 mod dock_shell;
 mod line;
@@ -28,11 +29,13 @@ mod setup;
 mod wiring;
 
 pub use clock::SystemClock;
+pub use code::{CodeInput, DockCode, JsGuest, Position, TokioTime, command_tools, file_tools};
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup};
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup};
 
+pub use drydock_codemode as codemode;
 pub use drydock_contract as contract;
 pub use drydock_engine as engine;
 pub use drydock_gate as gate;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drydock_caps::{commands::Commands, exec::Exec};
+use drydock_caps::{commands::Commands, exec::Exec, tool::Tool};
 use drydock_contract::{ArgMode, Digest, Fault};
 use drydock_engine::Engine;
 use drydock_gate::Gate;
@@ -22,7 +22,8 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
     let journal = Arc::new(FileJournal::open(&home)?);
     let gate = Gate::new(settings.gate, Arc::new(SystemClock), journal)
         .with(Exec::new(Arc::clone(&registry) as _, Arc::clone(&engine) as _))
-        .with(Commands::new(Arc::clone(&registry) as _));
+        .with(Commands::new(Arc::clone(&registry) as _))
+        .with(Tool);
     Ok(Dock { gate: Arc::new(gate), engine, registry, home })
 }
 

@@ -14,7 +14,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
 
-use crate::{outcome::Stop, wasi::Descriptors};
+use crate::{host::ToolCalls, outcome::Stop, wasi::Descriptors};
 
 /// One run.
 pub(crate) struct Guest {
@@ -32,6 +32,8 @@ pub(crate) struct Guest {
     pub(crate) last_error: &'static str,
     /// The exit status of the last nested command, for `env.host_status`.
     pub(crate) last_status: i32,
+    /// The calls of tools that are open.
+    pub(crate) tools: ToolCalls,
     pub(crate) memory: Option<wasmtime::Memory>,
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
@@ -64,6 +66,7 @@ impl Guest {
             door: request.door,
             last_error: "",
             last_status: -1,
+            tools: ToolCalls::default(),
             memory: None,
             quota: None,
             deadline,

@@ -15,6 +15,26 @@ pub struct Guest {
     pub part: Option<&'static str>,
     /// Further names it answers to, by the name it is called with.
     pub also: &'static [&'static str],
+    pub kind: Kind,
+}
+
+/// Who runs it.
+#[derive(PartialEq, Eq, Clone, Copy)]
+pub enum Kind {
+    /// Anybody, by its name.
+    Command,
+    /// A front end, which hands it a program; it is no command and has no name among them.
+    Runtime,
+}
+
+impl Kind {
+    /// As the lock file spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Runtime => "runtime",
+        }
+    }
 }
 
 /// What happens before the guest's own code.
@@ -41,6 +61,7 @@ const fn wbox(name: &'static str, part: &'static str) -> Guest {
         crates: UUTILS,
         part: Some(part),
         also: &[],
+        kind: Kind::Command,
     }
 }
 
@@ -54,6 +75,7 @@ pub const GUESTS: &[Guest] = &[
         crates: &[],
         part: None,
         also: &[],
+        kind: Kind::Command,
     },
     Guest {
         name: "jq",
@@ -63,6 +85,7 @@ pub const GUESTS: &[Guest] = &[
         crates: &["jaq-core", "jaq-std", "jaq-json"],
         part: None,
         also: &[],
+        kind: Kind::Command,
     },
     Guest {
         name: "grep",
@@ -72,6 +95,17 @@ pub const GUESTS: &[Guest] = &[
         crates: &["grep-regex", "grep-matcher", "globset", "regex-automata"],
         part: None,
         also: &[],
+        kind: Kind::Command,
+    },
+    Guest {
+        name: "js",
+        package: "js",
+        start: Start::Warm,
+        with: &[],
+        crates: &["rquickjs-sys"],
+        part: None,
+        also: &[],
+        kind: Kind::Runtime,
     },
     wbox("wbox", "core"),
     wbox("wbox-text", "text"),

@@ -15,10 +15,17 @@ pub struct Entry {
     /// Only for the parts of `wbox`.
     #[serde(default)]
     pub applets: Vec<String>,
+    /// `command`, or `runtime` for a module that only a front end starts.
+    #[serde(default = "command")]
+    pub kind: String,
     /// Over the guest's own files and `guests/Cargo.lock`.
     pub sources_sha256: String,
     pub toolchain: String,
     pub crates: BTreeMap<String, String>,
+}
+
+fn command() -> String {
+    "command".to_owned()
 }
 
 /// All modules, by name.
@@ -70,6 +77,7 @@ mod tests {
             sha256: String::new(),
             size,
             applets: Vec::new(),
+            kind: command(),
             sources_sha256: String::new(),
             toolchain: String::new(),
             crates: BTreeMap::new(),

@@ -20,6 +20,7 @@ pub fn describe(places: &Places, guest: &Guest, file: &Path, toolchain: &str) ->
             Some(part) => applets(places, part)?,
             None => guest.also.iter().map(|name| (*name).to_owned()).collect(),
         },
+        kind: guest.kind.as_str().to_owned(),
         sources_sha256: sources(places, guest)?,
         toolchain: toolchain.to_owned(),
         crates: versions(places, guest)?,

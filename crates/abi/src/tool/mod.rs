@@ -5,9 +5,13 @@
 //! and failed. A refusal is no reply. Other members are ignored; inputs and results are passed on as the
 //! text they are.
 
+mod answer;
 mod reply;
 mod request;
 
+pub use answer::{
+    BAD_POINTER, PENDING_MAX, REPLY_BYTES_MAX, TOO_LARGE, TOO_MANY, encode_answer, encode_refusal,
+};
 pub use reply::{BadToolReply, FAILURE_MARK, decode_reply, encode_reply};
 pub use request::{BadToolRequest, decode_request, encode_request};
 

@@ -66,13 +66,18 @@ pub(super) fn end(outcome: &Outcome, stdout: Vec<u8>) -> End {
         Outcome::Exited(status) => {
             failed(FailureCode::InternalError, &format!("the guest ended with status {status}"))
         }
-        Outcome::Trapped(reason) => failed(FailureCode::InternalError, &format!("the guest trapped: {reason}")),
+        Outcome::Trapped(reason) => {
+            failed(FailureCode::InternalError, &format!("the guest trapped: {reason}"))
+        }
     }
 }
 
 fn read(stdout: Bytes) -> End {
     let broken = |why: &dyn std::fmt::Display| End {
-        outcome: Err(Failure::new(FailureCode::InternalError, format!("the guest's answer is broken: {why}"))),
+        outcome: Err(Failure::new(
+            FailureCode::InternalError,
+            format!("the guest's answer is broken: {why}"),
+        )),
         position: None,
     };
     let wire: Wire<'_> = match serde_json::from_slice(&stdout) {

@@ -36,7 +36,8 @@ pub fn command_tools(
 ) -> Result<Provider, BadCommandTools> {
     let session = dock.session(principal, setup.clone())?;
     let now = dock.gate.now();
-    let granted = |name: &CommandName| session.inner().spec().grants.would_admit(Cap::Exec, name.as_str(), now);
+    let granted =
+        |name: &CommandName| session.inner().spec().grants.would_admit(Cap::Exec, name.as_str(), now);
     let names = drydock_contract::port::Registry::names(&*dock.registry);
     let cwd: Arc<str> = shell.cwd.as_str().into();
     let mut tools: Vec<Tool> =
@@ -77,17 +78,22 @@ fn command(session: &DockSession, name: &CommandName, cwd: &Arc<str>) -> Tool {
     .output(result_schema())
 }
 
-async fn run(session: &DockSession, name: &CommandName, cwd: &str, input: &Value) -> Result<Value, ToolError> {
-    let args: Vec<&str> =
-        input["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+async fn run(
+    session: &DockSession,
+    name: &CommandName,
+    cwd: &str,
+    input: &Value,
+) -> Result<Value, ToolError> {
+    let args: Vec<&str> = input["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let stdin = input["stdin"].as_str().unwrap_or_default().to_owned();
     let mut env: Vec<Vec<u8>> = session.inner().spec().env.to_vec();
     env.push(format!("PWD={cwd}").into_bytes());
     for (key, value) in input["env"].as_object().into_iter().flatten() {
         env.push(format!("{key}={}", value.as_str().unwrap_or_default()).into_bytes());
     }
-    let payload = encode_command(&env, name.as_str(), &args, b"")
-        .map_err(|too_long| ToolError::from(format!("{name}: {} bytes of arguments are too many", too_long.0)))?;
+    let payload = encode_command(&env, name.as_str(), &args, b"").map_err(|too_long| {
+        ToolError::from(format!("{name}: {} bytes of arguments are too many", too_long.0))
+    })?;
     let streams = Streams { stdin: Source::from(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
     let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams);
     let reply = session.gate.dispatch(session.inner(), call).await.map_err(|error| error.to_string())?;

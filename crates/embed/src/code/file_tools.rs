@@ -52,7 +52,9 @@ fn read(place: &Place) -> Tool {
             let file = place.files.open(&path, how, Timestamp(0)).map_err(|error| failed(&name, error))?;
             let size = file.stat().map_err(|error| failed(&name, error))?.size;
             if size > FILE_BYTES_MAX {
-                return Err(ToolError::from(format!("{name}: {size} bytes; at most {FILE_BYTES_MAX} are read at once")));
+                return Err(ToolError::from(format!(
+                    "{name}: {size} bytes; at most {FILE_BYTES_MAX} are read at once"
+                )));
             }
             let mut bytes = vec![0; size as usize];
             let mut at = 0;
@@ -97,7 +99,8 @@ fn write(place: &Place) -> Tool {
             let how = OpenHow { write: true, create: true, truncate: !append, ..OpenHow::default() };
             let now = SystemClock.now();
             let file = place.files.open(&path, how, now).map_err(|error| failed(&name, error))?;
-            let written = if append { file.append(&bytes, now).map(drop) } else { file.write_at(0, &bytes, now) };
+            let written =
+                if append { file.append(&bytes, now).map(drop) } else { file.write_at(0, &bytes, now) };
             written.map_err(|error| failed(&name, error))?;
             Ok(Value::Null)
         }
@@ -124,7 +127,10 @@ fn list(place: &Place) -> Tool {
             let (name, path) = place.path(&input)?;
             let entries = place.files.read_dir(&path).map_err(|error| failed(&name, error))?;
             if entries.len() > ENTRIES_MAX {
-                return Err(ToolError::from(format!("{name}: {} entries; at most {ENTRIES_MAX} are listed", entries.len())));
+                return Err(ToolError::from(format!(
+                    "{name}: {} entries; at most {ENTRIES_MAX} are listed",
+                    entries.len()
+                )));
             }
             let mut rows: Vec<Value> = Vec::with_capacity(entries.len());
             for entry in entries {

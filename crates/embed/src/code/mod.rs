@@ -54,7 +54,8 @@ impl Dock {
         let narrowed = setup.grants.iter().any(|grant| grant.cap() == Cap::Tool);
         let mut spec = setup.into_spec(principal)?;
         if !narrowed {
-            spec.grants = GrantSet::from_iter(spec.grants.iter().cloned().chain([Arc::new(Grant::of(Cap::Tool))]));
+            spec.grants =
+                GrantSet::from_iter(spec.grants.iter().cloned().chain([Arc::new(Grant::of(Cap::Tool))]));
         }
         let (time, entropy) = (spec.time, spec.entropy);
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);

@@ -3,11 +3,14 @@
 mod commands;
 mod exec;
 mod reply;
+mod tool;
 
 use drydock_contract::{Cap, CapSet};
 use wasmtime::Linker;
 
 use crate::guest::Guest;
+
+pub(crate) use tool::ToolCalls;
 
 type Link = fn(&mut Linker<Guest>) -> wasmtime::Result<()>;
 
@@ -16,9 +19,12 @@ pub const IMPORTS: &[(&str, &str, Cap)] = &[
     ("env", "host_exec", Cap::Exec),
     ("env", "host_status", Cap::Exec),
     ("env", "host_commands", Cap::Commands),
+    ("env", "tool_start", Cap::Tool),
+    ("env", "tool_next", Cap::Tool),
 ];
 
-const LINKS: &[(Cap, Link)] = &[(Cap::Exec, exec::link), (Cap::Commands, commands::link)];
+const LINKS: &[(Cap, Link)] =
+    &[(Cap::Exec, exec::link), (Cap::Commands, commands::link), (Cap::Tool, tool::link)];
 
 /// Links what the powers in `caps` offer, and nothing else.
 pub(crate) fn link(linker: &mut Linker<Guest>, caps: CapSet) -> wasmtime::Result<()> {

@@ -1,0 +1,155 @@
+//! `env.tool_start(req, req_len) -> call` begins a call of a tool and returns at once; `env.tool_next(out,
+//! out_cap) -> n` waits for the next call that has ended. So calls begun together run together.
+//!
+//! The open calls belong to the run: they are polled when it begins or awaits one, and dropped with it.
+//! What they hold is on its bill.
+
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use drydock_abi::tool::{
+    BAD_POINTER, CALL, PENDING_MAX, REPLY_BYTES_MAX, REQUEST_BYTES_MAX, TOO_LARGE, TOO_MANY, encode_answer,
+    encode_refusal,
+};
+use drydock_contract::{BoxFuture, Call, CallError, Dispatch, Meter, Reply, Streams};
+use futures_util::{Stream as _, stream::FuturesUnordered};
+use wasmtime::{Caller, Linker};
+
+use crate::{
+    guest::{Guest, Held},
+    memory,
+    outcome::Stop,
+};
+
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    linker.func_wrap_async(
+        "env",
+        "tool_start",
+        |mut caller: Caller<'_, Guest>, (at, count): (u32, u32)| {
+            Box::new(async move { tool_start(&mut caller, at, count).await })
+        },
+    )?;
+    linker.func_wrap_async("env", "tool_next", |mut caller: Caller<'_, Guest>, (out, cap): (u32, u32)| {
+        Box::new(async move { tool_next(&mut caller, out, cap).await })
+    })?;
+    Ok(())
+}
+
+/// What an open call costs besides its bytes.
+const OPEN_CALL_BYTES: u64 = 1024;
+
+/// The calls of one run that are open, and those that have ended and were not yet asked for.
+#[derive(Default)]
+pub(crate) struct ToolCalls {
+    begun: u32,
+    // Made with the first call: most runs have none.
+    open: Option<FuturesUnordered<BoxFuture<'static, Ended>>>,
+    ended: VecDeque<Ended>,
+}
+
+/// An answer for the guest, and the bill for it; none if the run could not pay.
+struct Ended {
+    answer: Vec<u8>,
+    held: Option<Held>,
+}
+
+impl ToolCalls {
+    fn pending(&self) -> usize {
+        self.open.as_ref().map_or(0, FuturesUnordered::len) + self.ended.len()
+    }
+
+    fn begin(&mut self, call: BoxFuture<'static, Ended>) {
+        self.open.get_or_insert_default().push(call);
+    }
+
+    /// Moves on whatever can move; ready when a call has ended or none is open.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(open) = &mut self.open else { return Poll::Ready(()) };
+        loop {
+            match std::pin::Pin::new(&mut *open).poll_next(cx) {
+                Poll::Ready(Some(ended)) => self.ended.push_back(ended),
+                Poll::Ready(None) => return Poll::Ready(()),
+                Poll::Pending if self.ended.is_empty() => return Poll::Pending,
+                Poll::Pending => return Poll::Ready(()),
+            }
+        }
+    }
+}
+
+async fn tool_start(caller: &mut Caller<'_, Guest>, at: u32, count: u32) -> wasmtime::Result<i32> {
+    caller.data().check_time()?;
+    if caller.data().tools.pending() >= PENDING_MAX {
+        return Ok(TOO_MANY);
+    }
+    let door = Arc::clone(&caller.data().door);
+    if u64::from(count) > REQUEST_BYTES_MAX {
+        // Refused by the gate, so that it is recorded; not a byte of it is copied.
+        let _ = door.dispatch(Call::oversized(CALL, u64::from(count))).await;
+        return Ok(TOO_LARGE);
+    }
+    let meter = Arc::clone(&caller.data().meter);
+    let held = Held::take(&meter, u64::from(count) + OPEN_CALL_BYTES).ok_or(Stop::OutOfMemory)?;
+    let Ok((memory, guest)) = memory::split(caller) else { return Ok(BAD_POINTER) };
+    let Ok(request) = memory.bytes(at, count).map(<[u8]>::to_vec) else { return Ok(BAD_POINTER) };
+    let number = guest.tools.begun;
+    guest.tools.begun += 1;
+    guest.tools.begin(Box::pin(carry_out(number, door, request, meter, held)));
+    // A call is on its way when this returns, whether or not anybody ever waits for it.
+    poll_fn(|cx| {
+        let _ = caller.data_mut().tools.poll(cx);
+        Poll::Ready(())
+    })
+    .await;
+    Ok(i32::try_from(number).unwrap_or(TOO_MANY))
+}
+
+async fn carry_out(
+    number: u32,
+    door: Arc<dyn Dispatch>,
+    request: Vec<u8>,
+    meter: Arc<Meter>,
+    held: Held,
+) -> Ended {
+    let answer = match door.dispatch(Call::new(CALL, &request, Streams::default())).await {
+        Ok(reply) => answer_of(number, &reply),
+        Err(CallError::Denied(denial)) => encode_refusal(number, "tool_error", &denial.to_string()),
+        Err(CallError::Failed(fault)) => {
+            // The guest sees that there was a failure; what it was is for whoever runs us.
+            tracing::debug!("a tool call failed: {fault}");
+            encode_refusal(number, "internal_error", "the tool could not be called")
+        }
+    };
+    drop((request, held));
+    let held = Held::take(&meter, answer.len() as u64);
+    Ended { answer, held }
+}
+
+fn answer_of(number: u32, reply: &Reply) -> Vec<u8> {
+    let bytes = reply.payload.len() as u64;
+    if bytes > REPLY_BYTES_MAX {
+        let text = format!("tool result of {bytes} bytes exceeds the limit of {REPLY_BYTES_MAX}");
+        return encode_refusal(number, "tool_error", &text);
+    }
+    encode_answer(number, &reply.payload)
+}
+
+async fn tool_next(caller: &mut Caller<'_, Guest>, out: u32, cap: u32) -> wasmtime::Result<i64> {
+    caller.data().check_time()?;
+    poll_fn(|cx| caller.data_mut().tools.poll(cx)).await;
+    let Ok((mut memory, guest)) = memory::split(caller) else { return Ok(i64::from(BAD_POINTER)) };
+    let Some(next) = guest.tools.ended.front() else { return Ok(0) };
+    if next.held.is_none() {
+        return Err(Stop::OutOfMemory.into());
+    }
+    let length = next.answer.len();
+    if length > cap as usize {
+        return Ok(-i64::try_from(length).unwrap_or(i64::MAX));
+    }
+    memory.put(out, &next.answer).map_err(|_| wasmtime::Trap::MemoryOutOfBounds)?;
+    guest.tools.ended.pop_front();
+    Ok(i64::try_from(length).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,52 @@
+//! Compiles QuickJS, with our doors into it, as one C file.
+//!
+//! The C sources are those of the crate `rquickjs-sys`, as the lock file pins it. It is a build dependency
+//! so that cargo fetches and verifies it; its own library is not linked, because `native/engine.c`
+//! needs the parser's inner functions and so must be compiled together with it.
+
+use std::{env, path::PathBuf, process::Command};
+
+/// A first run never has to grow its memory.
+const INITIAL_MEMORY_BYTES: u32 = 4 << 20;
+
+fn main() {
+    for file in ["build.rs", "native/engine.c"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
+    let quickjs = quickjs_folder();
+    let mut build = cc::Build::new();
+    build
+        .file("native/engine.c")
+        .file(quickjs.join("libregexp.c"))
+        .file(quickjs.join("libunicode.c"))
+        .file(quickjs.join("dtoa.c"))
+        .include(&quickjs)
+        .define("_GNU_SOURCE", None)
+        .define("NDEBUG", None)
+        .warnings(false)
+        .opt_level(2);
+    if env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|it| it == "wasm") {
+        // What rquickjs-sys says of this platform: no computed goto, no rounding modes.
+        build.define("EMSCRIPTEN", "1").define("FE_DOWNWARD", "0").define("FE_UPWARD", "0");
+        println!("cargo::rustc-link-arg-bins=--initial-memory={INITIAL_MEMORY_BYTES}");
+    }
+    build.compile("quickjs_with_doors");
+}
+
+/// Where cargo unpacked the crate.
+fn quickjs_folder() -> PathBuf {
+    let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let (host, target) = (env::var("HOST").unwrap_or_default(), env::var("TARGET").unwrap_or_default());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .args(["--filter-platform", &target, "--filter-platform", &host])
+        .output()
+        .expect("cargo tells where its crates are");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let manifest = text
+        .split("\"manifest_path\":\"")
+        .filter_map(|rest| rest.split('"').next())
+        .find(|path| path.contains("rquickjs-sys-") && path.ends_with("Cargo.toml"))
+        .unwrap_or_else(|| panic!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
+    PathBuf::from(manifest).with_file_name("quickjs")
+}

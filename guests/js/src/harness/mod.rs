@@ -1,0 +1,91 @@
+//! One execution: request, program, its tools and its console, answer.
+//!
+//! Whatever decides the answer is kept on this side, in Rust: promises, errors of tools, JSON. The program
+//! may replace every function it can see without changing what the harness does.
+
+mod answer;
+mod console;
+mod failure;
+mod host;
+mod request;
+mod tools;
+
+use failure::Failure;
+use js::engine;
+use js::program;
+use js::value::{Kind, Value};
+use request::Request;
+
+/// QuickJS compares this with the stack in memory. The engine's own stack is a megabyte, and what a
+/// frame takes of it is not seen here, so there has to be plenty left.
+const STACK_BYTES_MAX: usize = 160 << 10;
+
+/// Names of QuickJS's that the reference does not have.
+const ABSENT: &[&str] = &["queueMicrotask", "Iterator", "AsyncIterator", "DisposableStack", "AsyncDisposableStack", "SuppressedError"];
+
+/// What can be done before there is a request.
+pub fn prepare() {
+    if !engine::create() {
+        return;
+    }
+    let global = Value::global();
+    for name in ABSENT {
+        global.delete(name);
+    }
+    console::install(&global);
+    tools::prepare();
+}
+
+/// One execution, from the request to the answer.
+pub fn run() {
+    if !engine::create() {
+        return answer::failed(&Failure::new("memory_limit", failure::MEMORY));
+    }
+    let Some(input) = host::read_all() else {
+        return answer::failed(&Failure::new("internal_error", "the request could not be read"));
+    };
+    engine::open(host::random(), STACK_BYTES_MAX);
+    let request = match Request::parse(input) {
+        Ok(request) => request,
+        Err(message) => return answer::failed(&Failure::new("internal_error", message)),
+    };
+    if let Some(seed) = request.random_seed {
+        engine::open(seed, STACK_BYTES_MAX);
+    }
+    match execute(&request) {
+        Ok(value) => answer::returned(&value, request.result_bytes_max),
+        Err(failure) => answer::failed(&failure),
+    }
+    // Nobody needs the memory that giving everything back piece by piece would free.
+    std::mem::forget(request);
+}
+
+fn execute(request: &Request) -> Result<Value, Failure> {
+    console::limit(request.log_bytes_max);
+    request.inject()?;
+    let source = program::unfence(&request.code);
+    let function = program::compile(&source);
+    if function.kind() == Kind::Exception {
+        return Err(Failure::of_thrown(&Value::take_exception(), &request.code));
+    }
+    let global = Value::global();
+    let promise = function.call_on(&global);
+    if promise.kind() == Kind::Exception {
+        // The program never got as far as its promise: no memory, or no stack.
+        return Err(Failure::of_thrown(&Value::take_exception(), &request.code));
+    }
+    let promise = std::mem::ManuallyDrop::new(promise);
+    loop {
+        engine::run_jobs();
+        if engine::memory_ran_out() {
+            return Err(Failure::new("memory_limit", failure::MEMORY));
+        }
+        match promise.promise_state() {
+            1 => return Ok(promise.promise_result()),
+            2 => return Err(Failure::of_thrown(&promise.promise_result(), &request.code)),
+            _ if tools::settle_next() => {}
+            // No call is open, no job is left: it would wait until its time is up.
+            _ => return Err(Failure::never_settles()),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What the host asks for: `{"code", "providers", "args"?, "random_seed"?, "result_bytes_max"?, "log_bytes_max"?}`.
+
+use super::{failure::Failure, tools};
+use js::engine::PLAIN;
+use js::value::{Kind, Value};
+use std::ffi::CString;
+
+/// One request.
+pub struct Request {
+    pub code: String,
+    pub random_seed: Option<u64>,
+    pub result_bytes_max: usize,
+    pub log_bytes_max: usize,
+    providers: Vec<(String, Vec<String>)>,
+    args: Option<Value>,
+}
+
+const RESULT_BYTES_MAX: usize = 8 << 20;
+const LOG_BYTES_MAX: usize = 1 << 20;
+
+impl Request {
+    /// Reads the request, or says what is wrong with it.
+    pub fn parse(mut text: Vec<u8>) -> Result<Self, &'static str> {
+        text.push(0);
+        let all = Value::parse_json(&text).ok_or("the request is not JSON")?;
+        drop(text);
+        let code = all.own_data(c"code").to_string_lossy().ok_or("the request has no code")?;
+        let args = all.own_data(c"args");
+        Ok(Self {
+            code,
+            random_seed: number(&all.own_data(c"random_seed")),
+            result_bytes_max: size(&all.own_data(c"result_bytes_max"), RESULT_BYTES_MAX),
+            log_bytes_max: size(&all.own_data(c"log_bytes_max"), LOG_BYTES_MAX),
+            providers: providers(&all.own_data(c"providers"))?,
+            args: (args.kind() != Kind::Undefined).then_some(args),
+        })
+    }
+
+    /// Gives the program its arguments and its tools.
+    pub fn inject(&self) -> Result<(), Failure> {
+        let global = Value::global();
+        if let Some(args) = &self.args {
+            global.define(c"args", args.clone(), PLAIN);
+        }
+        for (name, names) in &self.providers {
+            // The host refuses such names before; this is what they would break.
+            if global.has(name) {
+                let text = format!("Invalid provider namespace: {name}");
+                return Err(Failure::new("internal_error", &text));
+            }
+            let namespace = tools::namespace(name, names);
+            global.define(&CString::new(name.as_str()).unwrap_or_default(), namespace, PLAIN);
+        }
+        Ok(())
+    }
+}
+
+fn providers(list: &Value) -> Result<Vec<(String, Vec<String>)>, &'static str> {
+    let mut all = Vec::new();
+    if list.kind() != Kind::Object {
+        return Ok(all);
+    }
+    let wrong = "a provider needs a name and a list of tools";
+    let mut at = 0;
+    while let Some(provider) = list.at(at) {
+        let name = provider.own_data(c"name").to_string_lossy().ok_or(wrong)?;
+        let tools = provider.own_data(c"tools");
+        if name.contains('\0') || tools.kind() != Kind::Object {
+            return Err(wrong);
+        }
+        let mut names = Vec::new();
+        while let Some(tool) = tools.at(names.len() as u32) {
+            let name = tool.to_string_lossy().filter(|it| !it.contains('\0')).ok_or(wrong)?;
+            names.push(name);
+        }
+        all.push((name, names));
+        at += 1;
+    }
+    Ok(all)
+}
+
+/// A number, by its digits: seeds are larger than small integers.
+fn number(value: &Value) -> Option<u64> {
+    if value.kind() == Kind::Undefined {
+        return None;
+    }
+    value.to_text()?.to_string_lossy()?.parse().ok()
+}
+
+fn size(value: &Value, default: usize) -> usize {
+    number(value).and_then(|it| usize::try_from(it).ok()).unwrap_or(default)
+}

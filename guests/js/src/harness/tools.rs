@@ -1,0 +1,232 @@
+//! The program's tools: functions that begin a call and return a promise for its answer.
+//!
+//! Who waits for which call is known here only. An error that the host gave is remembered by its
+//! identity, together with what the host said; no property of it has any say in the matter.
+
+use super::host;
+use js::engine::{self, Context, HIDDEN, PLAIN, Raw, context};
+use js::json;
+use js::value::{Kind, Value};
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::ffi::{CString, c_int};
+
+/// What the reference says of a value that is no JSON, returned or passed to a tool.
+pub const NOT_JSON: &str = "Guest code returned a non-serializable value";
+
+/// The two functions that settle a promise.
+struct Settle {
+    resolve: Value,
+    reject: Value,
+}
+
+/// An error made for what the host said.
+struct HostError {
+    error: Value,
+    code: String,
+    message: String,
+}
+
+#[derive(Default)]
+struct State {
+    /// The head of each tool's request: `{"provider":…,"tool":…`
+    heads: Vec<Vec<u8>>,
+    /// Who waits, from call number `first` on.
+    waiting: VecDeque<Option<Settle>>,
+    first: u32,
+    errors: Vec<HostError>,
+    /// Used again and again for requests and answers.
+    buffer: Vec<u8>,
+}
+
+struct Shared(UnsafeCell<Option<State>>);
+
+// SAFETY: a guest has one thread.
+unsafe impl Sync for Shared {}
+
+static STATE: Shared = Shared(UnsafeCell::new(None));
+
+/// Room for the usual answer, so that the first call needs no memory.
+const BUFFER_BYTES_MIN: usize = 2 * 1024;
+
+/// Runs `act` on the state. It must not call into the program, which could come back here.
+fn with<T>(act: impl FnOnce(&mut State) -> T) -> T {
+    // SAFETY: one thread, and `act` does not come back.
+    unsafe { act((*STATE.0.get()).get_or_insert_default()) }
+}
+
+/// What can be done before there is a request.
+pub fn prepare() {
+    with(|state| state.buffer.reserve(BUFFER_BYTES_MIN));
+}
+
+/// The object that holds a provider's tools.
+pub fn namespace(provider: &str, tools: &[String]) -> Value {
+    let object = Value::object();
+    for tool in tools {
+        let mut head = Vec::with_capacity(provider.len() + tool.len() + 40);
+        head.extend_from_slice(b"{\"provider\":");
+        json::push_string(&mut head, provider);
+        head.extend_from_slice(b",\"tool\":");
+        json::push_string(&mut head, tool);
+        let index = with(|state| {
+            state.heads.push(head);
+            state.heads.len() - 1
+        });
+        let name = CString::new(tool.as_str()).unwrap_or_default();
+        let index = Value::int(index as i32).into_raw();
+        // SAFETY: QuickJS copies the name and the one value of data.
+        let function = Value::owned(unsafe {
+            engine::JS_NewCFunctionData2(context(), call_tool, name.as_ptr(), 0, 0, 1, &index)
+        });
+        object.define(&name, function, PLAIN);
+    }
+    object
+}
+
+unsafe extern "C" fn call_tool(
+    _: *mut Context,
+    _: Raw,
+    count: c_int,
+    args: *const Raw,
+    _: c_int,
+    data: *const Raw,
+) -> Raw {
+    // SAFETY: QuickJS gives `count` arguments, and the one value of data that it was given.
+    let (input, index) = unsafe {
+        let input = if count > 0 { Value::borrowed(*args) } else { Value::undefined() };
+        (input, Value::borrowed(*data).as_index())
+    };
+    begin(index.unwrap_or(0) as usize, &input).into_raw()
+}
+
+/// Begins a call. The promise for its answer, or an exception if there is no memory for one.
+fn begin(tool: usize, input: &Value) -> Value {
+    let mut pair = [Value::undefined().into_raw(), Value::undefined().into_raw()];
+    // SAFETY: QuickJS fills both places, or fails and says so.
+    let promise = Value::owned(unsafe { engine::JS_NewPromiseCapability(context(), pair.as_mut_ptr()) });
+    if promise.kind() == Kind::Exception {
+        return promise;
+    }
+    let [resolve, reject] = pair.map(Value::owned);
+    // Not the shared buffer: a `toJSON` of the program may call a tool while its input is written.
+    let mut request = with(|state| state.heads.get(tool).cloned()).unwrap_or_default();
+    request.extend_from_slice(b",\"input\":");
+    match json::push(&mut request, input) {
+        Ok(true) => {}
+        Ok(false) => request.truncate(request.len() - b",\"input\":".len()),
+        Err(json::NotJson) => {
+            refuse(&reject, "serialization_error", NOT_JSON);
+            return promise;
+        }
+    }
+    request.push(b'}');
+    let started = host::begin_call(&request);
+    match u32::try_from(started) {
+        Ok(number) => with(|state| {
+            // Numbers are given out one by one, so this is the next place.
+            let at = number.saturating_sub(state.first) as usize;
+            state.waiting.resize_with(at, || None);
+            state.waiting.push_back(Some(Settle { resolve, reject }));
+        }),
+        Err(_) => refuse(&reject, "tool_error", why_not_started(started)),
+    }
+    promise
+}
+
+fn why_not_started(answer: i32) -> &'static str {
+    match answer {
+        -1 => "too many tool calls are open at once",
+        -2 => "the tool's input is too large",
+        _ => "the tool call could not be started",
+    }
+}
+
+fn refuse(reject: &Value, code: &str, message: &str) {
+    let error = host_error(code, message);
+    drop(reject.call(&[error.raw()]).or_clear());
+}
+
+/// An error as the program sees it, remembered with what it stands for.
+fn host_error(code: &str, message: &str) -> Value {
+    // SAFETY: there is a context.
+    let error = Value::owned(unsafe { engine::JS_NewError(context()) });
+    if error.kind() != Kind::Object {
+        return error;
+    }
+    error.define(c"message", Value::text(message), HIDDEN);
+    error.define(c"code", Value::text(code), PLAIN);
+    let (code, message) = (code.to_owned(), message.to_owned());
+    with(|state| state.errors.push(HostError { error: error.clone(), code, message }));
+    error
+}
+
+/// The host's code and message, if `thrown` is an error of the host's that nobody has touched since.
+pub fn classification(thrown: &Value) -> Option<(String, String)> {
+    let found = with(|state| {
+        let found = state.errors.iter().find(|it| it.error.is_same_object(thrown))?;
+        Some((found.code.clone(), found.message.clone()))
+    });
+    let (code, message) = found?;
+    let untouched = thrown.own_data(c"message").to_string_lossy().as_ref() == Some(&message)
+        && thrown.own_data(c"code").to_string_lossy().as_ref() == Some(&code);
+    untouched.then_some((code, message))
+}
+
+/// Waits for the next call that ends and settles its promise. False if no call is open.
+pub fn settle_next() -> bool {
+    let mut buffer = with(|state| std::mem::take(&mut state.buffer));
+    let any = host::next_answer(&mut buffer);
+    if any {
+        settle(&mut buffer);
+    }
+    with(|state| state.buffer = buffer);
+    any
+}
+
+fn settle(answer: &mut Vec<u8>) {
+    answer.push(0);
+    let Some((number, result)) = ok_head(answer) else { return settle_slowly(answer) };
+    let Some(settle) = take(number) else { return };
+    // The closing brace becomes the zero byte that ends the result's own text.
+    let end = answer.len() - 2;
+    answer[end] = 0;
+    match Value::parse_json(&answer[result..=end]) {
+        Some(value) => drop(settle.resolve.call(&[value.raw()]).or_clear()),
+        None => refuse(&settle.reject, "serialization_error", "the tool's result is no JSON, or nested too deeply"),
+    }
+}
+
+/// The number of `{"call":n,"ok":true,"result":` and where the result begins.
+fn ok_head(answer: &[u8]) -> Option<(u32, usize)> {
+    let rest = answer.strip_prefix(b"{\"call\":")?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let number = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
+    let rest = rest[digits..].strip_prefix(b",\"ok\":true,\"result\":")?;
+    Some((number, answer.len() - rest.len()))
+}
+
+/// A failure, or an answer that is spelled in another way.
+fn settle_slowly(answer: &[u8]) {
+    let Some(all) = Value::parse_json(answer) else { return };
+    let Some(settle) = all.own_data(c"call").as_index().and_then(take) else { return };
+    let text = |name| all.own_data(name).to_string_lossy();
+    let result = all.own_data(c"result");
+    match text(c"code") {
+        None => drop(settle.resolve.call(&[result.raw()]).or_clear()),
+        Some(code) => refuse(&settle.reject, &code, &text(c"message").unwrap_or_default()),
+    }
+}
+
+/// Who waits for that call, once.
+fn take(number: u32) -> Option<Settle> {
+    with(|state| {
+        let at = number.checked_sub(state.first)? as usize;
+        let settle = state.waiting.get_mut(at)?.take();
+        while let Some(None) = state.waiting.front() {
+            state.waiting.pop_front();
+            state.first += 1;
+        }
+        settle
+    })
+}

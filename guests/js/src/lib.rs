@@ -1,0 +1,9 @@
+//! QuickJS, and what of code mode needs no host: compiling a program and telling where it is wrong.
+//!
+//! The program `js` (main.rs) is the guest; this library is also what the fuzzer and the native tests use.
+
+pub mod engine;
+pub mod json;
+pub mod place;
+pub mod program;
+pub mod value;
