@@ -1,6 +1,9 @@
 //! What a name would run: `type`, `command`, `builtin`.
 
-use crate::shell::state::{Env, Eval};
+use crate::shell::{
+    show,
+    state::{Env, Eval},
+};
 
 /// Words that are syntax.
 const KEYWORDS: [&str; 18] = [
@@ -60,8 +63,8 @@ pub(super) async fn type_of(env: &mut Env, args: &[String]) -> Eval<i32> {
             (_, _, Kind::Builtin) => format!("{arg} is a shell builtin\n"),
             (_, _, Kind::Command) => format!("{arg} is a command\n"),
             (_, _, Kind::Function) => {
-                let source = env.functions.get(arg).map(|it| it.source.clone()).unwrap_or_default();
-                format!("{arg} is a function\n{arg} () \n{source}\n")
+                let body = env.functions.get(arg).map(|it| show::function(it)).unwrap_or_default();
+                format!("{arg} is a function\n{body}\n")
             }
         };
         env.print(&line).await?;

@@ -3,6 +3,7 @@
 use super::assign::Ready;
 use crate::shell::{
     expand::quote,
+    show,
     state::{Env, Eval},
     syntax::{
         ast::{Arg, Assign, AssignValue, Word},
@@ -126,6 +127,7 @@ impl Env {
             index: None,
             append,
             value: AssignValue::Scalar(Word::default()),
+            span: Default::default(),
         };
         self.declare_ready(by, &assign, global_ready, wanted, local).await
     }
@@ -223,7 +225,7 @@ impl Env {
     async fn print_function(&mut self, name: &str, names_only: bool) -> Eval<()> {
         match self.functions.get(name).cloned() {
             Some(_) if names_only => self.print(&format!("{name}\n")).await,
-            Some(function) => self.print(&format!("{name} () \n{}\n", function.source)).await,
+            Some(function) => self.print(&format!("{}\n", show::function(&function))).await,
             None => {
                 self.status = 1;
                 Ok(())

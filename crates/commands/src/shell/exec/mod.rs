@@ -116,10 +116,12 @@ impl Env {
         self.step().await?;
         match command {
             Command::Simple(simple) => self.run_simple(simple).await,
-            Command::Compound(compound, redirects) if redirects.is_empty() => {
+            Command::Compound(compound, redirects, place) if redirects.is_empty() => {
+                self.at_line(place.line);
                 self.run_compound(compound).await
             }
-            Command::Compound(compound, redirects) => {
+            Command::Compound(compound, redirects, place) => {
+                self.at_line(place.line);
                 let saved = self.fds.clone();
                 let since = self.processes.len();
                 let result = match self.redirect_all(redirects).await {
@@ -140,6 +142,13 @@ impl Env {
                 self.status = 0;
                 Ok(())
             }
+        }
+    }
+
+    /// Where evaluation is, for `LINENO` and messages; a trap keeps the line it was set off at.
+    pub(super) fn at_line(&mut self, line: u32) {
+        if !self.in_trap {
+            self.line = line;
         }
     }
 

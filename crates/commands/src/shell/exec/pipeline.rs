@@ -137,7 +137,7 @@ fn counts(command: &Command) -> bool {
     match command {
         Command::Simple(_) => true,
         Command::Function(_) => false,
-        Command::Compound(compound, _) => {
+        Command::Compound(compound, ..) => {
             matches!(compound, Compound::Subshell(_) | Compound::Arith(_) | Compound::Cond(_))
         }
     }

@@ -12,9 +12,7 @@ use crate::shell::{
 
 impl Env {
     pub(super) async fn run_simple(&mut self, simple: &Simple) -> Eval<()> {
-        if !self.in_trap {
-            self.line = simple.line;
-        }
+        self.at_line(simple.line);
         self.substituted = None;
         if !self.traps.is_empty()
             && self.traps.contains_key("DEBUG")

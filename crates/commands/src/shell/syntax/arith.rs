@@ -65,7 +65,7 @@ impl Parser<'_> {
         let (mut open, mut questions) = (0u32, 0u32);
         while let Some(byte) = self.peek() {
             if open == 0 && stops.contains(&byte) && !(byte == b':' && questions > 0) {
-                return Ok((Word { pieces: pieces.0 }, End::Byte(byte)));
+                return Ok((Word::of(pieces.0), End::Byte(byte)));
             }
             match byte {
                 b'$' => match self.dollar(true)? {
@@ -112,7 +112,7 @@ impl Parser<'_> {
             }
             self.at += 1;
         }
-        Ok((Word { pieces: pieces.0 }, End::Text))
+        Ok((Word::of(pieces.0), End::Text))
     }
 }
 

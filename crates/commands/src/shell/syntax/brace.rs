@@ -20,6 +20,7 @@ impl Parser<'_> {
         if !has {
             return Ok(vec![word]);
         }
+        let span = word.span;
         let mut atoms = Vec::new();
         for piece in word.pieces {
             match piece {
@@ -37,7 +38,7 @@ impl Parser<'_> {
                 }
             }
             if !pieces.0.is_empty() {
-                words.push(Word { pieces: pieces.0 });
+                words.push(Word { pieces: pieces.0, span });
             }
         }
         Ok(words)

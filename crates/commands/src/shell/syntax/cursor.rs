@@ -1,6 +1,10 @@
 //! Where the parser is in the text, and how it says what is wrong there.
 
-use super::{ParseLimits, Parsed, Script, SyntaxError, heredoc::Pending};
+use super::{
+    ParseLimits, Parsed, Script, SyntaxError,
+    ast::{Place, Span},
+    heredoc::Pending,
+};
 
 pub(crate) struct Parser<'t> {
     pub(super) text: &'t str,
@@ -151,6 +155,16 @@ impl<'t> Parser<'t> {
 
     pub(super) fn unclosed_at(&self, at: usize, message: impl Into<String>) -> SyntaxError {
         SyntaxError { incomplete: true, ..self.error_at(at, message) }
+    }
+
+    /// The text from `start` up to here.
+    pub(super) fn span_from(&self, start: usize) -> Span {
+        let at = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+        Span { start: at(start), end: at(self.at) }
+    }
+
+    pub(super) fn place_from(&self, start: usize) -> Place {
+        Place { line: self.place(start).0, span: self.span_from(start) }
     }
 
     /// Line and column of a place.

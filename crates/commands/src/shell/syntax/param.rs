@@ -212,11 +212,11 @@ impl Parser<'_> {
 
     fn operand(&mut self, quoted: bool) -> Parsed<Word> {
         let pieces = if quoted { self.quoted_pieces(Stop::Brace)? } else { self.bare_pieces(Stop::Brace)? };
-        Ok(Word { pieces })
+        Ok(Word::of(pieces))
     }
 
     /// Patterns read quotes as quotes even inside double quotes.
     fn pattern(&mut self, stop: Stop) -> Parsed<Word> {
-        Ok(Word { pieces: self.bare_pieces(stop)? })
+        Ok(Word::of(self.bare_pieces(stop)?))
     }
 }

@@ -50,6 +50,7 @@ impl Pieces {
 impl Parser<'_> {
     /// A word of a command. Empty if there is none here.
     pub(super) fn word(&mut self) -> Parsed<Word> {
+        let start = self.at;
         let mut pieces = self.bare_pieces(Stop::Word)?;
         // `--dir=~/x` does not, `dir=~/x` does stand for home, even as an argument.
         if let Some(Piece::Text(text)) = pieces.first()
@@ -61,15 +62,17 @@ impl Parser<'_> {
             let parts = [Piece::Text(head), Piece::Tilde(String::new()), Piece::Text(tail)];
             pieces.splice(0..1, parts);
         }
-        Ok(Word { pieces })
+        Ok(Word { pieces, span: self.span_from(start) })
     }
 
     pub(super) fn regex_word(&mut self) -> Parsed<Word> {
-        Ok(Word { pieces: self.bare_pieces(Stop::Regex)? })
+        let start = self.at;
+        let pieces = self.bare_pieces(Stop::Regex)?;
+        Ok(Word { pieces, span: self.span_from(start) })
     }
 
     pub(super) fn bracket_word(&mut self) -> Parsed<Word> {
-        Ok(Word { pieces: self.bare_pieces(Stop::Bracket)? })
+        Ok(Word::of(self.bare_pieces(Stop::Bracket)?))
     }
 
     /// Whether `<(` or `>(` is here.
