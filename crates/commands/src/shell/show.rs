@@ -77,10 +77,13 @@ impl Show<'_> {
         self.put("{ ");
         self.indent += 4;
         self.newline();
-        match compound {
-            Compound::Group(script) => self.script(script),
-            other => self.compound(other, Span::default()),
-        }
+        let Compound::Group(script) = compound else {
+            self.command(&function.body);
+            self.indent -= 4;
+            self.newline();
+            return self.put("}");
+        };
+        self.script(script);
         self.indent -= 4;
         self.newline();
         self.put("}");

@@ -211,25 +211,32 @@ impl Env {
             ParamName::Var(name) => name.clone(),
             _ => String::new(),
         };
-        let attributes = self.vars.var(&name).cloned().unwrap_or_default();
-        match letter {
-            'a' => Found::One(Some(super::quote::attribute_letters(&attributes))),
-            'A' => Found::One(Some(super::quote::declaration(&name, &attributes, param.index.is_some()))),
-            'K' | 'k' => {
-                let pairs: Vec<String> = match &attributes.value {
-                    Value::Assoc(map) => map
-                        .iter()
-                        .map(|(key, value)| format!("{key} {}", super::quote::double(value)))
-                        .collect(),
-                    Value::Indexed(items) => items
-                        .iter()
-                        .map(|(key, value)| format!("{key} {}", super::quote::double(value)))
-                        .collect(),
-                    _ => return each(found, super::quote::single),
-                };
-                Found::One(Some(pairs.join(" ")))
+        let var = self.vars.var(&name).cloned().unwrap_or_default();
+        match (letter, found) {
+            ('a', Found::Many { items, joined }) => {
+                let letters = super::quote::attribute_letters(&var);
+                Found::Many { items: vec![letters; items.len()], joined }
             }
-            _ => each(found, |text| ops::transform(text, letter)),
+            ('a', _) => Found::One(Some(super::quote::attribute_letters(&var))),
+            ('A', Found::Many { items, .. }) if name.is_empty() => {
+                let items: Vec<String> = items.iter().map(|it| super::quote::single(it)).collect();
+                Found::One(Some(format!("set -- {}", items.join(" "))))
+            }
+            ('A', _) => Found::One(super::quote::assignment(&name, &var)),
+            ('k', Found::Many { joined, .. }) if matches!(var.value, Value::Assoc(_) | Value::Indexed(_)) => {
+                let pairs = var.value.keys().into_iter().zip(var.value.elements());
+                Found::Many { items: pairs.flat_map(|(key, value)| [key, value]).collect(), joined }
+            }
+            ('K', Found::Many { .. }) if matches!(var.value, Value::Assoc(_) | Value::Indexed(_)) => {
+                let pairs = var.value.keys().into_iter().zip(var.value.elements());
+                let pairs: Vec<String> =
+                    pairs.map(|(key, value)| format!("{key} {}", super::quote::double(&value))).collect();
+                // Bash ends a map's list with a blank.
+                let end = if matches!(var.value, Value::Assoc(_)) && !pairs.is_empty() { " " } else { "" };
+                Found::One(Some(pairs.join(" ") + end))
+            }
+            ('K' | 'k', found) => each(found, super::quote::single),
+            (_, found) => each(found, |text| ops::transform(text, letter)),
         }
     }
 

@@ -27,7 +27,8 @@ pub(crate) fn backslashed(value: &str) -> String {
     }
     let mut all = String::with_capacity(value.len());
     for (index, next) in value.chars().enumerate() {
-        let special = " !\"$&'()*,;<>?[\\]^`{|}".contains(next) || (index == 0 && "#~".contains(next));
+        let special = " !\"$&'()*,;<>?[\\]^`{|}".contains(next) || (index == 0 && "#~".contains(next))
+            || (next == '~' && all.ends_with([':', '=']));
         if special {
             all.push('\\');
         }
@@ -98,23 +99,34 @@ pub(crate) fn attribute_letters(var: &Var) -> String {
     let flags = var.attributes;
     let rows = [
         (flags.integer, 'i'),
-        (flags.lower, 'l'),
         (flags.nameref, 'n'),
         (flags.readonly, 'r'),
-        (flags.upper, 'u'),
         (flags.exported, 'x'),
+        (flags.lower && !flags.upper, 'l'),
+        (flags.upper && !flags.lower, 'u'),
     ];
     letters.extend(rows.into_iter().filter(|row| row.0).map(|row| row.1));
     letters
 }
 
 /// The line of `declare -p`.
-pub(crate) fn declaration(name: &str, var: &Var, _: bool) -> String {
+pub(crate) fn declaration(name: &str, var: &Var) -> String {
     let letters = attribute_letters(var);
     let letters = if letters.is_empty() { "-".to_owned() } else { letters };
-    match value_text(&var.value) {
+    match value_text(&var.value).filter(|_| !(var.attributes.bare && var.value.len() == 0)) {
         None => format!("declare -{letters} {name}"),
         Some(value) => format!("declare -{letters} {name}={value}"),
+    }
+}
+
+/// The text of `${name@A}`: what would make the variable again.
+pub(crate) fn assignment(name: &str, var: &Var) -> Option<String> {
+    let letters = attribute_letters(var);
+    match &var.value {
+        Value::Unset if letters.is_empty() => None,
+        Value::Scalar(text) if letters.is_empty() => Some(format!("{name}={}", single(text))),
+        Value::Scalar(text) => Some(format!("declare -{letters} {name}={}", single(text))),
+        _ => Some(declaration(name, var)),
     }
 }
 

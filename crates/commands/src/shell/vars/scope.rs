@@ -171,7 +171,9 @@ impl Vars {
         let name = self.resolve(name);
         let old = self.check(&name)?;
         self.charge(&name, value.bytes(), old)?;
-        self.entry(&name).value = value;
+        let var = self.entry(&name);
+        var.value = value;
+        var.attributes.bare = false;
         Ok(())
     }
 
@@ -247,8 +249,8 @@ impl Vars {
 impl Attributes {
     pub(crate) fn cased(self, value: String) -> String {
         match (self.upper, self.lower) {
-            (true, _) => value.to_uppercase(),
-            (_, true) => value.to_lowercase(),
+            (true, false) => value.to_uppercase(),
+            (false, true) => value.to_lowercase(),
             _ => value,
         }
     }
