@@ -82,7 +82,7 @@ impl Shell {
             ("IFS", " \t\n"),
             ("OPTIND", "1"),
             ("PWD", spec.cwd.as_str()),
-            ("BASH_VERSION", "5.2.0(1)-drydock"),
+            ("BASH_VERSION", "5.2.15(1)-release"),
             ("BASH", "/bin/bash"),
             ("HOSTNAME", "drydock"),
             ("OSTYPE", "linux-gnu"),
@@ -97,6 +97,10 @@ impl Shell {
         for (name, value) in shell_own {
             vars.entry(name).value = Value::Scalar(value.to_owned());
         }
+        let version = ["5", "2", "15", "1", "release", "wasm32-unknown-wasi"].map(str::to_owned);
+        let versinfo = vars.entry("BASH_VERSINFO");
+        versinfo.value = Value::Indexed((0..).zip(version).collect());
+        versinfo.attributes.readonly = true;
         vars.entry("PWD").attributes.exported = true;
         let now = spec.clock.now();
         let shared = Arc::new(Shared {

@@ -26,6 +26,9 @@ use super::{
 
 pub(crate) use external::file_error;
 
+/// How often the shell steps back for a job it started: until the job was picked up and polled.
+const CHILD_FIRST: usize = 3;
+
 impl Env {
     pub(crate) fn run_script<'a>(&'a mut self, script: &'a Script) -> BoxFuture<'a, Eval<()>> {
         Box::pin(async move {
@@ -78,7 +81,9 @@ impl Env {
         self.last_job = Some(id);
         self.status = 0;
         // What can run at once does so first, as a forked child mostly would.
-        yield_now().await;
+        for _ in 0..CHILD_FIRST {
+            yield_now().await;
+        }
         Ok(())
     }
 

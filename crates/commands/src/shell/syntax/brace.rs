@@ -33,6 +33,8 @@ impl Parser<'_> {
             let mut pieces = Pieces::default();
             for atom in atoms {
                 match atom {
+                    // Braces come first: `$x{1,2}` is `$x1 $x2`.
+                    Atom::Char(next) if pieces.extends_name(next) => {}
                     Atom::Char(next) => pieces.text(next.encode_utf8(&mut [0; 4])),
                     Atom::Piece(piece) => pieces.0.push(piece),
                 }

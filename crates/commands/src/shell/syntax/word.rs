@@ -1,8 +1,10 @@
 //! Words: text, quotes and expansions side by side.
 
+use std::sync::Arc;
+
 use super::{
     Parsed, Parser,
-    ast::{Piece, Word},
+    ast::{Param, ParamName, ParamOp, Piece, Word},
     cursor::ends_word,
 };
 
@@ -44,6 +46,26 @@ impl Pieces {
             Some(Piece::Quoted(last)) => last.push_str(text),
             _ => self.0.push(Piece::Quoted(text.to_owned())),
         }
+    }
+}
+
+impl Pieces {
+    /// Makes `next` part of the plain `$name` before it, if that is what stands there.
+    pub(super) fn extends_name(&mut self, next: char) -> bool {
+        let Some(Piece::Param(param)) = self.0.last_mut() else { return false };
+        let Param { name: ParamName::Var(name), typed, .. } = &**param else { return false };
+        if !(next.is_ascii_alphanumeric() || next == '_') || typed.starts_with("${") {
+            return false;
+        }
+        let longer = Param {
+            name: ParamName::Var(format!("{name}{next}")),
+            index: None,
+            indirect: false,
+            op: ParamOp::None,
+            typed: format!("{typed}{next}"),
+        };
+        *param = Arc::new(longer);
+        true
     }
 }
 
