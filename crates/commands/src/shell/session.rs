@@ -136,6 +136,8 @@ impl Shell {
             jobs: Vec::new(),
             traps: Arc::default(),
             calls: Vec::new(),
+            sites: Vec::new(),
+            sources: Vec::new(),
             call_depth: 0,
             sourced: 0,
             loops: 0,
@@ -151,6 +153,7 @@ impl Shell {
             processes: Vec::new(),
             id: 1,
             named_fds: Default::default(),
+            mask: 0o022,
             last_word: String::new(),
         };
         Self { env }
@@ -203,7 +206,7 @@ impl Shell {
         let script = match syntax::parse(text, shared.limits.parse()) {
             Ok(script) => script,
             Err(error) => {
-                let _ = self.env.complain(&error.to_string()).await;
+                let _ = self.env.announce(&error.to_string()).await;
                 self.env.status = 2;
                 report.status = 2;
                 report.syntax = Some(error);
@@ -234,7 +237,7 @@ impl Shell {
         report.limit = shared.abort.lock().take();
         if let Some(limit) = &report.limit {
             self.env.status = 125;
-            let _ = self.env.complain(&format!("limit: {limit}")).await;
+            let _ = self.env.announce(&format!("limit: {limit}")).await;
         }
         self.env.reset();
         report.status = self.env.status;
@@ -264,6 +267,8 @@ impl Env {
     fn reset(&mut self) {
         self.jobs.clear();
         self.calls.clear();
+        self.sites.clear();
+        self.sources.clear();
         self.call_depth = 0;
         self.loops = 0;
         self.tested = 0;

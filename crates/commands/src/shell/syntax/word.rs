@@ -78,11 +78,13 @@ impl Parser<'_> {
         if let Some(Piece::Text(text)) = pieces.first()
             && let Some((name, value)) = text.split_once('=')
             && super::is_name(name)
-            && (value == "~" || value.starts_with("~/"))
         {
-            let (head, tail) = (format!("{name}="), value[1..].to_owned());
-            let parts = [Piece::Text(head), Piece::Tilde(String::new()), Piece::Text(tail)];
-            pieces.splice(0..1, parts);
+            if value == "~" || value.starts_with("~/") || value.starts_with("~:") {
+                let (head, tail) = (format!("{name}="), value[1..].to_owned());
+                let parts = [Piece::Text(head), Piece::Tilde(String::new()), Piece::Text(tail)];
+                pieces.splice(0..1, parts);
+            }
+            pieces = tildes_after_colons(pieces);
         }
         Ok(Word { pieces, span: self.span_from(start) })
     }
