@@ -64,16 +64,16 @@ fn redirections_stay_inside() {
 #[test]
 fn statuses_tell_not_found_from_denied_and_from_limits() {
     let cases = [
-        ("nosuch", 127, "drydock: nosuch: command not found\n"),
-        ("denied", 126, "drydock: denied: command `denied` is not in the granted list\n"),
-        ("limit time", 124, "drydock: limit: timed_out\n"),
-        ("limit fuel", 124, "drydock: limit: out_of_fuel\n"),
-        ("limit memory", 125, "drydock: limit: out_of_memory\n"),
-        ("trap-it", 134, "drydock: trap-it: trapped: unreachable\n"),
+        ("nosuch", 127, "bash: line 1: nosuch: command not found\n"),
+        ("denied", 126, "bash: line 1: denied: command `denied` is not in the granted list\n"),
+        ("limit time", 124, "bash: line 1: limit: timed_out\n"),
+        ("limit fuel", 124, "bash: line 1: limit: out_of_fuel\n"),
+        ("limit memory", 125, "bash: line 1: limit: out_of_memory\n"),
+        ("trap-it", 134, "bash: line 1: trap-it: trapped: unreachable\n"),
         ("fail 7", 7, ""),
-        ("nosuch || fail 3", 3, "drydock: nosuch: command not found\n"),
+        ("nosuch || fail 3", 3, "bash: line 1: nosuch: command not found\n"),
         ("/bin/fail 9", 9, ""),
-        ("./nosuch", 127, "drydock: ./nosuch: No such file or directory\n"),
+        ("./nosuch", 127, "bash: line 1: ./nosuch: No such file or directory\n"),
     ];
     for (text, status, stderr) in cases {
         let ran = strict().run(text);

@@ -153,6 +153,7 @@ impl Shell {
             processes: Vec::new(),
             id: 1,
             named_fds: Default::default(),
+            substitutions: 0,
             mask: 0o022,
             last_word: String::new(),
         };

@@ -113,6 +113,8 @@ pub(crate) struct Env {
     pub(crate) id: u32,
     /// Descriptors a `{name}>` opened.
     pub(crate) named_fds: BTreeSet<u32>,
+    /// Command substitutions around what is being evaluated.
+    pub(crate) substitutions: u32,
     /// What `umask` says.
     pub(crate) mask: u32,
     /// `$_`.
@@ -196,6 +198,7 @@ impl Env {
             processes: Vec::new(),
             id: 0,
             named_fds: BTreeSet::new(),
+            substitutions: 0,
             mask: 0o022,
             last_word: String::new(),
         }

@@ -19,14 +19,16 @@ pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
             name.clone_from(arg);
             continue;
         }
-        let letter = arg.as_bytes()[1];
-        if letter == b't' {
+        let mut letters = &arg[1..];
+        if let Some(after) = letters.strip_prefix('t') {
             trim = true;
-            if arg.len() == 2 {
+            letters = after;
+            if letters.is_empty() {
                 continue;
             }
         }
-        let inline = arg.get(2..).unwrap_or_default();
+        let letter = letters.as_bytes()[0];
+        let inline = letters.get(1..).unwrap_or_default();
         let value =
             if inline.is_empty() { rest.next().cloned().unwrap_or_default() } else { inline.to_owned() };
         let parsed = value.parse::<usize>();

@@ -55,6 +55,13 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     if rest.first().is_some_and(|it| it == "--") {
         rest = &rest[1..];
     }
+    if let Some(bad) = rest.first().filter(|it| it.len() > 1 && it.starts_with('-'))
+        && rest.as_ptr() == args.as_ptr()
+    {
+        let letter: String = bad.chars().take(2).collect();
+        env.complain(&format!("printf: {letter}: invalid option")).await?;
+        return Ok(2);
+    }
     let Some((format, args)) = rest.split_first() else {
         env.complain("printf: usage: printf [-v var] format [arguments]").await?;
         return Ok(2);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use drydock_contract::Timestamp;
 
 use crate::shell::{
+    expand::quote,
     state::{Env, Eval, Flow},
     syntax::ast::{Assign, AssignValue, Element, Subscript},
     vars::{Assoc, SetError, Value},
@@ -31,17 +32,23 @@ impl Env {
     pub(super) async fn assign(&mut self, assign: &Assign) -> Eval<()> {
         let ready = self.ready(assign, self.is_assoc(&assign.name)).await?;
         if self.options.xtrace {
-            let text = match &ready {
-                Ready::Text(text) | Ready::Element(_, text) => crate::shell::expand::quote::traced(text),
-                Ready::List(items) => {
-                    let items: Vec<&str> = items.iter().map(|it| it.1.as_str()).collect();
-                    format!("({})", items.join(" "))
-                }
-            };
-            let line = format!("+ {}{}={text}\n", assign.name, if assign.append { "+" } else { "" });
-            self.write(2, line.as_bytes()).await?;
+            self.trace_assign(assign, &ready).await?;
         }
         self.store(assign, ready).await
+    }
+
+    pub(super) async fn trace_assign(&mut self, assign: &Assign, ready: &Ready) -> Eval<()> {
+        let (index, text) = match ready {
+            Ready::Text(text) => (String::new(), quote::traced_value(text)),
+            Ready::Element(Key::Number(index), text) => (format!("[{index}]"), quote::traced_value(text)),
+            Ready::Element(Key::Text(key), text) => (format!("[{key}]"), quote::traced_value(text)),
+            Ready::List(items) => {
+                let items: Vec<String> = items.iter().map(|it| quote::traced(&it.1)).collect();
+                (String::new(), format!("({})", items.join(" ")))
+            }
+        };
+        let sign = if assign.append { "+=" } else { "=" };
+        self.trace_line(&format!("{}{index}{sign}{text}", assign.name)).await
     }
 
     pub(super) async fn store(&mut self, assign: &Assign, ready: Ready) -> Eval<()> {

@@ -297,6 +297,16 @@ impl Env {
                     super::put(out, &text, quoted);
                     return Ok(());
                 }
+                // Where a visible character separates words, an empty element is a word as well.
+                let separator = self.ifs().chars().next().filter(|it| !matches!(it, ' ' | '\t' | '\n'));
+                if let Some(separator) = separator
+                    && !quoted
+                    && out.splits()
+                    && items.iter().any(String::is_empty)
+                {
+                    out.result(&items.join(separator.encode_utf8(&mut [0; 4])));
+                    return Ok(());
+                }
                 for (index, item) in items.iter().enumerate() {
                     if index > 0 {
                         if out.splits() {

@@ -46,6 +46,11 @@ pub(crate) fn traced(value: &str) -> String {
     if value.chars().all(plain) { value.to_owned() } else { single(value) }
 }
 
+/// As `set -x` shows a value: nothing at all for an empty one.
+pub(crate) fn traced_value(value: &str) -> String {
+    if value.is_empty() { String::new() } else { traced(value) }
+}
+
 /// `"…"`, as `declare -p` shows a value.
 pub(crate) fn double(value: &str) -> String {
     if needs_ansi(value) {

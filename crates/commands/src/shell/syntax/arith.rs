@@ -118,8 +118,9 @@ impl Parser<'_> {
 
 /// Parses now if there is nothing to expand.
 pub(super) fn arith_of_word(word: Word) -> Arith {
-    match word.literal().map(|text| arith::parse(&text)) {
-        Some(Ok(expr)) => Arith::Parsed(expr),
-        _ => Arith::Text(word),
+    let Some(text) = word.literal() else { return Arith::Text(word) };
+    match arith::parse(&text) {
+        Ok(expr) => Arith::Parsed(expr, text.into()),
+        Err(_) => Arith::Text(word),
     }
 }

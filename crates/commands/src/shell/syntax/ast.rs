@@ -252,7 +252,8 @@ pub(crate) enum Piece {
 /// Arithmetic: parsed already, or text with expansions in it.
 #[derive(Debug)]
 pub(crate) enum Arith {
-    Parsed(Expr),
+    /// With its text, for messages.
+    Parsed(Expr, Box<str>),
     Text(Word),
 }
 
@@ -366,6 +367,11 @@ impl Word {
         literal_of(&self.pieces, &mut all).then_some(all)
     }
 
+    /// Whether expanding it has no effect but its text.
+    pub(crate) fn runs_nothing(&self) -> bool {
+        runs_nothing(&self.pieces)
+    }
+
     /// The word's text if it was typed without any quotes.
     pub(crate) fn bare(&self) -> Option<&str> {
         match self.pieces.as_slice() {
@@ -382,6 +388,15 @@ fn literal_of(pieces: &[Piece], all: &mut String) -> bool {
             true
         }
         Piece::Double(inner) => literal_of(inner, all),
+        _ => false,
+    })
+}
+
+fn runs_nothing(pieces: &[Piece]) -> bool {
+    pieces.iter().all(|piece| match piece {
+        Piece::Text(_) | Piece::Quoted(_) | Piece::Tilde(_) => true,
+        Piece::Double(inner) => runs_nothing(inner),
+        Piece::Param(param) => matches!(param.op, ParamOp::None | ParamOp::Length),
         _ => false,
     })
 }
