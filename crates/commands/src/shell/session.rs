@@ -147,6 +147,7 @@ impl Shell {
             seconds_from: now,
             line: 0,
             substituted: None,
+            known: Arc::default(),
             keep_unknown: false,
             getopts_at: 0,
             in_trap: false,
@@ -214,6 +215,7 @@ impl Shell {
                 return (report, self.take_back(&input, &output, &errors));
             }
         };
+        self.env.learn(&script);
         let hollow = self.env.hollow();
         let mut env = std::mem::replace(&mut self.env, hollow);
         let main = shared.tasks.spawn(async move {

@@ -1,7 +1,7 @@
 //! The state of a shell. A subshell is a copy of it.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
@@ -104,6 +104,8 @@ pub(crate) struct Env {
     pub(crate) line: u32,
     /// The status of the last command substitution of the command being expanded.
     pub(crate) substituted: Option<i32>,
+    /// Names the texts so far gave values to: theirs, however unset.
+    pub(crate) known: Arc<HashSet<String>>,
     /// Whether unknown names of the word being expanded stay as typed.
     pub(crate) keep_unknown: bool,
     pub(crate) getopts_at: usize,
@@ -192,6 +194,7 @@ impl Env {
             seconds_from: self.seconds_from,
             line: 0,
             substituted: None,
+            known: Arc::clone(&self.known),
             keep_unknown: false,
             getopts_at: 0,
             in_trap: false,
@@ -201,6 +204,13 @@ impl Env {
             substitutions: 0,
             mask: 0o022,
             last_word: String::new(),
+        }
+    }
+
+    /// Remembers the names of a text that is about to run.
+    pub(crate) fn learn(&mut self, script: &Script) {
+        if self.shared.mode.literal_unknown && !script.names.is_empty() {
+            Arc::make_mut(&mut self.known).extend(script.names.iter().cloned());
         }
     }
 

@@ -46,6 +46,7 @@ fn run_text<'a>(env: &'a mut Env, name: &'a str, source: String) -> BoxFuture<'a
                 return Ok(2);
             }
         };
+        env.learn(&script);
         env.status = 0;
         env.call_depth += 1;
         // A task of its own: the text may nest this very builtin.

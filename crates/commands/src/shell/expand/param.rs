@@ -68,8 +68,11 @@ impl Env {
                 if found == Found::One(None) {
                     if self.keep_unknown
                         && matches!(param.op, ParamOp::None)
-                        && matches!(param.name, ParamName::Var(_))
+                        && let ParamName::Var(name) = &param.name
                         && !param.indirect
+                        && param.index.is_none()
+                        && self.vars.own(name).is_none()
+                        && !self.known.contains(name)
                     {
                         out.quoted(&param.typed);
                         return Ok(());
@@ -221,6 +224,11 @@ impl Env {
             ('A', Found::Many { items, .. }) if name.is_empty() => {
                 let items: Vec<String> = items.iter().map(|it| super::quote::single(it)).collect();
                 Found::One(Some(format!("set -- {}", items.join(" "))))
+            }
+            // Bash makes words of it: `declare`, its flags, the assignment.
+            ('A', Found::Many { joined, .. }) => {
+                let text = super::quote::assignment(&name, &var).unwrap_or_default();
+                Found::Many { items: text.splitn(3, ' ').map(str::to_owned).collect(), joined }
             }
             ('A', _) => Found::One(super::quote::assignment(&name, &var)),
             ('k', Found::Many { joined, .. }) if matches!(var.value, Value::Assoc(_) | Value::Indexed(_)) => {

@@ -29,7 +29,7 @@ impl Parser<'_> {
             return self.not_arith(pending);
         }
         self.at += 2;
-        Ok(Some(arith_of_word(word)))
+        Ok(Some(self.arith_noted(word)))
     }
 
     /// The other reading is tried, but not for ever: nested ambiguities would double the work.
@@ -51,7 +51,16 @@ impl Parser<'_> {
         }
         let blank = self.text[start..self.at].trim().is_empty();
         self.at += 1;
-        Ok((!blank).then(|| arith_of_word(word)))
+        Ok((!blank).then(|| self.arith_noted(word)))
+    }
+
+    /// Arithmetic, its assignments noted as names of the shell.
+    fn arith_noted(&mut self, word: Word) -> Arith {
+        let arith = arith_of_word(word);
+        if let Arith::Parsed(expr, _) = &arith {
+            expr.assigned(&mut self.names);
+        }
+        arith
     }
 
     /// Offset or length of a substring, up to `:` or `}`.

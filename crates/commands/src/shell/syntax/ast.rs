@@ -9,6 +9,8 @@ use crate::shell::arith::Expr;
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) items: Vec<Item>,
+    /// At the top of a text: every name the text gives a value to, or takes one from.
+    pub(crate) names: Vec<String>,
 }
 
 /// A stretch of the text something was parsed from; empty where nobody asks.

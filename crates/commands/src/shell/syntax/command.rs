@@ -91,7 +91,29 @@ impl Parser<'_> {
         if simple.args.is_empty() && simple.assigns.is_empty() && simple.redirects.is_empty() {
             return Err(self.expected("a command"));
         }
+        self.note_names(&simple);
         Ok(Command::Simple(simple))
+    }
+
+    /// `read x`, `local x`, `unset x`: whoever writes that means a variable of the shell.
+    fn note_names(&mut self, simple: &Simple) {
+        const NAMING: [&str; 11] = [
+            "read", "local", "declare", "typeset", "export", "readonly", "unset", "mapfile", "readarray", "getopts",
+            "printf",
+        ];
+        let mut args = simple.args.iter();
+        let Some(Arg::Word(first)) = args.next() else { return };
+        if !first.bare().is_some_and(|it| NAMING.contains(&it)) {
+            return;
+        }
+        for arg in args {
+            if let Arg::Word(word) = arg
+                && let Some(text) = word.literal()
+                && let Some(name) = text.split(['[', '=']).next().filter(|it| super::is_name(it))
+            {
+                self.names.push(name.to_owned());
+            }
+        }
     }
 
     fn function_keyword(&mut self) -> Parsed<Command> {
@@ -174,6 +196,7 @@ impl Parser<'_> {
             AssignValue::Scalar(self.assigned_word()?)
         };
         let span = self.span_from(start);
+        self.names.push(name.clone());
         Ok(Some(Assign { name, index, append, value, span }))
     }
 

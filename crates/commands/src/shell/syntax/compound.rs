@@ -109,6 +109,7 @@ impl Parser<'_> {
         if !is_name(&name) {
             return Err(self.error(format!("`{name}` is not a name `for` can assign to")));
         }
+        self.names.push(name.clone());
         self.at += name.len();
         self.skip_space()?;
         let mut words = None;

@@ -14,6 +14,8 @@ pub(crate) struct Parser<'t> {
     pub(super) brace_words: usize,
     pub(super) pending: Vec<Pending>,
     pub(super) retries: u32,
+    /// Names that are assigned, read, declared or unset somewhere in the text.
+    pub(super) names: Vec<String>,
     line_starts: Vec<usize>,
 }
 
@@ -27,16 +29,17 @@ impl<'t> Parser<'t> {
         let line_starts =
             std::iter::once(0).chain(text.bytes().enumerate().filter(|it| it.1 == b'\n').map(|it| it.0 + 1));
         let line_starts = line_starts.collect();
-        Self { text, at: 0, limits, depth, brace_words: 0, pending: Vec::new(), retries: 0, line_starts }
+        Self { text, at: 0, limits, depth, brace_words: 0, pending: Vec::new(), retries: 0, names: Vec::new(), line_starts }
     }
 
     /// The whole text as one script.
     pub(crate) fn whole(&mut self) -> Parsed<Script> {
-        let script = self.script()?;
+        let mut script = self.script()?;
         if self.at < self.text.len() {
             let found = self.found();
             return Err(self.error(format!("syntax error near unexpected token `{found}`")));
         }
+        script.names = std::mem::take(&mut self.names);
         Ok(script)
     }
 

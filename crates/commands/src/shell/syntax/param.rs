@@ -80,6 +80,9 @@ impl Parser<'_> {
                 return Err(self.bad_substitution(start));
             }
         }
+        if let (ParamOp::Assign { .. }, ParamName::Var(name)) = (&param.op, &param.name) {
+            self.names.push(name.clone());
+        }
         param.typed = self.text[start..self.at].to_owned();
         Ok(param)
     }
