@@ -18,8 +18,8 @@ use std::{
 use drydock_abi::exec::{decode_command, encode_report};
 use drydock_commands::shell::{Mode, Shell, ShellLimits, ShellSpec};
 use drydock_contract::{
-    BoxFuture, Call, CallError, Denial, Dispatch, Outcome, Reply, RunReport, Sink, Source, Streams, Timestamp,
-    port::Clock,
+    BoxFuture, Call, CallError, Denial, Dispatch, Outcome, Reply, RunReport, Sink, Source, Streams,
+    Timestamp, port::Clock,
 };
 use drydock_store::{Access, HostDir};
 use drydock_testkit::block_on;
@@ -178,8 +178,7 @@ fn main() {
     });
     let mut input = Vec::new();
     io::stdin().read_to_end(&mut input).unwrap();
-    let streams =
-        Streams { stdin: Source::from(input), stdout: Sink::capture(), stderr: Sink::capture() };
+    let streams = Streams { stdin: Source::from(input), stdout: Sink::capture(), stderr: Sink::capture() };
     let (report, streams) = block_on(shell.run(&script, streams));
     io::stdout().write_all(&streams.stdout.into_captured()).unwrap();
     io::stderr().write_all(&streams.stderr.into_captured()).unwrap();

@@ -171,10 +171,16 @@ impl Options {
         match name {
             Some(name) => self.long(name),
             None => {
-                let row = [('B', "braceexpand"), ('k', "keyword"), ('m', "monitor"), ('b', "notify"), ('t', "onecmd")]
-                    .into_iter()
-                    .chain([('P', "physical"), ('p', "privileged"), ('H', "histexpand")])
-                    .find(|row| row.0 == letter)?;
+                let row = [
+                    ('B', "braceexpand"),
+                    ('k', "keyword"),
+                    ('m', "monitor"),
+                    ('b', "notify"),
+                    ('t', "onecmd"),
+                ]
+                .into_iter()
+                .chain([('P', "physical"), ('p', "privileged"), ('H', "histexpand")])
+                .find(|row| row.0 == letter)?;
                 self.long(row.1)
             }
         }
@@ -217,8 +223,7 @@ impl Options {
             ('C', "noclobber"),
             ('E', "errtrace"),
         ];
-        let mut flags: String =
-            ORDER.into_iter().filter(|row| self.is_on(row.1)).map(|row| row.0).collect();
+        let mut flags: String = ORDER.into_iter().filter(|row| self.is_on(row.1)).map(|row| row.0).collect();
         for (letter, name) in [('H', "histexpand"), ('P', "physical"), ('T', "functrace")] {
             if self.is_on(name) {
                 flags.push(letter);

@@ -12,8 +12,13 @@ use super::syntax::{
 
 /// `name () …`, without a newline at its end.
 pub(crate) fn function(function: &Function) -> String {
-    let mut show =
-        Show { text: &function.source, base: function.base, out: String::new(), indent: 0, here: String::new() };
+    let mut show = Show {
+        text: &function.source,
+        base: function.base,
+        out: String::new(),
+        indent: 0,
+        here: String::new(),
+    };
     show.out.push_str(&function.name);
     show.function_body(function);
     show.out
@@ -335,9 +340,10 @@ impl Show<'_> {
 /// Bash leaves out the number a redirection has anyway, save where it copies a descriptor.
 fn is_standard(number: u32, kind: &RedirectKind) -> bool {
     match kind {
-        RedirectKind::Read(_) | RedirectKind::ReadWrite(_) | RedirectKind::Here(_) | RedirectKind::HereString(_) => {
-            number == 0
-        }
+        RedirectKind::Read(_)
+        | RedirectKind::ReadWrite(_)
+        | RedirectKind::Here(_)
+        | RedirectKind::HereString(_) => number == 0,
         RedirectKind::DupIn(_) | RedirectKind::DupOut(_) => false,
         _ => number == 1,
     }

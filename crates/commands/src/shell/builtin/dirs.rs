@@ -80,7 +80,8 @@ fn beyond(env: &Env, name: &str) -> Option<String> {
         return None;
     }
     for base in list.split(':') {
-        let path = if base.is_empty() { name.to_owned() } else { format!("{}/{name}", base.trim_end_matches('/')) };
+        let path =
+            if base.is_empty() { name.to_owned() } else { format!("{}/{name}", base.trim_end_matches('/')) };
         let found = env.tree_path(&path).ok().and_then(|it| env.shared.files.stat(&it, Follow::Yes).ok());
         if found.is_some_and(|stat| stat.kind == FileKind::Directory) {
             return (!matches!(base, "" | ".")).then_some(path);

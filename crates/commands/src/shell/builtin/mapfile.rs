@@ -60,7 +60,9 @@ pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
             return Err(env.abort(format!("{by} read more than {max} bytes")));
         }
     }
-    if !crate::shell::syntax::is_name(&name) || matches!(name.as_str(), "FUNCNAME" | "BASH_SOURCE" | "BASH_LINENO") {
+    if !crate::shell::syntax::is_name(&name)
+        || matches!(name.as_str(), "FUNCNAME" | "BASH_SOURCE" | "BASH_LINENO")
+    {
         env.complain(&format!("{by}: `{name}': not a valid identifier")).await?;
         return Ok(1);
     }

@@ -106,7 +106,9 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
         "test" | "[" => test::run(env, words).await,
         "cd" => dirs::cd(env, args).await,
         "pwd" => {
-            if let Some(bad) = args.iter().find(|it| it.starts_with('-') && !matches!(it.as_str(), "-L" | "-P" | "--")) {
+            if let Some(bad) =
+                args.iter().find(|it| it.starts_with('-') && !matches!(it.as_str(), "-L" | "-P" | "--"))
+            {
                 env.complain(&format!("pwd: {bad}: invalid option")).await?;
                 return Ok(2);
             }

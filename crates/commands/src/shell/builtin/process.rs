@@ -53,7 +53,11 @@ pub(super) async fn umask(env: &mut Env, args: &[String]) -> Eval<i32> {
 fn symbols(mask: u32) -> String {
     let part = |shift: u32| {
         let left = !(mask >> shift) & 7;
-        [(4, 'r'), (2, 'w'), (1, 'x')].iter().filter(|row| left & row.0 != 0).map(|row| row.1).collect::<String>()
+        [(4, 'r'), (2, 'w'), (1, 'x')]
+            .iter()
+            .filter(|row| left & row.0 != 0)
+            .map(|row| row.1)
+            .collect::<String>()
     };
     format!("u={},g={},o={}", part(6), part(3), part(0))
 }
@@ -143,7 +147,8 @@ pub(super) async fn compgen(env: &mut Env, args: &[String]) -> Eval<i32> {
             "-W" => {
                 let list = rest.next().cloned().unwrap_or_default();
                 let ifs = env.ifs();
-                words.extend(list.split(|it| ifs.contains(it)).filter(|it| !it.is_empty()).map(str::to_owned));
+                words
+                    .extend(list.split(|it| ifs.contains(it)).filter(|it| !it.is_empty()).map(str::to_owned));
             }
             "-v" | "variable" => {
                 let set = |name: &String| env.vars.own(name).is_some_and(|var| var.value != Value::Unset);

@@ -76,7 +76,8 @@ fn parse(args: &[String]) -> Result<Wanted, (i32, String)> {
                     let inline = &arg[1 + at + 1..];
                     let value =
                         if inline.is_empty() { rest.next().cloned() } else { Some(inline.to_owned()) };
-                    let value = value.ok_or_else(|| (2, format!("-{letter}: option requires an argument")))?;
+                    let value =
+                        value.ok_or_else(|| (2, format!("-{letter}: option requires an argument")))?;
                     let number = || value.parse().map_err(|_| (1, format!("{value}: invalid number")));
                     match letter {
                         'a' => wanted.array = Some(value),
@@ -87,8 +88,7 @@ fn parse(args: &[String]) -> Result<Wanted, (i32, String)> {
                             wanted.exact = true;
                         }
                         'u' => {
-                            wanted.fd =
-                                value
+                            wanted.fd = value
                                 .parse()
                                 .map_err(|_| (1, format!("{value}: invalid file descriptor specification")))?
                         }

@@ -4,9 +4,9 @@ use crate::shell::state::{Env, Eval};
 
 /// The first 31, in order of their numbers.
 pub(super) const NAMES: [&str; 31] = [
-    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM",
-    "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF",
-    "WINCH", "IO", "PWR", "SYS",
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+    "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+    "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 ];
 
 /// The name of a number: a signal's, or the status of what a signal ended.
@@ -26,7 +26,8 @@ pub(super) async fn list(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> 
     let mut text = String::new();
     let mut status = 0;
     if args.is_empty() {
-        let realtime = (34..=49).map(|it| if it == 34 { "RTMIN".into() } else { format!("RTMIN+{}", it - 34) });
+        let realtime =
+            (34..=49).map(|it| if it == 34 { "RTMIN".into() } else { format!("RTMIN+{}", it - 34) });
         let above = (50..=64).map(|it| if it == 64 { "RTMAX".into() } else { format!("RTMAX-{}", 64 - it) });
         let rows = (1..=31).zip(NAMES.map(str::to_owned)).chain((34..=64).zip(realtime.chain(above)));
         for (index, (number, name)) in rows.enumerate() {

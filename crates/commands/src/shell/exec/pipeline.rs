@@ -26,7 +26,8 @@ impl Env {
         self.tested -= u32::from(pipeline.inverted);
         if pipeline.timed {
             let micros = (self.shared.clock.now().0.saturating_sub(started.0)) / 1_000;
-            let shape = self.vars.get("TIMEFORMAT").unwrap_or("\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS").to_owned();
+            let shape =
+                self.vars.get("TIMEFORMAT").unwrap_or("\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS").to_owned();
             if !shape.is_empty() {
                 let text = timed(&shape, micros) + "\n";
                 self.write(2, text.as_bytes()).await?;

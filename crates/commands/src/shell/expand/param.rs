@@ -69,8 +69,9 @@ impl Env {
                     if self.keep_unknown
                         && matches!(param.op, ParamOp::None)
                         && let ParamName::Var(name) = &param.name
-                        && !param.indirect
-                        && param.index.is_none()
+                        // Braces, and a wish for strictness, are the shell's; `$name` may be the command's.
+                        && !param.typed.starts_with("${")
+                        && !self.options.nounset
                         && self.vars.own(name).is_none()
                         && !self.known.contains(name)
                     {

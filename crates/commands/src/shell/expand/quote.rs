@@ -27,7 +27,8 @@ pub(crate) fn backslashed(value: &str) -> String {
     }
     let mut all = String::with_capacity(value.len());
     for (index, next) in value.chars().enumerate() {
-        let special = " !\"$&'()*,;<>?[\\]^`{|}".contains(next) || (index == 0 && "#~".contains(next))
+        let special = " !\"$&'()*,;<>?[\\]^`{|}".contains(next)
+            || (index == 0 && "#~".contains(next))
             || (next == '~' && all.ends_with([':', '=']));
         if special {
             all.push('\\');

@@ -97,8 +97,18 @@ impl Parser<'_> {
 
     /// `read x`, `local x`, `unset x`: whoever writes that means a variable of the shell.
     fn note_names(&mut self, simple: &Simple) {
-        const NAMING: [&str; 11] = [
-            "read", "local", "declare", "typeset", "export", "readonly", "unset", "mapfile", "readarray", "getopts",
+        const NAMING: [&str; 12] = [
+            "let",
+            "read",
+            "local",
+            "declare",
+            "typeset",
+            "export",
+            "readonly",
+            "unset",
+            "mapfile",
+            "readarray",
+            "getopts",
             "printf",
         ];
         let mut args = simple.args.iter();
@@ -109,7 +119,7 @@ impl Parser<'_> {
         for arg in args {
             if let Arg::Word(word) = arg
                 && let Some(text) = word.literal()
-                && let Some(name) = text.split(['[', '=']).next().filter(|it| super::is_name(it))
+                && let Some(name) = text.split(['[', '=', '+', '-']).next().filter(|it| super::is_name(it))
             {
                 self.names.push(name.to_owned());
             }

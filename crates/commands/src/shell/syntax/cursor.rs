@@ -29,7 +29,17 @@ impl<'t> Parser<'t> {
         let line_starts =
             std::iter::once(0).chain(text.bytes().enumerate().filter(|it| it.1 == b'\n').map(|it| it.0 + 1));
         let line_starts = line_starts.collect();
-        Self { text, at: 0, limits, depth, brace_words: 0, pending: Vec::new(), retries: 0, names: Vec::new(), line_starts }
+        Self {
+            text,
+            at: 0,
+            limits,
+            depth,
+            brace_words: 0,
+            pending: Vec::new(),
+            retries: 0,
+            names: Vec::new(),
+            line_starts,
+        }
     }
 
     /// The whole text as one script.
