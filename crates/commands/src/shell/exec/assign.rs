@@ -130,10 +130,11 @@ impl Env {
                 self.vars.set(name, text)
             }
             Ready::Element(key, text) => {
-                let value = self.value(name);
-                let old = match (&key, &value) {
-                    (Key::Text(key), Value::Assoc(map)) => map.get(key).map(str::to_owned),
-                    (Key::Number(index), value) => value.at(*index).map(str::to_owned),
+                // Only what is appended to is looked at: an array may be long.
+                let var = self.vars.var(name).filter(|_| append);
+                let old = match (&key, var.map(|var| &var.value)) {
+                    (Key::Text(key), Some(Value::Assoc(map))) => map.get(key).map(str::to_owned),
+                    (Key::Number(index), Some(value)) => value.at(*index).map(str::to_owned),
                     _ => None,
                 };
                 let text = self.combine(&old.unwrap_or_default(), text, append, integer)?;
@@ -153,6 +154,13 @@ impl Env {
         append: bool,
         integer: bool,
     ) -> Result<(), SetError> {
+        let grows = append
+            && !integer
+            && !matches!(self.vars.var(name).map(|var| &var.value), Some(Value::Assoc(_)))
+            && list.iter().all(|it| it.0.is_none() && !it.2);
+        if grows {
+            return self.vars.extend(name, list.into_iter().map(|it| it.1).collect());
+        }
         let old = self.vars.var(name).cloned().unwrap_or_default();
         if let Value::Assoc(map) = old.value {
             let mut map = if append { map } else { Assoc::default() };
