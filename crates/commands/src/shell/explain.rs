@@ -128,7 +128,7 @@ impl Reader {
                     column: simple.column,
                 });
             }
-            Command::Compound(compound, redirects) => {
+            Command::Compound(compound, redirects, _) => {
                 self.redirects(redirects);
                 self.compound(compound);
             }
@@ -196,8 +196,8 @@ impl Reader {
                     continue;
                 }
                 RedirectKind::Here(body) => {
-                    if let Some(word) = body.get() {
-                        self.word(word);
+                    if let Some(here) = body.get() {
+                        self.word(&here.word);
                     }
                     continue;
                 }

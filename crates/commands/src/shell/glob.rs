@@ -17,12 +17,33 @@ pub(crate) fn glob(env: &Env, pattern: &str) -> Result<Vec<String>, String> {
     let wants_directory = pattern.ends_with('/');
     parts.retain(|part| !part.is_empty());
     let start = if rooted { "/".to_owned() } else { String::new() };
-    let mut walk = Walk { env, looked_at: 0, found: Vec::new(), wants_directory };
+    let hidden = env.options.dotglob || env.vars.get("GLOBIGNORE").is_some_and(|it| !it.is_empty());
+    let mut walk = Walk { env, looked_at: 0, found: Vec::new(), wants_directory, hidden };
     walk.down(start, &parts, 0)?;
     let mut found = walk.found;
     found.sort_unstable();
     found.dedup();
     Ok(found)
+}
+
+/// A list at its colons, but not at those of a class like `[[:digit:]]`.
+pub(crate) fn split_colons(list: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut from, mut depth) = (0, 0u32);
+    for (at, next) in list.char_indices() {
+        match next {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 => {
+                parts.push(&list[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&list[from..]);
+    parts.retain(|it| !it.is_empty());
+    parts
 }
 
 /// At slashes, but not at those inside a group or a class.
@@ -51,6 +72,8 @@ struct Walk<'e> {
     looked_at: usize,
     found: Vec<String>,
     wants_directory: bool,
+    /// Whether names that start with a dot count.
+    hidden: bool,
 }
 
 impl Walk<'_> {
@@ -69,7 +92,7 @@ impl Walk<'_> {
         }
         let pattern = Pattern::with_case(part, options.nocaseglob);
         for (name, directory) in self.names(&base)? {
-            let hidden = name.starts_with('.') && !pattern.starts_with_dot() && !options.dotglob;
+            let hidden = name.starts_with('.') && !pattern.starts_with_dot() && !self.hidden;
             let seen = if options.nocaseglob { name.to_lowercase() } else { name.clone() };
             if !hidden && pattern.matches(&seen) {
                 self.step(join(&base, &name), directory, rest, depth)?;
@@ -110,7 +133,7 @@ impl Walk<'_> {
             self.down(base.clone(), rest, depth)?;
         }
         for (name, directory) in self.names(&base)? {
-            if name.starts_with('.') && !self.env.options.dotglob {
+            if name.starts_with('.') && !self.hidden {
                 continue;
             }
             let path = join(&base, &name);

@@ -21,6 +21,7 @@ mod pattern;
 mod regex;
 mod report;
 mod session;
+mod show;
 mod state;
 mod syntax;
 mod tasks;

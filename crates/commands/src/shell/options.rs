@@ -1,7 +1,7 @@
 //! `set` and `shopt`.
 
 /// What `set -o` and `shopt` switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) errexit: bool,
     pub(crate) nounset: bool,
@@ -24,10 +24,11 @@ pub(crate) struct Options {
     pub(crate) inherit_errexit: bool,
     pub(crate) extglob: bool,
     pub(crate) xpg_echo: bool,
-    pub(crate) other: bool,
+    /// The state of [`HARMLESS`].
+    harmless: [bool; HARMLESS.len()],
 }
 
-/// Letters of `set`, and their long names, in the order of `$-`.
+/// Letters of `set`, and their long names.
 const LETTERS: [(char, &str); 11] = [
     ('a', "allexport"),
     ('e', "errexit"),
@@ -42,41 +43,109 @@ const LETTERS: [(char, &str); 11] = [
     ('T', "functrace"),
 ];
 
-const LONG: [&str; 12] = [
+const LONG: [&str; 27] = [
     "allexport",
+    "braceexpand",
+    "emacs",
     "errexit",
     "errtrace",
     "functrace",
     "hashall",
+    "histexpand",
+    "history",
+    "ignoreeof",
+    "interactive-comments",
+    "keyword",
+    "monitor",
     "noclobber",
     "noexec",
     "noglob",
+    "nolog",
+    "notify",
     "nounset",
+    "onecmd",
+    "physical",
     "pipefail",
+    "posix",
+    "privileged",
     "verbose",
+    "vi",
     "xtrace",
 ];
 
-/// Names `shopt` knows and that change nothing here.
-const HARMLESS: [&str; 17] = [
-    "autocd",
-    "cdspell",
-    "checkwinsize",
-    "cmdhist",
-    "complete_fullquote",
-    "expand_aliases",
-    "extquote",
-    "force_fignore",
-    "globasciiranges",
-    "histappend",
-    "huponexit",
-    "interactive_comments",
-    "progcomp",
-    "promptvars",
-    "sourcepath",
-    "patsub_replacement",
-    "globskipdots",
+/// Switches that change nothing here, and whether they start on.
+const HARMLESS: [(&str, bool); 53] = [
+    ("braceexpand", true),
+    ("emacs", false),
+    ("hashall", true),
+    ("histexpand", false),
+    ("history", false),
+    ("ignoreeof", false),
+    ("interactive-comments", true),
+    ("keyword", false),
+    ("monitor", false),
+    ("nolog", false),
+    ("notify", false),
+    ("onecmd", false),
+    ("physical", false),
+    ("posix", false),
+    ("privileged", false),
+    ("vi", false),
+    ("assoc_expand_once", false),
+    ("autocd", false),
+    ("cdable_vars", false),
+    ("cdspell", false),
+    ("checkhash", false),
+    ("checkjobs", false),
+    ("checkwinsize", true),
+    ("cmdhist", true),
+    ("compat31", false),
+    ("compat44", false),
+    ("complete_fullquote", true),
+    ("direxpand", false),
+    ("dirspell", false),
+    ("execfail", false),
+    ("expand_aliases", false),
+    ("extdebug", false),
+    ("extquote", true),
+    ("force_fignore", true),
+    ("globasciiranges", true),
+    ("globskipdots", true),
+    ("gnu_errfmt", false),
+    ("histappend", false),
+    ("histreedit", false),
+    ("histverify", false),
+    ("hostcomplete", true),
+    ("huponexit", false),
+    ("interactive_comments", true),
+    ("lithist", false),
+    ("localvar_inherit", false),
+    ("localvar_unset", false),
+    ("login_shell", false),
+    ("mailwarn", false),
+    ("noexpand_translation", false),
+    ("patsub_replacement", true),
+    ("progcomp", true),
+    ("promptvars", true),
+    ("sourcepath", true),
 ];
+
+/// Switches of `shopt` that do something.
+const SHOPT: [&str; 10] = [
+    "dotglob",
+    "extglob",
+    "failglob",
+    "globstar",
+    "inherit_errexit",
+    "lastpipe",
+    "nocaseglob",
+    "nocasematch",
+    "nullglob",
+    "xpg_echo",
+];
+
+/// How many of [`HARMLESS`] are of `set -o`; the others are of `shopt`.
+const HARMLESS_LONG: usize = 16;
 
 impl Options {
     /// The switch of a `set -o` name.
@@ -93,23 +162,7 @@ impl Options {
             "verbose" => &mut self.verbose,
             "errtrace" => &mut self.errtrace,
             "functrace" => &mut self.functrace,
-            "hashall"
-            | "braceexpand"
-            | "posix"
-            | "monitor"
-            | "notify"
-            | "history"
-            | "interactive-comments"
-            | "emacs"
-            | "vi"
-            | "physical"
-            | "privileged"
-            | "keyword"
-            | "onecmd"
-            | "ignoreeof"
-            | "histexpand"
-            | "nolog" => &mut self.other,
-            _ => return None,
+            name => return harmless(&mut self.harmless[..HARMLESS_LONG], 0, name),
         })
     }
 
@@ -117,8 +170,19 @@ impl Options {
         let name = LETTERS.iter().find(|row| row.0 == letter).map(|row| row.1);
         match name {
             Some(name) => self.long(name),
-            None if "bBkmpPtH".contains(letter) => Some(&mut self.other),
-            None => None,
+            None => {
+                let row = [
+                    ('B', "braceexpand"),
+                    ('k', "keyword"),
+                    ('m', "monitor"),
+                    ('b', "notify"),
+                    ('t', "onecmd"),
+                ]
+                .into_iter()
+                .chain([('P', "physical"), ('p', "privileged"), ('H', "histexpand")])
+                .find(|row| row.0 == letter)?;
+                self.long(row.1)
+            }
         }
     }
 
@@ -135,32 +199,92 @@ impl Options {
             "inherit_errexit" => &mut self.inherit_errexit,
             "extglob" => &mut self.extglob,
             "xpg_echo" => &mut self.xpg_echo,
-            name if HARMLESS.contains(&name) => &mut self.other,
-            _ => return None,
+            name => return harmless(&mut self.harmless[HARMLESS_LONG..], HARMLESS_LONG, name),
         })
     }
 
     /// `$-`.
     pub(crate) fn flags(mut self) -> String {
-        let mut flags = String::new();
-        for (letter, name) in LETTERS {
-            if letter == 'C' {
-                flags.push('B');
-            }
-            if letter == 'h' || self.long(name).is_some_and(|it| *it) {
+        const ORDER: [(char, &str); 16] = [
+            ('a', "allexport"),
+            ('b', "notify"),
+            ('e', "errexit"),
+            ('f', "noglob"),
+            ('h', "hashall"),
+            ('k', "keyword"),
+            ('m', "monitor"),
+            ('n', "noexec"),
+            ('p', "privileged"),
+            ('t', "onecmd"),
+            ('u', "nounset"),
+            ('v', "verbose"),
+            ('x', "xtrace"),
+            ('B', "braceexpand"),
+            ('C', "noclobber"),
+            ('E', "errtrace"),
+        ];
+        let mut flags: String = ORDER.into_iter().filter(|row| self.is_on(row.1)).map(|row| row.0).collect();
+        for (letter, name) in [('H', "histexpand"), ('P', "physical"), ('T', "functrace")] {
+            if self.is_on(name) {
                 flags.push(letter);
             }
         }
         flags
     }
 
-    /// Names that are on.
+    fn is_on(&mut self, name: &str) -> bool {
+        self.long(name).is_some_and(|it| *it)
+    }
+
+    /// Names of `set -o` that are on.
     pub(crate) fn list(mut self) -> Vec<&'static str> {
-        LONG.into_iter().filter(|name| *name == "hashall" || self.long(name).is_some_and(|it| *it)).collect()
+        LONG.into_iter().filter(|name| self.is_on(name)).collect()
     }
 
     /// Every `set -o` name, and whether it is on.
     pub(crate) fn all(mut self) -> Vec<(&'static str, bool)> {
-        LONG.into_iter().map(|name| (name, self.long(name).is_some_and(|it| *it))).collect()
+        LONG.into_iter().map(|name| (name, self.is_on(name))).collect()
     }
+
+    /// Every `shopt` name, sorted, and whether it is on.
+    pub(crate) fn all_shopt(mut self) -> Vec<(&'static str, bool)> {
+        let harmless = HARMLESS[HARMLESS_LONG..].iter().map(|row| row.0);
+        let mut names: Vec<&'static str> = harmless.chain(SHOPT).collect();
+        names.sort_unstable();
+        names.into_iter().map(|name| (name, self.shopt(name).is_some_and(|it| *it))).collect()
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            errexit: false,
+            nounset: false,
+            xtrace: false,
+            pipefail: false,
+            noglob: false,
+            noclobber: false,
+            allexport: false,
+            noexec: false,
+            verbose: false,
+            errtrace: false,
+            functrace: false,
+            nullglob: false,
+            failglob: false,
+            dotglob: false,
+            globstar: false,
+            nocaseglob: false,
+            nocasematch: false,
+            lastpipe: false,
+            inherit_errexit: false,
+            extglob: false,
+            xpg_echo: false,
+            harmless: HARMLESS.map(|row| row.1),
+        }
+    }
+}
+
+fn harmless<'s>(switches: &'s mut [bool], from: usize, name: &str) -> Option<&'s mut bool> {
+    let at = HARMLESS.iter().skip(from).position(|row| row.0 == name)?;
+    switches.get_mut(at)
 }

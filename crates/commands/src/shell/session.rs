@@ -82,7 +82,7 @@ impl Shell {
             ("IFS", " \t\n"),
             ("OPTIND", "1"),
             ("PWD", spec.cwd.as_str()),
-            ("BASH_VERSION", "5.2.0(1)-drydock"),
+            ("BASH_VERSION", "5.2.15(1)-release"),
             ("BASH", "/bin/bash"),
             ("HOSTNAME", "drydock"),
             ("OSTYPE", "linux-gnu"),
@@ -97,6 +97,10 @@ impl Shell {
         for (name, value) in shell_own {
             vars.entry(name).value = Value::Scalar(value.to_owned());
         }
+        let version = ["5", "2", "15", "1", "release", "wasm32-unknown-wasi"].map(str::to_owned);
+        let versinfo = vars.entry("BASH_VERSINFO");
+        versinfo.value = Value::Indexed((0..).zip(version).collect());
+        versinfo.attributes.readonly = true;
         vars.entry("PWD").attributes.exported = true;
         let now = spec.clock.now();
         let shared = Arc::new(Shared {
@@ -132,6 +136,8 @@ impl Shell {
             jobs: Vec::new(),
             traps: Arc::default(),
             calls: Vec::new(),
+            sites: Vec::new(),
+            sources: Vec::new(),
             call_depth: 0,
             sourced: 0,
             loops: 0,
@@ -141,12 +147,15 @@ impl Shell {
             seconds_from: now,
             line: 0,
             substituted: None,
+            known: Arc::default(),
             keep_unknown: false,
             getopts_at: 0,
             in_trap: false,
             processes: Vec::new(),
             id: 1,
             named_fds: Default::default(),
+            substitutions: 0,
+            mask: 0o022,
             last_word: String::new(),
         };
         Self { env }
@@ -199,13 +208,14 @@ impl Shell {
         let script = match syntax::parse(text, shared.limits.parse()) {
             Ok(script) => script,
             Err(error) => {
-                let _ = self.env.complain(&error.to_string()).await;
+                let _ = self.env.announce(&error.to_string()).await;
                 self.env.status = 2;
                 report.status = 2;
                 report.syntax = Some(error);
                 return (report, self.take_back(&input, &output, &errors));
             }
         };
+        self.env.learn(&script);
         let hollow = self.env.hollow();
         let mut env = std::mem::replace(&mut self.env, hollow);
         let main = shared.tasks.spawn(async move {
@@ -232,7 +242,7 @@ impl Shell {
             self.env.status = 125;
         }
         if let Some(limit) = report.limit.as_ref().filter(|it| !it.is_empty()) {
-            let _ = self.env.complain(&format!("limit: {limit}")).await;
+            let _ = self.env.announce(&format!("limit: {limit}")).await;
         }
         self.env.reset();
         report.status = self.env.status;
@@ -262,6 +272,8 @@ impl Env {
     fn reset(&mut self) {
         self.jobs.clear();
         self.calls.clear();
+        self.sites.clear();
+        self.sources.clear();
         self.call_depth = 0;
         self.loops = 0;
         self.tested = 0;

@@ -1,7 +1,7 @@
 //! The state of a shell. A subshell is a copy of it.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
@@ -89,6 +89,10 @@ pub(crate) struct Env {
     pub(crate) jobs: Vec<Job>,
     pub(crate) traps: Arc<HashMap<String, Trap>>,
     pub(crate) calls: Vec<String>,
+    /// Where each of `calls` was called: the line, and the text it stands in.
+    pub(crate) sites: Vec<(u32, Arc<str>)>,
+    /// Files being sourced, and the line that did.
+    pub(crate) sources: Vec<(u32, Arc<str>)>,
     pub(crate) call_depth: u32,
     pub(crate) sourced: u32,
     pub(crate) loops: u32,
@@ -100,6 +104,8 @@ pub(crate) struct Env {
     pub(crate) line: u32,
     /// The status of the last command substitution of the command being expanded.
     pub(crate) substituted: Option<i32>,
+    /// Names the texts so far gave values to: theirs, however unset.
+    pub(crate) known: Arc<HashSet<String>>,
     /// Whether unknown names of the word being expanded stay as typed.
     pub(crate) keep_unknown: bool,
     pub(crate) getopts_at: usize,
@@ -109,6 +115,10 @@ pub(crate) struct Env {
     pub(crate) id: u32,
     /// Descriptors a `{name}>` opened.
     pub(crate) named_fds: BTreeSet<u32>,
+    /// Command substitutions around what is being evaluated.
+    pub(crate) substitutions: u32,
+    /// What `umask` says.
+    pub(crate) mask: u32,
     /// `$_`.
     pub(crate) last_word: String,
 }
@@ -173,6 +183,8 @@ impl Env {
             jobs: Vec::new(),
             traps: Arc::default(),
             calls: Vec::new(),
+            sites: Vec::new(),
+            sources: Vec::new(),
             call_depth: 0,
             sourced: 0,
             loops: 0,
@@ -182,13 +194,23 @@ impl Env {
             seconds_from: self.seconds_from,
             line: 0,
             substituted: None,
+            known: Arc::clone(&self.known),
             keep_unknown: false,
             getopts_at: 0,
             in_trap: false,
             processes: Vec::new(),
             id: 0,
             named_fds: BTreeSet::new(),
+            substitutions: 0,
+            mask: 0o022,
             last_word: String::new(),
+        }
+    }
+
+    /// Remembers the names of a text that is about to run.
+    pub(crate) fn learn(&mut self, script: &Script) {
+        if self.shared.mode.literal_unknown && !script.names.is_empty() {
+            Arc::make_mut(&mut self.known).extend(script.names.iter().cloned());
         }
     }
 
@@ -265,8 +287,18 @@ impl Env {
 
     /// Says on stderr what went wrong.
     pub(crate) async fn complain(&mut self, text: &str) -> Eval<()> {
-        let line = format!("drydock: {text}\n");
-        let bytes = super::text::to_bytes(&line).into_owned();
+        // The first line counts even where nothing of it ran yet.
+        let line = format!("{}: line {}: {text}\n", self.name, self.line.max(1));
+        self.write_error(&line).await
+    }
+
+    /// The same for what no line of the text is to blame for.
+    pub(crate) async fn announce(&mut self, text: &str) -> Eval<()> {
+        self.write_error(&format!("drydock: {text}\n")).await
+    }
+
+    async fn write_error(&mut self, line: &str) -> Eval<()> {
+        let bytes = super::text::to_bytes(line).into_owned();
         match self.write(2, &bytes).await {
             Ok(_) | Err(Flow::Exit(141)) => Ok(()),
             Err(flow) => Err(flow),
@@ -285,6 +317,15 @@ impl Env {
                 self.random.1 = value;
                 return value;
             }
+        }
+    }
+
+    /// The text being run, as `BASH_SOURCE` names it.
+    pub(crate) fn source_name(&self) -> Arc<str> {
+        match self.sources.last() {
+            Some((_, name)) => Arc::clone(name),
+            None if self.shared.mode.script_file => Arc::clone(&self.name),
+            None => "environment".into(),
         }
     }
 
@@ -319,6 +360,26 @@ impl Env {
                     names.push("main".into());
                 }
                 Some(list(names))
+            }
+            "BASH_LINENO" => {
+                let mut lines: Vec<String> = self.sites.iter().rev().map(|it| it.0.to_string()).collect();
+                lines.extend(self.sources.iter().rev().map(|it| it.0.to_string()));
+                if self.shared.mode.script_file {
+                    lines.push("0".into());
+                }
+                Some(list(lines))
+            }
+            "BASH_SOURCE" => {
+                let mut names: Vec<String> = self.sites.iter().rev().map(|it| it.1.to_string()).collect();
+                names.extend(self.sources.iter().rev().map(|it| it.1.to_string()));
+                if self.shared.mode.script_file {
+                    names.push(self.name.to_string());
+                }
+                Some(list(names))
+            }
+            "BASHOPTS" => {
+                let rows = self.options.all_shopt().into_iter().filter(|row| row.1);
+                text(rows.map(|row| row.0).collect::<Vec<_>>().join(":"))
             }
             "DIRSTACK" => {
                 let mut all = vec![self.cwd.clone()];

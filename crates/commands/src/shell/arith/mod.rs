@@ -67,3 +67,26 @@ pub(crate) enum Binary {
     Eq,
     Ne,
 }
+
+impl Expr {
+    /// The names it assigns to.
+    pub(crate) fn assigned(&self, into: &mut Vec<String>) {
+        match self {
+            Self::Number(_) | Self::Name(_) => {}
+            Self::Unary(_, inner) => inner.assigned(into),
+            Self::Binary(_, left, right)
+            | Self::And(left, right)
+            | Self::Or(left, right)
+            | Self::Comma(left, right) => {
+                left.assigned(into);
+                right.assigned(into);
+            }
+            Self::Ternary(test, yes, no) => [test, yes, no].into_iter().for_each(|it| it.assigned(into)),
+            Self::Assign(place, _, value) => {
+                into.push(place.name.clone());
+                value.assigned(into);
+            }
+            Self::Step { place, .. } => into.push(place.name.clone()),
+        }
+    }
+}

@@ -73,9 +73,25 @@ pub(super) async fn exec(env: &mut Env, args: &[String]) -> Eval<i32> {
     if args.is_empty() {
         return Ok(0);
     }
-    if args[0].starts_with('-') {
-        env.complain("exec: options are not supported").await?;
-        return Ok(2);
+    let mut args = args;
+    while let [first, rest @ ..] = args {
+        match first.as_str() {
+            "-c" | "-l" => args = rest,
+            // What a command calls itself is its own name here.
+            "-a" => args = rest.get(1..).unwrap_or_default(),
+            "--" => {
+                args = rest;
+                break;
+            }
+            other if other.starts_with('-') => {
+                env.complain(&format!("exec: {other}: invalid option")).await?;
+                return Ok(2);
+            }
+            _ => break,
+        }
+    }
+    if args.is_empty() {
+        return Ok(0);
     }
     env.dispatch_command(args.to_vec()).await?;
     Err(Flow::Exit(env.status))

@@ -28,8 +28,14 @@ async fn go(env: &mut Env, by: &str, name: &str) -> Eval<bool> {
 }
 
 pub(super) async fn cd(env: &mut Env, args: &[String]) -> Eval<i32> {
+    if let Some(bad) = args.first().filter(|it| it.len() > 1 && it.starts_with('-'))
+        && !matches!(bad.as_str(), "-L" | "-P" | "--" | "-e" | "-@")
+    {
+        env.complain(&format!("cd: {bad}: invalid option")).await?;
+        return Ok(2);
+    }
     let args: Vec<&String> =
-        args.iter().filter(|it| !matches!(it.as_str(), "-L" | "-P" | "--" | "-e")).collect();
+        args.iter().filter(|it| !matches!(it.as_str(), "-L" | "-P" | "--" | "-e" | "-@")).collect();
     let (name, show) = match args.as_slice() {
         [] => match env.vars.get("HOME") {
             Some(home) => (home.to_owned(), false),
@@ -45,7 +51,10 @@ pub(super) async fn cd(env: &mut Env, args: &[String]) -> Eval<i32> {
                 return Ok(1);
             }
         },
-        [name] => ((*name).clone(), false),
+        [name] => match beyond(env, name) {
+            Some(found) => (found, true),
+            None => ((*name).clone(), false),
+        },
         _ => {
             env.complain("cd: too many arguments").await?;
             return Ok(1);
@@ -62,6 +71,23 @@ pub(super) async fn cd(env: &mut Env, args: &[String]) -> Eval<i32> {
         env.print(&line).await?;
     }
     Ok(0)
+}
+
+/// The directory of `CDPATH` that has `name`, unless that is where the shell is already.
+fn beyond(env: &Env, name: &str) -> Option<String> {
+    let list = env.vars.get("CDPATH").filter(|it| !it.is_empty())?;
+    if name.starts_with('/') || matches!(name.split('/').next(), Some("." | "..")) {
+        return None;
+    }
+    for base in list.split(':') {
+        let path =
+            if base.is_empty() { name.to_owned() } else { format!("{}/{name}", base.trim_end_matches('/')) };
+        let found = env.tree_path(&path).ok().and_then(|it| env.shared.files.stat(&it, Follow::Yes).ok());
+        if found.is_some_and(|stat| stat.kind == FileKind::Directory) {
+            return (!matches!(base, "" | ".")).then_some(path);
+        }
+    }
+    None
 }
 
 fn listing(env: &Env) -> String {

@@ -16,6 +16,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         let end = index + usize::from(word == "--");
         env.getopts_at = 0;
         let _ = env.vars.set("OPTIND", end.to_string());
+        let _ = env.vars.unset("OPTARG");
         let _ = env.vars.set(name, "?".into());
         return Ok(1);
     }
@@ -58,6 +59,10 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         None => {
             let _ = env.vars.unset("OPTARG");
         }
+    }
+    if !crate::shell::syntax::is_name(name) {
+        env.complain(&format!("getopts: `{name}': not a valid identifier")).await?;
+        return Ok(1);
     }
     if let Err(error) = env.vars.set(name, value) {
         env.complain(&format!("getopts: {error}")).await?;

@@ -45,6 +45,11 @@ pub(super) async fn wait(env: &mut Env, args: &[String]) -> Eval<i32> {
 }
 
 pub(super) async fn kill(env: &mut Env, args: &[String]) -> Eval<i32> {
+    if let [flag, names @ ..] = args
+        && matches!(flag.as_str(), "-l" | "-L")
+    {
+        return super::signals::list(env, "kill", names).await;
+    }
     // `kill -0 id` asks whether it lives.
     if let [flag, id] = args
         && flag == "-0"

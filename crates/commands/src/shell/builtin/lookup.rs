@@ -1,12 +1,23 @@
 //! What a name would run: `type`, `command`, `builtin`.
 
-use crate::shell::state::{Env, Eval};
+use crate::shell::{
+    show,
+    state::{Env, Eval},
+};
 
 /// Words that are syntax.
-const KEYWORDS: [&str; 18] = [
-    "!", "[[", "]]", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in",
-    "then", "until", "while", "{",
+pub(super) const KEYWORDS: [&str; 22] = [
+    "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+    "in", "select", "then", "time", "until", "while", "{", "}",
 ];
+
+/// Where a command is said to be: its name alone runs it, and so does this.
+fn path_of(env: &Env, word: &str) -> String {
+    match env.command_of(word) {
+        Some(name) if name == word => format!("/usr/bin/{name}"),
+        _ => word.to_owned(),
+    }
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -33,13 +44,16 @@ fn kind(env: &Env, name: &str) -> Option<Kind> {
 pub(super) async fn type_of(env: &mut Env, args: &[String]) -> Eval<i32> {
     let mut status = 0;
     let (mut short, mut path) = (false, false);
+    let mut forced = false;
     for arg in args {
-        if let Some(letters) = arg.strip_prefix('-') {
+        if let Some(letters) = arg.strip_prefix('-').filter(|it| !it.is_empty()) {
             short |= letters.contains('t');
             path |= letters.contains(['p', 'P']);
+            forced |= letters.contains('P');
             continue;
         }
-        let Some(kind) = kind(env, arg) else {
+        let found = if forced { env.command_of(arg).map(|_| Kind::Command) } else { kind(env, arg) };
+        let Some(kind) = found else {
             if !short && !path {
                 env.complain(&format!("type: {arg}: not found")).await?;
             }
@@ -54,14 +68,14 @@ pub(super) async fn type_of(env: &mut Env, args: &[String]) -> Eval<i32> {
         };
         let line = match (short, path, kind) {
             (true, _, _) => format!("{word}\n"),
-            (_, true, Kind::Command) => format!("{arg}\n"),
+            (_, true, Kind::Command) => format!("{}\n", path_of(env, arg)),
             (_, true, _) => String::new(),
             (_, _, Kind::Keyword) => format!("{arg} is a shell keyword\n"),
             (_, _, Kind::Builtin) => format!("{arg} is a shell builtin\n"),
-            (_, _, Kind::Command) => format!("{arg} is a command\n"),
+            (_, _, Kind::Command) => format!("{arg} is {}\n", path_of(env, arg)),
             (_, _, Kind::Function) => {
-                let source = env.functions.get(arg).map(|it| it.source.clone()).unwrap_or_default();
-                format!("{arg} is a function\n{arg} () \n{source}\n")
+                let body = env.functions.get(arg).map(|it| show::function(it)).unwrap_or_default();
+                format!("{arg} is a function\n{body}\n")
             }
         };
         env.print(&line).await?;
@@ -95,8 +109,9 @@ pub(super) async fn command(env: &mut Env, args: &[String]) -> Eval<i32> {
             Some(_) if asks == "-V" => {
                 status = type_of(env, std::slice::from_ref(name)).await?;
             }
-            Some(_) => {
-                env.print(&format!("{name}\n")).await?;
+            Some(kind) => {
+                let shown = if kind == Kind::Command { path_of(env, name) } else { name.clone() };
+                env.print(&format!("{shown}\n")).await?;
                 status = 0;
             }
         }

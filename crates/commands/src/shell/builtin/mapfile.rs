@@ -11,6 +11,7 @@ use crate::shell::{
 pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
     let (mut trim, mut delimiter, mut number) = (false, b'\n', 0);
     let (mut count, mut skip, mut origin) = (usize::MAX, 0, None);
+    let (mut callback, mut every) = (None, 5_000);
     let mut name = "MAPFILE".to_owned();
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
@@ -18,14 +19,16 @@ pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
             name.clone_from(arg);
             continue;
         }
-        let letter = arg.as_bytes()[1];
-        if letter == b't' {
+        let mut letters = &arg[1..];
+        if let Some(after) = letters.strip_prefix('t') {
             trim = true;
-            if arg.len() == 2 {
+            letters = after;
+            if letters.is_empty() {
                 continue;
             }
         }
-        let inline = arg.get(2..).unwrap_or_default();
+        let letter = letters.as_bytes()[0];
+        let inline = letters.get(1..).unwrap_or_default();
         let value =
             if inline.is_empty() { rest.next().cloned().unwrap_or_default() } else { inline.to_owned() };
         let parsed = value.parse::<usize>();
@@ -36,7 +39,8 @@ pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
             b's' => skip = parsed.unwrap_or(0),
             b'O' => origin = parsed.ok(),
             b'u' => number = parsed.ok().and_then(|it| u32::try_from(it).ok()).unwrap_or(0),
-            b'C' | b'c' => {}
+            b'C' => callback = Some(value.split_whitespace().map(str::to_owned).collect::<Vec<_>>()),
+            b'c' => every = parsed.unwrap_or(5_000).max(1),
             _ => {
                 env.complain(&format!("{by}: {arg}: invalid option")).await?;
                 return Ok(2);
@@ -56,6 +60,12 @@ pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
             return Err(env.abort(format!("{by} read more than {max} bytes")));
         }
     }
+    if !crate::shell::syntax::is_name(&name)
+        || matches!(name.as_str(), "FUNCNAME" | "BASH_SOURCE" | "BASH_LINENO")
+    {
+        env.complain(&format!("{by}: `{name}': not a valid identifier")).await?;
+        return Ok(1);
+    }
     let mut items = match origin {
         Some(_) => env.value(&name).into_indexed(),
         None => BTreeMap::new(),
@@ -67,7 +77,16 @@ pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
             Some((last, line)) if trim && *last == delimiter => line,
             _ => line,
         };
-        items.insert(first + index as i64, text::from_bytes(line));
+        // A value ends at the first NUL, as a C string does.
+        let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
+        let line = text::from_bytes(line);
+        if let Some(words) = callback.as_ref().filter(|it| !it.is_empty() && (index + 1) % every == 0) {
+            let mut words = words.clone();
+            words.push((first + index as i64).to_string());
+            words.push(line.clone());
+            Box::pin(env.dispatch(words)).await?;
+        }
+        items.insert(first + index as i64, line);
     }
     if let Err(error) = env.vars.set_value(&name, Value::Indexed(items)) {
         env.complain(&format!("{by}: {error}")).await?;

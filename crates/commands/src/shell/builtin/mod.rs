@@ -1,6 +1,7 @@
 //! The shell's own commands: those that must see or change its state, and the few that are too
 //! small to be worth a guest.
 
+mod caller;
 mod control;
 mod dirs;
 mod getopts;
@@ -9,8 +10,10 @@ mod lookup;
 mod mapfile;
 pub(crate) mod nested;
 mod printf;
+mod process;
 mod read;
 mod set;
+mod signals;
 mod source;
 mod test;
 mod trap;
@@ -32,12 +35,14 @@ pub(crate) const NAMES: [&str; 53] = [
     "caller",
     "cd",
     "command",
+    "compgen",
     "continue",
     "dash",
     "declare",
     "dirs",
     "disown",
     "echo",
+    "enable",
     "eval",
     "exec",
     "exit",
@@ -70,6 +75,7 @@ pub(crate) const NAMES: [&str; 53] = [
     "true",
     "type",
     "typeset",
+    "ulimit",
     "umask",
     "unalias",
     "unset",
@@ -104,6 +110,12 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
         "test" | "[" => test::run(env, words).await,
         "cd" => dirs::cd(env, args).await,
         "pwd" => {
+            if let Some(bad) =
+                args.iter().find(|it| it.starts_with('-') && !matches!(it.as_str(), "-L" | "-P" | "--"))
+            {
+                env.complain(&format!("pwd: {bad}: invalid option")).await?;
+                return Ok(2);
+            }
             let line = format!("{}\n", env.cwd);
             env.print(&line).await?;
             Ok(0)
@@ -131,14 +143,16 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
         "wait" => jobs::wait(env, args).await,
         "kill" | "disown" => jobs::kill(env, args).await,
         "jobs" | "fg" | "bg" => jobs::refused(env, &words[0]).await,
-        "umask" => {
-            if args.is_empty() {
-                env.print("0022\n").await?;
-            }
+        "umask" => process::umask(env, args).await,
+        "ulimit" => process::ulimit(env, args).await,
+        "hash" => process::hash(env, args).await,
+        "enable" => process::enable(env, args).await,
+        "compgen" => process::compgen(env, args).await,
+        "times" => {
+            env.print("0m0.000s 0m0.000s\n0m0.000s 0m0.000s\n").await?;
             Ok(0)
         }
-        "hash" | "times" => Ok(0),
-        "caller" => Ok(i32::from(env.calls.is_empty())),
+        "caller" => caller::run(env, args).await,
         name @ ("alias" | "unalias") => {
             env.complain(&format!("{name}: aliases are not supported; write a function")).await?;
             Ok(1)

@@ -55,6 +55,13 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     if rest.first().is_some_and(|it| it == "--") {
         rest = &rest[1..];
     }
+    if let Some(bad) = rest.first().filter(|it| it.len() > 1 && it.starts_with('-'))
+        && rest.as_ptr() == args.as_ptr()
+    {
+        let letter: String = bad.chars().take(2).collect();
+        env.complain(&format!("printf: {letter}: invalid option")).await?;
+        return Ok(2);
+    }
     let Some((format, args)) = rest.split_first() else {
         env.complain("printf: usage: printf [-v var] format [arguments]").await?;
         return Ok(2);
@@ -82,7 +89,16 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         let written = env.write(1, &out).await?;
         return Ok(if written { failed } else { 1 });
     };
-    let value = text::from_bytes(&out);
+    let mut value = text::from_bytes(&out);
+    if env.vars.var(&name).is_some_and(|var| var.attributes.integer) {
+        match env.compute(&value) {
+            Ok(number) => value = number.to_string(),
+            Err(error) => {
+                env.complain(&format!("printf: {}", error.0)).await?;
+                return Ok(1);
+            }
+        }
+    }
     let result = match name.strip_suffix(']').and_then(|it| it.split_once('[')) {
         None => env.vars.set(&name, value),
         Some((base, key)) => {
@@ -176,6 +192,7 @@ impl Printer<'_> {
             let at = self.args.next().and_then(|it| it.parse::<i64>().ok()).unwrap_or(-1);
             let now = (self.env.shared.clock.now().0 / 1_000_000_000) as i64;
             let shown = super::super::date::format(shape, if at < 0 { now } else { at });
+            let shown = cut(&spec, shown);
             self.pad(&spec, &shown);
             return &after[end + 2..];
         }
@@ -303,6 +320,10 @@ impl Printer<'_> {
             _ => "",
         };
         let mut digits = float_digits(value.abs(), spec, letter.to_ascii_lowercase());
+        if spec.alternate && value.is_finite() && !digits.contains('.') {
+            let at = digits.find('e').unwrap_or(digits.len());
+            digits.insert(at, '.');
+        }
         if letter.is_ascii_uppercase() {
             digits = digits.to_uppercase();
         }

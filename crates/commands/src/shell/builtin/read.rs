@@ -25,9 +25,9 @@ struct Wanted {
 pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     let wanted = match parse(args) {
         Ok(wanted) => wanted,
-        Err(text) => {
+        Err((status, text)) => {
             env.complain(&format!("read: {text}")).await?;
-            return Ok(2);
+            return Ok(status);
         }
     };
     let Some(fd) = env.fd(wanted.fd) else {
@@ -52,7 +52,8 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     Ok(i32::from(!taken.delimited))
 }
 
-fn parse(args: &[String]) -> Result<Wanted, String> {
+/// What is asked for, or a status and why it cannot be done.
+fn parse(args: &[String]) -> Result<Wanted, (i32, String)> {
     let mut wanted = Wanted::default();
     let mut rest = args.iter();
     let mut options = true;
@@ -75,8 +76,9 @@ fn parse(args: &[String]) -> Result<Wanted, String> {
                     let inline = &arg[1 + at + 1..];
                     let value =
                         if inline.is_empty() { rest.next().cloned() } else { Some(inline.to_owned()) };
-                    let value = value.ok_or_else(|| format!("-{letter}: option requires an argument"))?;
-                    let number = || value.parse().map_err(|_| format!("{value}: invalid number"));
+                    let value =
+                        value.ok_or_else(|| (2, format!("-{letter}: option requires an argument")))?;
+                    let number = || value.parse().map_err(|_| (1, format!("{value}: invalid number")));
                     match letter {
                         'a' => wanted.array = Some(value),
                         'd' => wanted.delimiter = Some(value.bytes().next().unwrap_or(0)),
@@ -86,16 +88,20 @@ fn parse(args: &[String]) -> Result<Wanted, String> {
                             wanted.exact = true;
                         }
                         'u' => {
-                            wanted.fd =
-                                value.parse().map_err(|_| format!("{value}: invalid file descriptor"))?
+                            wanted.fd = value
+                                .parse()
+                                .map_err(|_| (1, format!("{value}: invalid file descriptor specification")))?
                         }
                         'p' => wanted.prompt = value,
+                        't' if value.parse::<f64>().is_err() => {
+                            return Err((1, format!("{value}: invalid timeout specification")));
+                        }
                         // Nothing here waits for a person.
                         _ => {}
                     }
                     break;
                 }
-                other => return Err(format!("-{other}: invalid option")),
+                other => return Err((2, format!("-{other}: invalid option"))),
             }
         }
     }
@@ -168,7 +174,12 @@ fn store(env: &mut Env, wanted: &Wanted, chars: Vec<(char, bool)>) -> Result<(),
     let plain = |chars: &[(char, bool)]| chars.iter().map(|it| it.0).collect::<String>();
     let ifs = env.ifs();
     let mut set = |name: &str, value: String| assign(env, name, value);
-    if wanted.exact {
+    if wanted.exact && wanted.array.is_none() {
+        if let Some(bad) = wanted.names.iter().skip(1).find(|it| !is_name(it)) {
+            let bad = format!("`{bad}': not a valid identifier");
+            let name = wanted.names.first().map_or("REPLY", String::as_str);
+            return set(name, plain(&chars)).and(Err(bad));
+        }
         let name = wanted.names.first().map_or("REPLY", String::as_str);
         return set(name, plain(&chars));
     }
@@ -179,7 +190,7 @@ fn store(env: &mut Env, wanted: &Wanted, chars: Vec<(char, bool)>) -> Result<(),
         if !is_name(name) {
             return Err(format!("`{name}': not a valid identifier"));
         }
-        let fields = split(&chars, &ifs, usize::MAX);
+        let fields = if wanted.exact { vec![chars.as_slice()] } else { split(&chars, &ifs, usize::MAX) };
         let items: BTreeMap<i64, String> = (0..).zip(fields.iter().map(|it| plain(it))).collect();
         return env.vars.set_value(name, Value::Indexed(items)).map_err(|error| error.to_string());
     }

@@ -36,33 +36,46 @@ pub(super) async fn set(env: &mut Env, args: &[String]) -> Eval<i32> {
                 return Ok(0);
             }
             "-o" | "+o" if rest.len() == 0 => {
-                let mut text = String::new();
-                for (name, set) in env.options.all() {
-                    text.push_str(&match (on, set) {
-                        (true, _) => format!("{name:<15}\t{}\n", if set { "on" } else { "off" }),
-                        (false, true) => format!("set -o {name}\n"),
-                        (false, false) => format!("set +o {name}\n"),
-                    });
+                list_options(env, on).await?;
+                return Ok(0);
+            }
+            "+" => {
+                let words: Vec<String> = rest.cloned().collect();
+                if !words.is_empty() {
+                    env.args = Arc::new(words);
                 }
-                env.print(&text).await?;
                 return Ok(0);
             }
             _ if arg.len() > 1 && arg.starts_with(['-', '+']) => {
+                // Nothing is switched unless all of it can be.
+                let mut options = env.options;
+                let mut lists = false;
                 for letter in arg.chars().skip(1) {
-                    let name =
-                        if letter == 'o' { rest.next().cloned().unwrap_or_default() } else { String::new() };
-                    let switch = match letter {
-                        'o' => env.options.long(&name),
-                        other => env.options.letter(other),
-                    };
-                    match switch {
-                        Some(switch) => *switch = on,
-                        None => {
-                            let what = if letter == 'o' { name } else { format!("{}{letter}", &arg[..1]) };
-                            env.complain(&format!("set: {what}: invalid option")).await?;
-                            return Ok(2);
+                    let name = match letter {
+                        'o' if rest.len() == 0 => {
+                            lists = true;
+                            continue;
                         }
-                    }
+                        'o' => rest.next().cloned().unwrap_or_default(),
+                        _ => String::new(),
+                    };
+                    let switch = match letter {
+                        'o' => options.long(&name),
+                        other => options.letter(other),
+                    };
+                    let Some(switch) = switch else {
+                        let what = match letter {
+                            'o' => format!("{name}: invalid option name"),
+                            _ => format!("{}{letter}: invalid option", &arg[..1]),
+                        };
+                        env.complain(&format!("set: {what}")).await?;
+                        return Ok(2);
+                    };
+                    *switch = on;
+                }
+                env.options = options;
+                if lists {
+                    list_options(env, on).await?;
                 }
             }
             _ => {
@@ -76,9 +89,23 @@ pub(super) async fn set(env: &mut Env, args: &[String]) -> Eval<i32> {
     Ok(0)
 }
 
+/// As a table, or as commands that make it so again.
+async fn list_options(env: &mut Env, table: bool) -> Eval<()> {
+    let mut text = String::new();
+    for (name, on) in env.options.all() {
+        text.push_str(&match (table, on) {
+            (true, _) => format!("{name:<15}\t{}\n", if on { "on" } else { "off" }),
+            (false, true) => format!("set -o {name}\n"),
+            (false, false) => format!("set +o {name}\n"),
+        });
+    }
+    env.print(&text).await
+}
+
 pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
     let (mut set, mut quiet, mut long, mut again) = (None, false, false, false);
     let mut status = 0;
+    let mut named = false;
     for arg in args {
         if let Some(letters) = arg.strip_prefix('-') {
             for letter in letters.chars() {
@@ -96,17 +123,18 @@ pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
             }
             continue;
         }
+        named = true;
         let switch = if long { env.options.long(arg) } else { env.options.shopt(arg) };
         let Some(switch) = switch else {
             env.complain(&format!("shopt: {arg}: invalid shell option name")).await?;
-            status = 1;
+            status = i32::from(!(long && set.is_some()));
             continue;
         };
         match set {
             Some(on) => *switch = on,
             None => {
                 let on = *switch;
-                status = i32::from(!on);
+                status |= i32::from(!on);
                 if again && !quiet {
                     let line = match (long, on) {
                         (true, true) => format!("set -o {arg}\n"),
@@ -120,6 +148,18 @@ pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
                 }
             }
         }
+    }
+    if !named && !quiet {
+        let rows = if long { env.options.all() } else { env.options.all_shopt() };
+        let mut text = String::new();
+        for (name, on) in rows.into_iter().filter(|row| set.is_none_or(|wanted| wanted == row.1)) {
+            text.push_str(&match (again, long, on) {
+                (false, ..) => format!("{name:<15}\t{}\n", if on { "on" } else { "off" }),
+                (_, true, _) => format!("set {}o {name}\n", if on { '-' } else { '+' }),
+                (_, false, _) => format!("shopt -{} {name}\n", if on { 's' } else { 'u' }),
+            });
+        }
+        env.print(&text).await?;
     }
     Ok(status)
 }

@@ -22,6 +22,14 @@ pub(super) async fn eval(env: &mut Env, args: &[String]) -> Eval<i32> {
     if !allowed(env, "eval").await? {
         return Ok(126);
     }
+    let args = match args {
+        [first, rest @ ..] if first == "--" => rest,
+        [first, ..] if first.len() > 1 && first.starts_with('-') => {
+            env.complain(&format!("eval: {first}: invalid option")).await?;
+            return Ok(2);
+        }
+        args => args,
+    };
     run_text(env, "eval", args.join(" ")).await
 }
 
@@ -39,6 +47,7 @@ fn run_text<'a>(env: &'a mut Env, name: &'a str, source: String) -> BoxFuture<'a
                 return Ok(2);
             }
         };
+        env.learn(&script);
         env.status = 0;
         env.call_depth += 1;
         // A task of its own: the text may nest this very builtin.
@@ -76,6 +85,7 @@ pub(super) async fn source(env: &mut Env, name: &str, args: &[String]) -> Eval<i
     if !allowed(env, name).await? {
         return Ok(126);
     }
+    let args = if args.first().is_some_and(|it| it == "--") { &args[1..] } else { args };
     let Some(path) = args.first() else {
         env.complain(&format!("{name}: filename argument required")).await?;
         return Ok(2);
@@ -90,8 +100,12 @@ pub(super) async fn source(env: &mut Env, name: &str, args: &[String]) -> Eval<i
     let bytes = read_whole(env, &fd).await;
     let saved = (args.len() > 1).then(|| std::mem::replace(&mut env.args, Arc::new(args[1..].to_vec())));
     env.sourced += 1;
+    let line = env.line;
+    env.sources.push((line, path.as_str().into()));
     let result = run_text(env, name, text::from_bytes(&bytes)).await;
     env.sourced -= 1;
+    env.sources.pop();
+    env.line = line;
     if let Some(saved) = saved {
         env.args = saved;
     }

@@ -11,32 +11,28 @@ use crate::shell::{
     syntax,
 };
 
-/// In the order `trap` lists them.
-const KNOWN: [&str; 16] = [
-    "EXIT", "HUP", "INT", "QUIT", "USR1", "USR2", "PIPE", "ALRM", "TERM", "CHLD", "CONT", "TSTP", "WINCH",
-    "DEBUG", "ERR", "RETURN",
-];
-
 fn normal(name: &str) -> Option<String> {
     let name = name.to_uppercase();
     let name = name.strip_prefix("SIG").unwrap_or(&name).to_owned();
-    match name.as_str() {
-        "0" => Some("EXIT".into()),
-        "1" => Some("HUP".into()),
-        "2" => Some("INT".into()),
-        "3" => Some("QUIT".into()),
-        "15" => Some("TERM".into()),
-        other if KNOWN.contains(&other) => Some(name),
-        _ => None,
+    if let Ok(number) = name.parse::<usize>() {
+        let known = number.checked_sub(1).and_then(|at| super::signals::NAMES.get(at));
+        return if number == 0 { Some("EXIT".into()) } else { known.map(|it| (*it).to_owned()) };
     }
+    let other = ["EXIT", "DEBUG", "ERR", "RETURN"];
+    (other.contains(&name.as_str()) || super::signals::NAMES.contains(&name.as_str())).then_some(name)
 }
 
 pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     let args: Vec<&String> = args.iter().filter(|it| *it != "--").collect();
-    if args.is_empty() || args[0] == "-p" || args[0] == "-l" {
+    if args.first().is_some_and(|it| it.as_str() == "-l") {
+        return super::signals::list(env, "trap", &[]).await;
+    }
+    if args.is_empty() || args[0] == "-p" {
         let asked: Vec<String> = args.iter().skip(1).filter_map(|name| normal(name)).collect();
         let mut lines: Vec<String> = Vec::new();
-        for name in KNOWN {
+        // The order in which bash lists them.
+        let order = ["EXIT"].into_iter().chain(super::signals::NAMES).chain(["DEBUG", "ERR", "RETURN"]);
+        for name in order {
             let Some(trap) = env.traps.get(name) else { continue };
             if !asked.is_empty() && !asked.iter().any(|it| it == name) {
                 continue;

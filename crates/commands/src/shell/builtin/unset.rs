@@ -4,18 +4,41 @@ use std::sync::Arc;
 
 use crate::shell::{
     state::{Env, Eval},
+    syntax::is_name,
     vars::Value,
 };
 
 pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     let mut status = 0;
     let (mut functions, mut variables, mut reference) = (false, false, false);
+    let mut options = true;
     for arg in args {
         match arg.as_str() {
-            "-f" => functions = true,
-            "-v" => variables = true,
-            "-n" => reference = true,
+            "--" if options => options = false,
+            letters if options && letters.len() > 1 && letters.starts_with('-') => {
+                for letter in letters.chars().skip(1) {
+                    match letter {
+                        'f' => functions = true,
+                        'v' => variables = true,
+                        'n' => reference = true,
+                        other => {
+                            env.complain(&format!("unset: -{other}: invalid option")).await?;
+                            return Ok(2);
+                        }
+                    }
+                }
+            }
             name => {
+                options = false;
+                let base = name.split('[').next().unwrap_or_default();
+                let named = is_name(base) && (!name.contains('[') || name.ends_with(']'));
+                if !functions && !named && (variables || !env.functions.contains_key(name)) {
+                    if variables || reference {
+                        env.complain(&format!("unset: `{name}': not a valid identifier")).await?;
+                        status = 1;
+                    }
+                    continue;
+                }
                 if functions {
                     Arc::make_mut(&mut env.functions).remove(name);
                     continue;
@@ -51,6 +74,9 @@ fn unset_element(env: &mut Env, base: &str, key: &str) -> Result<(), String> {
             let mut index = env.compute(key).map_err(|error| error.0)?;
             if index < 0 {
                 index += items.keys().next_back().map_or(0, |last| last + 1);
+                if index < 0 {
+                    return Err(format!("[{key}]: bad array subscript"));
+                }
             }
             items.remove(&index);
         }

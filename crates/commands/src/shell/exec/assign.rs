@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use drydock_contract::Timestamp;
 
 use crate::shell::{
+    expand::quote,
     state::{Env, Eval, Flow},
     syntax::ast::{Assign, AssignValue, Element, Subscript},
     vars::{Assoc, SetError, Value},
@@ -31,17 +32,23 @@ impl Env {
     pub(super) async fn assign(&mut self, assign: &Assign) -> Eval<()> {
         let ready = self.ready(assign, self.is_assoc(&assign.name)).await?;
         if self.options.xtrace {
-            let text = match &ready {
-                Ready::Text(text) | Ready::Element(_, text) => crate::shell::expand::quote::traced(text),
-                Ready::List(items) => {
-                    let items: Vec<&str> = items.iter().map(|it| it.1.as_str()).collect();
-                    format!("({})", items.join(" "))
-                }
-            };
-            let line = format!("+ {}{}={text}\n", assign.name, if assign.append { "+" } else { "" });
-            self.write(2, line.as_bytes()).await?;
+            self.trace_assign(assign, &ready).await?;
         }
         self.store(assign, ready).await
+    }
+
+    pub(super) async fn trace_assign(&mut self, assign: &Assign, ready: &Ready) -> Eval<()> {
+        let (index, text) = match ready {
+            Ready::Text(text) => (String::new(), quote::traced_value(text)),
+            Ready::Element(Key::Number(index), text) => (format!("[{index}]"), quote::traced_value(text)),
+            Ready::Element(Key::Text(key), text) => (format!("[{key}]"), quote::traced_value(text)),
+            Ready::List(items) => {
+                let items: Vec<String> = items.iter().map(|it| quote::traced(&it.1)).collect();
+                (String::new(), format!("({})", items.join(" ")))
+            }
+        };
+        let sign = if assign.append { "+=" } else { "=" };
+        self.trace_line(&format!("{}{index}{sign}{text}", assign.name)).await
     }
 
     pub(super) async fn store(&mut self, assign: &Assign, ready: Ready) -> Eval<()> {
@@ -123,10 +130,11 @@ impl Env {
                 self.vars.set(name, text)
             }
             Ready::Element(key, text) => {
-                let value = self.value(name);
-                let old = match (&key, &value) {
-                    (Key::Text(key), Value::Assoc(map)) => map.get(key).map(str::to_owned),
-                    (Key::Number(index), value) => value.at(*index).map(str::to_owned),
+                // Only what is appended to is looked at: an array may be long.
+                let var = self.vars.var(name).filter(|_| append);
+                let old = match (&key, var.map(|var| &var.value)) {
+                    (Key::Text(key), Some(Value::Assoc(map))) => map.get(key).map(str::to_owned),
+                    (Key::Number(index), Some(value)) => value.at(*index).map(str::to_owned),
                     _ => None,
                 };
                 let text = self.combine(&old.unwrap_or_default(), text, append, integer)?;
@@ -146,6 +154,13 @@ impl Env {
         append: bool,
         integer: bool,
     ) -> Result<(), SetError> {
+        let grows = append
+            && !integer
+            && !matches!(self.vars.var(name).map(|var| &var.value), Some(Value::Assoc(_)))
+            && list.iter().all(|it| it.0.is_none() && !it.2);
+        if grows {
+            return self.vars.extend(name, list.into_iter().map(|it| it.1).collect());
+        }
         let old = self.vars.var(name).cloned().unwrap_or_default();
         if let Value::Assoc(map) = old.value {
             let mut map = if append { map } else { Assoc::default() };

@@ -31,7 +31,7 @@ impl Env {
                 }
                 Compound::If { arms, otherwise } => self.branch(arms, otherwise.as_ref()).await,
                 Compound::For { name, words, body } => self.for_each(name, words.as_deref(), body).await,
-                Compound::ArithFor { start, test, step, body } => {
+                Compound::ArithFor { start, test, step, body, .. } => {
                     self.arith_for([start, test, step].map(Option::as_ref), body).await
                 }
                 Compound::Loop { until, test, body } => self.repeat(*until, test, body).await,

@@ -8,6 +8,7 @@ use drydock_contract::{
 };
 
 use crate::shell::{
+    expand::quote,
     pattern::Pattern,
     state::{Env, Eval},
     syntax::ast::{Cond, CondOp, Word},
@@ -33,6 +34,9 @@ impl Env {
                 },
                 Cond::Unary(op, word) => {
                     let text = self.expand_one(word).await?;
+                    if self.options.xtrace {
+                        self.trace_line(&format!("[[ -{op} {} ]]", quote::traced(&text))).await?;
+                    }
                     Ok(self.unary_test(*op, &text))
                 }
                 Cond::Binary(left, op, right) => self.binary_cond(left, *op, right).await?,
@@ -42,6 +46,18 @@ impl Env {
 
     async fn binary_cond(&mut self, left: &Word, op: CondOp, right: &Word) -> Eval<Result<bool, String>> {
         let left = self.expand_one(left).await?;
+        // A substitution must not run twice, so what holds one is not shown.
+        if self.options.xtrace && right.runs_nothing() {
+            let sign = sign_of(op);
+            let shown = if op == CondOp::Regex {
+                self.expand_regex(right).await?
+            } else if matches!(op, CondOp::Match | CondOp::NoMatch) {
+                self.expand_pattern(right).await?
+            } else {
+                self.expand_one(right).await?
+            };
+            self.trace_line(&format!("[[ {} {sign} {shown} ]]", quote::traced(&left))).await?;
+        }
         Ok(match op {
             CondOp::Match | CondOp::NoMatch => {
                 let pattern = self.expand_pattern(right).await?;
@@ -156,5 +172,24 @@ impl Env {
             (CondOp::SameFile, Some(left), Some(right)) => left.inode == right.inode,
             _ => false,
         }
+    }
+}
+
+fn sign_of(op: CondOp) -> &'static str {
+    match op {
+        CondOp::Match => "==",
+        CondOp::NoMatch => "!=",
+        CondOp::Regex => "=~",
+        CondOp::Less => "<",
+        CondOp::Greater => ">",
+        CondOp::Eq => "-eq",
+        CondOp::Ne => "-ne",
+        CondOp::Lt => "-lt",
+        CondOp::Le => "-le",
+        CondOp::Gt => "-gt",
+        CondOp::Ge => "-ge",
+        CondOp::Newer => "-nt",
+        CondOp::Older => "-ot",
+        CondOp::SameFile => "-ef",
     }
 }

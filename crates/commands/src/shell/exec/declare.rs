@@ -3,7 +3,8 @@
 use super::assign::Ready;
 use crate::shell::{
     expand::quote,
-    state::{Env, Eval},
+    show,
+    state::{Env, Eval, Flow},
     syntax::{
         ast::{Arg, Assign, AssignValue, Word},
         is_name,
@@ -126,6 +127,7 @@ impl Env {
             index: None,
             append,
             value: AssignValue::Scalar(Word::default()),
+            span: Default::default(),
         };
         self.declare_ready(by, &assign, global_ready, wanted, local).await
     }
@@ -166,12 +168,30 @@ impl Env {
             self.status = 1;
             return Ok(());
         }
-        let follow = !local && !wanted.nameref.is_some_and(|it| it);
+        let follow = !local && wanted.nameref.is_none();
         let target = if follow { self.vars.resolve(name) } else { name.clone() };
+        let fresh = local && !self.vars.is_local(&target);
+        let inherits_export = fresh && self.vars.own(&target).is_some_and(|var| var.attributes.exported);
         let var = if local { self.vars.local(&target) } else { self.vars.entry(&target) };
+        let clash = match (&var.value, wanted.map, wanted.array) {
+            (Value::Indexed(_), true, _) => Some("cannot convert indexed to associative array"),
+            (Value::Assoc(_), false, true) => Some("cannot convert associative to indexed array"),
+            _ => None,
+        };
+        if let Some(clash) = clash {
+            self.complain(&format!("{by}: {target}: {clash}")).await?;
+            self.status = 1;
+            return if matches!(ready, Some(Ready::List(_))) { Err(Flow::Discard) } else { Ok(()) };
+        }
+        let bare = ready.is_none() && var.value == Value::Unset && (wanted.map || wanted.array);
         match (&var.value, wanted.map, wanted.array) {
             (Value::Unset, true, _) => var.value = Value::Assoc(Assoc::default()),
             (Value::Unset, _, true) if ready.is_none() => var.value = Value::Indexed(Default::default()),
+            (Value::Scalar(text), true, _) => {
+                let mut map = Assoc::default();
+                map.set("0", text.clone());
+                var.value = Value::Assoc(map);
+            }
             (Value::Scalar(_), _, true) => {
                 let old = std::mem::take(&mut var.value);
                 var.value = Value::Indexed(old.into_indexed());
@@ -179,13 +199,31 @@ impl Env {
             _ => {}
         }
         let attributes = &mut var.attributes;
+        attributes.bare |= bare;
+        attributes.exported |= inherits_export;
+        if wanted.lower.is_some() != wanted.upper.is_some() {
+            attributes.upper &= wanted.lower != Some(true);
+            attributes.lower &= wanted.upper != Some(true);
+        }
         let set = |flag: &mut bool, wish: Option<bool>| *flag = wish.unwrap_or(*flag);
         set(&mut attributes.integer, wanted.integer);
         set(&mut attributes.lower, wanted.lower);
         set(&mut attributes.upper, wanted.upper);
         set(&mut attributes.exported, wanted.exported);
         if wanted.nameref == Some(true) {
+            let target = match (&ready, &var.value) {
+                (Some(Ready::Text(text)), _) | (None, Value::Scalar(text)) => text.as_str(),
+                _ => "",
+            };
+            let base = target.split('[').next().unwrap_or_default();
+            if !target.is_empty() && !is_name(base) {
+                let text = format!("{by}: `{target}': invalid variable name for name reference");
+                self.complain(&text).await?;
+                self.status = 1;
+                return Ok(());
+            }
             attributes.nameref = true;
+            attributes.readonly |= wanted.readonly;
             if let Some(Ready::Text(text)) = ready {
                 var.value = Value::Scalar(text);
             }
@@ -209,7 +247,7 @@ impl Env {
     async fn print_one(&mut self, name: &str) -> Eval<()> {
         match self.vars.own(name).cloned() {
             Some(var) => {
-                let line = quote::declaration(name, &var, false) + "\n";
+                let line = quote::declaration(name, &var) + "\n";
                 self.print(&line).await
             }
             None => {
@@ -223,7 +261,7 @@ impl Env {
     async fn print_function(&mut self, name: &str, names_only: bool) -> Eval<()> {
         match self.functions.get(name).cloned() {
             Some(_) if names_only => self.print(&format!("{name}\n")).await,
-            Some(function) => self.print(&format!("{name} () \n{}\n", function.source)).await,
+            Some(function) => self.print(&format!("{}\n", show::function(&function))).await,
             None => {
                 self.status = 1;
                 Ok(())
@@ -264,7 +302,7 @@ impl Env {
             }
             let plain = matches!(by, "declare" | "typeset") && !wanted.print && wanted.plain();
             if !plain {
-                text.push_str(&quote::declaration(&name, var, false));
+                text.push_str(&quote::declaration(&name, var));
                 text.push('\n');
             } else if let Some(line) = quote::listed(&name, var) {
                 text.push_str(&line);

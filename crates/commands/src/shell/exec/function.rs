@@ -22,6 +22,8 @@ impl Env {
         let loops = std::mem::replace(&mut self.loops, 0);
         self.call_depth += 1;
         self.calls.push(function.name.clone());
+        let line = self.line;
+        self.sites.push((line, self.source_name()));
         self.vars.push_scope();
         let depth = self.vars.depth();
         // Functions do not see the RETURN trap of their caller; one they set themselves stays.
@@ -48,6 +50,8 @@ impl Env {
             self.vars.pop_scope();
         }
         self.calls.pop();
+        self.sites.pop();
+        self.line = line;
         self.call_depth -= 1;
         self.loops = loops;
         self.args = args;

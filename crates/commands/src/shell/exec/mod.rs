@@ -26,6 +26,9 @@ use super::{
 
 pub(crate) use external::file_error;
 
+/// How often the shell steps back for a job it started: until the job was picked up and polled.
+const CHILD_FIRST: usize = 3;
+
 impl Env {
     pub(crate) fn run_script<'a>(&'a mut self, script: &'a Script) -> BoxFuture<'a, Eval<()>> {
         Box::pin(async move {
@@ -78,7 +81,9 @@ impl Env {
         self.last_job = Some(id);
         self.status = 0;
         // What can run at once does so first, as a forked child mostly would.
-        yield_now().await;
+        for _ in 0..CHILD_FIRST {
+            yield_now().await;
+        }
         Ok(())
     }
 
@@ -116,10 +121,12 @@ impl Env {
         self.step().await?;
         match command {
             Command::Simple(simple) => self.run_simple(simple).await,
-            Command::Compound(compound, redirects) if redirects.is_empty() => {
+            Command::Compound(compound, redirects, place) if redirects.is_empty() => {
+                self.at_line(place.line);
                 self.run_compound(compound).await
             }
-            Command::Compound(compound, redirects) => {
+            Command::Compound(compound, redirects, place) => {
+                self.at_line(place.line);
                 let saved = self.fds.clone();
                 let since = self.processes.len();
                 let result = match self.redirect_all(redirects).await {
@@ -140,6 +147,13 @@ impl Env {
                 self.status = 0;
                 Ok(())
             }
+        }
+    }
+
+    /// Where evaluation is, for `LINENO` and messages; a trap keeps the line it was set off at.
+    pub(super) fn at_line(&mut self, line: u32) {
+        if !self.in_trap {
+            self.line = line;
         }
     }
 

@@ -26,10 +26,12 @@ impl Env {
         self.tested -= u32::from(pipeline.inverted);
         if pipeline.timed {
             let micros = (self.shared.clock.now().0.saturating_sub(started.0)) / 1_000;
-            let (minutes, seconds, millis) =
-                (micros / 60_000_000, micros / 1_000_000 % 60, micros / 1_000 % 1_000);
-            let text = format!("\nreal\t{minutes}m{seconds}.{millis:03}s\nuser\t0m0.000s\nsys\t0m0.000s\n");
-            self.write(2, text.as_bytes()).await?;
+            let shape =
+                self.vars.get("TIMEFORMAT").unwrap_or("\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS").to_owned();
+            if !shape.is_empty() {
+                let text = timed(&shape, micros) + "\n";
+                self.write(2, text.as_bytes()).await?;
+            }
         }
         result?;
         if pipeline.inverted {
@@ -132,12 +134,46 @@ impl Env {
     }
 }
 
+/// `TIMEFORMAT` filled in. Commands are not ours to time, so only the clock on the wall counts.
+fn timed(shape: &str, micros: u64) -> String {
+    let mut text = String::new();
+    let mut chars = shape.chars().peekable();
+    while let Some(next) = chars.next() {
+        if next != '%' {
+            text.push(next);
+            continue;
+        }
+        let digits = chars.next_if(char::is_ascii_digit).and_then(|it| it.to_digit(10)).unwrap_or(3).min(6);
+        let long = chars.next_if_eq(&'l').is_some();
+        let micros = match chars.next() {
+            Some('R') => micros,
+            Some('U' | 'S') => 0,
+            Some('P') => {
+                text.push_str("0.00");
+                continue;
+            }
+            Some(other) => {
+                text.push(other);
+                continue;
+            }
+            None => break,
+        };
+        let (seconds, part) = (micros / 1_000_000, format!("{:06}", micros % 1_000_000));
+        let part = if digits == 0 { String::new() } else { format!(".{}", &part[..digits as usize]) };
+        text.push_str(&match long {
+            true => format!("{}m{}{part}s", seconds / 60, seconds % 60),
+            false => format!("{seconds}{part}"),
+        });
+    }
+    text
+}
+
 /// Whether failing counts for `-e`: a group or a loop fails because something inside it did.
 fn counts(command: &Command) -> bool {
     match command {
         Command::Simple(_) => true,
         Command::Function(_) => false,
-        Command::Compound(compound, _) => {
+        Command::Compound(compound, ..) => {
             matches!(compound, Compound::Subshell(_) | Compound::Arith(_) | Compound::Cond(_))
         }
     }

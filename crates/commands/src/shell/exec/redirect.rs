@@ -91,7 +91,7 @@ impl Env {
             }
             RedirectKind::Here(body) => {
                 let text = match body.get() {
-                    Some(word) => self.expand_one(word).await?,
+                    Some(here) => self.expand_one(&here.word).await?,
                     None => String::new(),
                 };
                 Ok(bytes_fd(&text))

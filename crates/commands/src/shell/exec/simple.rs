@@ -12,9 +12,7 @@ use crate::shell::{
 
 impl Env {
     pub(super) async fn run_simple(&mut self, simple: &Simple) -> Eval<()> {
-        if !self.in_trap {
-            self.line = simple.line;
-        }
+        self.at_line(simple.line);
         self.substituted = None;
         if !self.traps.is_empty()
             && self.traps.contains_key("DEBUG")
@@ -64,12 +62,12 @@ impl Env {
             self.status = 126;
             return Ok(());
         }
-        if self.options.xtrace {
-            self.trace(simple, &words).await?;
-        }
         let scoped = !simple.assigns.is_empty();
         if scoped {
             self.scope_assigns(simple).await?;
+        }
+        if self.options.xtrace {
+            self.trace(simple, &words).await?;
         }
         let last_word = words.last().cloned().unwrap_or_default();
         let result = self.run_words(simple, words, declaring).await;
@@ -106,7 +104,11 @@ impl Env {
         let mut values = Vec::with_capacity(simple.assigns.len());
         for assign in &simple.assigns {
             let is_map = matches!(self.vars.var(&assign.name).map(|it| &it.value), Some(Value::Assoc(_)));
-            values.push((assign, self.ready(assign, is_map).await?));
+            let ready = self.ready(assign, is_map).await?;
+            if self.options.xtrace {
+                self.trace_assign(assign, &ready).await?;
+            }
+            values.push((assign, ready));
         }
         self.vars.push_scope();
         for (assign, ready) in values {
@@ -191,15 +193,24 @@ impl Env {
     }
 
     async fn trace(&mut self, simple: &Simple, words: &[String]) -> Eval<()> {
-        let mut line = String::from("+");
-        for assign in &simple.assigns {
-            line.push_str(&format!(" {}=…", assign.name));
+        let mut words: Vec<String> = words.iter().map(|word| quote::traced(word)).collect();
+        // Arguments of a declaring builtin are expanded later; they are shown as far as they are plain.
+        if words.len() == 1 && is_declaring(&words[0]) {
+            for arg in &simple.args[1..] {
+                match arg {
+                    Arg::Word(word) => words.extend(word.literal()),
+                    Arg::Assign(assign) => words.push(assign.name.clone()),
+                }
+            }
         }
-        for word in words {
-            line.push(' ');
-            line.push_str(&quote::traced(word));
-        }
-        line.push('\n');
+        self.trace_line(&words.join(" ")).await
+    }
+
+    /// One line of `set -x`: `PS4`, its first character once more for each substitution around.
+    pub(super) async fn trace_line(&mut self, text: &str) -> Eval<()> {
+        let prompt = self.vars.get("PS4").unwrap_or("+ ").to_owned();
+        let first: String = prompt.chars().take(1).collect();
+        let line = format!("{}{prompt}{text}\n", first.repeat(self.substitutions as usize));
         match self.write(2, line.as_bytes()).await {
             Ok(_) | Err(Flow::Exit(141)) => Ok(()),
             Err(flow) => Err(flow),

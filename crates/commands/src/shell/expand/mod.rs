@@ -17,6 +17,7 @@ pub(crate) use find::Found;
 
 use super::{
     glob::glob,
+    pattern::Pattern,
     state::{Env, Eval, Flow},
     syntax::ast::{ParamName, ParamOp, Piece, Subscript, Word},
 };
@@ -61,7 +62,7 @@ impl Env {
             words.push(field.text());
             return Ok(());
         }
-        match glob(self, &pattern) {
+        match glob(self, &pattern).map(|found| self.not_ignored(found)) {
             Err(text) => Err(self.abort(text)),
             Ok(found) if !found.is_empty() => {
                 words.extend(found);
@@ -79,6 +80,22 @@ impl Env {
                 Ok(())
             }
         }
+    }
+
+    /// Without what `GLOBIGNORE` names.
+    fn not_ignored(&self, mut found: Vec<String>) -> Vec<String> {
+        let Some(list) = self.vars.get("GLOBIGNORE").filter(|it| !it.is_empty()) else { return found };
+        let fold = self.options.nocaseglob;
+        let parts = super::glob::split_colons(list).into_iter();
+        let patterns: Vec<Pattern> = parts.map(|it| Pattern::with_case(it, fold)).collect();
+        found.retain(|name| {
+            // A `*` of the list does not reach across a slash.
+            let hit = |it: &Pattern| {
+                it.matches(name) && (!name.contains('/') || it.literal().is_some() || list.contains('/'))
+            };
+            !matches!(name.as_str(), "." | "..") && !patterns.iter().any(hit)
+        });
+        found
     }
 
     fn check_size(&self, fields: &Fields) -> Eval<()> {

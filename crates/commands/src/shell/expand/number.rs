@@ -11,7 +11,7 @@ impl Env {
     /// The value, or why there is none; the caller says what that costs.
     pub(crate) async fn arith(&mut self, source: &Arith) -> Eval<Result<i64, ArithError>> {
         match source {
-            Arith::Parsed(expr) => Ok(arith::evaluate(expr, self)),
+            Arith::Parsed(expr, text) => Ok(arith::evaluate(expr, self).map_err(|error| about(text, error))),
             Arith::Text(word) => {
                 let keep = std::mem::replace(&mut self.keep_unknown, false);
                 let mut fields = super::Fields::whole();
@@ -27,13 +27,7 @@ impl Env {
     /// The value of a text.
     pub(crate) fn compute(&mut self, text: &str) -> Result<i64, ArithError> {
         let expr = arith::parse(text).map_err(ArithError)?;
-        arith::evaluate(&expr, self).map_err(|error| {
-            if error.0.starts_with(text.trim()) {
-                error
-            } else {
-                ArithError(format!("{}: {}", text.trim(), error.0))
-            }
-        })
+        arith::evaluate(&expr, self).map_err(|error| about(text, error))
     }
 
     /// The value, an error costing the line.
@@ -52,8 +46,17 @@ impl Env {
 
     /// What ends a shell whose expansion failed for good.
     pub(crate) fn fatal_status(&self) -> i32 {
-        if self.shared.mode.script_file || self.subshell > 0 { 1 } else { 127 }
+        if self.shared.mode.script_file || self.subshell > 0 || self.options.errexit { 1 } else { 127 }
     }
+}
+
+/// The error, with the expression it is about before it.
+fn about(text: &str, error: ArithError) -> ArithError {
+    let text = text.trim();
+    if error.0.starts_with(text) || error.0.ends_with(": unbound variable") {
+        return error;
+    }
+    ArithError(format!("{text}: {}", error.0))
 }
 
 impl Names for Env {

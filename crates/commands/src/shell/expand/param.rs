@@ -68,8 +68,12 @@ impl Env {
                 if found == Found::One(None) {
                     if self.keep_unknown
                         && matches!(param.op, ParamOp::None)
-                        && matches!(param.name, ParamName::Var(_))
-                        && !param.indirect
+                        && let ParamName::Var(name) = &param.name
+                        // Braces, and a wish for strictness, are the shell's; `$name` may be the command's.
+                        && !param.typed.starts_with("${")
+                        && !self.options.nounset
+                        && self.vars.own(name).is_none()
+                        && !self.known.contains(name)
                     {
                         out.quoted(&param.typed);
                         return Ok(());
@@ -211,25 +215,37 @@ impl Env {
             ParamName::Var(name) => name.clone(),
             _ => String::new(),
         };
-        let attributes = self.vars.var(&name).cloned().unwrap_or_default();
-        match letter {
-            'a' => Found::One(Some(super::quote::attribute_letters(&attributes))),
-            'A' => Found::One(Some(super::quote::declaration(&name, &attributes, param.index.is_some()))),
-            'K' | 'k' => {
-                let pairs: Vec<String> = match &attributes.value {
-                    Value::Assoc(map) => map
-                        .iter()
-                        .map(|(key, value)| format!("{key} {}", super::quote::double(value)))
-                        .collect(),
-                    Value::Indexed(items) => items
-                        .iter()
-                        .map(|(key, value)| format!("{key} {}", super::quote::double(value)))
-                        .collect(),
-                    _ => return each(found, super::quote::single),
-                };
-                Found::One(Some(pairs.join(" ")))
+        let var = self.vars.var(&name).cloned().unwrap_or_default();
+        match (letter, found) {
+            ('a', Found::Many { items, joined }) => {
+                let letters = super::quote::attribute_letters(&var);
+                Found::Many { items: vec![letters; items.len()], joined }
             }
-            _ => each(found, |text| ops::transform(text, letter)),
+            ('a', _) => Found::One(Some(super::quote::attribute_letters(&var))),
+            ('A', Found::Many { items, .. }) if name.is_empty() => {
+                let items: Vec<String> = items.iter().map(|it| super::quote::single(it)).collect();
+                Found::One(Some(format!("set -- {}", items.join(" "))))
+            }
+            // Bash makes words of it: `declare`, its flags, the assignment.
+            ('A', Found::Many { joined, .. }) => {
+                let text = super::quote::assignment(&name, &var).unwrap_or_default();
+                Found::Many { items: text.splitn(3, ' ').map(str::to_owned).collect(), joined }
+            }
+            ('A', _) => Found::One(super::quote::assignment(&name, &var)),
+            ('k', Found::Many { joined, .. }) if matches!(var.value, Value::Assoc(_) | Value::Indexed(_)) => {
+                let pairs = var.value.keys().into_iter().zip(var.value.elements());
+                Found::Many { items: pairs.flat_map(|(key, value)| [key, value]).collect(), joined }
+            }
+            ('K', Found::Many { .. }) if matches!(var.value, Value::Assoc(_) | Value::Indexed(_)) => {
+                let pairs = var.value.keys().into_iter().zip(var.value.elements());
+                let pairs: Vec<String> =
+                    pairs.map(|(key, value)| format!("{key} {}", super::quote::double(&value))).collect();
+                // Bash ends a map's list with a blank.
+                let end = if matches!(var.value, Value::Assoc(_)) && !pairs.is_empty() { " " } else { "" };
+                Found::One(Some(pairs.join(" ") + end))
+            }
+            ('K' | 'k', found) => each(found, super::quote::single),
+            (_, found) => each(found, |text| ops::transform(text, letter)),
         }
     }
 
@@ -288,6 +304,16 @@ impl Env {
                     };
                     let text = items.join(&separator);
                     super::put(out, &text, quoted);
+                    return Ok(());
+                }
+                // Where a visible character separates words, an empty element is a word as well.
+                let separator = self.ifs().chars().next().filter(|it| !matches!(it, ' ' | '\t' | '\n'));
+                if let Some(separator) = separator
+                    && !quoted
+                    && out.splits()
+                    && items.iter().any(String::is_empty)
+                {
+                    out.result(&items.join(separator.encode_utf8(&mut [0; 4])));
                     return Ok(());
                 }
                 for (index, item) in items.iter().enumerate() {

@@ -27,7 +27,9 @@ pub(crate) fn backslashed(value: &str) -> String {
     }
     let mut all = String::with_capacity(value.len());
     for (index, next) in value.chars().enumerate() {
-        let special = " !\"$&'()*,;<>?[\\]^`{|}".contains(next) || (index == 0 && "#~".contains(next));
+        let special = " !\"$&'()*,;<>?[\\]^`{|}".contains(next)
+            || (index == 0 && "#~".contains(next))
+            || (next == '~' && all.ends_with([':', '=']));
         if special {
             all.push('\\');
         }
@@ -43,6 +45,11 @@ pub(crate) fn traced(value: &str) -> String {
     }
     let plain = |it: char| it.is_alphanumeric() || "_-./:=@%+,^".contains(it) || !it.is_ascii();
     if value.chars().all(plain) { value.to_owned() } else { single(value) }
+}
+
+/// As `set -x` shows a value: nothing at all for an empty one.
+pub(crate) fn traced_value(value: &str) -> String {
+    if value.is_empty() { String::new() } else { traced(value) }
 }
 
 /// `"…"`, as `declare -p` shows a value.
@@ -98,23 +105,34 @@ pub(crate) fn attribute_letters(var: &Var) -> String {
     let flags = var.attributes;
     let rows = [
         (flags.integer, 'i'),
-        (flags.lower, 'l'),
         (flags.nameref, 'n'),
         (flags.readonly, 'r'),
-        (flags.upper, 'u'),
         (flags.exported, 'x'),
+        (flags.lower && !flags.upper, 'l'),
+        (flags.upper && !flags.lower, 'u'),
     ];
     letters.extend(rows.into_iter().filter(|row| row.0).map(|row| row.1));
     letters
 }
 
 /// The line of `declare -p`.
-pub(crate) fn declaration(name: &str, var: &Var, _: bool) -> String {
+pub(crate) fn declaration(name: &str, var: &Var) -> String {
     let letters = attribute_letters(var);
     let letters = if letters.is_empty() { "-".to_owned() } else { letters };
-    match value_text(&var.value) {
+    match value_text(&var.value).filter(|_| !(var.attributes.bare && var.value.len() == 0)) {
         None => format!("declare -{letters} {name}"),
         Some(value) => format!("declare -{letters} {name}={value}"),
+    }
+}
+
+/// The text of `${name@A}`: what would make the variable again.
+pub(crate) fn assignment(name: &str, var: &Var) -> Option<String> {
+    let letters = attribute_letters(var);
+    match &var.value {
+        Value::Unset if letters.is_empty() => None,
+        Value::Scalar(text) if letters.is_empty() => Some(format!("{name}={}", single(text))),
+        Value::Scalar(text) => Some(format!("declare -{letters} {name}={}", single(text))),
+        _ => Some(declaration(name, var)),
     }
 }
 

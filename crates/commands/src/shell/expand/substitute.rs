@@ -16,6 +16,7 @@ impl Env {
         let mut inner = self.fork();
         inner.options.errexit &= self.options.inherit_errexit;
         inner.keep_unknown = false;
+        inner.substitutions += 1;
         inner.fds.insert(1, Fd::Capture(Arc::clone(&capture)));
         let status = self.run_apart(inner, Arc::clone(script)).await?;
         if capture.is_full() {

@@ -29,7 +29,7 @@ impl Parser<'_> {
             return self.not_arith(pending);
         }
         self.at += 2;
-        Ok(Some(arith_of_word(word)))
+        Ok(Some(self.arith_noted(word)))
     }
 
     /// The other reading is tried, but not for ever: nested ambiguities would double the work.
@@ -51,7 +51,16 @@ impl Parser<'_> {
         }
         let blank = self.text[start..self.at].trim().is_empty();
         self.at += 1;
-        Ok((!blank).then(|| arith_of_word(word)))
+        Ok((!blank).then(|| self.arith_noted(word)))
+    }
+
+    /// Arithmetic, its assignments noted as names of the shell.
+    fn arith_noted(&mut self, word: Word) -> Arith {
+        let arith = arith_of_word(word);
+        if let Arith::Parsed(expr, _) = &arith {
+            expr.assigned(&mut self.names);
+        }
+        arith
     }
 
     /// Offset or length of a substring, up to `:` or `}`.
@@ -65,7 +74,7 @@ impl Parser<'_> {
         let (mut open, mut questions) = (0u32, 0u32);
         while let Some(byte) = self.peek() {
             if open == 0 && stops.contains(&byte) && !(byte == b':' && questions > 0) {
-                return Ok((Word { pieces: pieces.0 }, End::Byte(byte)));
+                return Ok((Word::of(pieces.0), End::Byte(byte)));
             }
             match byte {
                 b'$' => match self.dollar(true)? {
@@ -112,14 +121,15 @@ impl Parser<'_> {
             }
             self.at += 1;
         }
-        Ok((Word { pieces: pieces.0 }, End::Text))
+        Ok((Word::of(pieces.0), End::Text))
     }
 }
 
 /// Parses now if there is nothing to expand.
 pub(super) fn arith_of_word(word: Word) -> Arith {
-    match word.literal().map(|text| arith::parse(&text)) {
-        Some(Ok(expr)) => Arith::Parsed(expr),
-        _ => Arith::Text(word),
+    let Some(text) = word.literal() else { return Arith::Text(word) };
+    match arith::parse(&text) {
+        Ok(expr) => Arith::Parsed(expr, text.into()),
+        Err(_) => Arith::Text(word),
     }
 }

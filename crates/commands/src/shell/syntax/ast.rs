@@ -9,6 +9,22 @@ use crate::shell::arith::Expr;
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) items: Vec<Item>,
+    /// At the top of a text: every name the text gives a value to, or takes one from.
+    pub(crate) names: Vec<String>,
+}
+
+/// A stretch of the text something was parsed from; empty where nobody asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// Where a compound command stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    pub(crate) line: u32,
+    pub(crate) span: Span,
 }
 
 /// One and-or list, and whether it runs beside what follows.
@@ -52,7 +68,7 @@ pub(crate) struct Stage {
 #[derive(Debug)]
 pub(crate) enum Command {
     Simple(Simple),
-    Compound(Compound, Vec<Redirect>),
+    Compound(Compound, Vec<Redirect>, Place),
     Function(Arc<Function>),
 }
 
@@ -61,7 +77,9 @@ pub(crate) enum Command {
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) body: Arc<Command>,
+    /// The body as typed, and where in its text that begins.
     pub(crate) source: String,
+    pub(crate) base: u32,
 }
 
 /// Assignments, words and redirections.
@@ -88,6 +106,7 @@ pub(crate) struct Assign {
     pub(crate) index: Option<Subscript>,
     pub(crate) append: bool,
     pub(crate) value: AssignValue,
+    pub(crate) span: Span,
 }
 
 #[derive(Debug)]
@@ -110,7 +129,7 @@ pub(crate) enum Compound {
     Subshell(Arc<Script>),
     If { arms: Vec<(Script, Script)>, otherwise: Option<Script> },
     For { name: String, words: Option<Vec<Word>>, body: Script },
-    ArithFor { start: Option<Arith>, test: Option<Arith>, step: Option<Arith>, body: Script },
+    ArithFor { start: Option<Arith>, test: Option<Arith>, step: Option<Arith>, clauses: Span, body: Script },
     Loop { until: bool, test: Script, body: Script },
     Case { subject: Word, arms: Vec<Arm> },
     Arith(Arith),
@@ -190,14 +209,25 @@ pub(crate) enum RedirectKind {
         append: bool,
     },
     /// Filled in when its body is reached.
-    Here(Arc<OnceLock<Word>>),
+    Here(Arc<OnceLock<Here>>),
     HereString(Word),
+}
+
+/// A here-document: what it expands to, and as it was typed.
+#[derive(Debug)]
+pub(crate) struct Here {
+    pub(crate) word: Word,
+    pub(crate) delimiter: String,
+    pub(crate) quoted: bool,
+    pub(crate) strip_tabs: bool,
+    pub(crate) raw: String,
 }
 
 /// A word: pieces side by side.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Word {
     pub(crate) pieces: Vec<Piece>,
+    pub(crate) span: Span,
 }
 
 #[derive(Debug, Clone)]
@@ -224,7 +254,8 @@ pub(crate) enum Piece {
 /// Arithmetic: parsed already, or text with expansions in it.
 #[derive(Debug)]
 pub(crate) enum Arith {
-    Parsed(Expr),
+    /// With its text, for messages.
+    Parsed(Expr, Box<str>),
     Text(Word),
 }
 
@@ -324,14 +355,23 @@ pub(crate) enum CaseChange {
 }
 
 impl Word {
+    pub(crate) fn of(pieces: Vec<Piece>) -> Self {
+        Self { pieces, span: Span::default() }
+    }
+
     pub(crate) fn quoted(text: impl Into<String>) -> Self {
-        Self { pieces: vec![Piece::Quoted(text.into())] }
+        Self::of(vec![Piece::Quoted(text.into())])
     }
 
     /// The word's text, if it has no expansions.
     pub(crate) fn literal(&self) -> Option<String> {
         let mut all = String::new();
         literal_of(&self.pieces, &mut all).then_some(all)
+    }
+
+    /// Whether expanding it has no effect but its text.
+    pub(crate) fn runs_nothing(&self) -> bool {
+        runs_nothing(&self.pieces)
     }
 
     /// The word's text if it was typed without any quotes.
@@ -350,6 +390,15 @@ fn literal_of(pieces: &[Piece], all: &mut String) -> bool {
             true
         }
         Piece::Double(inner) => literal_of(inner, all),
+        _ => false,
+    })
+}
+
+fn runs_nothing(pieces: &[Piece]) -> bool {
+    pieces.iter().all(|piece| match piece {
+        Piece::Text(_) | Piece::Quoted(_) | Piece::Tilde(_) => true,
+        Piece::Double(inner) => runs_nothing(inner),
+        Piece::Param(param) => matches!(param.op, ParamOp::None | ParamOp::Length),
         _ => false,
     })
 }

@@ -20,6 +20,7 @@ impl Parser<'_> {
         if !has {
             return Ok(vec![word]);
         }
+        let span = word.span;
         let mut atoms = Vec::new();
         for piece in word.pieces {
             match piece {
@@ -32,12 +33,14 @@ impl Parser<'_> {
             let mut pieces = Pieces::default();
             for atom in atoms {
                 match atom {
+                    // Braces come first: `$x{1,2}` is `$x1 $x2`.
+                    Atom::Char(next) if pieces.extends_name(next) => {}
                     Atom::Char(next) => pieces.text(next.encode_utf8(&mut [0; 4])),
                     Atom::Piece(piece) => pieces.0.push(piece),
                 }
             }
             if !pieces.0.is_empty() {
-                words.push(Word { pieces: pieces.0 });
+                words.push(Word { pieces: pieces.0, span });
             }
         }
         Ok(words)

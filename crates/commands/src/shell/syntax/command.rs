@@ -13,13 +13,15 @@ const DECLARING: [&str; 5] = ["declare", "typeset", "local", "export", "readonly
 
 impl Parser<'_> {
     pub(super) fn command(&mut self) -> Parsed<Command> {
+        let start = self.at;
         if let Some(compound) = self.compound()? {
+            let place = self.place_from(start);
             let mut redirects = Vec::new();
             loop {
                 self.skip_blanks();
                 match self.redirect()? {
                     Some(redirect) => redirects.push(redirect),
-                    None => return Ok(Command::Compound(compound, redirects)),
+                    None => return Ok(Command::Compound(compound, redirects, place)),
                 }
             }
         }
@@ -89,7 +91,39 @@ impl Parser<'_> {
         if simple.args.is_empty() && simple.assigns.is_empty() && simple.redirects.is_empty() {
             return Err(self.expected("a command"));
         }
+        self.note_names(&simple);
         Ok(Command::Simple(simple))
+    }
+
+    /// `read x`, `local x`, `unset x`: whoever writes that means a variable of the shell.
+    fn note_names(&mut self, simple: &Simple) {
+        const NAMING: [&str; 12] = [
+            "let",
+            "read",
+            "local",
+            "declare",
+            "typeset",
+            "export",
+            "readonly",
+            "unset",
+            "mapfile",
+            "readarray",
+            "getopts",
+            "printf",
+        ];
+        let mut args = simple.args.iter();
+        let Some(Arg::Word(first)) = args.next() else { return };
+        if !first.bare().is_some_and(|it| NAMING.contains(&it)) {
+            return;
+        }
+        for arg in args {
+            if let Arg::Word(word) = arg
+                && let Some(text) = word.literal()
+                && let Some(name) = text.split(['[', '=', '+', '-']).next().filter(|it| super::is_name(it))
+            {
+                self.names.push(name.to_owned());
+            }
+        }
     }
 
     fn function_keyword(&mut self) -> Parsed<Command> {
@@ -126,6 +160,7 @@ impl Parser<'_> {
         let Some(compound) = self.compound()? else {
             return Err(self.expected("a compound command as the function's body"));
         };
+        let place = self.place_from(body_at);
         let mut redirects = Vec::new();
         loop {
             self.skip_blanks();
@@ -135,8 +170,9 @@ impl Parser<'_> {
             }
         }
         let source = self.text[body_at..self.at].to_owned();
-        let body = Arc::new(Command::Compound(compound, redirects));
-        Ok(Command::Function(Arc::new(Function { name, body, source })))
+        let body = Arc::new(Command::Compound(compound, redirects, place));
+        let base = self.span_from(body_at).start;
+        Ok(Command::Function(Arc::new(Function { name, body, source, base })))
     }
 
     /// `name=`, `name+=`, `name[…]=` and its value, if that is what comes next.
@@ -169,7 +205,9 @@ impl Parser<'_> {
         } else {
             AssignValue::Scalar(self.assigned_word()?)
         };
-        Ok(Some(Assign { name, index, append, value }))
+        let span = self.span_from(start);
+        self.names.push(name.clone());
+        Ok(Some(Assign { name, index, append, value, span }))
     }
 
     /// Whether the bracket here closes and an `=` follows: `a[i]=1`, and not the pattern `a[bc]`.
@@ -250,7 +288,7 @@ impl Parser<'_> {
     /// A value: a word in which `~` also counts after a colon.
     fn assigned_word(&mut self) -> Parsed<Word> {
         if self.peek().is_none_or(|b| ends_word(b) && !self.at_process()) {
-            return Ok(Word { pieces: vec![Piece::Quoted(String::new())] });
+            return Ok(Word::of(vec![Piece::Quoted(String::new())]));
         }
         let mut word = self.word()?;
         word.pieces = super::word::tildes_after_colons(word.pieces);

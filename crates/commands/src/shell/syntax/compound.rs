@@ -109,6 +109,7 @@ impl Parser<'_> {
         if !is_name(&name) {
             return Err(self.error(format!("`{name}` is not a name `for` can assign to")));
         }
+        self.names.push(name.clone());
         self.at += name.len();
         self.skip_space()?;
         let mut words = None;
@@ -135,16 +136,19 @@ impl Parser<'_> {
     }
 
     fn arith_for(&mut self) -> Parsed<Compound> {
+        let from = self.at;
         let start = self.arith_clause(b';')?;
         let test = self.arith_clause(b';')?;
         let step = self.arith_clause(b')')?;
+        let mut clauses = self.span_from(from);
+        clauses.end = clauses.end.saturating_sub(1);
         if !self.eat(")") {
             return Err(self.expected("`))` of `for ((`"));
         }
         self.skip_blanks();
         self.eat(";");
         let body = self.do_done("for")?;
-        Ok(Compound::ArithFor { start, test, step, body })
+        Ok(Compound::ArithFor { start, test, step, clauses, body })
     }
 
     fn case(&mut self) -> Parsed<Compound> {

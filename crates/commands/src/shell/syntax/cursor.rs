@@ -1,6 +1,10 @@
 //! Where the parser is in the text, and how it says what is wrong there.
 
-use super::{ParseLimits, Parsed, Script, SyntaxError, heredoc::Pending};
+use super::{
+    ParseLimits, Parsed, Script, SyntaxError,
+    ast::{Place, Span},
+    heredoc::Pending,
+};
 
 pub(crate) struct Parser<'t> {
     pub(super) text: &'t str,
@@ -10,6 +14,8 @@ pub(crate) struct Parser<'t> {
     pub(super) brace_words: usize,
     pub(super) pending: Vec<Pending>,
     pub(super) retries: u32,
+    /// Names that are assigned, read, declared or unset somewhere in the text.
+    pub(super) names: Vec<String>,
     line_starts: Vec<usize>,
 }
 
@@ -23,16 +29,27 @@ impl<'t> Parser<'t> {
         let line_starts =
             std::iter::once(0).chain(text.bytes().enumerate().filter(|it| it.1 == b'\n').map(|it| it.0 + 1));
         let line_starts = line_starts.collect();
-        Self { text, at: 0, limits, depth, brace_words: 0, pending: Vec::new(), retries: 0, line_starts }
+        Self {
+            text,
+            at: 0,
+            limits,
+            depth,
+            brace_words: 0,
+            pending: Vec::new(),
+            retries: 0,
+            names: Vec::new(),
+            line_starts,
+        }
     }
 
     /// The whole text as one script.
     pub(crate) fn whole(&mut self) -> Parsed<Script> {
-        let script = self.script()?;
+        let mut script = self.script()?;
         if self.at < self.text.len() {
             let found = self.found();
             return Err(self.error(format!("syntax error near unexpected token `{found}`")));
         }
+        script.names = std::mem::take(&mut self.names);
         Ok(script)
     }
 
@@ -151,6 +168,16 @@ impl<'t> Parser<'t> {
 
     pub(super) fn unclosed_at(&self, at: usize, message: impl Into<String>) -> SyntaxError {
         SyntaxError { incomplete: true, ..self.error_at(at, message) }
+    }
+
+    /// The text from `start` up to here.
+    pub(super) fn span_from(&self, start: usize) -> Span {
+        let at = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+        Span { start: at(start), end: at(self.at) }
+    }
+
+    pub(super) fn place_from(&self, start: usize) -> Place {
+        Place { line: self.place(start).0, span: self.span_from(start) }
     }
 
     /// Line and column of a place.

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{
     Parsed, Parser,
-    ast::{Piece, Word},
+    ast::{Here, Piece, Word},
     word::Stop,
 };
 
@@ -13,12 +13,12 @@ pub(super) struct Pending {
     pub(super) delimiter: String,
     pub(super) quoted: bool,
     pub(super) strip_tabs: bool,
-    pub(super) body: Arc<OnceLock<Word>>,
+    pub(super) body: Arc<OnceLock<Here>>,
 }
 
 impl Parser<'_> {
     /// The delimiter after `<<`, and a place for the body.
-    pub(super) fn heredoc(&mut self, strip_tabs: bool) -> Parsed<Arc<OnceLock<Word>>> {
+    pub(super) fn heredoc(&mut self, strip_tabs: bool) -> Parsed<Arc<OnceLock<Here>>> {
         self.skip_blanks();
         let start = self.at;
         let word = self.word()?;
@@ -51,16 +51,17 @@ impl Parser<'_> {
                 text.push('\n');
             }
             let word = if pending.quoted {
-                Word::quoted(text)
+                Word::quoted(text.clone())
             } else {
                 let (limits, depth) = (self.limits, self.depth);
                 let pieces = Parser::new(&text, limits, depth).quoted_pieces(Stop::End).map_err(|error| {
                     let message = format!("in the here-document `{}`: {}", pending.delimiter, error.message);
                     self.error(message)
                 })?;
-                Word { pieces: vec![Piece::Double(pieces)] }
+                Word::of(vec![Piece::Double(pieces)])
             };
-            let _ = pending.body.set(word);
+            let Pending { delimiter, quoted, strip_tabs, body } = pending;
+            let _ = body.set(Here { word, delimiter, quoted, strip_tabs, raw: text });
         }
         Ok(())
     }

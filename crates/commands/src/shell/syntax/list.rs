@@ -21,7 +21,7 @@ impl Parser<'_> {
             let (here, _) = self.place(self.at);
             let starts_line = here > line;
             if self.at_list_end() {
-                return Ok(Script { items });
+                return Ok(Script { items, names: Vec::new() });
             }
             let list = Arc::new(self.and_or()?);
             self.skip_blanks();
@@ -33,7 +33,7 @@ impl Parser<'_> {
                 Some(b';') if !matches!(self.peek_at(1), Some(b';' | b'&')) => self.at += 1,
                 Some(b'\n') => self.newline()?,
                 Some(b'#') => self.skip_comment(),
-                _ => return Ok(Script { items }),
+                _ => return Ok(Script { items, names: Vec::new() }),
             }
         }
     }

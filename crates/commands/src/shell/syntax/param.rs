@@ -80,6 +80,9 @@ impl Parser<'_> {
                 return Err(self.bad_substitution(start));
             }
         }
+        if let (ParamOp::Assign { .. }, ParamName::Var(name)) = (&param.op, &param.name) {
+            self.names.push(name.clone());
+        }
         param.typed = self.text[start..self.at].to_owned();
         Ok(param)
     }
@@ -212,11 +215,11 @@ impl Parser<'_> {
 
     fn operand(&mut self, quoted: bool) -> Parsed<Word> {
         let pieces = if quoted { self.quoted_pieces(Stop::Brace)? } else { self.bare_pieces(Stop::Brace)? };
-        Ok(Word { pieces })
+        Ok(Word::of(pieces))
     }
 
     /// Patterns read quotes as quotes even inside double quotes.
     fn pattern(&mut self, stop: Stop) -> Parsed<Word> {
-        Ok(Word { pieces: self.bare_pieces(stop)? })
+        Ok(Word::of(self.bare_pieces(stop)?))
     }
 }

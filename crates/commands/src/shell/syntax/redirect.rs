@@ -28,6 +28,7 @@ impl Parser<'_> {
                 return None;
             }
             self.at += end + 1;
+            self.names.push(name.to_owned());
             return Some(FdName::Variable(name.to_owned()));
         }
         let length = rest.bytes().position(|b| !b.is_ascii_digit())?;

@@ -1,8 +1,10 @@
 //! Words: text, quotes and expansions side by side.
 
+use std::sync::Arc;
+
 use super::{
     Parsed, Parser,
-    ast::{Piece, Word},
+    ast::{Param, ParamName, ParamOp, Piece, Word},
     cursor::ends_word,
 };
 
@@ -47,29 +49,54 @@ impl Pieces {
     }
 }
 
+impl Pieces {
+    /// Makes `next` part of the plain `$name` before it, if that is what stands there.
+    pub(super) fn extends_name(&mut self, next: char) -> bool {
+        let Some(Piece::Param(param)) = self.0.last_mut() else { return false };
+        let Param { name: ParamName::Var(name), typed, .. } = &**param else { return false };
+        if !(next.is_ascii_alphanumeric() || next == '_') || typed.starts_with("${") {
+            return false;
+        }
+        let longer = Param {
+            name: ParamName::Var(format!("{name}{next}")),
+            index: None,
+            indirect: false,
+            op: ParamOp::None,
+            typed: format!("{typed}{next}"),
+        };
+        *param = Arc::new(longer);
+        true
+    }
+}
+
 impl Parser<'_> {
     /// A word of a command. Empty if there is none here.
     pub(super) fn word(&mut self) -> Parsed<Word> {
+        let start = self.at;
         let mut pieces = self.bare_pieces(Stop::Word)?;
         // `--dir=~/x` does not, `dir=~/x` does stand for home, even as an argument.
         if let Some(Piece::Text(text)) = pieces.first()
             && let Some((name, value)) = text.split_once('=')
             && super::is_name(name)
-            && (value == "~" || value.starts_with("~/"))
         {
-            let (head, tail) = (format!("{name}="), value[1..].to_owned());
-            let parts = [Piece::Text(head), Piece::Tilde(String::new()), Piece::Text(tail)];
-            pieces.splice(0..1, parts);
+            if value == "~" || value.starts_with("~/") || value.starts_with("~:") {
+                let (head, tail) = (format!("{name}="), value[1..].to_owned());
+                let parts = [Piece::Text(head), Piece::Tilde(String::new()), Piece::Text(tail)];
+                pieces.splice(0..1, parts);
+            }
+            pieces = tildes_after_colons(pieces);
         }
-        Ok(Word { pieces })
+        Ok(Word { pieces, span: self.span_from(start) })
     }
 
     pub(super) fn regex_word(&mut self) -> Parsed<Word> {
-        Ok(Word { pieces: self.bare_pieces(Stop::Regex)? })
+        let start = self.at;
+        let pieces = self.bare_pieces(Stop::Regex)?;
+        Ok(Word { pieces, span: self.span_from(start) })
     }
 
     pub(super) fn bracket_word(&mut self) -> Parsed<Word> {
-        Ok(Word { pieces: self.bare_pieces(Stop::Bracket)? })
+        Ok(Word::of(self.bare_pieces(Stop::Bracket)?))
     }
 
     /// Whether `<(` or `>(` is here.

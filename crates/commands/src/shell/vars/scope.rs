@@ -150,6 +150,21 @@ impl Vars {
         if legal { Ok(()) } else { Err(SetError::Subscript(name)) }
     }
 
+    /// Puts elements after the last one, without touching those that are there.
+    pub(crate) fn extend(&mut self, name: &str, list: Vec<String>) -> Result<(), SetError> {
+        let name = self.resolve(name);
+        self.check(&name)?;
+        self.charge(&name, list.iter().map(|it| it.len() + 32).sum(), 0)?;
+        let var = self.entry(&name);
+        var.attributes.bare = false;
+        let attributes = var.attributes;
+        let mut items = std::mem::take(&mut var.value).into_indexed();
+        let next = items.keys().next_back().map_or(0, |last| last + 1);
+        items.extend((next..).zip(list.into_iter().map(|it| attributes.cased(it))));
+        var.value = Value::Indexed(items);
+        Ok(())
+    }
+
     /// Sets one element of an associative array.
     pub(crate) fn set_key(&mut self, name: &str, key: &str, value: String) -> Result<(), SetError> {
         let name = self.resolve(name);
@@ -171,7 +186,9 @@ impl Vars {
         let name = self.resolve(name);
         let old = self.check(&name)?;
         self.charge(&name, value.bytes(), old)?;
-        self.entry(&name).value = value;
+        let var = self.entry(&name);
+        var.value = value;
+        var.attributes.bare = false;
         Ok(())
     }
 
@@ -247,8 +264,8 @@ impl Vars {
 impl Attributes {
     pub(crate) fn cased(self, value: String) -> String {
         match (self.upper, self.lower) {
-            (true, _) => value.to_uppercase(),
-            (_, true) => value.to_lowercase(),
+            (true, false) => value.to_uppercase(),
+            (false, true) => value.to_lowercase(),
             _ => value,
         }
     }

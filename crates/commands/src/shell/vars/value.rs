@@ -22,6 +22,8 @@ pub(crate) struct Attributes {
     pub(crate) lower: bool,
     pub(crate) upper: bool,
     pub(crate) nameref: bool,
+    /// An array that was declared and never given a value.
+    pub(crate) bare: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,0 +1,30 @@
+//! `caller`: where the running function was called.
+
+use crate::shell::state::{Env, Eval};
+
+pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let level = match args.first().map(|it| it.parse::<usize>()) {
+        None => 0,
+        Some(Ok(level)) => level,
+        Some(Err(_)) => {
+            env.complain(&format!("caller: {}: invalid number", args[0])).await?;
+            return Ok(2);
+        }
+    };
+    let Some(at) = env.sites.len().checked_sub(level + 1) else { return Ok(1) };
+    let script = env.shared.mode.script_file;
+    let (line, source) = env.sites[at].clone();
+    let source = if at == 0 && !script { "NULL".into() } else { source };
+    let line = if args.is_empty() {
+        format!("{line} {source}\n")
+    } else {
+        let by = match at.checked_sub(1).and_then(|it| env.calls.get(it)) {
+            Some(name) => name.clone(),
+            None if script => "main".to_owned(),
+            None => return Ok(1),
+        };
+        format!("{line} {by} {source}\n")
+    };
+    env.print(&line).await?;
+    Ok(0)
+}

@@ -1,0 +1,56 @@
+//! Any text at the shell: it parses or says why not, and what parses runs to an end within its limits.
+#![no_main]
+
+use std::sync::Arc;
+
+use drydock_commands::shell::{Mode, Shell, ShellLimits, ShellSpec, explain, parses};
+use drydock_contract::{
+    Limits, Meter, Sink, Source, Streams,
+    port::{Files, TreePath},
+};
+use drydock_store::MemoryFiles;
+use drydock_testkit::{FAKE_COMMANDS, FakeDoor, FixedClock, block_on};
+
+libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
+    let (literal_unknown, text) = input;
+    let limits = ShellLimits {
+        steps_max: 2_000,
+        call_depth_max: 50,
+        subshell_depth_max: 8,
+        tasks_max: 64,
+        variable_bytes_max: 64 << 10,
+        expansion_bytes_max: 64 << 10,
+        words_max: 2_000,
+        ..ShellLimits::default()
+    };
+    let readable = parses(text);
+    assert_eq!(explain(text, &ShellLimits::default()).is_ok(), readable);
+    // `sleep forever` is the one fake command that never ends; nobody here would end it.
+    if !readable || text.contains("sleep") {
+        return;
+    }
+    let files: Arc<dyn Files> =
+        Arc::new(MemoryFiles::with(Arc::new(Meter::new(Limits::default().memory_bytes_max))));
+    for name in ["w", "tmp"] {
+        let path = TreePath::new(name).expect("a plain name is a path");
+        files.create_dir(&path, Default::default()).expect("an empty tree has room");
+    }
+    let mut shell = Shell::new(ShellSpec {
+        door: Arc::new(FakeDoor::new(Arc::clone(&files))),
+        commands: Arc::new(|name| FAKE_COMMANDS.contains(&name)),
+        files,
+        clock: Arc::new(FixedClock::at_second(1)),
+        roots: vec!["/w".into(), "/tmp".into()],
+        scratch: "/tmp".into(),
+        cwd: "/w".into(),
+        env: Vec::new(),
+        name: "bash".into(),
+        args: Vec::new(),
+        mode: Mode { literal_unknown, eval_allowed: true, ..Mode::default() },
+        seed: 1,
+        limits,
+    });
+    let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() };
+    let (report, _) = block_on(shell.run(text, streams));
+    assert!((0..=255).contains(&report.status), "{}", report.status);
+});
