@@ -56,10 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_ins_are_the_seeds_four() {
-        let mut names: Vec<_> = commands().iter().map(|(name, _)| *name).collect();
-        names.sort_unstable();
-        assert_eq!(names, ["grep", "jq", "upper", "wbox"]);
+    fn the_seeds_four_are_built_in() {
+        let names: Vec<_> = commands().iter().map(|(name, _)| *name).collect();
+        assert!(["grep", "jq", "upper", "wbox"].iter().all(|it| names.contains(it)), "{names:?}");
     }
 
     #[test]

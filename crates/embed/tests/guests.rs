@@ -82,6 +82,16 @@ async fn grep_has_greps_flags_and_exit_codes() {
 }
 
 #[tokio::test]
+async fn sed_does_what_gnu_sed_does() {
+    check("sed", 600).await;
+}
+
+#[tokio::test]
+async fn awk_does_what_gawk_does() {
+    check("awk", 500).await;
+}
+
+#[tokio::test]
 async fn wbox_has_more_than_sixty_applets_that_work() {
     check("wbox", 90).await;
 }

@@ -1,14 +1,13 @@
 //! The guest `grep`: GNU grep's command line, output and exit codes around ripgrep's matcher.
 //!
 //! `main` is the table of contents: arguments, patterns, files, exit status. Patterns in POSIX syntax
-//! are translated by `syntax`; back-references, which the matcher cannot do, are refused there.
+//! are read by the crate `posix-regex`, which also matches those with back-references.
 
 mod cli;
 mod color;
 mod matching;
 mod output;
 mod search;
-mod syntax;
 mod walk;
 
 use cli::Request;

@@ -2,12 +2,13 @@
 //!
 //! Line selection asks only whether and where a match begins, which ripgrep's matcher answers fast.
 //! When matches are shown, POSIX wants the longest of the leftmost; Rust's alternatives give the
-//! first, so the end is then looked up again by an automaton that keeps all of them.
+//! first, so the end is then looked up again by an automaton that keeps all of them. Patterns with
+//! back-references are matched by trying, which no automaton can spare them.
 
 use crate::cli::{Options, Syntax};
-use crate::syntax::{Flavor, translate};
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use posix_regex::{Around, Flavor, Parsed, translate};
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::{Anchored, Input, MatchKind};
 use std::cell::RefCell;
@@ -17,6 +18,8 @@ pub struct Matcher {
     /// `None`: no patterns, nothing matches.
     regex: Option<RegexMatcher>,
     longest: Option<Longest>,
+    /// All patterns, if one of them has back-references.
+    tried: Option<posix_regex::Regex>,
 }
 
 struct Longest {
@@ -35,7 +38,10 @@ impl Matcher {
     /// Prepares the patterns.
     pub fn new(patterns: &[String], options: &Options) -> Result<Self, String> {
         if patterns.is_empty() {
-            return Ok(Self { regex: None, longest: None });
+            return Ok(Self { regex: None, longest: None, tried: None });
+        }
+        if let Some(tried) = tried(patterns, options)? {
+            return Ok(Self { regex: None, longest: None, tried: Some(tried) });
         }
         let translated = patterns.iter().map(|pattern| rust(pattern, options.syntax));
         let translated = translated.collect::<Result<Vec<String>, String>>()?;
@@ -57,11 +63,14 @@ impl Matcher {
         // The automaton knows no Unicode word boundaries; a pattern with those keeps the first end.
         let longest =
             (shown && posix && several && !bounded).then(|| Longest::new(&translated, options)).flatten();
-        Ok(Self { regex: Some(regex), longest })
+        Ok(Self { regex: Some(regex), longest, tried: None })
     }
 
     /// The first match at or after `at`.
     pub fn find_at(&self, text: &[u8], at: usize) -> Option<Span> {
+        if let Some(tried) = &self.tried {
+            return tried.find_at(text, at).map(|it| Span { start: it.start, end: it.end });
+        }
         let regex = self.regex.as_ref()?;
         // This matcher's error type has no values.
         let found = regex.find_at(text, at).ok().flatten()?;
@@ -99,10 +108,38 @@ impl Longest {
     }
 }
 
+/// The patterns for the matcher that tries, if one of them needs it.
+fn tried(patterns: &[String], options: &Options) -> Result<Option<posix_regex::Regex>, String> {
+    let flavor = match options.syntax {
+        Syntax::Basic => Flavor::Basic,
+        Syntax::Extended => Flavor::Egrep,
+        Syntax::Fixed | Syntax::Perl => return Ok(None),
+    };
+    let parsed =
+        patterns.iter().map(|pattern| parse(pattern, flavor)).collect::<Result<Vec<Parsed>, String>>()?;
+    if parsed.iter().all(|it| !it.back_references) {
+        return Ok(None);
+    }
+    let around = match options {
+        Options { line: true, .. } => Around::Line,
+        Options { word: true, .. } => Around::NoWord,
+        _ => Around::Anything,
+    };
+    let (ignore_case, one) = (options.ignore_case, options.null_data);
+    let wanted = posix_regex::Options { flavor, ignore_case, multi_line: !one, line_feed: one, around };
+    Ok(Some(posix_regex::Regex::any_of(parsed, wanted)))
+}
+
+fn parse(pattern: &str, flavor: Flavor) -> Result<Parsed, String> {
+    posix_regex::parse(pattern.as_bytes(), flavor).map_err(|error| error.text().to_owned())
+}
+
 fn rust(pattern: &str, syntax: Syntax) -> Result<String, String> {
+    // Those with back-references have been set aside.
+    let rust = |flavor| parse(pattern, flavor).map(|parsed| translate(&parsed).unwrap_or_default());
     match syntax {
-        Syntax::Basic => translate(pattern, Flavor::Basic).map_err(|error| error.text().to_owned()),
-        Syntax::Extended => translate(pattern, Flavor::Extended).map_err(|error| error.text().to_owned()),
+        Syntax::Basic => rust(Flavor::Basic),
+        Syntax::Extended => rust(Flavor::Egrep),
         Syntax::Fixed => Ok(escape(pattern)),
         Syntax::Perl => Ok(pattern.to_owned()),
     }

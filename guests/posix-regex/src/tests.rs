@@ -1,6 +1,6 @@
 //! POSIX patterns and what they become; every translation is one the regex parser takes.
 
-use super::Flavor::{Basic, Extended};
+use super::Flavor::{Awk, Basic, Egrep, Extended};
 use super::*;
 use proptest::prelude::*;
 
@@ -24,12 +24,16 @@ fn basic_patterns_are_translated() {
         ("(a)", r"\(a\)"),
         (r"a\.b\/c", r"a\.b\/c"),
         (r"\<w\>\b\B\w\S", r"(?:\b{start})w(?:\b{end})(?:\b)(?:\B)\w\S"),
-        ("a**", "(?:a*)*"),
+        ("a**", "a*"),
         ("é*", "é*"),
     ];
     for (pattern, want) in cases {
-        assert_eq!(translate(pattern, Basic).as_deref(), Ok(want), "{pattern:?}");
+        assert_eq!(translated(pattern, Basic).as_deref(), Ok(want), "{pattern:?}");
     }
+}
+
+fn translated(pattern: &str, flavor: Flavor) -> Result<String, SyntaxError> {
+    parse(pattern.as_bytes(), flavor).map(|parsed| translate(&parsed).unwrap_or_default())
 }
 
 #[test]
@@ -38,7 +42,7 @@ fn extended_patterns_are_translated() {
         ("a+b?c|d{2}", "a+b?c|d{2,2}"),
         (r"a\+b\?c\|d\{2\}", r"a\+b\?c\|d\{2\}"),
         ("(a|b)*c", "(a|b)*c"),
-        ("a+?", "(?:a+)?"),
+        ("a+?", "a*"),
         ("a*{2}", "(?:a*){2,2}"),
         ("a{x}", r"a\{x\}"),
         ("a{,2}", "a{0,2}"),
@@ -50,7 +54,7 @@ fn extended_patterns_are_translated() {
         (r"\(a\)", r"\(a\)"),
     ];
     for (pattern, want) in cases {
-        assert_eq!(translate(pattern, Extended).as_deref(), Ok(want), "{pattern:?}");
+        assert_eq!(translated(pattern, Egrep).as_deref(), Ok(want), "{pattern:?}");
     }
 }
 
@@ -72,15 +76,15 @@ fn brackets_know_no_escapes() {
         ("[&&~^]", r"[\&\&\~\^]"),
     ];
     for (pattern, want) in cases {
-        assert_eq!(translate(pattern, Basic).as_deref(), Ok(want), "{pattern:?}");
+        assert_eq!(translated(pattern, Basic).as_deref(), Ok(want), "{pattern:?}");
     }
 }
 
 #[test]
 fn what_cannot_be_meant_is_refused() {
     let cases = [
-        (r"\(a\)\1", Basic, SyntaxError::BackReference),
-        (r"(a)\1", Extended, SyntaxError::BackReference),
+        (r"\(a\)\2", Basic, SyntaxError::BackReference),
+        (r"(a\1)", Extended, SyntaxError::BackReference),
         (r"\(a", Basic, SyntaxError::OpenGroup),
         ("(a", Extended, SyntaxError::OpenGroup),
         (r"a\)", Basic, SyntaxError::CloseGroup),
@@ -94,7 +98,7 @@ fn what_cannot_be_meant_is_refused() {
         ("a\\", Basic, SyntaxError::TrailingBackslash),
     ];
     for (pattern, flavor, want) in cases {
-        assert_eq!(translate(pattern, flavor), Err(want), "{pattern:?}");
+        assert_eq!(translated(pattern, flavor), Err(want), "{pattern:?}");
     }
 }
 
@@ -106,8 +110,8 @@ proptest! {
     /// Whatever somebody types, the outcome is a message or a pattern that Rust accepts.
     #[test]
     fn every_translation_is_a_rust_pattern(pattern in r"[-\\(){}\[\]|*+?^$.,:=ab1é]{0,12}") {
-        for flavor in [Basic, Extended] {
-            if let Ok(rust) = translate(&pattern, flavor) {
+        for flavor in [Basic, Extended, Egrep, Awk] {
+            if let Ok(rust) = translated(&pattern, flavor) {
                 prop_assert!(parses(&rust), "{pattern:?} as {flavor:?} became {rust:?}");
             }
         }
@@ -116,13 +120,61 @@ proptest! {
     /// A pattern of ordinary signs matches itself and nothing shorter.
     #[test]
     fn ordinary_signs_stand_for_themselves(text in "[a-z0-9 é,;:!#%&/=~@'-]{1,12}") {
-        for flavor in [Basic, Extended] {
-            let rust = translate(&text, flavor).map_err(|it| TestCaseError::fail(it.text()))?;
+        for flavor in [Basic, Extended, Egrep, Awk] {
+            let rust = translated(&text, flavor).map_err(|it| TestCaseError::fail(it.text()))?;
             let found = regex_automata::hybrid::dfa::DFA::new(&rust)
                 .map_err(|it| TestCaseError::fail(it.to_string()))?;
             let mut cache = found.create_cache();
             let end = found.try_search_fwd(&mut cache, &regex_automata::Input::new(&text));
             prop_assert_eq!(end.ok().flatten().map(|it| it.offset()), Some(text.len()));
+        }
+    }
+}
+
+fn spans(pattern: &str, flavor: Flavor, text: &str) -> Option<Vec<Option<(usize, usize)>>> {
+    let regex = Regex::new(pattern.as_bytes(), Options::of(flavor)).ok()?;
+    let mut slots = Slots::default();
+    regex.captures_at(text.as_bytes(), 0, &mut slots)?;
+    Some((0..=regex.groups()).map(|group| slots.get(group).map(|it| (it.start, it.end))).collect())
+}
+
+#[test]
+fn the_longest_of_the_leftmost_matches_is_found() {
+    let cases = [
+        ("a|ab|abc", Extended, "xabcd", vec![Some((1, 4))]),
+        ("a*(ab)?", Extended, "aab", vec![Some((0, 3)), Some((1, 3))]),
+        ("(a|ab)(c|bcd)(d*)", Extended, "abcd", vec![Some((0, 4)), Some((0, 2)), Some((2, 3)), Some((3, 4))]),
+        ("(b|ba)(nana|n)", Extended, "banana", vec![Some((0, 6)), Some((0, 2)), Some((2, 6))]),
+        (r"\(.\)\1", Basic, "abccd", vec![Some((2, 4)), Some((2, 3))]),
+        (r"\(a*\)b\1", Basic, "aabaa", vec![Some((0, 5)), Some((0, 2))]),
+        (r"(\w+) \1\b", Extended, "the cat cat", vec![Some((4, 11)), Some((4, 7))]),
+        ("(a)|b", Extended, "b", vec![Some((0, 1)), None]),
+        ("[^,]*,é+", Extended, "x,éé", vec![Some((0, 6))]),
+        (r"[\]\/]+\t", Awk, "a]/\t", vec![Some((1, 4))]),
+        ("x*", Extended, "abc", vec![Some((0, 0))]),
+    ];
+    for (pattern, flavor, text, want) in cases {
+        assert_eq!(spans(pattern, flavor, text), Some(want), "{pattern:?} in {text:?}");
+    }
+}
+
+proptest! {
+    /// Whatever the pattern and the text, matching ends, and what it finds lies in the text.
+    #[test]
+    fn a_match_lies_in_the_text(
+        pattern in r"[-\\(){}\[\]|*+?^$.,ab1é]{0,10}",
+        text in "[ab1é,\n]{0,12}",
+    ) {
+        for flavor in [Basic, Extended, Egrep, Awk] {
+            let Ok(regex) = Regex::new(pattern.as_bytes(), Options::of(flavor)) else { continue };
+            let mut slots = Slots::default();
+            let found = regex.captures_at(text.as_bytes(), 0, &mut slots);
+            prop_assert_eq!(found.is_some(), regex.is_match(text.as_bytes()));
+            for group in 0..=regex.groups() {
+                if let Some(span) = slots.get(group) {
+                    prop_assert!(found.is_none_or(|it| it.start <= span.start && span.end <= it.end));
+                }
+            }
         }
     }
 }

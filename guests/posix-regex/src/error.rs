@@ -1,17 +1,6 @@
-//! POSIX patterns, basic and extended, in the syntax of Rust's regular expressions.
-//!
-//! Pure. The result means the same for every line without a line feed in it, except that a match
-//! found by alternatives is the first that fits and not the longest; `matching` looks further where
-//! that shows. Back-references have no translation and are an error.
+//! What can be wrong with a pattern, in GNU's words where GNU has them.
 
-mod bracket;
-mod posix;
-#[cfg(test)]
-mod tests;
-
-pub use posix::{Flavor, translate};
-
-/// Why a pattern has no translation, in GNU's words where GNU has them.
+/// Why a pattern means nothing.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub enum SyntaxError {
     BackReference,
@@ -21,6 +10,7 @@ pub enum SyntaxError {
     Class,
     OpenGroup,
     CloseGroup,
+    Preceding,
     Range,
     TooBig,
     TrailingBackslash,
@@ -30,15 +20,14 @@ impl SyntaxError {
     /// The message.
     pub fn text(self) -> &'static str {
         match self {
-            Self::BackReference => {
-                "back-references are not supported here; use an alternation or -P without them"
-            }
+            Self::BackReference => "Invalid back reference",
             Self::Brace => "Unmatched \\{",
             Self::BraceContent => "Invalid content of \\{\\}",
             Self::Bracket => "Unmatched [, [^, [:, [., or [=",
             Self::Class => "Invalid character class name",
             Self::OpenGroup => "Unmatched ( or \\(",
             Self::CloseGroup => "Unmatched ) or \\)",
+            Self::Preceding => "Invalid preceding regular expression",
             Self::Range => "Invalid range end",
             Self::TooBig => "Regular expression too big",
             Self::TrailingBackslash => "Trailing backslash",

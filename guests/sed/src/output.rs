@@ -1,0 +1,117 @@
+//! Where lines go: standard output through one buffer, the files of `w`, a file edited in place.
+//!
+//! A last line without an end stays without one, but only until something follows it.
+
+use crate::input::path;
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd as _;
+
+const BUFFER_BYTES_MAX: usize = 64 * 1024;
+
+/// One place to write to.
+#[derive(Default)]
+pub struct Output {
+    /// `None` keeps everything, for editing in place.
+    file: Option<ManuallyDrop<File>>,
+    buffer: Vec<u8>,
+    /// The last line had no end.
+    unended: bool,
+    each: bool,
+    /// `/dev/null`, which a sandbox need not have.
+    nowhere: bool,
+    separator: u8,
+}
+
+impl Output {
+    /// Standard output or standard error.
+    pub fn standard(descriptor: i32, separator: u8, each: bool) -> Self {
+        // SAFETY: the standard descriptors are open for the whole run and are not closed here.
+        let file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
+        Self { file: Some(file), buffer: Vec::new(), unended: false, each, nowhere: false, separator }
+    }
+
+    /// A new file of that name.
+    pub fn create(name: &[u8], separator: u8) -> io::Result<Self> {
+        if name == b"/dev/null" {
+            return Ok(Self { nowhere: true, separator, ..Self::default() });
+        }
+        let file = ManuallyDrop::new(File::create(path(name))?);
+        Ok(Self {
+            file: Some(file),
+            buffer: Vec::new(),
+            unended: false,
+            each: false,
+            nowhere: false,
+            separator,
+        })
+    }
+
+    /// Memory.
+    pub fn kept(separator: u8) -> Self {
+        Self { separator, ..Self::default() }
+    }
+
+    /// What was kept.
+    pub fn into_kept(self) -> Vec<u8> {
+        self.buffer
+    }
+
+    /// A line and its end, if it has one.
+    pub fn line(&mut self, line: &[u8], ended: bool) {
+        self.complete();
+        self.buffer.extend_from_slice(line);
+        if ended {
+            self.buffer.push(self.separator);
+        } else {
+            self.unended = true;
+        }
+        self.settle();
+    }
+
+    /// Bytes that bring their own line ends, or none.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.complete();
+        self.buffer.extend_from_slice(bytes);
+        self.settle();
+    }
+
+    /// A line of `w /dev/stdout`: nothing is completed before it, and it is not completed later.
+    pub fn line_beside(&mut self, line: &[u8], ended: bool) {
+        self.buffer.extend_from_slice(line);
+        if ended {
+            self.buffer.push(self.separator);
+        }
+        self.settle();
+    }
+
+    /// Gives the last line its end, if it had none.
+    pub fn complete(&mut self) {
+        if std::mem::take(&mut self.unended) {
+            self.buffer.push(self.separator);
+        }
+    }
+
+    fn settle(&mut self) {
+        if self.nowhere {
+            self.buffer.clear();
+        }
+        if self.file.is_some() && (self.each || self.buffer.len() >= BUFFER_BYTES_MAX) {
+            self.flush();
+        }
+    }
+
+    /// Writes what is buffered.
+    pub fn flush(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        if !self.buffer.is_empty() && file.write_all(&self.buffer).is_err() {
+            // The reader has gone, or there is no room: nothing more can be said there.
+            std::process::exit(4);
+        }
+        self.buffer.clear();
+    }
+}
