@@ -1,6 +1,7 @@
 //! The powers a principal may hold, as a closed list and as a set of bits.
 //!
-//! The list is the seed's (`002`, capability profiles). A name that is not on it grants nothing.
+//! The list is the seed's (`002`, capability profiles), and `tool` for code mode (seed `000`). A name that
+//! is not on it grants nothing.
 
 use std::{fmt, str::FromStr};
 
@@ -43,7 +44,7 @@ caps! {
     Browse "browse" "Reads a web page as text.",
     Posix "posix" "Runs programs that expect a POSIX-like environment.",
     Parallel "parallel" "Maps a command over many inputs at once.",
-    Tool "tool" "Calls a tool of its session.",
+    Tool "tool" "Calls the tools that its program was handed.",
 }
 
 /// The text names no power.
