@@ -44,7 +44,7 @@ caps! {
     Browse "browse" "Reads a web page as text.",
     Posix "posix" "Runs programs that expect a POSIX-like environment.",
     Parallel "parallel" "Maps a command over many inputs at once.",
-    Tool "tool" "Calls a tool of its session.",
+    Tool "tool" "Calls the tools that its program was handed.",
 }
 
 /// The text names no power.

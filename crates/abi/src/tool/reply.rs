@@ -4,9 +4,7 @@ use bytes::Bytes;
 use drydock_contract::{FailureCode, ToolAnswer, ToolFailure};
 use serde::Deserialize;
 
-/// The first byte of a reply that is a failure. No JSON text begins with it, so no result of a tool can
-/// be taken for one.
-pub const FAILURE_MARK: u8 = 0x15;
+use super::{FAILURE_MARK, encode_failure};
 
 /// The bytes are no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,13 +29,6 @@ pub fn decode_reply(reply: Bytes) -> Result<ToolAnswer, BadToolReply> {
 pub fn encode_reply(answer: ToolAnswer) -> Vec<u8> {
     match answer {
         Ok(result) => result.into(),
-        Err(failure) => {
-            let message = serde_json::Value::from(failure.message);
-            let mut reply = vec![FAILURE_MARK];
-            reply.extend_from_slice(
-                format!(r#"{{"code":"{}","message":{message}}}"#, failure.code).as_bytes(),
-            );
-            reply
-        }
+        Err(failure) => encode_failure(failure.code.as_str(), &failure.message),
     }
 }

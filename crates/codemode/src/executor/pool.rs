@@ -256,6 +256,10 @@ impl Transport for Lease {
         }
     }
 
+    fn is_congested(&self) -> bool {
+        self.runner.as_ref().is_some_and(|runner| runner.is_congested())
+    }
+
     fn terminate(&mut self) {
         if let Some(runner) = &mut self.runner {
             runner.terminate();

@@ -14,7 +14,10 @@ use event_listener::EventListener;
 use futures_util::stream::{FuturesUnordered, Stream as _};
 
 use super::{Alarm, Event, HostLimits, HostSession, Input, Output, Transport};
-use crate::{ExecuteResult, Time, protocol::Execute};
+use crate::{
+    ExecuteResult, Time,
+    protocol::{Execute, ToolCall},
+};
 
 /// What happens between two looks at the clock, at most.
 const STEPS_MAX: usize = 256;
@@ -76,7 +79,7 @@ impl Work {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ExecuteResult> {
         for _ in 0..STEPS_MAX {
             while let Some(output) = self.session.next_output() {
-                if let Some(result) = self.carry_out(output) {
+                if let Some(result) = self.carry_out(output, cx) {
                     self.held.result = Some(result.clone());
                     return Poll::Ready(result);
                 }
@@ -101,16 +104,23 @@ impl Work {
         if let Some(index) = rung {
             return Some(Some(Input::TimeUp(self.alarms.swap_remove(index).0)));
         }
-        if let Poll::Ready(Some((call_id, answer))) = Pin::new(&mut self.calls).poll_next(cx) {
-            return Some(Some(Input::ToolFinished { call_id, answer }));
-        }
-        match self.held.transport.poll_event(cx) {
-            Poll::Ready(Event::Message(message)) => Some(Some(Input::Message(message))),
-            Poll::Ready(Event::TooLong(head, max)) => Some(Some(Input::TooLong(head, max))),
-            Poll::Ready(Event::Closed(reason)) => Some(Some(Input::Closed(reason))),
-            Poll::Ready(Event::Junk) => Some(None),
-            Poll::Pending => None,
-        }
+        let event = match self.held.transport.poll_event(cx) {
+            Poll::Ready(event) => event,
+            // Answers are made only as fast as the runner takes them.
+            Poll::Pending if self.held.transport.is_congested() => return None,
+            Poll::Pending => {
+                let Poll::Ready(Some((call_id, answer))) = Pin::new(&mut self.calls).poll_next(cx) else {
+                    return None;
+                };
+                return Some(Some(Input::ToolFinished { call_id, answer }));
+            }
+        };
+        Some(match event {
+            Event::Message(message) => Some(Input::Message(message)),
+            Event::TooLong(head, max) => Some(Input::TooLong(head, max)),
+            Event::Closed(reason) => Some(Input::Closed(reason)),
+            Event::Junk => None,
+        })
     }
 
     fn aborted(&mut self, cx: &mut Context<'_>) -> bool {
@@ -129,18 +139,28 @@ impl Work {
         }
     }
 
-    fn carry_out(&mut self, output: Output) -> Option<ExecuteResult> {
+    /// Begins a call at once: a program may make one, not wait for it, and be done with the next message.
+    fn begin(&mut self, call: ToolCall, cx: &mut Context<'_>) {
+        let tools = Arc::clone(&self.tools);
+        let call_id = Arc::clone(&call.call_id);
+        let mut future: BoxFuture<'static, _> =
+            Box::pin(async move { (call_id, tools.call(call.request()).await) });
+        if !self.held.transport.is_congested()
+            && let Poll::Ready((call_id, answer)) = future.as_mut().poll(cx)
+        {
+            return self.session.on(Input::ToolFinished { call_id, answer }, self.time.now());
+        }
+        self.calls.push(future);
+    }
+
+    fn carry_out(&mut self, output: Output, cx: &mut Context<'_>) -> Option<ExecuteResult> {
         match output {
             Output::Send(message) => {
                 if let Err(error) = self.held.transport.send(message) {
                     self.session.on(Input::SendFailed(error.to_string()), self.time.now());
                 }
             }
-            Output::Dispatch(call) => {
-                let tools = Arc::clone(&self.tools);
-                let call_id = Arc::clone(&call.call_id);
-                self.calls.push(Box::pin(async move { (call_id, tools.call(call.request()).await) }));
-            }
+            Output::Dispatch(call) => self.begin(call, cx),
             Output::SetAlarm(alarm, span) => self.alarms.push((alarm, self.time.sleep(span))),
             Output::AbortTools => self.calls = FuturesUnordered::new(),
             Output::Terminate => self.held.transport.terminate(),

@@ -11,6 +11,8 @@ pub struct HostLimits {
     pub calls_pending_max: usize,
     /// Tool calls in all; more are refused.
     pub calls_max: usize,
+    /// Bytes of the inputs of tool calls that run or wait; more are refused.
+    pub pending_bytes_max: usize,
     /// Bytes of one tool's input.
     pub tool_input_bytes_max: usize,
     /// Bytes of one tool's result.
@@ -31,6 +33,7 @@ impl Default for HostLimits {
             calls_running_max: 64,
             calls_pending_max: 10_000,
             calls_max: 100_000,
+            pending_bytes_max: 64 << 20,
             tool_input_bytes_max: 8 << 20,
             tool_result_bytes_max: 16 << 20,
             result_bytes_max: 32 << 20,

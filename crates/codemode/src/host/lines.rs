@@ -119,7 +119,7 @@ impl Transport for LineTransport {
             {
                 return self.close(format!("could not write to the runner: {error}"));
             }
-            if self.unsent_bytes > UNSENT_BYTES_MAX {
+            if self.is_congested() {
                 // A runner that asks and does not listen waits until it does.
                 return Poll::Pending;
             }
@@ -142,6 +142,10 @@ impl Transport for LineTransport {
                 }
             }
         }
+    }
+
+    fn is_congested(&self) -> bool {
+        self.unsent_bytes > UNSENT_BYTES_MAX
     }
 
     fn terminate(&mut self) {

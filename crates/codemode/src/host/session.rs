@@ -3,7 +3,7 @@
 //! Feed it [`Input`], carry out [`Output`]. It settles exactly once and then ignores everything.
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -89,8 +89,11 @@ pub struct HostSession {
     phase: Phase,
     /// Every call that was ever let in: one id, one call.
     seen: HashSet<Arc<str>>,
-    running: usize,
+    /// Calls under way, and the bytes of their inputs.
+    running: HashMap<Arc<str>, usize>,
     waiting: VecDeque<ToolCall>,
+    /// Bytes of inputs of calls that run or wait.
+    pending_bytes: usize,
     out: VecDeque<Output>,
 }
 
@@ -104,8 +107,9 @@ impl HostSession {
             began: now,
             phase: Phase::Running,
             seen: HashSet::new(),
-            running: 0,
+            running: HashMap::new(),
             waiting: VecDeque::new(),
+            pending_bytes: 0,
             out: VecDeque::new(),
         };
         let patience = execute.options.timeout() + limits.backstop;
@@ -148,12 +152,17 @@ impl HostSession {
             self.answer(call.call_id, Err(failure));
             return;
         }
-        if self.running < self.limits.calls_running_max {
-            self.running += 1;
-            self.out.push_back(Output::Dispatch(call));
+        self.pending_bytes += input_bytes(&call);
+        if self.running.len() < self.limits.calls_running_max {
+            self.dispatch(call);
         } else {
             self.waiting.push_back(call);
         }
+    }
+
+    fn dispatch(&mut self, call: ToolCall) {
+        self.running.insert(Arc::clone(&call.call_id), input_bytes(&call));
+        self.out.push_back(Output::Dispatch(call));
     }
 
     /// Remembers a call. Past the last that may be made there is nothing worth remembering.
@@ -173,14 +182,17 @@ impl HostSession {
         if self.seen.len() >= limits.calls_max {
             return refuse(format!("one execution may call tools {} times", limits.calls_max));
         }
-        if self.running + self.waiting.len() >= limits.calls_pending_max {
+        if self.running.len() + self.waiting.len() >= limits.calls_pending_max {
             return refuse(format!("{} tool calls are pending already", limits.calls_pending_max));
         }
-        let bytes = call.input.as_ref().map_or(0, Json::byte_count);
-        let max = limits.tool_input_bytes_max;
+        let (bytes, max) = (input_bytes(call), limits.tool_input_bytes_max);
         if bytes > max {
             let text = format!("tool input of {bytes} bytes exceeds the limit of {max}");
             return Err(Failure::new(FailureCode::SerializationError, text));
+        }
+        let max = limits.pending_bytes_max;
+        if self.pending_bytes + bytes > max {
+            return refuse(format!("the inputs of pending tool calls exceed {max} bytes"));
         }
         Ok(())
     }
@@ -189,12 +201,12 @@ impl HostSession {
         if self.phase != Phase::Running {
             return;
         }
-        self.running = self.running.saturating_sub(1);
+        let Some(bytes) = self.running.remove(&call_id) else { return };
+        self.pending_bytes -= bytes;
         let answer = self.judge(answer);
         self.answer(call_id, answer);
         if let Some(next) = self.waiting.pop_front() {
-            self.running += 1;
-            self.out.push_back(Output::Dispatch(next));
+            self.dispatch(next);
         }
     }
 
@@ -279,6 +291,10 @@ impl HostSession {
     fn elapsed(&self, now: Duration) -> f64 {
         milliseconds(now.saturating_sub(self.began))
     }
+}
+
+fn input_bytes(call: &ToolCall) -> usize {
+    call.input.as_ref().map_or(0, Json::byte_count)
 }
 
 fn too_large(bytes: usize, max: usize) -> Failure {

@@ -640,6 +640,65 @@ fn a_runner_that_cannot_be_written_to_is_an_internal_error() {
 }
 
 #[test]
+fn a_runner_that_asks_and_does_not_listen_gets_no_more_answers_than_are_kept_for_it() {
+    struct Large(Mutex<usize>);
+    impl Tools for Large {
+        fn call(&self, _: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
+            Box::pin(async {
+                *self.0.lock() += 1;
+                Ok(vec![b'1'; 16 << 20].into())
+            })
+        }
+    }
+    let time = VirtualTime::default();
+    let tools = Arc::new(Large(Mutex::default()));
+    let calls = (0..40).map(|n| {
+        format!(
+            "{{\"type\":\"tool_call\",\"callId\":\"{n}\",\"providerName\":\"p\",\"safeToolName\":\"t\"}}\n"
+        )
+    });
+    let pieces = calls.map(|it| Ok(it.into_bytes())).collect();
+    let pit = Pit { taken: 0, room: 1, then: || Poll::Pending };
+    let lines = crate::protocol::Lines::default();
+    let transport = LineTransport::new(Box::new(Pieces(pieces)), Box::new(pit), lines, Box::new(|| {}));
+    let with = Drive {
+        execute: execute(),
+        tools: Arc::clone(&tools) as _,
+        time: Arc::new(time.clone()),
+        signal: None,
+        limits: HostLimits::default(),
+    };
+    assert!(timeout(&time.run(drive(with, Box::new(transport)))));
+    assert!((4..=6).contains(&*tools.0.lock()), "{} answers of 16 MiB", tools.0.lock());
+}
+
+#[test]
+fn inputs_that_wait_are_bounded_together() {
+    let limits = HostLimits { pending_bytes_max: 10, ..HostLimits::default() };
+    let mut session = HostSession::begin(execute(), limits, Duration::ZERO);
+    let mut refused = |id: &str, finished: Option<&str>| {
+        if let Some(call_id) = finished {
+            session.on(
+                Input::ToolFinished { call_id: call_id.into(), answer: Ok(Bytes::from_static(b"1")) },
+                Duration::ZERO,
+            );
+        }
+        let Event::Message(message) = call(id, "t", "\"1234\"") else { panic!() };
+        session.on(Input::Message(message), Duration::ZERO);
+        std::iter::from_fn(|| session.next_output())
+            .filter_map(|it| {
+                if let Output::Send(HostMessage::ToolResult(it)) = it { it.answer.err() } else { None }
+            })
+            .map(|it| it.message)
+            .next()
+    };
+    assert_eq!(refused("a", None), None);
+    let text = "the inputs of pending tool calls exceed 10 bytes";
+    assert_eq!(refused("b", None).as_deref(), Some(text));
+    assert_eq!(refused("c", Some("a")), None, "what has ended does not count");
+}
+
+#[test]
 fn s15_a_silent_runner_that_does_not_even_read_is_ended_on_timeout() {
     let ended = Arc::default();
     let result = over_lines(vec![], Pit { taken: 0, room: 0, then: || Poll::Pending }, &ended);

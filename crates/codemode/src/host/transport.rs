@@ -33,6 +33,11 @@ pub trait Transport: Send {
     /// The next thing that arrives. Also moves along whatever is still to be sent.
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event>;
 
+    /// Whether so much is still to be sent that nothing more should be made to be sent.
+    fn is_congested(&self) -> bool {
+        false
+    }
+
     /// Ends the runner. It did not answer.
     fn terminate(&mut self);
 

@@ -68,7 +68,9 @@ struct Active {
     options: RuntimeOptions,
     began: Duration,
     cancelled: bool,
-    pending: HashMap<Arc<str>, u64>,
+    /// By call: the guest's ticket, and the bytes of the input.
+    pending: HashMap<Arc<str>, (u64, usize)>,
+    pending_bytes: usize,
 }
 
 /// The rules of a runner.
@@ -125,6 +127,7 @@ impl Endpoint {
             began: now,
             cancelled: false,
             pending: HashMap::new(),
+            pending_bytes: 0,
         });
         self.send(RunnerMessage::Started { id });
         let timeout = options.timeout();
@@ -157,7 +160,9 @@ impl Endpoint {
     fn cancel(&mut self, id: &str) {
         let Some(active) = self.active.as_mut().filter(|it| &*it.id == id && !it.cancelled) else { return };
         active.cancelled = true;
-        let mut tickets: Vec<u64> = std::mem::take(&mut active.pending).into_values().collect();
+        let mut tickets: Vec<u64> =
+            std::mem::take(&mut active.pending).into_values().map(|it| it.0).collect();
+        active.pending_bytes = 0;
         tickets.sort_unstable();
         self.out.push_back(Output::CancelGuest);
         for ticket in tickets {
@@ -167,8 +172,9 @@ impl Endpoint {
     }
 
     fn tool_result(&mut self, result: ToolResult) {
-        let pending = self.active.as_mut().and_then(|it| it.pending.remove(&result.call_id));
-        if let Some(ticket) = pending {
+        let Some(active) = &mut self.active else { return };
+        if let Some((ticket, bytes)) = active.pending.remove(&result.call_id) {
+            active.pending_bytes -= bytes;
             self.out.push_back(Output::Deliver { ticket, answer: result.answer });
         }
     }
@@ -191,11 +197,16 @@ impl Endpoint {
     fn called(&mut self, ticket: u64, request: ToolRequest) {
         let (input, limits) = (request.input.map(Json::parse).transpose(), self.limits);
         let Some(active) = self.active.as_mut() else { return };
+        let bytes = input.as_ref().ok().and_then(Option::as_ref).map_or(0, Json::byte_count);
         let refused = match &input {
             _ if active.cancelled => Err(timed_out()),
             _ if active.pending.len() >= limits.calls_pending_max => Err(Failure::new(
                 FailureCode::ToolError,
                 format!("{} tool calls are pending already", limits.calls_pending_max),
+            )),
+            _ if active.pending_bytes + bytes > limits.pending_bytes_max => Err(Failure::new(
+                FailureCode::ToolError,
+                format!("the inputs of pending tool calls exceed {} bytes", limits.pending_bytes_max),
             )),
             Err(error) => Err(Failure::new(FailureCode::SerializationError, error.to_string())),
             Ok(input) => fits("tool input", input.as_ref(), limits.tool_input_bytes_max, limits.depth_max),
@@ -206,7 +217,8 @@ impl Endpoint {
         }
         self.calls += 1;
         let call_id: Arc<str> = format!("call-{}", self.calls).into();
-        active.pending.insert(Arc::clone(&call_id), ticket);
+        active.pending.insert(Arc::clone(&call_id), (ticket, bytes));
+        active.pending_bytes += bytes;
         self.send(RunnerMessage::ToolCall(ToolCall {
             call_id,
             provider_name: request.provider,

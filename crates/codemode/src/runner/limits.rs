@@ -9,6 +9,8 @@ pub struct RunnerLimits {
     pub code_bytes_max: usize,
     /// Tool calls that wait for an answer.
     pub calls_pending_max: usize,
+    /// Bytes of the inputs of tool calls that wait for an answer.
+    pub pending_bytes_max: usize,
     /// Bytes of one tool's input.
     pub tool_input_bytes_max: usize,
     /// Bytes of the program's result.
@@ -24,6 +26,7 @@ impl Default for RunnerLimits {
         Self {
             code_bytes_max: 8 << 20,
             calls_pending_max: 10_000,
+            pending_bytes_max: 64 << 20,
             tool_input_bytes_max: 8 << 20,
             result_bytes_max: 32 << 20,
             depth_max: 1_000,

@@ -8,6 +8,7 @@ use std::{
     panic::AssertUnwindSafe,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use drydock_contract::{BoxFuture, FailureCode, Switch};
@@ -25,6 +26,9 @@ use crate::{
 /// What happens before others get a turn, at most.
 const STEPS_MAX: usize = 256;
 
+/// How long a runner tries to say its last words.
+const LEAVE_WITHIN: Duration = Duration::from_secs(1);
+
 /// Serves executions until the host has gone; then the guest that still runs is dropped.
 pub async fn serve(port: &mut dyn Port, guest: &dyn Guest, time: &dyn Time, limits: RunnerLimits) {
     let mut work = Work {
@@ -38,7 +42,13 @@ pub async fn serve(port: &mut dyn Port, guest: &dyn Guest, time: &dyn Time, limi
     };
     poll_fn(|cx| work.poll(cx)).await;
     work.running = None;
-    poll_fn(|cx| work.port.poll_sent(cx)).await;
+    // What was said last should arrive, but who has gone may never take it.
+    let mut patience = time.sleep(LEAVE_WITHIN);
+    poll_fn(|cx| match work.port.poll_sent(cx) {
+        Poll::Pending => patience.as_mut().poll(cx),
+        sent => sent,
+    })
+    .await;
 }
 
 struct Running<'a> {

@@ -186,7 +186,8 @@ fn names_of_types_do_not_collide() {
 
 #[test]
 fn a_schema_of_any_size_ends() {
-    let deep = (0..2_000).fold(json!({}), |inner, _| json!({"items": inner}));
+    let deep = (0..2_000)
+        .fold(json!({}), |inner, _| Value::Object([("items".to_owned(), inner)].into_iter().collect()));
     let text = namespace("n", &[tool("f", None, None, Some(deep))]);
     assert!(text.len() < 10_000);
     let wide: serde_json::Map<String, Value> =

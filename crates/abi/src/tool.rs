@@ -1,14 +1,30 @@
-//! What a guest is told of its calls.
+//! The tool wire: what a code-mode guest and its host say about one call of a tool.
 //!
-//! `{"call":n,"ok":true,"result":…}` or `{"call":n,"ok":false,"code":…,"message":…}`. The result is passed
-//! on as the text it is.
+//! Request, from the guest: `{"provider":…,"tool":…,"input":…}`, with no `input` for undefined. Reply of
+//! the operation: the result as JSON, or [`FAILURE_MARK`] and `{"code":…,"message":…}`. No JSON text
+//! begins with that byte, so a tool's result can never be taken for a failure. Answer to the guest:
+//! `{"call":n,"ok":true,"result":…}` or `{"call":n,"ok":false,"code":…,"message":…}`.
 
-use super::FAILURE_MARK;
+mod reply;
+mod request;
+#[cfg(test)]
+#[path = "tool/tests.rs"]
+mod wire_tests;
 
+pub use reply::{BadToolReply, decode_reply, encode_reply};
+pub use request::{BadToolRequest, decode_request, encode_request};
+
+/// The operation that calls a tool.
+pub const CALL: &str = "tool.call";
+/// The longest request.
+pub const REQUEST_BYTES_MAX: u64 = 8 << 20;
 /// The longest reply.
 pub const REPLY_BYTES_MAX: u64 = 32 << 20;
 /// Calls of one run that may be open at once.
 pub const PENDING_MAX: usize = 10_000;
+
+/// The first byte of a reply that is a failure.
+pub const FAILURE_MARK: u8 = 0x15;
 
 /// What `env.tool_start` answers instead of a number: as many calls are open as may be.
 pub const TOO_MANY: i32 = -1;
@@ -16,6 +32,13 @@ pub const TOO_MANY: i32 = -1;
 pub const TOO_LARGE: i32 = -2;
 /// The request is not in the guest's memory.
 pub const BAD_POINTER: i32 = -3;
+
+/// The reply payload for a tool that failed with this classification.
+pub fn encode_failure(code: &str, message: &str) -> Vec<u8> {
+    let mut reply = vec![FAILURE_MARK];
+    reply.extend_from_slice(format!("{{{}}}", failure_fields(code, message)).as_bytes());
+    reply
+}
 
 /// The answer to the guest for a reply payload.
 pub fn encode_answer(call: u32, reply: &[u8]) -> Vec<u8> {
@@ -61,9 +84,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use drydock_contract::{FailureCode, ToolFailure};
-
-    use super::{super::encode_reply, *};
+    use super::*;
 
     fn text(bytes: Vec<u8>) -> String {
         String::from_utf8(bytes).unwrap_or_default()
@@ -76,8 +97,7 @@ mod tests {
 
     #[test]
     fn a_failure_keeps_its_classification_and_a_result_cannot_pretend_to_be_one() {
-        let failure = ToolFailure::new(FailureCode::ValidationError, "not \"x\"\n");
-        let reply = encode_reply(Err(failure));
+        let reply = encode_failure("validation_error", "not \"x\"\n");
         let want = r#"{"call":0,"ok":false,"code":"validation_error","message":"not \"x\"\u000a"}"#;
         assert_eq!(text(encode_answer(0, &reply)), want);
         let lie = br#"{"code":"timeout","message":""}"#;
