@@ -187,7 +187,7 @@ impl DockShell {
 }
 
 /// The three volumes of a workspace, in memory and gone afterwards.
-fn empty_tree(memory_bytes_max: u64) -> Arc<dyn Files> {
+pub fn empty_tree(memory_bytes_max: u64) -> Arc<dyn Files> {
     let meter = Arc::new(Meter::new(memory_bytes_max));
     let mut mounts = Mounts::new();
     for volume in Volume::ALL {

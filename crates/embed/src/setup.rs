@@ -63,6 +63,9 @@ pub enum BadSetup {
         "environment variable `{0}` cannot be passed on: its name is empty or has `=`, or there is a NUL in it"
     )]
     Variable(String),
+    /// What it needs is broken in this build.
+    #[error(transparent)]
+    Broken(#[from] drydock_contract::Fault),
     /// The gate refuses the principal.
     #[error(transparent)]
     Denied(#[from] Denial),

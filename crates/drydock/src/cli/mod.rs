@@ -5,6 +5,7 @@ pub(crate) mod commands;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod js;
 mod mount;
 mod powers;
 pub(crate) mod profiles;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Run(run::Run),
     /// Run a line or a script of commands, or type them
     Sh(sh::Sh),
+    /// Run a JavaScript program that can reach nothing but its tools
+    Js(js::Js),
     /// Say what a line would run, read and write, without running it
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands

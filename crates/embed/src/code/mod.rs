@@ -16,7 +16,7 @@ use drydock_codemode::{
     provider::Providers,
 };
 use drydock_contract::{Artifact, Cap, Entropy, Fault, GuestTime, Principal, Switch, Tools};
-use drydock_gate::{Grant, GrantSet, SessionSpec};
+use drydock_gate::{Grant, SessionSpec};
 
 pub use answer::Position;
 pub use command_tools::command_tools;
@@ -51,12 +51,11 @@ impl Dock {
     pub fn code(&self, principal: &str, setup: Setup, providers: Providers) -> Result<DockCode, BadSetup> {
         let principal: Principal = principal.parse()?;
         let providers = Arc::new(providers);
-        let narrowed = setup.grants.iter().any(|grant| grant.cap() == Cap::Tool);
-        let mut spec = setup.into_spec(principal)?;
-        if !narrowed {
-            spec.grants =
-                GrantSet::from_iter(spec.grants.iter().cloned().chain([Arc::new(Grant::of(Cap::Tool))]));
+        let mut setup = setup;
+        if !setup.grants.iter().any(|grant| grant.cap() == Cap::Tool) {
+            setup.grants.push(Arc::new(Grant::of(Cap::Tool)));
         }
+        let spec = setup.into_spec(principal)?;
         let (time, entropy) = (spec.time, spec.entropy);
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec })?;

@@ -23,7 +23,7 @@ use super::state::{Env, Eval};
 use super::text;
 
 /// Every builtin.
-pub(crate) const NAMES: [&str; 53] = [
+pub(crate) const NAMES: [&str; 56] = [
     ".",
     ":",
     "[",

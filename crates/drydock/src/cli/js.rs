@@ -1,0 +1,192 @@
+//! `drydock js`: a JavaScript program whose only powers are the tools it was handed.
+
+use std::{io::Read as _, path::Path, process::ExitCode, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use drydock_embed::{
+    CodeInput, Dock, DockCode, Setup, ShellSetup,
+    codemode::{ExecuteResult, executor::ExecuteOptions, protocol::Json, provider::Providers},
+    command_tools,
+    contract::{Cap, FailureCode, Limits, Switch, ToolPattern, ToolTerms},
+    empty_tree, file_tools,
+    gate::Grant,
+};
+
+use super::{powers::Powers, run, tree};
+use crate::{exit, home, show};
+
+mod report;
+mod runner;
+
+/// Longest program that is read at all; how long one may be is the protocol's own limit.
+const PROGRAM_BYTES_MAX: u64 = 64 << 20;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The program sees `commands.NAME({args, stdin, env})` for every command it may run,
+`commands.sh({line, stdin})`, `files.read/write/list`, `args` and `console`; nothing else of the
+world. Its last expression, or what it returns, is printed as JSON.
+
+`drydock js runner` speaks the Execbox protocol on stdin and stdout, one message a line.
+
+Exit status: 0 it ended well, 1 it failed, 124 it timed out, 125 another limit, 130 Ctrl-C.
+
+Examples:
+  drydock js -e '(await commands.jq({args: [\".n\"], stdin: \"{\\\"n\\\": 1}\"})).stdout'
+  drydock js --workspace notes --args '{\"day\": 3}' report.js
+  drydock js --types")]
+pub(crate) struct Js {
+    /// Run this program
+    #[arg(short = 'e', value_name = "CODE", conflicts_with = "file")]
+    code: Option<String>,
+    #[command(flatten)]
+    powers: Powers,
+    /// Let the program call only these tools: NAME.TOOL or NAME.*
+    #[arg(long, value_name = "TOOL[,TOOL]", value_delimiter = ',')]
+    allow_tool: Option<Vec<ToolPattern>>,
+    /// A JSON value the program sees as `args`
+    #[arg(long, value_name = "JSON", value_parser = json_value)]
+    args: Option<Json>,
+    /// Print TypeScript declarations of the tools, and run nothing
+    #[arg(long)]
+    types: bool,
+    /// Print the whole result as JSON: ok, result or error, logs, durationMs
+    #[arg(long)]
+    json: bool,
+    /// The program; `-` for stdin, `runner` to speak the protocol
+    #[arg(value_name = "FILE")]
+    file: Option<String>,
+}
+
+fn json_value(text: &str) -> Result<Json, String> {
+    Json::parse(text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// Limits of a program; the commands it calls have their own.
+fn usual() -> Limits {
+    Limits { wall_max: Duration::from_millis(5_000), ..Limits::default() }
+}
+
+pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if js.file.as_deref() == Some("runner") {
+        let code = runner::run(&runtime);
+        runtime.shutdown_background();
+        return code;
+    }
+    let text = if js.types { String::new() } else { text(&js)? };
+    let dock = Arc::new(home::dock()?);
+    let code = open(&dock, &js)?;
+    if js.types {
+        show::line(&code.types())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let limits = js.powers.setup(usual()).limits.unwrap_or_default();
+    let status = runtime.block_on(async {
+        // Nobody's time is spent on compiling the guest.
+        dock.warm_js().await?;
+        let signal = Arc::new(Switch::default());
+        let input = CodeInput {
+            options: ExecuteOptions {
+                timeout_ms: Some(limits.wall_max.as_secs_f64() * 1e3),
+                memory_limit_bytes: Some(limits.memory_bytes_max as f64),
+                ..ExecuteOptions::default()
+            },
+            args: js.args.clone(),
+            signal: Some(Arc::clone(&signal)),
+        };
+        let (result, interrupted) = until_interrupted(&signal, code.execute(&text, input)).await;
+        if js.json {
+            show::line(&result.to_json())?;
+        } else {
+            report::show(&result, code.failed_at(), &text, js.file.as_deref())?;
+        }
+        anyhow::Ok(if interrupted { 130 } else { status(&result) })
+    });
+    if let Err(error) = dock.gate().flush() {
+        exit::warn(&error);
+    }
+    runtime.shutdown_background();
+    let status = status?;
+    // The process ends here; taking the pool apart page by page would only delay it.
+    std::mem::forget((dock, code));
+    Ok(ExitCode::from(status))
+}
+
+fn status(result: &ExecuteResult) -> u8 {
+    match result.code() {
+        None => 0,
+        Some(FailureCode::Timeout) => 124,
+        Some(FailureCode::MemoryLimit) => 125,
+        Some(_) => 1,
+    }
+}
+
+fn text(js: &Js) -> anyhow::Result<String> {
+    if let Some(code) = &js.code {
+        return Ok(code.clone());
+    }
+    let (from, what): (Box<dyn std::io::Read>, &str) = match js.file.as_deref() {
+        None => bail!("no program: name a FILE, `-` for stdin, or give -e CODE"),
+        Some("-") => (Box::new(std::io::stdin().lock()), "stdin"),
+        Some(path) => {
+            let file = std::fs::File::open(Path::new(path));
+            (Box::new(file.with_context(|| format!("could not open `{path}`"))?), path)
+        }
+    };
+    let mut bytes = Vec::new();
+    from.take(PROGRAM_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("could not read the program from `{what}`"))?;
+    if bytes.len() as u64 > PROGRAM_BYTES_MAX {
+        bail!("the program from `{what}` is longer than {}", show::size(PROGRAM_BYTES_MAX));
+    }
+    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("the program from `{what}` is not UTF-8"))
+}
+
+/// Code mode with the commands and files that the flags describe.
+fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
+    let mut setup: Setup = js.powers.setup(Limits::default());
+    let limits = setup.limits.unwrap_or_default();
+    let mut shell = ShellSetup::default();
+    let files = match tree::of(dock.home(), &js.powers, limits.memory_bytes_max)? {
+        Some(tree) => {
+            (shell.roots, shell.cwd) = (tree.roots, tree.cwd);
+            tree.files
+        }
+        None => empty_tree(limits.memory_bytes_max),
+    };
+    setup.files = Some(Arc::clone(&files));
+    let providers = Providers::new([
+        command_tools(dock, run::PRINCIPAL, &setup, &shell)?,
+        file_tools(&files, &shell.cwd)?,
+    ])?;
+    if let Some(tools) = &js.allow_tool {
+        let terms = ToolTerms { tools: tools.clone(), arguments: Vec::new() };
+        setup.grants.push(Arc::new(Grant::of(Cap::Tool).tools(terms)));
+    }
+    Ok(dock.code(run::PRINCIPAL, setup, providers)?)
+}
+
+/// Runs until it ends; Ctrl-C gives it up, a second one ends the process.
+async fn until_interrupted(
+    signal: &Switch,
+    program: impl Future<Output = ExecuteResult>,
+) -> (ExecuteResult, bool) {
+    let mut program = std::pin::pin!(program);
+    loop {
+        tokio::select! {
+            done = &mut program => return (done, signal.is_tripped()),
+            pressed = tokio::signal::ctrl_c() => {
+                if pressed.is_err() {
+                    return (program.await, false);
+                }
+                if signal.is_tripped() {
+                    std::process::exit(130);
+                }
+                signal.trip();
+            }
+        }
+    }
+}
