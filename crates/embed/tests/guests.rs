@@ -95,3 +95,45 @@ async fn awk_does_what_gawk_does() {
 async fn wbox_has_more_than_sixty_applets_that_work() {
     check("wbox", 90).await;
 }
+
+#[tokio::test]
+async fn find_has_finds_expressions_and_runs_commands() {
+    check("find", 35).await;
+}
+
+#[tokio::test]
+async fn xargs_and_its_kin_run_commands_through_the_gate() {
+    check("xargs", 17).await;
+    check("env", 7).await;
+    check("timeout", 6).await;
+}
+
+#[tokio::test]
+async fn diff_cmp_and_patch_are_gnus() {
+    check("diff", 24).await;
+    check("cmp", 7).await;
+    check("patch", 18).await;
+}
+
+#[tokio::test]
+async fn rg_writes_what_ripgrep_writes_into_a_pipe() {
+    check("rg", 41).await;
+}
+
+#[tokio::test]
+async fn files_and_bytes_are_looked_at() {
+    let least = [
+        ("chmod", 4),
+        ("column", 8),
+        ("du", 5),
+        ("file", 9),
+        ("hexdump", 5),
+        ("stat", 8),
+        ("strings", 3),
+        ("tree", 11),
+        ("xxd", 9),
+    ];
+    for (command, at_least) in least {
+        check(command, at_least).await;
+    }
+}

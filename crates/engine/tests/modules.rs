@@ -46,6 +46,7 @@ async fn an_ungranted_capability_cannot_even_be_imported() {
     let signatures = [
         ("host_exec", "(param i32 i32 i32 i32) (result i32)"),
         ("host_status", "(result i32)"),
+        ("host_command", "(param i32 i32 i32) (result i32)"),
         ("host_commands", "(param i32 i32) (result i32)"),
     ];
     for (_, name, cap) in IMPORTS {

@@ -1,4 +1,5 @@
-//! The request of `exec.command`: an environment, and then the request of `exec.start`.
+//! The request of `exec.command`: an environment, the request of `exec.start`, and maybe a limit on
+//! the time it takes.
 
 use super::{
     Args, BadRequest, ExecRequest, TooLong, decode_request, encode_request,
@@ -14,8 +15,10 @@ pub const COMMAND_VERSION: u32 = 1;
 pub struct ExecCommand<'a> {
     /// `NAME=value` entries. Not yet known to be legal.
     pub env: Args<'a>,
-    /// The rest.
+    /// The command itself.
     pub request: ExecRequest<'a>,
+    /// The milliseconds it may take, where less than the session allows is wanted.
+    pub wall_ms_max: Option<u32>,
 }
 
 /// The bytes are not a command.
@@ -57,7 +60,12 @@ pub fn decode_command(bytes: &[u8]) -> Result<ExecCommand<'_>, BadCommand> {
         reader.counted("an environment entry")?;
     }
     let rest = &bytes[bytes.len() - reader.left()..];
-    Ok(ExecCommand { env, request: decode_request(rest)? })
+    let request = decode_request(rest)?;
+    // The request borrows from `rest` and ends with its stdin; what follows is the limit.
+    let end = request.stdin.as_ptr() as usize + request.stdin.len() - rest.as_ptr() as usize;
+    let mut after = Reader::new(&rest[end..]);
+    let wall_ms_max = after.u32("wall limit").ok().filter(|limit| *limit > 0);
+    Ok(ExecCommand { env, request, wall_ms_max })
 }
 
 /// Writes a command. Fails where a part is longer than a `u32` can say.
@@ -96,6 +104,17 @@ mod tests {
         for bytes in lies {
             assert!(decode_command(bytes).is_err(), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn a_limit_may_follow() {
+        let mut wire = encode_command(&["A=1"], "sleep", &["9"], b"in").unwrap();
+        assert_eq!(decode_command(&wire).unwrap().wall_ms_max, None);
+        wire.extend_from_slice(&0u32.to_le_bytes());
+        assert_eq!(decode_command(&wire).unwrap().wall_ms_max, None);
+        let at = wire.len() - 4;
+        wire[at..].copy_from_slice(&1500u32.to_le_bytes());
+        assert_eq!(decode_command(&wire).unwrap().wall_ms_max, Some(1500));
     }
 
     proptest! {

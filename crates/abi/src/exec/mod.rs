@@ -5,10 +5,13 @@
 //! are tolerated, so that the format can grow.
 //!
 //! A command with an environment of its own: `[version:u32=1][envc:u32][(len:u32)(NAME=value)]*` and
-//! then the request.
+//! then the request; after it maybe `[wall_ms_max:u32]`.
 
 /// The operation that starts a command.
 pub const START: &str = "exec.start";
+
+/// The same with an environment of the command's own.
+pub const COMMAND: &str = "exec.command";
 
 /// The longest request: stdin and argv at their limits, and room for the lengths between them.
 pub const REQUEST_BYTES_MAX: u64 = (64 << 20) + (1 << 20);

@@ -8,7 +8,7 @@ mod tests;
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
-pub use drydock_abi::exec::START;
+pub use drydock_abi::exec::{COMMAND, START};
 use drydock_abi::exec::{REQUEST_BYTES_MAX, encode_report};
 use drydock_contract::{
     ArgMode, CallError, Cap, Denial, Reply, RunRequest, Streams,
@@ -20,9 +20,6 @@ use drydock_gate::{
 
 pub use policy::Ready;
 pub use request::ExecStart;
-
-/// The same with an environment of the command's own: a stage of a shell's line.
-pub const COMMAND: &str = "exec.command";
 
 /// Commands of one principal in flight, nested ones included: what a fork bomb gets to.
 pub const IN_FLIGHT_MAX: u32 = 64;
@@ -66,6 +63,11 @@ impl Capability for Exec {
                 signature: "(req: i32, req_len: i32, out: i32, out_cap: i32) -> i32",
             },
             Import { module: "env", name: "host_status", signature: "() -> i32" },
+            Import {
+                module: "env",
+                name: "host_command",
+                signature: "(req: i32, req_len: i32, stdin: i32) -> i32",
+            },
         ],
     };
 
@@ -110,7 +112,7 @@ impl Capability for Exec {
         tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", ready.entry.name);
         let session = permit.session();
         let spec = session.spec();
-        let Ready { entry, args, env, stdin } = ready;
+        let Ready { entry, args, env, stdin, wall_max } = ready;
 
         let mut argv = Vec::with_capacity(args.len() + 1);
         argv.push(entry.name.as_str().as_bytes().to_vec());
@@ -123,6 +125,7 @@ impl Capability for Exec {
         };
         let Streams { stdin, stdout, stderr } = streams;
         let mut limits = spec.limits;
+        limits.wall_max = wall_max.map_or(limits.wall_max, |wanted| wanted.min(limits.wall_max));
         let bill = spec.purse.as_ref().map(|purse| {
             limits.fuel_max = limits.fuel_max.min(purse.left());
             Bill { purse, fuel: limits.fuel_max }

@@ -1,6 +1,6 @@
 //! Is there such a command, and does its input fit?
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use drydock_contract::{
@@ -18,6 +18,7 @@ pub struct Ready {
     pub(super) args: Vec<Vec<u8>>,
     pub(super) env: Option<Arc<[Vec<u8>]>>,
     pub(super) stdin: Bytes,
+    pub(super) wall_max: Option<Duration>,
 }
 
 pub(super) fn check(
@@ -25,7 +26,7 @@ pub(super) fn check(
     session: &Session,
     request: ExecStart,
 ) -> Result<Ready, Refused> {
-    let ExecStart { name, args, env, stdin } = request;
+    let ExecStart { name, args, env, stdin, wall_max } = request;
     let Some(entry) = registry.lookup(&name, args.first().map(Vec::as_slice)) else {
         let subject = short(&name);
         return Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject });
@@ -44,7 +45,7 @@ pub(super) fn check(
             });
         }
     }
-    Ok(Ready { entry, args, env: env.map(Arc::from), stdin })
+    Ok(Ready { entry, args, env: env.map(Arc::from), stdin, wall_max })
 }
 
 /// At most as much of a guest's text as a legal name may have.

@@ -1,5 +1,7 @@
 //! The exec wire, owned: it outlives the guest's buffer.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use drydock_abi::exec::{ARGV_BYTES_MAX, ExecRequest, decode_command, decode_request};
 use drydock_contract::Denial;
@@ -15,6 +17,8 @@ pub struct ExecStart {
     pub env: Option<Vec<Vec<u8>>>,
     /// The first bytes of its stdin; the call's stream follows them.
     pub stdin: Bytes,
+    /// How long it may take, where that is less than the session allows.
+    pub wall_max: Option<Duration>,
 }
 
 pub(super) fn decode(payload: &[u8]) -> Result<ExecStart, Denial> {
@@ -36,7 +40,8 @@ pub(super) fn decode_with_env(payload: &[u8]) -> Result<ExecStart, Denial> {
         }
     }
     let env = command.env.iter().map(<[u8]>::to_vec).collect();
-    owned(&command.request, Some(env))
+    let wall_max = command.wall_ms_max.map(|limit| Duration::from_millis(limit.into()));
+    Ok(ExecStart { wall_max, ..owned(&command.request, Some(env))? })
 }
 
 fn owned(request: &ExecRequest<'_>, env: Option<Vec<Vec<u8>>>) -> Result<ExecStart, Denial> {
@@ -52,6 +57,7 @@ fn owned(request: &ExecRequest<'_>, env: Option<Vec<Vec<u8>>>) -> Result<ExecSta
         args: request.args.iter().map(<[u8]>::to_vec).collect(),
         env,
         stdin: Bytes::copy_from_slice(request.stdin),
+        wall_max: None,
     })
 }
 

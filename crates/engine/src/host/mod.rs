@@ -1,7 +1,9 @@
 //! The imports that lead to powers. Each is linked only where its power was granted.
 
+mod command;
 mod commands;
 mod exec;
+mod lent;
 mod reply;
 mod tool;
 
@@ -18,13 +20,19 @@ type Link = fn(&mut Linker<Guest>) -> wasmtime::Result<()>;
 pub const IMPORTS: &[(&str, &str, Cap)] = &[
     ("env", "host_exec", Cap::Exec),
     ("env", "host_status", Cap::Exec),
+    ("env", "host_command", Cap::Exec),
     ("env", "host_commands", Cap::Commands),
     ("env", "tool_start", Cap::Tool),
     ("env", "tool_next", Cap::Tool),
 ];
 
 const LINKS: &[(Cap, Link)] =
-    &[(Cap::Exec, exec::link), (Cap::Commands, commands::link), (Cap::Tool, tool::link)];
+    &[
+        (Cap::Exec, exec::link),
+        (Cap::Exec, command::link),
+        (Cap::Commands, commands::link),
+        (Cap::Tool, tool::link),
+    ];
 
 /// Links what the powers in `caps` offer, and nothing else.
 pub(crate) fn link(linker: &mut Linker<Guest>, caps: CapSet) -> wasmtime::Result<()> {

@@ -20,7 +20,7 @@ use wasmtime::{Caller, Linker};
 
 pub(crate) use descriptor::Descriptors;
 pub(crate) use errno::Errno;
-pub(crate) use stdio::write_stderr;
+pub(crate) use stdio::{Failure, poll_counted, write_stderr};
 
 use crate::{
     guest::{Guest, breathe},

@@ -20,7 +20,7 @@ use crate::{
 pub(super) const IOVECS_MAX: u32 = 1024;
 
 /// An errno for the guest, or the end of the run.
-enum Failure {
+pub(crate) enum Failure {
     Errno(Errno),
     Stop(Stop),
 }
@@ -230,25 +230,37 @@ impl Output {
                 (&mut guest.counts.stderr, guest.limits.stderr_bytes_max, &mut guest.streams.stderr)
             }
         };
-        let left = usize::try_from(max - *count).unwrap_or(usize::MAX);
-        if left == 0 {
-            return Poll::Ready(Err(Stop::OutputLimit.into()));
-        }
-        let bytes = &bytes[..bytes.len().min(left)];
-        if let Sink::Capture(all) = sink
-            && !make_room(all, bytes.len(), &guest.meter)
-        {
-            return Poll::Ready(Err(Stop::OutOfMemory.into()));
-        }
-        match sink.poll_write(cx, bytes) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Ok(0)) => Poll::Ready(Err(Errno::Pipe.into())),
-            Poll::Ready(Err(error)) => Poll::Ready(Err(errno_of(&error).into())),
-            Poll::Ready(Ok(wrote)) => {
-                let wrote = wrote.min(bytes.len());
-                *count += wrote as u64;
-                Poll::Ready(Ok(wrote))
-            }
+        poll_counted(cx, sink, count, max, &guest.meter, bytes)
+    }
+}
+
+/// Writes some of `bytes` to a sink that was counted up to `count`; at `max` the run is to end.
+pub(crate) fn poll_counted(
+    cx: &mut Context<'_>,
+    sink: &mut Sink,
+    count: &mut u64,
+    max: u64,
+    meter: &Meter,
+    bytes: &[u8],
+) -> Poll<Result<usize, Failure>> {
+    let left = usize::try_from(max.saturating_sub(*count)).unwrap_or(usize::MAX);
+    if left == 0 {
+        return Poll::Ready(Err(Stop::OutputLimit.into()));
+    }
+    let bytes = &bytes[..bytes.len().min(left)];
+    if let Sink::Capture(all) = sink
+        && !make_room(all, bytes.len(), meter)
+    {
+        return Poll::Ready(Err(Stop::OutOfMemory.into()));
+    }
+    match sink.poll_write(cx, bytes) {
+        Poll::Pending => Poll::Pending,
+        Poll::Ready(Ok(0)) => Poll::Ready(Err(Errno::Pipe.into())),
+        Poll::Ready(Err(error)) => Poll::Ready(Err(errno_of(&error).into())),
+        Poll::Ready(Ok(wrote)) => {
+            let wrote = wrote.min(bytes.len());
+            *count += wrote as u64;
+            Poll::Ready(Ok(wrote))
         }
     }
 }

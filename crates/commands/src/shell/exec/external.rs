@@ -10,7 +10,7 @@ use std::{
     task::Poll,
 };
 
-use drydock_abi::exec::{decode_report, encode_command};
+use drydock_abi::exec::{COMMAND, decode_report, encode_command};
 use drydock_contract::{
     Call, CallError, Denial, Outcome, RunReport, Sink, Source, Streams,
     port::{FileError, FileKind, Follow},
@@ -23,9 +23,6 @@ use crate::shell::{
     state::{Env, Eval, Flow},
     text,
 };
-
-/// The operation a stage is.
-pub(crate) const OPERATION: &str = "exec.command";
 
 /// How often a command may write to nobody before it is ended.
 const BROKEN_MAX: u32 = 4;
@@ -94,7 +91,7 @@ impl Env {
             stderr: sink(self.fd(2), &Arc::new(AtomicU32::new(0))),
         };
         let answer = {
-            let call = Call::new(OPERATION, &payload, streams);
+            let call = Call::new(COMMAND, &payload, streams);
             let mut answer = pin!(self.shared.door.dispatch(call));
             poll_fn(|cx| match answer.as_mut().poll(cx) {
                 Poll::Ready(answer) => Poll::Ready(Some(answer)),

@@ -1,0 +1,261 @@
+//! Moments, as calendars and clocks write them. All of them in UTC, the only zone there is here.
+
+/// A moment: seconds since 1970, and nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[allow(missing_docs)]
+pub struct Time {
+    pub seconds: i64,
+    pub nanos: u32,
+}
+
+/// A moment taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Civil {
+    pub year: i64,
+    pub month: u32,
+    pub day: u32,
+    pub hour: u32,
+    pub minute: u32,
+    pub second: u32,
+    /// Sunday is 0.
+    pub weekday: u32,
+    /// The first of January is 1.
+    pub day_of_year: u32,
+}
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const DAY: i64 = 86_400;
+
+impl Time {
+    /// The present.
+    pub fn now() -> Self {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Self { seconds: since.as_secs() as i64, nanos: since.subsec_nanos() }
+    }
+
+    /// The moment of a date and a time of day.
+    pub fn at(year: i64, month: u32, day: u32, second_of_day: i64) -> Self {
+        Self { seconds: days_of(year, month, day) * DAY + second_of_day, nanos: 0 }
+    }
+
+    /// Reads `2024-05-01`, `2024-05-01 12:30[:15[.5]]`, the same with `T` and `Z`, `@SECONDS`,
+    /// and distances from now such as `2 days ago`, `-1 hour` and `yesterday`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if let Some(number) = text.strip_prefix('@') {
+            let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+            return Some(Self { seconds: whole.parse().ok()?, nanos: fraction(part)? });
+        }
+        if let Some(seconds) = from_now(text) {
+            let now = Self::now();
+            return Some(Self { seconds: now.seconds.saturating_add(seconds), ..now });
+        }
+        let text = text.trim_end_matches(" UTC").trim_end_matches(['Z', 'z']);
+        let (date, clock) = text.split_once(['T', ' ']).unwrap_or((text, ""));
+        let mut fields = date.splitn(3, ['-', '/']).map(|it| it.parse::<u32>().ok());
+        let (year, month, day) = (fields.next()??, fields.next()??, fields.next()??);
+        if year > 9999 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+            return None;
+        }
+        let clock = clock.trim();
+        let (clock, zone) = match clock.find(['+', '-']) {
+            Some(at) => (clock[..at].trim(), zone(&clock[at..])?),
+            None => (clock, 0),
+        };
+        let (clock, part) = clock.split_once('.').unwrap_or((clock, ""));
+        let mut of_day = 0;
+        for (index, field) in clock.split(':').filter(|it| !it.is_empty()).enumerate() {
+            of_day += field.parse::<u32>().ok().map(i64::from)? * [3600, 60, 1].get(index)?;
+        }
+        let midnight = Self::at(i64::from(year), month, day, of_day - zone);
+        Some(Self { nanos: fraction(part)?, ..midnight })
+    }
+
+    /// Year, month and so on.
+    pub fn civil(self) -> Civil {
+        let (days, second) = (self.seconds.div_euclid(DAY), self.seconds.rem_euclid(DAY) as u32);
+        // Years that start in March have their odd day last; 400 of them have 146,097 days.
+        let shifted = days + 719_468;
+        let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+        let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let march_month = (5 * of_year + 2) / 153;
+        let day = (of_year - (153 * march_month + 2) / 5 + 1) as u32;
+        let month = if march_month < 10 { march_month + 3 } else { march_month - 9 } as u32;
+        let year = year_of_era + era * 400 + i64::from(month <= 2);
+        Civil {
+            year,
+            month,
+            day,
+            hour: second / 3600,
+            minute: second / 60 % 60,
+            second: second % 60,
+            weekday: (days + 4).rem_euclid(7) as u32,
+            day_of_year: (days - days_of(year, 1, 1)) as u32 + 1,
+        }
+    }
+
+    /// `2024-05-01 12:30:15.000000000 +0000`, as `stat` and `diff` write it.
+    pub fn full(self) -> String {
+        let it = self.civil();
+        format!(
+            "{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:09} +0000",
+            it.year, it.month, it.day, it.hour, it.minute, it.second, self.nanos
+        )
+    }
+
+    /// The piece that `date +%LETTER` would print; `None` for a letter that is none.
+    pub fn piece(self, letter: char) -> Option<String> {
+        let it = self.civil();
+        let month = MONTHS.get(it.month as usize - 1).copied().unwrap_or_default();
+        let day = DAYS.get(it.weekday as usize).copied().unwrap_or_default();
+        let hour12 = if it.hour % 12 == 0 { 12 } else { it.hour % 12 };
+        let clock = format!("{:02}:{:02}:{:02}", it.hour, it.minute, it.second);
+        Some(match letter {
+            'Y' => it.year.to_string(),
+            'y' => format!("{:02}", it.year.rem_euclid(100)),
+            'C' => format!("{:02}", it.year.div_euclid(100)),
+            'm' => format!("{:02}", it.month),
+            'd' => format!("{:02}", it.day),
+            'e' => format!("{:2}", it.day),
+            'H' => format!("{:02}", it.hour),
+            'I' => format!("{hour12:02}"),
+            'k' => format!("{:2}", it.hour),
+            'l' => format!("{hour12:2}"),
+            'M' => format!("{:02}", it.minute),
+            'S' => format!("{:02}", it.second),
+            'p' => if it.hour < 12 { "AM" } else { "PM" }.to_owned(),
+            'b' | 'h' => month.get(..3).unwrap_or(month).to_owned(),
+            'B' => month.to_owned(),
+            'a' => day.get(..3).unwrap_or(day).to_owned(),
+            'A' => day.to_owned(),
+            'j' => format!("{:03}", it.day_of_year),
+            'u' => if it.weekday == 0 { 7 } else { it.weekday }.to_string(),
+            'w' => it.weekday.to_string(),
+            'F' => format!("{:04}-{:02}-{:02}", it.year, it.month, it.day),
+            'D' | 'x' => format!("{:02}/{:02}/{:02}", it.month, it.day, it.year.rem_euclid(100)),
+            'T' | 'X' => clock,
+            'R' => format!("{:02}:{:02}", it.hour, it.minute),
+            'r' => format!("{hour12:02}:{:02}:{:02} {}", it.minute, it.second, self.piece('p')?),
+            's' => self.seconds.to_string(),
+            'N' => format!("{:09}", self.nanos),
+            'z' => "+0000".to_owned(),
+            'Z' => "UTC".to_owned(),
+            'c' => format!("{} {} {:2} {clock} {}", &day[..3], &month[..3], it.day, it.year),
+            _ => return None,
+        })
+    }
+}
+
+/// Seconds from now.
+fn from_now(text: &str) -> Option<i64> {
+    match text {
+        "now" | "today" => return Some(0),
+        "yesterday" => return Some(-DAY),
+        "tomorrow" => return Some(DAY),
+        _ => {}
+    }
+    let mut words = text.split_whitespace();
+    let (count, unit) = (words.next()?, words.next()?);
+    let count: i64 = if count == "last" { -1 } else { count.parse().ok()? };
+    let unit = match unit.strip_suffix('s').unwrap_or(unit) {
+        "second" | "sec" => 1,
+        "minute" | "min" => 60,
+        "hour" => 3600,
+        "day" => DAY,
+        "week" => 7 * DAY,
+        "month" => 30 * DAY,
+        "year" => 365 * DAY,
+        _ => return None,
+    };
+    match (words.next(), words.next()) {
+        (None, None) => count.checked_mul(unit),
+        (Some("ago"), None) => count.checked_mul(-unit),
+        _ => None,
+    }
+}
+
+fn fraction(digits: &str) -> Option<u32> {
+    if digits.is_empty() {
+        return Some(0);
+    }
+    let nine: String = digits.chars().chain("000000000".chars()).take(9).collect();
+    nine.parse().ok()
+}
+
+/// Seconds east of UTC.
+fn zone(text: &str) -> Option<i64> {
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let number: i64 = digits.parse().ok()?;
+    let (hours, minutes) = if digits.len() > 2 { (number / 100, number % 100) } else { (number, 0) };
+    Some(sign * (hours * 3600 + minutes * 60))
+}
+
+fn days_of(year: i64, month: u32, day: u32) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let march_month = (i64::from(month) + 9) % 12;
+    let of_year = (153 * march_month + 2) / 5 + i64::from(day) - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_read_and_written() {
+        let cases = [
+            ("@0", "1970-01-01 00:00:00.000000000 +0000"),
+            ("2024-02-29", "2024-02-29 00:00:00.000000000 +0000"),
+            ("2024-02-29 23:59:58.5", "2024-02-29 23:59:58.500000000 +0000"),
+            ("2000-01-01T00:00:00Z", "2000-01-01 00:00:00.000000000 +0000"),
+            ("2000-01-01 00:30 +0100", "1999-12-31 23:30:00.000000000 +0000"),
+            ("1969-12-31 23:59:59", "1969-12-31 23:59:59.000000000 +0000"),
+        ];
+        for (text, want) in cases {
+            assert_eq!(Time::parse(text).map(Time::full).as_deref(), Some(want), "{text}");
+        }
+        for bad in ["", "soon", "2024-13-01", "2024-01", "@x"] {
+            assert_eq!(Time::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn distances_are_read() {
+        let cases = [
+            ("2 days ago", Some(-172_800)),
+            ("-1 hour", Some(-3600)),
+            ("yesterday", Some(-86_400)),
+            ("1 week", Some(604_800)),
+            ("2 moons ago", None),
+            ("2024-01-01 10:00", None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(from_now(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_those_of_date() {
+        let time = Time::parse("2024-05-01 13:05:09").unwrap_or_default();
+        let all: Vec<String> = "aAbjupIeZc".chars().filter_map(|it| time.piece(it)).collect();
+        assert_eq!(all.join("|"), "Wed|Wednesday|May|122|3|PM|01| 1|UTC|Wed May  1 13:05:09 2024");
+    }
+}
