@@ -92,6 +92,23 @@ async fn awk_does_what_gawk_does() {
 }
 
 #[tokio::test]
+async fn bc_counts_as_gnu_bc_does() {
+    check("bc", 25).await;
+}
+
+#[tokio::test]
+async fn tar_and_gzip_have_gnus_words_and_never_lead_out() {
+    check("tar", 20).await;
+    check("gzip", 8).await;
+}
+
+#[tokio::test]
+async fn yq_speaks_jq_over_every_format() {
+    check("yq", 40).await;
+    check("tomlq", 2).await;
+}
+
+#[tokio::test]
 async fn wbox_has_more_than_sixty_applets_that_work() {
     check("wbox", 90).await;
 }

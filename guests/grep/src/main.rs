@@ -38,6 +38,10 @@ fn run(args: &[String]) -> i32 {
         }
         Err(problem) => return trouble(&problem),
     };
+    // Nothing is asked for, so nothing is read: neither patterns nor files.
+    if options.count_max == Some(0) && options.report != cli::Report::FilesWithout {
+        return NOT_FOUND;
+    }
     let patterns = match cli::patterns(&options) {
         Ok(patterns) => patterns,
         Err(problem) => return trouble(&problem),

@@ -3,7 +3,7 @@
 //! One buffer for standard output, written when full and at the end. A reader that has gone ends
 //! the run quietly.
 
-use crate::cli::Options;
+use crate::cli::{Options, Separator};
 use crate::color::{Colors, paint};
 use crate::matching::{Matcher, Span};
 use std::fs::File;
@@ -71,8 +71,13 @@ impl<'a> Printer<'a> {
 
     /// Between groups of lines that do not touch.
     pub fn gap(&mut self) {
-        if self.printed && (self.options.before > 0 || self.options.after > 0) {
-            paint(&mut self.out, &self.colors.separator, b"--");
+        let text = match &self.options.separator {
+            Separator::Dashes => "--",
+            Separator::Text(text) => text,
+            Separator::Nothing => return,
+        };
+        if self.printed && self.options.in_groups {
+            paint(&mut self.out, &self.colors.separator, text.as_bytes());
             self.out.push(b'\n');
         }
     }
@@ -119,7 +124,7 @@ impl<'a> Printer<'a> {
             self.name(name, sign);
         }
         if self.options.line_number {
-            let width = if self.options.initial_tab { 4 } else { 0 };
+            let width = if self.options.initial_tab { 2 } else { 0 };
             paint(&mut self.out, &self.colors.number, format!("{:>width$}", line.number).as_bytes());
             paint(&mut self.out, &self.colors.separator, &[sign]);
         }

@@ -5,7 +5,7 @@
 use crate::cli::Options;
 use crate::output::reason;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The globs of the command line.
 pub struct Names {
@@ -53,19 +53,20 @@ pub type Found = (String, String);
 /// All files below `path` that are wanted, and what went wrong on the way.
 pub fn files_below(path: &str, shown: &str, names: &Names, follow: bool) -> (Vec<Found>, Vec<Found>) {
     let mut found = (Vec::new(), Vec::new());
-    descend(path, shown, names, follow, 0, &mut found);
+    let mut above = if follow { std::fs::canonicalize(path).into_iter().collect() } else { Vec::new() };
+    descend(path, shown, names, follow, &mut above, &mut found);
     found
 }
 
-/// Deeper folders can only be a circle of links.
-const DEPTH_MAX: usize = 256;
+/// More links inside each other than this are a circle that could not be told from its names.
+const LINKS_MAX: usize = 256;
 
 fn descend(
     path: &str,
     shown: &str,
     names: &Names,
     follow: bool,
-    depth: usize,
+    above: &mut Vec<PathBuf>,
     found: &mut (Vec<Found>, Vec<Found>),
 ) {
     let mut entries = match std::fs::read_dir(Path::new(path)) {
@@ -78,7 +79,8 @@ fn descend(
         let inner = join(path, &name);
         let shown = if shown.is_empty() { name } else { join(shown, &name) };
         let Ok(mut kind) = entry.file_type() else { continue };
-        if kind.is_symlink() {
+        let linked = kind.is_symlink();
+        if linked {
             if !follow {
                 continue;
             }
@@ -91,9 +93,22 @@ fn descend(
             }
         }
         if kind.is_dir() {
-            if names.wants_folder(&shown) && depth < DEPTH_MAX {
-                descend(&inner, &shown, names, follow, depth + 1, found);
+            if !names.wants_folder(&shown) {
+                continue;
             }
+            if !follow {
+                descend(&inner, &shown, names, follow, above, found);
+                continue;
+            }
+            // Where names cannot be resolved, the path stands for itself and the count ends a circle.
+            let real = std::fs::canonicalize(&inner).unwrap_or_else(|_| PathBuf::from(&inner));
+            if (linked && above.contains(&real)) || above.len() > LINKS_MAX {
+                found.1.push((shown, "warning: recursive directory loop".to_owned()));
+                continue;
+            }
+            above.push(real);
+            descend(&inner, &shown, names, follow, above, found);
+            above.pop();
         } else if kind.is_file() && names.wants_file(&shown) {
             found.0.push((inner, shown));
         }

@@ -18,11 +18,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The exit status, as jq 1.7 has it.
+    /// The exit status, as jq 1.7.1 has it.
     pub fn status(&self) -> i32 {
         match self {
-            Self::Usage(_) | Self::File(_) | Self::Parse(_) => 2,
+            Self::Usage(_) | Self::File(_) => 2,
             Self::Compile(_) => 3,
+            Self::Parse(_) => 5,
         }
     }
 }

@@ -97,7 +97,8 @@ fn emit(result: ValX<'_>, options: &Options, place: &Place) -> Ended {
         Ok(status) => crate::halt(status),
         Err(exception) => match exception.get_err().map(jaq_json::Error::into_val) {
             Ok(Val::TStr(text)) => {
-                stdio::complain(&format!("jq: error (at {place}): {}", String::from_utf8_lossy(&text)));
+                let text = library::wording::of(&String::from_utf8_lossy(&text));
+                stdio::complain(&format!("jq: error (at {place}): {text}"));
             }
             Ok(other) => {
                 let text = output::compact(&other);

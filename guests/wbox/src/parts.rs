@@ -118,6 +118,7 @@ part! {
         "realpath" => uu_realpath, REALPATH;
         "pathchk" => uu_pathchk, PATHCHK;
         "dd" => crate::own::dd, NONE;
+        "install" => crate::own::install, NONE;
         "shred" => uu_shred, SHRED;
         "dircolors" => uu_dircolors, DIRCOLORS;
     }
@@ -139,9 +140,19 @@ part! {
         "base64" => uu_base64, BASE64;
         "basenc" => uu_basenc, BASENC;
         "date" => uu_date, DATE;
-        "uname" => uu_uname, UNAME;
-        "arch" => uu_arch, ARCH;
-        "nproc" => uu_nproc, NPROC;
+        "shasum" => crate::own::shasum, SHA256SUM;
+        "uname" => crate::own::machine, NONE;
+        "arch" => crate::own::machine, NONE;
+        "nproc" => crate::own::machine, NONE;
+        "uuidgen" => crate::own::machine, NONE;
+        "sync" => crate::own::machine, NONE;
+        "clear" => crate::own::machine, NONE;
+        "id" => crate::own::who, NONE;
+        "whoami" => crate::own::who, NONE;
+        "logname" => crate::own::who, NONE;
+        "groups" => crate::own::who, NONE;
+        "users" => crate::own::who, NONE;
+        "hostname" => crate::own::who, NONE;
         "hostid" => uu_hostid, HOSTID;
         "tty" => uu_tty, TTY;
     }

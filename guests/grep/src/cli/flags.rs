@@ -77,6 +77,8 @@ pub const FLAGS: &[Flag] = &[
     taking('B', "before-context"),
     taking('A', "after-context"),
     taking('C', "context"),
+    long("group-separator", Value::Required),
+    long("no-group-separator", Value::None),
     long("color", Value::Optional),
     long("colour", Value::Optional),
     plain('U', "binary"),

@@ -37,6 +37,10 @@ pub struct Options {
     pub count_max: Option<u64>,
     pub before: usize,
     pub after: usize,
+    /// Between groups of context: `--` unless said otherwise; nothing if empty.
+    pub separator: Separator,
+    /// Context was asked for, be it of no lines.
+    pub in_groups: bool,
     pub line_number: bool,
     pub byte_offset: bool,
     pub initial_tab: bool,
@@ -53,6 +57,15 @@ pub struct Options {
     pub include: Vec<String>,
     pub exclude: Vec<String>,
     pub exclude_dir: Vec<String>,
+}
+
+/// What stands between two groups of lines.
+#[derive(Debug, Default, PartialEq, Clone)]
+pub enum Separator {
+    #[default]
+    Dashes,
+    Text(String),
+    Nothing,
 }
 
 /// What a pattern is written in.

@@ -1,7 +1,7 @@
 //! Reads the arguments. Options and operands may be mixed; `--` ends the options.
 
 use super::flags::{Flag, Value, by_letter, by_name};
-use super::{Binary, Directories, Options, PatternSource, Report, Request, Syntax, help};
+use super::{Binary, Directories, Options, PatternSource, Report, Request, Separator, Syntax, help};
 
 /// What `args`, without the program's name, ask for.
 pub fn parse(args: &[String]) -> Result<Request, String> {
@@ -106,6 +106,7 @@ impl Reader {
 
     fn set_context(&mut self, lines: usize) {
         self.context = Some(lines);
+        self.options.in_groups = true;
         (self.options.before, self.options.after) = (lines, lines);
     }
 
@@ -158,9 +159,17 @@ impl Reader {
                 options.report = if options.report == Report::Lines { Report::Count } else { options.report }
             }
             "initial-tab" => options.initial_tab = true,
+            "group-separator" => options.separator = Separator::Text(value),
+            "no-group-separator" => options.separator = Separator::Nothing,
             "null" => options.null_name = true,
-            "before-context" => options.before = number(&value, "context length")?,
-            "after-context" => options.after = number(&value, "context length")?,
+            "before-context" => {
+                options.before = number(&value, "context length")?;
+                options.in_groups = true;
+            }
+            "after-context" => {
+                options.after = number(&value, "context length")?;
+                options.in_groups = true;
+            }
             "context" => {
                 let lines = number(&value, "context length")?;
                 self.set_context(lines);

@@ -148,7 +148,7 @@ impl<'a, 'p> Scan<'a, 'p> {
 
     fn skip(&mut self, region: &[u8]) {
         self.offset += region.len() as u64;
-        if self.options.line_number || self.options.after > 0 {
+        if self.options.line_number || self.options.in_groups {
             let end = if self.options.null_data { 0 } else { b'\n' };
             self.number += memchr::memchr_iter(end, region).count() as u64;
         }

@@ -10,6 +10,8 @@ use jaq_json::{Map, Val};
 /// Deeper values could not be dropped or printed within the stack a guest has.
 const DEPTH_MAX: usize = 1000;
 
+const UNESCAPED: &str = "Invalid string: control characters from U+0000 through U+001F must be escaped";
+
 /// The values of a text, one after the other.
 pub struct Reader {
     text: Bytes,
@@ -80,6 +82,10 @@ impl Reader {
                     }
                 }
                 Some(b'"') => self.string()?,
+                Some(sign @ (b',' | b':' | b']' | b'}')) => {
+                    self.at += 1;
+                    return Err(self.problem(&misplaced(sign, open.last())));
+                }
                 Some(_) => self.literal()?,
                 None => return Err(self.problem("Unfinished JSON term")),
             };
@@ -109,9 +115,10 @@ impl Reader {
                         };
                     }
                     (None, _) => return Err(self.problem("Unfinished JSON term")),
-                    (Some(b']' | b'}'), _) => return Err(self.problem("Unmatched closing bracket")),
+                    (Some(b']'), _) => return Err(self.problem("Unmatched ']'")),
+                    (Some(b'}'), _) => return Err(self.problem("Unmatched '}'")),
                     (Some(b':'), _) => return Err(self.problem("':' not as part of an object")),
-                    _ => return Err(self.problem("Expected separator between values")),
+                    _ => return Err(self.second_value()),
                 }
             }
         }
@@ -129,15 +136,39 @@ impl Reader {
         self.skip_blank();
         let name = match self.peek() {
             Some(b'"') => self.string()?,
-            Some(b'}') => return Err(self.problem("Expected another key-value pair")),
+            Some(sign @ (b',' | b'}' | b':' | b']')) => {
+                self.at += 1;
+                let what = if sign == b'}' {
+                    "Expected another key-value pair"
+                } else {
+                    "Expected value before ','"
+                };
+                return Err(self.problem(what));
+            }
             None => return Err(self.problem("Unfinished JSON term")),
-            Some(_) => return Err(self.problem("Object keys must be strings")),
+            Some(b'[' | b'{') => {
+                self.at += 1;
+                return Err(self.problem("Object keys must be strings"));
+            }
+            Some(_) => {
+                self.literal()?;
+                self.at = self.token_end();
+                return Err(self.problem("Object keys must be strings"));
+            }
         };
         self.skip_blank();
-        if self.peek() != Some(b':') {
-            return Err(self.problem("Objects must consist of key:value pairs"));
+        match self.peek() {
+            Some(b':') => self.at += 1,
+            Some(b',' | b'}') => {
+                self.at += 1;
+                return Err(self.problem("Objects must consist of key:value pairs"));
+            }
+            Some(_) => {
+                self.at += 1;
+                return Err(self.second_value());
+            }
+            None => return Err(self.problem("Unfinished JSON term")),
         }
-        self.at += 1;
         if let Some(Open::Object(_, key)) = open.last_mut() {
             *key = Some(name);
         }
@@ -154,10 +185,19 @@ impl Reader {
         };
         if rest[end] == b'"' && std::str::from_utf8(&rest[..end]).is_ok() {
             self.at = start + end + 1;
+            if rest[..end].iter().any(|byte| *byte < 0x20) {
+                return Err(self.problem(UNESCAPED));
+            }
             return Ok(Val::utf8_str(self.text.slice(start..start + end)));
         }
-        let (text, used) = literal::string(rest).map_err(|why| self.problem(why))?;
-        self.at = start + used;
+        // jq judges a string when it has ended.
+        let closed = literal::closing_quote(rest);
+        let decoded = literal::string(rest);
+        self.at = closed.map_or(self.text.len(), |at| start + at + 1);
+        let (text, used) = decoded.map_err(|why| self.problem(why))?;
+        if rest[..used].iter().any(|byte| *byte < 0x20) {
+            return Err(self.problem(UNESCAPED));
+        }
         Ok(Val::utf8_str(text))
     }
 
@@ -165,9 +205,32 @@ impl Reader {
         let rest = self.text.get(self.at..).unwrap_or(&[]);
         let len = rest.iter().position(|byte| literal::ends_at(*byte)).unwrap_or(rest.len());
         let value = literal::value(&rest[..len]);
+        let word_like = matches!(rest.first(), Some(b't' | b'f')) || (rest.first() == Some(&b'n') && len < 4);
+        let a_word = len == 4 && matches!(rest.first(), Some(b't' | b'n')) || len == 5 && rest[0] == b'f';
         self.at += len.max(1);
-        value
-            .ok_or_else(|| self.problem(if len == 0 { "Invalid literal" } else { "Invalid numeric literal" }))
+        value.ok_or_else(|| {
+            self.at = self.token_end();
+            self.problem(if word_like && !a_word { "Invalid literal" } else { "Invalid numeric literal" })
+        })
+    }
+
+    /// A value where a separator should be: jq notices when that value ends.
+    fn second_value(&mut self) -> String {
+        self.at -= 1;
+        let ended = match self.peek() {
+            Some(b'"') => self.string().map(|_| ()),
+            Some(b'[' | b'{') => {
+                self.at += 1;
+                Ok(())
+            }
+            _ => self.literal().map(|_| self.at = self.token_end()),
+        };
+        ended.map_or_else(|problem| problem, |()| self.problem("Expected separator between values"))
+    }
+
+    /// A word is only known to have ended after the byte behind it.
+    fn token_end(&self) -> usize {
+        (self.at + 1).min(self.text.len() + 1)
     }
 
     fn peek(&self) -> Option<u8> {
@@ -182,9 +245,11 @@ impl Reader {
 
     fn problem(&self, what: &str) -> String {
         let before = self.text.get(..self.at.min(self.text.len())).unwrap_or(&[]);
+        let at_end = self.at > self.text.len() || what.starts_with("Unfinished");
+        let end = if at_end { " at EOF" } else { "" };
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
-        format!("{what} at line {line}, column {column}")
+        format!("{what}{end} at line {line}, column {column}")
     }
 }
 
@@ -194,12 +259,30 @@ pub fn parse_all(text: Bytes) -> Result<Vec<Val>, String> {
     std::iter::from_fn(|| reader.next()).collect()
 }
 
+/// What jq says about a sign where a value should be.
+fn misplaced(sign: u8, open: Option<&Open>) -> String {
+    match (sign, open) {
+        (b',' | b':', _) => format!("Expected value before '{}'", char::from(sign)),
+        (_, None) => format!("Unmatched '{}'", char::from(sign)),
+        (b']', Some(Open::Array(_))) => "Expected another array element".to_owned(),
+        (b'}', Some(Open::Object(..))) => "Objects must consist of key:value pairs".to_owned(),
+        _ => format!("Unmatched '{}'", char::from(sign)),
+    }
+}
+
+/// The value a text begins with, and the rest of the text.
+pub fn parse_prefix(text: &str) -> Option<(Val, &str)> {
+    let mut reader = Reader::new(Bytes::copy_from_slice(text.as_bytes()), false);
+    let value = reader.next()?.ok()?;
+    Some((value, text.get(reader.at..)?))
+}
+
 /// The only value of a text.
 pub fn parse_one(text: Bytes) -> Result<Val, String> {
     let mut values = parse_all(text)?.into_iter();
     match (values.next(), values.next()) {
         (Some(value), None) => Ok(value),
-        (None, _) => Err("no JSON value".to_owned()),
-        (Some(_), Some(_)) => Err("more than one JSON value".to_owned()),
+        (None, _) => Err("Expected JSON value".to_owned()),
+        (Some(_), Some(_)) => Err("Unexpected extra JSON values".to_owned()),
     }
 }

@@ -54,6 +54,8 @@ pub fn value(word: &[u8]) -> Option<Val> {
         b"true" => Some(Val::Bool(true)),
         b"false" => Some(Val::Bool(false)),
         b"nan" | b"NaN" => Some(Val::from(f64::NAN)),
+        b"Infinity" => Some(Val::from(f64::INFINITY)),
+        b"-Infinity" => Some(Val::from(f64::NEG_INFINITY)),
         _ => number(std::str::from_utf8(word).ok()?),
     }
 }
@@ -74,11 +76,49 @@ fn number(text: &str) -> Option<Val> {
     if !digits.starts_with(|sign: char| sign.is_ascii_digit() || sign == '.') {
         return None;
     }
-    let float: f64 = text.parse().ok()?;
-    let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, false), |(head, _)| (head, true));
-    // A decimal is kept as it was written, as jq keeps literals; one with an exponent is computed.
-    let kept = !exponent && !mantissa.ends_with('.') && !digits.starts_with('.') && digits.len() <= 17;
-    Some(if kept { Val::Num(Num::Dec(text.to_owned().into())) } else { Val::from(float) })
+    let _: f64 = text.parse().ok()?;
+    Some(Val::Num(Num::Dec(canonical(text)?.into())))
+}
+
+/// A literal as jq keeps it: its own digits, and an exponent only where there is no short form.
+pub fn canonical(text: &str) -> Option<String> {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: i64 = exponent.parse().ok()?;
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{part}");
+    let digits = match digits.trim_start_matches('0') {
+        "" => "0",
+        significant => significant,
+    };
+    let exponent = exponent.checked_sub(i64::try_from(part.len()).ok()?)?;
+    let count = i64::try_from(digits.len()).ok()?;
+    // Where the point stands if it follows the first digit.
+    let adjusted = exponent.checked_add(count - 1)?;
+    if exponent > 0 || adjusted < -6 {
+        let (first, rest) = digits.split_at(1);
+        let point = if rest.is_empty() { "" } else { "." };
+        return Some(format!("{sign}{first}{point}{rest}E{adjusted:+}"));
+    }
+    let places = usize::try_from(-exponent).ok()?;
+    if places == 0 {
+        return Some(format!("{sign}{digits}"));
+    }
+    let padded = format!("{digits:0>width$}", width = places + 1);
+    let (whole, part) = padded.split_at(padded.len() - places);
+    Some(format!("{sign}{whole}.{part}"))
+}
+
+/// Where the string that `rest` is inside of ends.
+pub fn closing_quote(rest: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        match rest.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
 }
 
 /// Decodes `rest` up to the closing quote; the text and how many bytes it took, quote included.
@@ -113,7 +153,7 @@ pub fn string(rest: &[u8]) -> Result<(Vec<u8>, usize), &'static str> {
     }
 }
 
-/// `XXXX`, or two of them with `\u` between; half a pair becomes the replacement character.
+/// `XXXX`, or two of them with `\u` between; a first half alone is refused.
 fn unicode(rest: &[u8]) -> Result<(char, usize), &'static str> {
     let first = hex(rest).ok_or("Invalid \\uXXXX escape")?;
     let is_high = (0xd800..0xdc00).contains(&first);
@@ -124,6 +164,9 @@ fn unicode(rest: &[u8]) -> Result<(char, usize), &'static str> {
     {
         let code = 0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00);
         return Ok((char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 10));
+    }
+    if is_high {
+        return Err("Invalid \\uXXXX\\uXXXX surrogate pair escape");
     }
     Ok((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 4))
 }

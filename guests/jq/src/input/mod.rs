@@ -10,7 +10,8 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use json::{Reader, parse_all, parse_one};
+pub use json::{Reader, parse_all, parse_one, parse_prefix};
+pub use literal::{canonical, value as parse_literal};
 
 use crate::cli::Options;
 use crate::stdio;

@@ -5,12 +5,17 @@
 //! program can reach is compiled.
 
 mod base32;
+mod meaning;
 mod natives;
 mod paths;
 mod reach;
+mod regex;
 mod report;
 mod rewrite;
+mod scalars;
+mod spelling;
 mod table;
+pub mod wording;
 
 use crate::data::Kind;
 use crate::error::Failure;
@@ -27,6 +32,21 @@ const OURS: &str = include_str!("ours.jq");
 const MAIN: &str = "_main";
 /// What the rewritten program calls.
 const CALLED: [&str; 2] = ["_assign", "_modify"];
+
+/// Native functions, and what our definitions call them.
+const WRAPPED: [(&str, &str); 11] = [
+    ("range", "range_native"),
+    ("has", "has_native"),
+    ("keys_unsorted", "keys_native"),
+    ("contains", "contains_native"),
+    ("indices", "indices_native"),
+    ("reverse", "reverse_native"),
+    ("utf8bytelength", "utf8bytelength_native"),
+    ("implode", "implode_native"),
+    ("limit", "limit_native"),
+    ("strftime", "strftime_native"),
+    ("strptime", "strptime_native"),
+];
 
 struct Library {
     defs: Vec<Def>,
@@ -46,6 +66,7 @@ pub fn prepare() {
 
 /// Compiles `program`, which may use the variables `globals` and modules below `folders`.
 pub fn compile(program: &str, globals: &[String], folders: &[String]) -> Result<Filter<Kind>, Failure> {
+    let program = &spelling::normal(program);
     let ready = READY.lock().ok().and_then(|mut ready| ready.take());
     let library = ready.unwrap_or_else(Library::new);
     let (mut defs, funs) = library.reachable_from(program);
@@ -57,6 +78,7 @@ pub fn compile(program: &str, globals: &[String], folders: &[String]) -> Result<
         _ if program.trim().is_empty() => ".",
         Some(mut body) => {
             rewrite::assignments(&mut body);
+            meaning::apply(&mut body);
             defs.push(Def { name: MAIN, args: Vec::new(), body });
             MAIN
         }
@@ -84,7 +106,8 @@ impl Library {
             jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()).chain(ours).collect();
         let mentions = defs.iter().map(reach::mentions).collect();
         // The first function of a name is the one that is called.
-        let funs = natives::funs().chain(jaq_core::funs()).chain(jaq_std::funs()).chain(jaq_json::funs());
+        let ours = natives::funs().chain(scalars::funs()).chain(theirs().filter_map(wrapped));
+        let funs = ours.chain(theirs());
         let inputs = jaq_std::input::funs().into_vec().into_iter().map(jaq_core::native::run);
         Self { defs, mentions, funs: funs.chain(inputs).collect() }
     }
@@ -95,6 +118,7 @@ impl Library {
         if program.contains('=') {
             names.extend(CALLED);
         }
+        names.extend(meaning::CALLED.iter().filter(|name| meaning::may_call(program, name)));
         if names.contains("import") || names.contains("include") {
             return (self.defs, self.funs);
         }
@@ -113,6 +137,16 @@ impl Library {
         let funs = self.funs.into_iter().filter(|(name, ..)| names.contains(name)).collect();
         (kept, funs)
     }
+}
+
+fn theirs() -> impl Iterator<Item = Fun<Kind>> {
+    jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs())
+}
+
+/// The function under its other name, if a definition of ours calls it by that.
+fn wrapped((name, args, native): Fun<Kind>) -> Option<Fun<Kind>> {
+    let (_, other) = WRAPPED.iter().find(|(known, _)| *known == name)?;
+    Some((other, args, native))
 }
 
 #[cfg(test)]

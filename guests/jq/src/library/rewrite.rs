@@ -33,7 +33,8 @@ pub fn assignments<'s>(it: &mut Term<&'s str>) {
     };
 }
 
-fn each_child<'s>(it: &mut Term<&'s str>, change: &mut dyn FnMut(&mut Term<&'s str>)) {
+/// Calls `change` on every term directly inside `it`.
+pub(super) fn each_child<'s>(it: &mut Term<&'s str>, change: &mut dyn FnMut(&mut Term<&'s str>)) {
     match it {
         Term::Id | Term::Recurse | Term::Num(_) | Term::Break(_) | Term::Var(_) | Term::Arr(None) => {}
         Term::Str(_, parts) => {

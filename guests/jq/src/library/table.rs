@@ -1,5 +1,6 @@
 //! `@csv` and `@tsv`: rows of plain values as text.
 
+use super::wording::described;
 use crate::output;
 use jaq_core::Error;
 use jaq_json::{Val, ValR};
@@ -20,32 +21,15 @@ pub fn tsv(row: &Val) -> ValR {
 
 fn join(row: &Val, between: &str, format: &str, cell: impl Fn(&str) -> String) -> ValR {
     let Val::Arr(items) = row else {
-        let text = output::compact(row);
-        return Err(Error::str(format!(
-            "{} cannot be {format}-formatted, only an array can be",
-            described(row, &text)
-        )));
+        return Err(Error::str(format!("{} cannot be {format}-formatted, only array", described(row))));
     };
     let cells = items.iter().map(|item| match item {
         Val::Null => Ok(String::new()),
         Val::Bool(_) | Val::Num(_) => Ok(output::compact(item)),
         Val::TStr(text) | Val::BStr(text) => Ok(cell(&String::from_utf8_lossy(text))),
         Val::Arr(_) | Val::Obj(_) => {
-            let text = output::compact(item);
-            Err(Error::str(format!("{} is not valid in a {format} row", described(item, &text))))
+            Err(Error::str(format!("{} is not valid in a csv row", described(item))))
         }
     });
     Ok(Val::from(cells.collect::<Result<Vec<_>, jaq_json::Error>>()?.join(between)))
-}
-
-fn described(value: &Val, text: &str) -> String {
-    let kind = match value {
-        Val::Null => return format!("null ({text})"),
-        Val::Bool(_) => "boolean",
-        Val::Num(_) => "number",
-        Val::TStr(_) | Val::BStr(_) => "string",
-        Val::Arr(_) => "array",
-        Val::Obj(_) => "object",
-    };
-    format!("{kind} ({text})")
 }

@@ -164,9 +164,10 @@ fn write_number(out: &mut Vec<u8>, number: &Num) {
         Num::Int(integer) => return write_integer(out, *integer),
         Num::Float(float) if float.is_nan() => write!(out, "null"),
         Num::Float(float) => write!(out, "{}", Num::Float(float.clamp(f64::MIN, f64::MAX))),
-        Num::Dec(text) if text.contains(['e', 'E']) => match text.parse::<f64>() {
-            Ok(float) => return write_number(out, &Num::Float(float)),
-            Err(_) => write!(out, "{text}"),
+        // A literal of the program; those of the input are read this way.
+        Num::Dec(text) if text.contains(['e', 'E']) => match crate::input::canonical(text) {
+            Some(text) => write!(out, "{text}"),
+            None => write!(out, "{text}"),
         },
         _ => write!(out, "{number}"),
     };

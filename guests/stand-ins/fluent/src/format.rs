@@ -1,7 +1,8 @@
 //! Fills the placeholders of a sentence.
 //!
 //! Known are `{ $name }`, `{ "text" }` with `\"`, `\\` and `\uXXXX`, and a choice by number:
-//! `{ $count -> [one] … *[other] … }`. English has two plural forms, so `one` means exactly 1.
+//! `{ $count -> [one] … *[other] … }`. English has two plural forms, so `one` means exactly 1,
+//! and so does `1`.
 
 use crate::{FluentArgs, FluentValue};
 use std::borrow::Cow;
@@ -71,18 +72,17 @@ fn raw(inside: &str, out: &mut String) {
 
 /// The text of the choice that fits; the one marked `*` when none does.
 fn choose<'a>(choices: &'a str, value: Option<&FluentValue<'_>>) -> &'a str {
-    let wanted = match value {
-        Some(FluentValue::Number(1.0)) => "one".into(),
-        Some(value) => value.to_string(),
-        None => String::new(),
-    };
+    // A number may be named by its plural form or by itself.
+    let form = if matches!(value, Some(FluentValue::Number(1.0))) { "one" } else { "" };
+    let wanted = value.map(ToString::to_string).unwrap_or_default();
     let mut fallback = "";
     for choice in choices.lines().map(str::trim) {
         let plain = choice.trim_start_matches('*');
         let Some((key, text)) = plain.strip_prefix('[').and_then(|it| it.split_once(']')) else {
             continue;
         };
-        if key.trim() == wanted {
+        let key = key.trim();
+        if key == wanted || (key == form && !form.is_empty()) {
             return text.trim();
         }
         if plain.len() < choice.len() {
@@ -124,6 +124,7 @@ mod tests {
             ("{ $count } of {$name}", 2, "2 of disk"),
             (files, 1, "one file"),
             (files, 3, "3 files"),
+            ("{ $count ->\n    [1] { $count } sum\n   *[other] { $count } sums\n}", 1, "1 sum"),
             (r#"a { "{" } b { "\u000A\u0009" }c"#, 0, "a { b \n\tc"),
             ("left { $absent } alone", 0, "left {$absent} alone"),
             ("open { brace", 0, "open { brace"),

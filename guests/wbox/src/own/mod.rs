@@ -2,7 +2,11 @@
 
 pub mod dd;
 pub mod env;
+pub mod install;
 pub mod lines;
+pub mod machine;
 pub mod rev;
+pub mod shasum;
 pub mod sort;
 pub mod tac;
+pub mod who;

@@ -112,10 +112,13 @@ fn open_output(operands: &Operands) -> Result<Box<dyn Write>, String> {
     let Some(path) = &operands.output else { return Ok(Box::new(io::stdout())) };
     let sought = operands.seek * operands.obs as u64;
     let open = OpenOptions::new().write(true).create(true).truncate(false).open(path).and_then(|mut file| {
-        if !operands.notrunc {
-            file.set_len(sought)?;
+        // A device has no length, and no place to go to.
+        if file.metadata()?.is_file() {
+            if !operands.notrunc {
+                file.set_len(sought)?;
+            }
+            file.seek(SeekFrom::Start(sought))?;
         }
-        file.seek(SeekFrom::Start(sought))?;
         Ok(file)
     });
     let file =

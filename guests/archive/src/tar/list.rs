@@ -1,0 +1,88 @@
+//! One member as a line.
+
+use super::header::{Header, Kind};
+
+/// As `tar -tv` shows it. The column of the size grows, and never shrinks again.
+pub fn long(header: &Header, width: &mut usize) -> String {
+    let name = shown(&header.name);
+    let kind = match header.kind {
+        Kind::Directory => 'd',
+        Kind::Symbolic => 'l',
+        Kind::Hard => 'h',
+        Kind::Special(b'3') => 'c',
+        Kind::Special(b'4') => 'b',
+        Kind::Special(b'6') => 'p',
+        _ => '-',
+    };
+    let size = header.size.to_string();
+    let taken = header.user.len() + header.group.len() + size.len() + 1;
+    *width = (*width).max(taken);
+    let wide = *width - taken + size.len();
+    let to = match header.kind {
+        Kind::Symbolic => format!(" -> {}", shown(&header.link)),
+        Kind::Hard => format!(" link to {}", shown(&header.link)),
+        _ => String::new(),
+    };
+    let (user, group, time) = (&header.user, &header.group, moment(header.mtime));
+    format!("{kind}{} {user}/{group} {size:>wide$} {time} {name}{to}", permissions(header.mode))
+}
+
+/// The width GNU starts with.
+pub const WIDTH: usize = 18;
+
+/// A name with what is not text escaped.
+pub fn shown(name: &[u8]) -> String {
+    let mut out = String::new();
+    for chunk in name.utf8_chunks() {
+        for sign in chunk.valid().chars() {
+            match sign {
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '\\' => out.push_str("\\\\"),
+                control if control.is_control() => out.push_str(&format!("\\{:03o}", u32::from(control))),
+                plain => out.push(plain),
+            }
+        }
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\{byte:03o}"));
+        }
+    }
+    out
+}
+
+fn permissions(mode: u32) -> String {
+    let bits = (0..9).map(|at| if mode >> (8 - at) & 1 == 1 { ['r', 'w', 'x'][at % 3] } else { '-' });
+    let mut text: Vec<char> = bits.collect();
+    for (bit, at, letter) in [(0o4000, 2, 's'), (0o2000, 5, 's'), (0o1000, 8, 't')] {
+        if mode & bit != 0 {
+            text[at] = if text[at] == 'x' { letter } else { letter.to_ascii_uppercase() };
+        }
+    }
+    text.into_iter().collect()
+}
+
+/// `YYYY-MM-DD HH:MM`, in UTC: a guest knows no other zone.
+fn moment(seconds: i64) -> String {
+    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (year, month, day) = date(days);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", rest / 3600, rest % 3600 / 60)
+}
+
+/// Days since 1970 of a date.
+pub fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+fn date(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}

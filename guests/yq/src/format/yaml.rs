@@ -1,0 +1,127 @@
+//! YAML: events to values, and values in block style.
+
+mod emit;
+mod scalar;
+
+pub use emit::write;
+pub use scalar::resolve;
+
+use super::DEPTH_MAX;
+use jaq_json::{Map, Val};
+use saphyr_parser::{Event, Parser, ScalarStyle};
+
+/// So many values may come out of aliases; a few lines can otherwise stand for billions.
+const ALIASED_VALUES_MAX: usize = 1 << 20;
+
+/// A container that is not closed yet, and the anchor it has.
+enum Open {
+    Sequence(Vec<Val>, usize),
+    Mapping(Map, Option<Val>, usize),
+}
+
+/// All documents.
+pub fn read(text: &str) -> Result<Vec<Val>, String> {
+    let mut documents = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    let mut anchors: Vec<(usize, Val)> = Vec::new();
+    let mut aliased = 0;
+    for event in Parser::new_from_str(text) {
+        let (event, _) = event.map_err(|error| {
+            let mark = error.marker();
+            format!("yaml: line {}: {}", mark.line(), error.info())
+        })?;
+        let (done, anchor) = match event {
+            Event::Scalar(text, ScalarStyle::Plain, anchor, tag) => {
+                (scalar::plain(&text, tag.as_deref()), anchor)
+            }
+            Event::Scalar(text, _, anchor, tag) => (scalar::quoted(&text, tag.as_deref()), anchor),
+            Event::Alias(id) => {
+                let found =
+                    anchors.iter().rev().find(|(known, _)| *known == id).map(|(_, value)| value.clone());
+                let value = found.ok_or("yaml: unknown anchor")?;
+                aliased += size(&value);
+                if aliased > ALIASED_VALUES_MAX {
+                    return Err("yaml: document contains excessive aliasing".to_owned());
+                }
+                (value, 0)
+            }
+            Event::SequenceStart(anchor, _) => {
+                push(&mut open, Open::Sequence(Vec::new(), anchor))?;
+                continue;
+            }
+            Event::MappingStart(anchor, _) => {
+                push(&mut open, Open::Mapping(Map::default(), None, anchor))?;
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => match open.pop() {
+                Some(Open::Sequence(items, anchor)) => (items.into_iter().collect(), anchor),
+                Some(Open::Mapping(fields, _, anchor)) => (Val::obj(merged(fields)), anchor),
+                None => return Err("yaml: unexpected end".to_owned()),
+            },
+            _ => continue,
+        };
+        if anchor > 0 {
+            anchors.push((anchor, done.clone()));
+        }
+        match open.last_mut() {
+            None => documents.push(done),
+            Some(Open::Sequence(items, _)) => items.push(done),
+            Some(Open::Mapping(fields, key, _)) => match key.take() {
+                None => *key = Some(as_key(done)),
+                Some(key) => drop(fields.insert(key, done)),
+            },
+        }
+    }
+    Ok(documents)
+}
+
+fn push(open: &mut Vec<Open>, container: Open) -> Result<(), String> {
+    if open.len() >= DEPTH_MAX {
+        return Err("yaml: nested too deeply".to_owned());
+    }
+    open.push(container);
+    Ok(())
+}
+
+/// jq's objects have strings for keys.
+fn as_key(value: Val) -> Val {
+    match value {
+        Val::TStr(_) => value,
+        other => Val::from(super::plain(&other)),
+    }
+}
+
+/// Takes over what `<<` names, where the mapping does not say it itself.
+fn merged(fields: Map) -> Map {
+    let merge = super::key("<<");
+    let Some(from) = fields.get(&merge).cloned() else { return fields };
+    let sources = match from {
+        Val::Obj(_) => vec![from],
+        Val::Arr(items) if items.iter().all(|item| matches!(item, Val::Obj(_))) => items.to_vec(),
+        _ => return fields,
+    };
+    let mut all = Map::default();
+    for (key, value) in fields {
+        if key != merge {
+            all.insert(key, value);
+            continue;
+        }
+        for source in &sources {
+            let Val::Obj(source) = source else { continue };
+            for (key, value) in source.iter() {
+                if !all.contains_key(key) {
+                    all.insert(key.clone(), value.clone());
+                }
+            }
+        }
+    }
+    all
+}
+
+fn size(value: &Val) -> usize {
+    match value {
+        Val::Arr(items) => items.iter().map(size).sum::<usize>() + 1,
+        Val::Obj(fields) => fields.iter().map(|(_, value)| size(value)).sum::<usize>() + 1,
+        _ => 1,
+    }
+}
