@@ -2,7 +2,10 @@
 //! neither leaves anything behind that the next one could meet.
 #![no_main]
 
-use js::{engine, program, value::{Kind, Value}};
+use js::{
+    engine, program,
+    value::{Kind, Value},
+};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     assert!(engine::create());

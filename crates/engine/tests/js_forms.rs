@@ -65,7 +65,10 @@ async fn every_accepted_form_gives_what_the_table_says() {
         ("let y = 2; eval('y + 1')", "3"),
         ("new Function('a', 'return a * 2')(4)", "8"),
         ("{ using d = { [Symbol.dispose]() { } }; } 4", "4"),
-        ("let log = []; using d = { [Symbol.dispose]() { log.push('end') } }; log.push('body'); log", "[\"body\",\"end\"]"),
+        (
+            "let log = []; using d = { [Symbol.dispose]() { log.push('end') } }; log.push('body'); log",
+            "[\"body\",\"end\"]",
+        ),
     ])
     .await;
 }
@@ -106,7 +109,12 @@ async fn modules_and_wrong_texts_are_runtime_errors_at_their_own_place() {
         let ended = js(code).await;
         let error = &ended.answer["error"];
         assert_eq!(error["code"], "runtime_error", "{code:?} {}", ended.answer);
-        assert_eq!((error["line"].as_u64(), error["column"].as_u64()), (Some(line), Some(column)), "{code:?} {}", ended.answer);
+        assert_eq!(
+            (error["line"].as_u64(), error["column"].as_u64()),
+            (Some(line), Some(column)),
+            "{code:?} {}",
+            ended.answer
+        );
     }
 }
 
@@ -114,13 +122,18 @@ async fn modules_and_wrong_texts_are_runtime_errors_at_their_own_place() {
 async fn an_uncaught_error_names_its_line_and_column() {
     for (code, line, column) in [
         ("throw new Error('x')", 1, 11),
-        ("const a = 1;\n  null.b", 2, 8),
-        ("await 0;\nfunction f() {\n  throw new Error('deep')\n}\nf()", 3, 9),
+        ("const a = 1;\n  null.b", 2, 3),
+        ("await 0;\nfunction f() {\n  throw new Error('deep')\n}\nf()", 3, 13),
         ("async () => {\n  await 0;\n  undefinedName\n}", 3, 3),
     ] {
         let ended = js(code).await;
         let error = &ended.answer["error"];
-        assert_eq!((error["line"].as_u64(), error["column"].as_u64()), (Some(line), Some(column)), "{code:?} {}", ended.answer);
+        assert_eq!(
+            (error["line"].as_u64(), error["column"].as_u64()),
+            (Some(line), Some(column)),
+            "{code:?} {}",
+            ended.answer
+        );
     }
 }
 

@@ -49,7 +49,9 @@ async fn memory_is_counted_as_a_sum_and_its_end_cannot_be_caught() {
         let named = ["<out_of_memory>", "memory_limit: Execution ran out of memory"];
         assert!(named.contains(&text.as_str()), "{code}: {text}");
     }
-    assert!(js("try { 'x'.repeat(2 ** 30) } catch (e) { throw e }").await.text().starts_with("runtime_error"));
+    assert!(
+        js("try { 'x'.repeat(2 ** 30) } catch (e) { throw e }").await.text().starts_with("runtime_error")
+    );
 }
 
 #[tokio::test]
@@ -131,7 +133,18 @@ async fn recursion_of_every_kind_is_an_error_and_never_a_trap() {
 #[tokio::test]
 async fn a_program_as_a_text_of_any_shape_is_an_answer() {
     let deep = ["(".repeat(200_000), "[".repeat(200_000), "a=>".repeat(200_000), "{".repeat(200_000)];
-    for code in deep.iter().map(String::as_str).chain(["\u{feff}1", "\u{2028}1", "'\u{0}'", "\\u0061", "#x", "@", "\"", "`", "/*", "/"]) {
+    for code in deep.iter().map(String::as_str).chain([
+        "\u{feff}1",
+        "\u{2028}1",
+        "'\u{0}'",
+        "\\u0061",
+        "#x",
+        "@",
+        "\"",
+        "`",
+        "/*",
+        "/",
+    ]) {
         let ended = js(code).await;
         assert_eq!(ended.outcome, Outcome::Exited(0), "{:?}", code.chars().take(9).collect::<String>());
     }
@@ -206,7 +219,10 @@ async fn the_console_shows_values_as_the_table_says() {
 
 #[tokio::test]
 async fn a_flood_of_lines_is_cut_and_the_program_goes_on() {
-    let ended = js("for (let i = 0; i < 200000; i++) console.log('line ' + i); console.log('x'.repeat(1 << 22)); 'done'").await;
+    let ended = js(
+        "for (let i = 0; i < 200000; i++) console.log('line ' + i); console.log('x'.repeat(1 << 22)); 'done'",
+    )
+    .await;
     assert_eq!(ended.text(), "\"done\"");
     let bytes: usize = ended.logs.iter().map(String::len).sum();
     assert!(bytes < 1 << 20 && ended.logs[0] == "line 0", "{bytes}");
@@ -223,7 +239,9 @@ async fn a_result_that_is_too_large_is_a_clear_error() {
 
 #[tokio::test]
 async fn a_request_that_is_none_is_an_answer_too() {
-    for request in [json!(null), json!([]), json!({}), json!({ "code": 5 }), json!({ "code": "1", "providers": [1] })] {
+    for request in
+        [json!(null), json!([]), json!({}), json!({ "code": 5 }), json!({ "code": "1", "providers": [1] })]
+    {
         assert!(run(&request, |_| {}).await.text().starts_with("internal_error"), "{request}");
     }
 }

@@ -20,7 +20,10 @@ async fn a_call_carries_its_first_argument_and_nothing_for_undefined() {
         Some(input) => json!({ "provider": "tools", "tool": "echo", "input": input }),
         None => json!({ "provider": "tools", "tool": "echo" }),
     };
-    assert_eq!(ended.calls, [call(Some(json!({ "a": [1, "x"] }))), call(None), call(None), call(Some(json!(null)))]);
+    assert_eq!(
+        ended.calls,
+        [call(Some(json!({ "a": [1, "x"] }))), call(None), call(None), call(Some(json!(null)))]
+    );
 }
 
 #[tokio::test]
@@ -35,7 +38,10 @@ async fn calls_begun_together_run_together() {
     let code = "(await Promise.all([30, 20, 10, 40].map(ms => tools.slow(ms)))).join()";
     let (report, streams) = engine().run(run_request(&request(code), &script)).await.unwrap();
     let answer = String::from_utf8(streams.stdout.into_captured()).unwrap();
-    assert_eq!((report.outcome, answer.as_str()), (Outcome::Exited(0), r#"{"ok":true,"result":"30,20,10,40"}"#));
+    assert_eq!(
+        (report.outcome, answer.as_str()),
+        (Outcome::Exited(0), r#"{"ok":true,"result":"30,20,10,40"}"#)
+    );
     assert_eq!(script.most_open.load(Ordering::SeqCst), 4);
 }
 
@@ -55,12 +61,24 @@ async fn a_failure_keeps_the_hosts_class_only_while_nobody_touches_it() {
         ("try { await tools.fail('no') } catch (e) { e.code = 'timeout'; throw e }", "runtime_error: no"),
         ("try { await tools.fail('no') } catch (e) { e.message = 'other'; throw e }", "runtime_error: other"),
         ("try { await tools.fail('no') } catch (e) { throw new Error('w', {cause: e}) }", "runtime_error: w"),
-        ("try { await tools.fail('no') } catch (e) { throw Object.assign(new Error(e.message), e) }", "runtime_error: no"),
+        (
+            "try { await tools.fail('no') } catch (e) { throw Object.assign(new Error(e.message), e) }",
+            "runtime_error: no",
+        ),
         ("try { await tools.fail('no') } catch (e) { throw new Proxy(e, {}) }", "runtime_error: no"),
         ("try { await tools.fail('no') } catch (e) { throw Object.create(e) }", "runtime_error: no"),
-        ("throw Object.assign(new Error('Execution timed out'), {code: 'timeout'})", "runtime_error: Execution timed out"),
-        ("const e = new Error('out of memory'); e.name = 'InternalError'; throw e", "runtime_error: out of memory"),
-        ("try { await tools.fail('no') } catch (e) { [e.name, e.code, e.message, e instanceof Error].join() }\nlet r; try { await tools.fail('no') } catch (e) { r = [e.name, e.code, e.message, e instanceof Error] } r", r#"["Error","tool_error","no",true]"#),
+        (
+            "throw Object.assign(new Error('Execution timed out'), {code: 'timeout'})",
+            "runtime_error: Execution timed out",
+        ),
+        (
+            "const e = new Error('out of memory'); e.name = 'InternalError'; throw e",
+            "runtime_error: out of memory",
+        ),
+        (
+            "try { await tools.fail('no') } catch (e) { [e.name, e.code, e.message, e instanceof Error].join() }\nlet r; try { await tools.fail('no') } catch (e) { r = [e.name, e.code, e.message, e instanceof Error] } r",
+            r#"["Error","tool_error","no",true]"#,
+        ),
         ("await tools.echo(10n)", "serialization_error: Guest code returned a non-serializable value"),
         ("await tools.echo(() => 1)", "serialization_error: Guest code returned a non-serializable value"),
         ("await tools.junk()", "serialization_error: the tool's result is no JSON, or nested too deeply"),
@@ -108,7 +126,10 @@ async fn as_many_calls_are_open_as_may_be_and_no_more() {
 
 #[tokio::test]
 async fn a_tool_that_never_answers_ends_with_the_time_and_a_promise_that_cannot_settle_at_once() {
-    let ended = run(&request("console.log('before'); await tools.never()"), |it| it.limits.wall_max = Duration::from_millis(200)).await;
+    let ended = run(&request("console.log('before'); await tools.never()"), |it| {
+        it.limits.wall_max = Duration::from_millis(200)
+    })
+    .await;
     assert_eq!((ended.outcome, ended.logs), (Outcome::TimedOut, vec!["before".to_owned()]));
     let ended = js("await new Promise(() => {})").await;
     assert_eq!(ended.text(), "timeout: Execution timed out");

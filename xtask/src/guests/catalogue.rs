@@ -48,16 +48,35 @@ pub enum Start {
     Warm,
 }
 
-const WBOX_WITH: &[&str] = &["heap", "place", "stand-ins/fluent", "stand-ins/icu_collator", "stand-ins/icu_datetime"];
+const WBOX_WITH: &[&str] =
+    &["heap", "place", "stand-ins/fluent", "stand-ins/icu_collator", "stand-ins/icu_datetime"];
 const UUTILS: &[&str] = &["uucore", "clap"];
 
 const fn wbox(name: &'static str, part: &'static str) -> Guest {
-    Guest { name, package: "wbox", start: Start::Usual, with: WBOX_WITH, crates: UUTILS, part: Some(part), also: &[], kind: Kind::Command }
+    Guest {
+        name,
+        package: "wbox",
+        start: Start::Usual,
+        with: WBOX_WITH,
+        crates: UUTILS,
+        part: Some(part),
+        also: &[],
+        kind: Kind::Command,
+    }
 }
 
 /// All guests, in the order they are built.
 pub const GUESTS: &[Guest] = &[
-    Guest { name: "upper", package: "upper", start: Start::Bare, with: &[], crates: &[], part: None, also: &[], kind: Kind::Command },
+    Guest {
+        name: "upper",
+        package: "upper",
+        start: Start::Bare,
+        with: &[],
+        crates: &[],
+        part: None,
+        also: &[],
+        kind: Kind::Command,
+    },
     Guest {
         name: "jq",
         package: "jq",

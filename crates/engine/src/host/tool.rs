@@ -33,13 +33,9 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             Box::new(async move { tool_start(&mut caller, at, count).await })
         },
     )?;
-    linker.func_wrap_async(
-        "env",
-        "tool_next",
-        |mut caller: Caller<'_, Guest>, (out, cap): (u32, u32)| {
-            Box::new(async move { tool_next(&mut caller, out, cap).await })
-        },
-    )?;
+    linker.func_wrap_async("env", "tool_next", |mut caller: Caller<'_, Guest>, (out, cap): (u32, u32)| {
+        Box::new(async move { tool_next(&mut caller, out, cap).await })
+    })?;
     Ok(())
 }
 

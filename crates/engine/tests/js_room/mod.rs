@@ -68,7 +68,9 @@ impl Dispatch for Script {
         Box::pin(async move {
             assert_eq!(call.operation, "tool.call");
             if call.unread_bytes > 0 {
-                return Err(Denial::TooLarge { what: "request", bytes: call.unread_bytes, max: 8 << 20 }.into());
+                return Err(
+                    Denial::TooLarge { what: "request", bytes: call.unread_bytes, max: 8 << 20 }.into()
+                );
             }
             let request: Value = serde_json::from_slice(call.payload).unwrap();
             self.calls.lock().push(request.clone());
@@ -93,7 +95,9 @@ impl Dispatch for Script {
                 "huge" => reply(format!("\"{}\"", "x".repeat(100 << 20)).into_bytes()),
                 "junk" => reply(b"{nonsense".to_vec()),
                 "planes" => reply("\"a\u{e9}\u{4e2d}\u{1f980}\u{10ffff}\\ud800\"".as_bytes().to_vec()),
-                "add" => reply((input["a"].as_i64().unwrap() + input["b"].as_i64().unwrap()).to_string().into_bytes()),
+                "add" => reply(
+                    (input["a"].as_i64().unwrap() + input["b"].as_i64().unwrap()).to_string().into_bytes(),
+                ),
                 _ => reply(input.to_string().into_bytes()),
             }
         })
@@ -110,7 +114,11 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         artifact: artifact(),
         argv: vec![b"js".to_vec()],
         env: Arc::new([]),
-        streams: Streams { stdin: Source::Bytes(request.to_string().into()), stdout: Sink::capture(), stderr },
+        streams: Streams {
+            stdin: Source::Bytes(request.to_string().into()),
+            stdout: Sink::capture(),
+            stderr,
+        },
         files: None,
         limits: Limits { wall_max: Duration::from_secs(20), ..Limits::default() },
         caps: CapSet::of(&[Cap::Tool]),

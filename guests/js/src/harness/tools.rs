@@ -205,7 +205,11 @@ fn settle(answer: &mut Vec<u8>) {
     answer[end] = 0;
     match Value::parse_json(&answer[result..=end]) {
         Some(value) => drop(settle.resolve.call(&[value.raw()]).or_clear()),
-        None => refuse(&settle.reject, "serialization_error", "the tool's result is no JSON, or nested too deeply"),
+        None => refuse(
+            &settle.reject,
+            "serialization_error",
+            "the tool's result is no JSON, or nested too deeply",
+        ),
     }
 }
 
