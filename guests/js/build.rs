@@ -4,7 +4,7 @@
 //! so that cargo fetches and verifies it; its own library is not linked, because `native/engine.c`
 //! needs the parser's inner functions and so must be compiled together with it.
 
-use std::{env, path::PathBuf, process::Command};
+use std::{env, fs, path::PathBuf, process::Command};
 
 /// A first run never has to grow its memory.
 const INITIAL_MEMORY_BYTES: u32 = 4 << 20;
@@ -14,12 +14,16 @@ fn main() {
         println!("cargo::rerun-if-changed={file}");
     }
     let quickjs = quickjs_folder();
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    let source = fs::read_to_string(quickjs.join("quickjs.c")).expect("the crate has quickjs.c");
+    fs::write(out.join("quickjs.c"), guarded(source)).expect("the build folder can be written");
     let mut build = cc::Build::new();
     build
         .file("native/engine.c")
         .file(quickjs.join("libregexp.c"))
         .file(quickjs.join("libunicode.c"))
         .file(quickjs.join("dtoa.c"))
+        .include(&out)
         .include(&quickjs)
         .define("_GNU_SOURCE", None)
         .define("NDEBUG", None)
@@ -31,6 +35,35 @@ fn main() {
         println!("cargo::rustc-link-arg-bins=--initial-memory={INITIAL_MEMORY_BYTES}");
     }
     build.compile("quickjs_with_doors");
+}
+
+/// Looks at the stack where QuickJS does not, or not early enough: a frame of its parsers takes several
+/// times as much of the machine's stack as of the one in memory. See `PARSER_RESERVE_BYTES` in engine.c.
+const GUARDS: &[(&str, &str)] = &[
+    (
+        "int js_parse_unary(JSParseState *s, int parse_flags)\n{\n    int op;\n",
+        "int js_parse_unary(JSParseState *s, int parse_flags)\n{\n    int op;\n\n    PARSER_GUARD(s)\n",
+    ),
+    (
+        "int js_parse_assign_expr2(JSParseState *s, int parse_flags)\n{\n    int opcode, op, scope;\n    JSAtom name0 = JS_ATOM_NULL;\n    JSAtom name;\n",
+        "int js_parse_assign_expr2(JSParseState *s, int parse_flags)\n{\n    int opcode, op, scope;\n    JSAtom name0 = JS_ATOM_NULL;\n    JSAtom name;\n\n    PARSER_GUARD(s)\n",
+    ),
+    (
+        "int next_token(JSParseState *s)\n{\n    const uint8_t *p, *p_next;\n    int c;\n    bool ident_has_escape;\n    JSAtom atom;\n\n    if (js_check_stack_overflow(s->ctx->rt, 1000))",
+        "int next_token(JSParseState *s)\n{\n    const uint8_t *p, *p_next;\n    int c;\n    bool ident_has_escape;\n    JSAtom atom;\n\n    if (js_check_stack_overflow(s->ctx->rt, PARSER_RESERVE_BYTES))",
+    ),
+    (
+        "    return js_check_stack_overflow(ctx->rt, alloca_size);\n",
+        "    return js_check_stack_overflow(ctx->rt, alloca_size + PARSER_RESERVE_BYTES);\n",
+    ),
+];
+
+fn guarded(mut source: String) -> String {
+    for (before, after) in GUARDS {
+        assert_eq!(source.matches(before).count(), 1, "quickjs.c has changed: {before}");
+        source = source.replacen(before, after, 1);
+    }
+    source
 }
 
 /// Where cargo unpacked the crate.

@@ -121,9 +121,9 @@ async fn modules_and_wrong_texts_are_runtime_errors_at_their_own_place() {
 #[tokio::test]
 async fn an_uncaught_error_names_its_line_and_column() {
     for (code, line, column) in [
-        ("throw new Error('x')", 1, 7),
-        ("const a = 1;\n  null.b", 2, 8),
-        ("await 0;\nfunction f() {\n  throw new Error('deep')\n}\nf()", 3, 9),
+        ("throw new Error('x')", 1, 11),
+        ("const a = 1;\n  null.b", 2, 3),
+        ("await 0;\nfunction f() {\n  throw new Error('deep')\n}\nf()", 3, 13),
         ("async () => {\n  await 0;\n  undefinedName\n}", 3, 3),
     ] {
         let ended = js(code).await;

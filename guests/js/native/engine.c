@@ -4,7 +4,7 @@
  * the body of an async function, and decides statement by statement what is returned. So there is
  * one grammar, lines and columns are the user's own, and no text can break out of a wrapper.
  *
- * quickjs.c comes from the crate rquickjs-sys (see build.rs); nothing of it is copied here.
+ * quickjs.c comes from the crate rquickjs-sys, with four checks put in by build.rs; nothing of it is kept here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +29,20 @@ static int session_gettimeofday(struct timeval *now, void *zone)
    but always some of the machine's own, where an overflow is a trap. So every function that looks
    takes some of both, and the first limit is reached long before the second. */
 #define FRAME_BYTES_MIN 320
+
+/* The parsers of programs and of regular expressions take four times as much of the machine's stack as of
+   the one in memory, the interpreter about as much. So a parser has to stop this much earlier; build.rs
+   puts both names to use. */
+#define PARSER_RESERVE_BYTES (280 * 1024)
+#define PARSER_GUARD(s) \
+    { \
+        volatile char level[128]; \
+        level[0] = 0; \
+        if (js_check_stack_overflow((s)->ctx->rt, PARSER_RESERVE_BYTES)) { \
+            JS_ThrowStackOverflow((s)->ctx); \
+            return -1; \
+        } \
+    }
 #define __builtin_frame_address(level) \
     ({ volatile char frame[FRAME_BYTES_MIN]; frame[0] = 0; (uintptr_t)&frame; })
 /* QuickJS turns its stack check off for WASI. Ours has a stack whose size is known. */

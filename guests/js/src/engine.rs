@@ -24,8 +24,7 @@ pub enum Context {}
 pub enum Runtime {}
 
 /// A function of ours that the program can call.
-pub type Native =
-    unsafe extern "C" fn(*mut Context, Raw, c_int, *const Raw, c_int, *const Raw) -> Raw;
+pub type Native = unsafe extern "C" fn(*mut Context, Raw, c_int, *const Raw, c_int, *const Raw) -> Raw;
 
 /// Property flags: configurable and writable, and enumerable too.
 pub const HIDDEN: c_int = 0b011;

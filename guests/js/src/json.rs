@@ -20,8 +20,9 @@ pub fn push(out: &mut Vec<u8>, value: &Value) -> Result<bool, NotJson> {
     let nothing = Value::undefined();
     // SAFETY: the values are alive. This is the function behind JSON.stringify, not what the program may
     // have put in its place.
-    let text =
-        Value::owned(unsafe { engine::JS_JSONStringify(context(), value.raw(), nothing.raw(), nothing.raw()) });
+    let text = Value::owned(unsafe {
+        engine::JS_JSONStringify(context(), value.raw(), nothing.raw(), nothing.raw())
+    });
     let text = text.or_clear().ok_or(NotJson)?;
     text.with_bytes(|bytes| push_without_surrogates(out, bytes)).ok_or(NotJson)?;
     Ok(true)

@@ -15,7 +15,8 @@ pub struct Place {
 /// The first place within the program that a stack text names.
 pub fn first(stack: &str) -> Option<Place> {
     stack.match_indices(PROGRAM).find_map(|(at, name)| {
-        let mut numbers = stack[at + name.len()..].strip_prefix(':')?.splitn(3, |sign: char| !sign.is_ascii_digit());
+        let mut numbers =
+            stack[at + name.len()..].strip_prefix(':')?.splitn(3, |sign: char| !sign.is_ascii_digit());
         Some(Place { line: numbers.next()?.parse().ok()?, column: numbers.next()?.parse().ok()? })
     })
 }

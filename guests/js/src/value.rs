@@ -101,9 +101,8 @@ impl Value {
     pub fn parse_json(text: &[u8]) -> Option<Self> {
         let (&0, body) = text.split_last()? else { return None };
         // SAFETY: `body` is followed by a zero byte, as QuickJS demands.
-        let raw = unsafe {
-            engine::JS_ParseJSON(context(), body.as_ptr().cast(), body.len(), c"<json>".as_ptr())
-        };
+        let raw =
+            unsafe { engine::JS_ParseJSON(context(), body.as_ptr().cast(), body.len(), c"<json>".as_ptr()) };
         Self(raw).or_clear()
     }
 

@@ -1,6 +1,9 @@
 //! The answer on standard output: one JSON object, written once.
 
-use super::{failure::{self, Failure}, host, tools};
+use super::{
+    failure::{self, Failure},
+    host, tools,
+};
 use js::engine;
 use js::json;
 use js::value::Value;

@@ -31,7 +31,14 @@ pub fn limit(bytes_max: usize) {
     LEFT.store(bytes_max, Ordering::Relaxed);
 }
 
-unsafe extern "C" fn log(_: *mut Context, _: Raw, count: c_int, args: *const Raw, _: c_int, _: *const Raw) -> Raw {
+unsafe extern "C" fn log(
+    _: *mut Context,
+    _: Raw,
+    count: c_int,
+    args: *const Raw,
+    _: c_int,
+    _: *const Raw,
+) -> Raw {
     let left = LEFT.load(Ordering::Relaxed);
     if left > 0 {
         let mut line = Vec::new();

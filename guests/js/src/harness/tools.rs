@@ -35,6 +35,8 @@ struct State {
     waiting: VecDeque<Option<Settle>>,
     first: u32,
     errors: Vec<HostError>,
+    /// One error for all calls that could not even be begun, because there may be a great many.
+    refused: Option<Value>,
     /// Used again and again for requests and answers.
     buffer: Vec<u8>,
 }
@@ -129,9 +131,19 @@ fn begin(tool: usize, input: &Value) -> Value {
             state.waiting.resize_with(at, || None);
             state.waiting.push_back(Some(Settle { resolve, reject }));
         }),
-        Err(_) => refuse(&reject, "tool_error", why_not_started(started)),
+        Err(_) => refuse_start(&reject, started),
     }
     promise
+}
+
+fn refuse_start(reject: &Value, answer: i32) {
+    if answer != -1 {
+        return refuse(reject, "tool_error", why_not_started(answer));
+    }
+    let known = with(|state| state.refused.clone());
+    let error = known.unwrap_or_else(|| host_error("tool_error", why_not_started(answer)));
+    drop(reject.call(&[error.raw()]).or_clear());
+    with(|state| state.refused = Some(error));
 }
 
 fn why_not_started(answer: i32) -> &'static str {
@@ -193,7 +205,11 @@ fn settle(answer: &mut Vec<u8>) {
     answer[end] = 0;
     match Value::parse_json(&answer[result..=end]) {
         Some(value) => drop(settle.resolve.call(&[value.raw()]).or_clear()),
-        None => refuse(&settle.reject, "serialization_error", "the tool's result is no JSON, or nested too deeply"),
+        None => refuse(
+            &settle.reject,
+            "serialization_error",
+            "the tool's result is no JSON, or nested too deeply",
+        ),
     }
 }
 
