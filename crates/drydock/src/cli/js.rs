@@ -5,8 +5,13 @@ use std::{io::Read as _, path::Path, process::ExitCode, sync::Arc, time::Duratio
 use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
-    CodeInput, Dock, DockCode, Setup, ShellSetup,
-    codemode::{ExecuteResult, executor::ExecuteOptions, protocol::Json, provider::Providers},
+    ChildRunner, CodeInput, Dock, DockCode, Setup, ShellSetup, TokioTime,
+    codemode::{
+        ExecuteResult,
+        executor::{ExecuteOptions, Remote},
+        protocol::Json,
+        provider::Providers,
+    },
     command_tools,
     contract::{Cap, FailureCode, Limits, Switch, ToolPattern, ToolTerms},
     empty_tree, file_tools,
@@ -48,6 +53,9 @@ pub(crate) struct Js {
     /// A JSON value the program sees as `args`
     #[arg(long, value_name = "JSON", value_parser = json_value)]
     args: Option<Json>,
+    /// Where the program runs: `in-process`, `child`, or a program that speaks the protocol
+    #[arg(long, value_name = "RUNNER", default_value = "in-process")]
+    runner: String,
     /// Print TypeScript declarations of the tools, and run nothing
     #[arg(long)]
     types: bool,
@@ -166,7 +174,20 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
         let terms = ToolTerms { tools: tools.clone(), arguments: Vec::new() };
         setup.grants.push(Arc::new(Grant::of(Cap::Tool).tools(terms)));
     }
-    Ok(dock.code(run::PRINCIPAL, setup, providers)?)
+    let code = dock.code(run::PRINCIPAL, setup, providers)?;
+    let launch = match js.runner.as_str() {
+        "in-process" => return Ok(code),
+        "child" => {
+            ChildRunner::new(std::env::current_exe()?, ["js", "runner"]).env("DRYDOCK_HOME", home::path()?)
+        }
+        foreign => {
+            let mut words = foreign.split_whitespace();
+            let program = words.next().context("--runner is empty: name a program")?;
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            ChildRunner::new(program, words).env("PATH", path)
+        }
+    };
+    Ok(code.on(Arc::new(Remote::new(Arc::new(launch), Arc::new(TokioTime::default())))))
 }
 
 /// Runs until it ends; Ctrl-C gives it up, a second one ends the process.

@@ -1,6 +1,7 @@
 //! Code mode: a JavaScript program in a fresh guest, whose only powers are the tools it was handed.
 
 mod answer;
+mod child;
 mod command_tools;
 mod file_tools;
 mod guest;
@@ -19,6 +20,7 @@ use drydock_contract::{Artifact, Cap, Entropy, Fault, GuestTime, Principal, Swit
 use drydock_gate::{Grant, SessionSpec};
 
 pub use answer::Position;
+pub use child::ChildRunner;
 pub use command_tools::command_tools;
 pub use file_tools::file_tools;
 pub use guest::JsGuest;
@@ -31,7 +33,7 @@ pub struct DockCode {
     session: DockSession,
     providers: Arc<Providers>,
     guest: Arc<JsGuest>,
-    executor: InProcess,
+    executor: Arc<dyn Executor>,
 }
 
 /// What a program gets besides its text.
@@ -60,7 +62,7 @@ impl Dock {
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec })?;
         let guest = Arc::new(self.js_guest(time, entropy)?);
-        let executor = InProcess::new(Arc::clone(&guest) as _, Arc::new(TokioTime::default()));
+        let executor = Arc::new(InProcess::new(Arc::clone(&guest) as _, Arc::new(TokioTime::default())));
         let session = DockSession { gate: Arc::clone(&self.gate), session };
         Ok(DockCode { session, providers, guest, executor })
     }
@@ -85,6 +87,12 @@ impl Dock {
 }
 
 impl DockCode {
+    /// The same session and tools with programs running somewhere else: in a child, or on a foreign runner.
+    #[must_use]
+    pub fn on(self, executor: Arc<dyn Executor>) -> Self {
+        Self { executor, ..self }
+    }
+
     /// Runs a program to its end.
     pub async fn execute(&self, code: &str, input: CodeInput) -> ExecuteResult {
         let gated = Gated::new(Arc::clone(&self.session.gate), self.session.session.clone());

@@ -26,13 +26,12 @@ pub const IMPORTS: &[(&str, &str, Cap)] = &[
     ("env", "tool_next", Cap::Tool),
 ];
 
-const LINKS: &[(Cap, Link)] =
-    &[
-        (Cap::Exec, exec::link),
-        (Cap::Exec, command::link),
-        (Cap::Commands, commands::link),
-        (Cap::Tool, tool::link),
-    ];
+const LINKS: &[(Cap, Link)] = &[
+    (Cap::Exec, exec::link),
+    (Cap::Exec, command::link),
+    (Cap::Commands, commands::link),
+    (Cap::Tool, tool::link),
+];
 
 /// Links what the powers in `caps` offer, and nothing else.
 pub(crate) fn link(linker: &mut Linker<Guest>, caps: CapSet) -> wasmtime::Result<()> {

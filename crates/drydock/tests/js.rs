@@ -1,0 +1,231 @@
+//! `drydock js` with the real binary: programs, the runner, and the suite on every set-up.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use common::Shell;
+use drydock_codemode::{
+    executor::{ExecuteRequest, Executor, Pool, PoolSettings, Remote},
+    suite,
+};
+use drydock_embed::{ChildRunner, TokioTime};
+
+/// Nothing here takes a minute unless it hangs.
+const HANG: Duration = Duration::from_secs(60);
+
+fn js(code: &str) -> common::Said {
+    Shell::sharing().run(&["js", "-e", code])
+}
+
+#[test]
+fn a_program_prints_its_value_as_json() {
+    for (code, want) in [
+        ("1 + 1", "2\n"),
+        ("1+1;", "2\n"),
+        ("({a: [1, 'x', null]})", "{\"a\":[1,\"x\",null]}\n"),
+        ("undefined", ""),
+        ("async () => { return 'arrow' }", "\"arrow\"\n"),
+        ("```js\nconst x = 3; x * 2\n```", "6\n"),
+    ] {
+        let said = js(code);
+        assert_eq!((said.status, said.stdout.as_str()), (0, want), "{code}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn files_stdin_and_args_are_programs_inputs() {
+    let shell = Shell::sharing();
+    let file = shell.file("p.js", "args.n * 2");
+    assert_eq!(shell.run(&["js", "--args", r#"{"n": 21}"#, &file]).stdout, "42\n");
+    assert_eq!(shell.pipe(&["js", "-"], b"'from stdin'").stdout, "\"from stdin\"\n");
+    assert_eq!(shell.run(&["js"]).status, 125);
+    assert_ne!(shell.run(&["js", "--args", "{", "-e", "1"]).status, 0);
+}
+
+#[test]
+fn commands_are_tools_and_no_string_reaches_a_shell() {
+    let code = r#"
+        const found = await commands.jq({args: ["-r", ".[]"], stdin: JSON.stringify(["b; rm -rf /", "a"])});
+        const sorted = await commands.sort({stdin: found.stdout});
+        const line = await commands.sh({line: "echo one two | tr a-z A-Z > f; cat f"});
+        await files.write({path: "g", content: "x"});
+        const names = (await files.list({})).map(it => it.name + ":" + it.size);
+        [sorted, line.stdout, names, await files.read({path: "g"}), (await commands.false()).status]
+    "#;
+    let said = js(code);
+    assert_eq!(
+        (said.status, said.stdout.as_str()),
+        (
+            0,
+            "[{\"status\":0,\"stdout\":\"a\\nb; rm -rf /\\n\",\"stderr\":\"\"},\"ONE TWO\\n\",[\"f:8\",\"g:1\"],\"x\",1]\n"
+        ),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn tools_that_are_not_allowed_are_refused_and_recorded() {
+    let shell = Shell::new();
+    let said = shell.run(&["js", "--allow-tool", "files.*", "-e", "await commands.jq({})"]);
+    assert_eq!(said.status, 1);
+    assert!(said.stderr.contains("tool_error") && said.stderr.contains("commands.jq"), "{}", said.stderr);
+    let caught = shell.run(&[
+        "js",
+        "--allow-tool",
+        "files.*",
+        "-e",
+        "try { await commands.jq({}) } catch (e) { e.code }",
+    ]);
+    assert_eq!(caught.stdout, "\"tool_error\"\n");
+    let audit = shell.run(&["audit", "--denied", "--json"]);
+    assert!(audit.stdout.contains("commands.jq"), "{}", audit.stdout);
+    let wrong = shell.run(&["js", "-e", "await commands.jq({args: 'x'})"]);
+    assert!(wrong.stderr.contains("validation_error"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_failure_shows_message_line_and_column() {
+    let shell = Shell::sharing();
+    let file = shell.file("bad.js", "const a = 1;\nfunction f() {\n  throw new Error('no luck');\n}\nf();\n");
+    let said = shell.run(&["js", &file]);
+    assert_eq!(said.status, 1);
+    assert!(said.stderr.contains("runtime_error: no luck"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("bad.js:3:") && said.stderr.contains("throw new Error('no luck');"),
+        "{}",
+        said.stderr
+    );
+    let syntax = shell.run(&["js", "-e", "let x = ;"]);
+    assert!(syntax.status == 1 && syntax.stderr.contains("-e:1:"), "{}", syntax.stderr);
+}
+
+#[test]
+fn limits_end_a_program_by_name() {
+    let shell = Shell::sharing();
+    let started = Instant::now();
+    let late = shell.run(&["js", "--timeout", "300ms", "-e", "console.log('seen'); while (true) {}"]);
+    assert_eq!(late.status, 124);
+    assert!(late.stderr.starts_with("seen\n") && late.stderr.contains("timeout"), "{}", late.stderr);
+    let regex = shell.run(&["js", "--timeout", "300ms", "-e", "/(a+)+b/.test('a'.repeat(40))"]);
+    assert_eq!(regex.status, 124, "{}", regex.stderr);
+    let memory = shell.run(&[
+        "js",
+        "-e",
+        "const a = []; try { while (true) a.push('x'.repeat(1e6)) } catch {} ; 'caught'",
+    ]);
+    assert_eq!(memory.status, 125, "{} {}", memory.stdout, memory.stderr);
+    assert!(memory.stderr.contains("memory_limit"), "{}", memory.stderr);
+    let deep = shell.run(&["js", "-e", "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; a"]);
+    assert!(deep.stderr.contains("serialization_error"), "{}", deep.stderr);
+    assert!(started.elapsed() < HANG);
+}
+
+#[test]
+fn the_result_as_json_and_the_types() {
+    let shell = Shell::sharing();
+    let said = shell.run(&["js", "--json", "-e", "console.log('x'); ({a: 1})"]);
+    let result: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(
+        (&result["ok"], &result["result"]["a"], &result["logs"][0]),
+        (&true.into(), &1.into(), &"x".into())
+    );
+    let failed = shell.run(&["js", "--json", "-e", "throw 1"]);
+    let result: serde_json::Value = serde_json::from_str(&failed.stdout).unwrap();
+    assert_eq!(
+        (&result["error"]["code"], &result["error"]["message"]),
+        (&"runtime_error".into(), &"1".into())
+    );
+    let types = shell.run(&["js", "--types"]);
+    for line in ["declare namespace commands {", "declare namespace files {", "function jq(", "function sh("]
+    {
+        assert!(types.stdout.contains(line), "{line}");
+    }
+}
+
+#[test]
+fn the_runner_speaks_the_protocol_in_lines() {
+    let shell = Shell::sharing();
+    let mut child = shell.command(&["js", "runner"]).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let options =
+        r#""options":{"timeoutMs":5000,"memoryLimitBytes":67108864,"maxLogLines":100,"maxLogChars":64000}"#;
+    let mut next = || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        serde_json::from_str::<serde_json::Value>(&line).unwrap()
+    };
+    writeln!(input, "junk\n{{\"type\":\"nonsense\"}}\n{{\"type\":\"cancel\",\"id\":\"early\"}}").unwrap();
+    for round in 0..3 {
+        let tools =
+            r#"[{"name":"t","types":"","tools":{"twice":{"safeName":"twice","originalName":"twice"}}}]"#;
+        let code = "await t.twice(21)";
+        writeln!(
+            input,
+            r#"{{"type":"execute","id":"e{round}","code":"{code}",{options},"providers":{tools}}}"#
+        )
+        .unwrap();
+        assert_eq!(next()["type"], "started");
+        let call = next();
+        assert_eq!(
+            (&call["type"], &call["providerName"], &call["input"]),
+            (&"tool_call".into(), &"t".into(), &21.into())
+        );
+        writeln!(input, r#"{{"type":"tool_result","callId":{},"ok":true,"result":42}}"#, call["callId"])
+            .unwrap();
+        let done = next();
+        assert_eq!((&done["type"], &done["ok"], &done["result"]), (&"done".into(), &true.into(), &42.into()));
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn ours(shell: &Shell) -> Arc<ChildRunner> {
+    Arc::new(
+        ChildRunner::new(env!("CARGO_BIN_EXE_drydock"), ["js", "runner"]).env("DRYDOCK_HOME", shell.home()),
+    )
+}
+
+#[test]
+fn the_suite_holds_for_a_child_process() {
+    let shell = Shell::sharing();
+    // Compiled once beforehand: a child used once has the execution's time for its start as well.
+    assert_eq!(shell.run(&["js", "-e", "1"]).status, 0);
+    let time = Arc::new(TokioTime::default());
+    let executor = Remote::new(ours(&shell), Arc::clone(&time) as _);
+    runtime().block_on(async {
+        for (title, case) in suite::CASES {
+            println!("{title}");
+            case(&suite::Setup { executor: &executor, time: &*time }).await;
+        }
+    });
+}
+
+#[test]
+fn the_suite_holds_for_a_long_lived_child_and_a_thousand_executions() {
+    let shell = Shell::sharing();
+    assert_eq!(shell.run(&["js", "-e", "1"]).status, 0);
+    let time = Arc::new(TokioTime::default());
+    let settings = PoolSettings { runners_max: 1, ..PoolSettings::default() };
+    let executor = Pool::new(ours(&shell), Arc::clone(&time) as _, settings);
+    runtime().block_on(async {
+        for (title, case) in suite::CASES {
+            println!("{title}");
+            case(&suite::Setup { executor: &executor, time: &*time }).await;
+        }
+        for round in 0..1_000 {
+            let result = executor.execute(ExecuteRequest::new(format!("{round} + 1"))).await;
+            assert_eq!(result.outcome.unwrap().unwrap().as_str(), (round + 1).to_string());
+        }
+    });
+}

@@ -1,0 +1,125 @@
+//! Code mode in process: the suite, and what only the whole path shows.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use drydock_codemode::{
+    executor::{ExecuteOptions, InProcess},
+    provider::{Provider, Providers, Tool},
+    suite,
+};
+use drydock_embed::{
+    CodeInput, Dock, Setup, TokioTime,
+    contract::{Cap, Entropy, GuestTime, ToolTerms},
+    gate::Grant,
+};
+use serde_json::{Value, json};
+
+fn dock() -> (Dock, tempfile::TempDir) {
+    let home = tempfile::tempdir().unwrap();
+    (Dock::open(home.path()).unwrap(), home)
+}
+
+fn tools(calls: &Arc<AtomicU32>) -> Providers {
+    let counted = Arc::clone(calls);
+    let echo = Tool::new("echo", move |input, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async move { Ok(input) }
+    });
+    Providers::new([Provider::new("t", vec![echo]).unwrap()]).unwrap()
+}
+
+fn text(result: &drydock_codemode::ExecuteResult) -> String {
+    match &result.outcome {
+        Ok(value) => value.as_ref().map_or("undefined".into(), |it| it.as_str().to_owned()),
+        Err(failure) => format!("{}: {}", failure.code, failure.message),
+    }
+}
+
+#[tokio::test]
+async fn the_suite_holds_in_process() {
+    let (dock, _home) = dock();
+    dock.warm_js().await.unwrap();
+    let time = Arc::new(TokioTime::default());
+    let guest = Arc::new(dock.js_guest(GuestTime::Real, Entropy::System).unwrap());
+    let executor = InProcess::new(guest, Arc::clone(&time) as _);
+    for (title, case) in suite::CASES {
+        println!("{title}");
+        case(&suite::Setup { executor: &executor, time: &*time }).await;
+    }
+}
+
+#[tokio::test]
+async fn every_tool_call_passes_the_gate() {
+    let (dock, _home) = dock();
+    dock.warm_js().await.unwrap();
+    let calls = Arc::new(AtomicU32::new(0));
+    let code = dock.code("me", Setup::default(), tools(&calls)).unwrap();
+    let before = dock.gate().counts().allowed;
+    let result = code
+        .execute("const all = await Promise.all([1, 2, 3].map(n => t.echo({n}))); all", CodeInput::default())
+        .await;
+    assert_eq!(text(&result), r#"[{"n":1},{"n":2},{"n":3}]"#);
+    assert_eq!((calls.load(Ordering::Relaxed), dock.gate().counts().allowed - before), (3, 3));
+}
+
+#[tokio::test]
+async fn grants_name_tools_constrain_arguments_and_count_uses() {
+    let (dock, _home) = dock();
+    dock.warm_js().await.unwrap();
+    let calls = Arc::new(AtomicU32::new(0));
+    let terms = ToolTerms { tools: vec!["t.echo".parse().unwrap()], arguments: Vec::new() };
+    let grant = Arc::new(Grant::of(Cap::Tool).tools(terms).times(2));
+    let setup = Setup { grants: vec![grant], ..Setup::default() };
+    let code = dock.code("me", setup, tools(&calls)).unwrap();
+    let program = "const out = []; for (const n of [1, 2, 3]) { try { out.push(await t.echo(n)) } catch (e) { out.push(e.code) } } out";
+    let result = code.execute(program, CodeInput::default()).await;
+    assert_eq!(text(&result), r#"[1,2,"tool_error"]"#);
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn hostile_results_and_programs_end_by_name() {
+    let (dock, _home) = dock();
+    dock.warm_js().await.unwrap();
+    let deep = Tool::new("deep", |_, _| async {
+        let mut value = Value::Null;
+        for _ in 0..10_000 {
+            value = json!([value]);
+        }
+        // Dropped piece by piece, or the stack would not take it.
+        let text =
+            serde_json::to_string(&json!({"__proto__": {"polluted": true}, "😀": "\u{10FFFF}"})).unwrap();
+        std::mem::forget(value);
+        Ok(serde_json::from_str(&text).unwrap())
+    });
+    let big = Tool::new("big", |_, _| async { Ok(Value::from("x".repeat(100 << 20))) });
+    let never = Tool::new("never", |_, _| std::future::pending());
+    let providers = Providers::new([Provider::new("t", vec![deep, big, never]).unwrap()]).unwrap();
+    let code = dock.code("me", Setup::default(), providers).unwrap();
+    let options = ExecuteOptions { timeout_ms: Some(2_000.0), ..ExecuteOptions::default() };
+    for (program, want) in [
+        (
+            "const o = await t.deep(); [o.polluted === undefined, Object.keys(o).length, o['😀']]",
+            "[true,2,\"\u{10FFFF}\"]",
+        ),
+        ("(await t.big()).length", "serialization_error"),
+        ("await t.never()", "timeout: Execution timed out"),
+        ("for (let i = 0; i < 100000; i++) t.never(); 'begun'", ""),
+        (
+            "Promise.prototype.then = Object.prototype.toJSON = JSON.stringify = () => 'forged'; 'kept'",
+            "\"kept\"",
+        ),
+        ("const e = new Error('x'); e.code = 'timeout'; throw e", "runtime_error: x"),
+        ("'\\ud800'", "\"\u{fffd}\""),
+    ] {
+        let result = code.execute(program, CodeInput { options, ..CodeInput::default() }).await;
+        assert!(text(&result).starts_with(want), "{program}: {}", text(&result));
+    }
+    let long = "1;".repeat(5 << 20);
+    let result = code.execute(&long, CodeInput { options, ..CodeInput::default() }).await;
+    assert!(text(&result).contains("exceeds the limit") || text(&result) == "1", "{}", text(&result));
+}
