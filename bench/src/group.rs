@@ -3,6 +3,7 @@
 mod cold;
 mod concurrent;
 mod interruption;
+mod js;
 pub(crate) mod memory;
 mod process;
 mod shell;
@@ -26,6 +27,7 @@ pub(crate) struct Group {
 enum Program {
     Drydock,
     Peer,
+    QuickJs,
 }
 
 /// Every group, in the order of the table.
@@ -53,6 +55,12 @@ pub(crate) const GROUPS: &[Group] = &[
         about: "files of a workspace, against bare SQLite",
         measure: workspace::measure,
         needs: &[],
+    },
+    Group {
+        name: "js",
+        about: "a program in a fresh JavaScript guest: against native QuickJS and quickjs-emscripten",
+        measure: js::measure,
+        needs: &[Program::QuickJs],
     },
     Group {
         name: "process",
@@ -87,6 +95,7 @@ pub(crate) struct Bench {
     pub(crate) root: PathBuf,
     drydock: Option<PathBuf>,
     peer: Option<PathBuf>,
+    quickjs: Option<PathBuf>,
 }
 
 impl Bench {
@@ -99,8 +108,9 @@ impl Bench {
         };
         let drydock = build(Program::Drydock, "Cargo.toml", "drydock")?;
         let peer = build(Program::Peer, "bench/Cargo.toml", "drydock-bench-peer")?;
+        let quickjs = build(Program::QuickJs, "bench/Cargo.toml", "drydock-bench-quickjs")?;
         let plan = Plan { blocks: if quick { 8 } else { 40 }, calls: 20 };
-        Ok(Self { quick, plan, root, drydock, peer })
+        Ok(Self { quick, plan, root, drydock, peer, quickjs })
     }
 
     fn drydock(&self) -> anyhow::Result<&PathBuf> {
@@ -109,5 +119,9 @@ impl Bench {
 
     fn peer(&self) -> anyhow::Result<&PathBuf> {
         self.peer.as_ref().ok_or_else(|| anyhow::anyhow!("the peer was not built"))
+    }
+
+    fn quickjs(&self) -> anyhow::Result<&PathBuf> {
+        self.quickjs.as_ref().ok_or_else(|| anyhow::anyhow!("native QuickJS was not built"))
     }
 }

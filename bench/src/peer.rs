@@ -6,7 +6,7 @@
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
@@ -14,6 +14,25 @@ use anyhow::{Context as _, ensure};
 
 /// Pinned, so that the figures of two machines are about the same thing.
 const JUST_BASH: &str = "just-bash@3.4.2";
+
+const EMSCRIPTEN: &str = "quickjs-emscripten@0.32.0";
+
+/// The folder that has this package, which is put there the first time.
+fn installed(root: &Path, package: &str) -> anyhow::Result<PathBuf> {
+    let folder = root.join("target/bench-node");
+    let name = package.split('@').next().unwrap_or(package);
+    if !folder.join("node_modules").join(name).is_dir() {
+        std::fs::create_dir_all(&folder)?;
+        if !folder.join("package.json").exists() {
+            std::fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
+        }
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--silent", "--no-fund", "--no-audit", package]).current_dir(&folder);
+        let status = npm.status().with_context(|| format!("{name} needs npm"))?;
+        ensure!(status.success(), "npm install {package} ended with {status}");
+    }
+    Ok(folder)
+}
 
 /// The running peer. It ends when its stdin does.
 pub(crate) struct Peer {
@@ -28,19 +47,22 @@ impl Peer {
         Self::spawn(Command::new(program).arg(scenarios))
     }
 
+    /// A program that knows its scenarios.
+    pub(crate) fn start_plain(program: &Path) -> anyhow::Result<Self> {
+        Self::spawn(&mut Command::new(program))
+    }
+
     /// just-bash, installed into `target` the first time.
     pub(crate) fn start_just_bash(root: &Path, scenarios: &Path) -> anyhow::Result<Self> {
-        let folder = root.join("target/bench-node");
-        if !folder.join("node_modules/just-bash").is_dir() {
-            std::fs::create_dir_all(&folder)?;
-            std::fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
-            let mut npm = Command::new("npm");
-            npm.args(["install", "--silent", "--no-fund", "--no-audit", JUST_BASH]).current_dir(&folder);
-            let status = npm.status().context("just-bash needs npm")?;
-            ensure!(status.success(), "npm install {JUST_BASH} ended with {status}");
-        }
+        let folder = installed(root, JUST_BASH)?;
         let script = root.join("bench/peer/just-bash.mjs");
         Self::spawn(Command::new("node").arg(script).arg(scenarios).arg(folder))
+    }
+
+    /// quickjs-emscripten, likewise.
+    pub(crate) fn start_emscripten(root: &Path) -> anyhow::Result<Self> {
+        let folder = installed(root, EMSCRIPTEN)?;
+        Self::spawn(Command::new("node").arg(root.join("bench/quickjs/emscripten.mjs")).arg(folder))
     }
 
     fn spawn(command: &mut Command) -> anyhow::Result<Self> {
