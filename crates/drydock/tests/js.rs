@@ -56,7 +56,7 @@ fn commands_are_tools_and_no_string_reaches_a_shell() {
         const line = await commands.sh({line: "echo one two | tr a-z A-Z > f; cat f"});
         await files.write({path: "g", content: "x"});
         const names = (await files.list({})).map(it => it.name + ":" + it.size);
-        [sorted, line.stdout, names, await files.read({path: "g"}), (await commands.false()).status]
+        [sorted, line.stdout, names, await files.read({path: "g"}), (await commands.false_()).status]
     "#;
     let said = js(code);
     assert_eq!(
@@ -81,7 +81,7 @@ fn tools_that_are_not_allowed_are_refused_and_recorded() {
         "--allow-tool",
         "files.*",
         "-e",
-        "try { await commands.jq({}) } catch (e) { e.code }",
+        "let r; try { await commands.jq({}) } catch (e) { r = e.code } r",
     ]);
     assert_eq!(caught.stdout, "\"tool_error\"\n");
     let audit = shell.run(&["audit", "--denied", "--json"]);

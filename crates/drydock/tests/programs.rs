@@ -72,9 +72,12 @@ fn a_directory_may_be_mounted_deep_and_inside_another() {
     let both = ["run", "--dir", &outer_at, "--dir", &inner_at];
     let said = shell.run(&[&both[..], &["cat", "/data/o", "/data/in/here/i", "/data/in/../o"]].concat());
     assert_eq!((said.status, said.stdout.as_str()), (0, "outer\ninner\nouter\n"), "{}", said.stderr);
-    for (folder, want) in
-        [("/", "data\n"), ("/data", "in\no\n"), ("/data/in", "here\n"), ("/data/in/here", "i\n")]
-    {
+    for (folder, want) in [
+        ("/", "data\nmemory\ntmp\nworkspace\n"),
+        ("/data", "in\no\n"),
+        ("/data/in", "here\n"),
+        ("/data/in/here", "i\n"),
+    ] {
         let said = shell.run(&[&both[..], &["ls", folder]].concat());
         assert_eq!((said.status, said.stdout.as_str()), (0, want), "{folder}: {}", said.stderr);
     }
