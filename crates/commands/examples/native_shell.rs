@@ -145,6 +145,7 @@ async fn run(call: Call<'_>) -> Result<Reply, CallError> {
     let status = child.wait().map_err(|error| Denial::Malformed(error.to_string()))?;
     let code = status.code().unwrap_or(128 + status.signal().unwrap_or(0));
     let report = RunReport {
+        quota: None,
         outcome: Outcome::Exited(if broken { 141 } else { code }),
         fuel: 1,
         memory_bytes: 0,

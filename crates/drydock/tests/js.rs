@@ -63,7 +63,7 @@ fn commands_are_tools_and_no_string_reaches_a_shell() {
         (said.status, said.stdout.as_str()),
         (
             0,
-            "[{\"status\":0,\"stdout\":\"a\\nb; rm -rf /\\n\",\"stderr\":\"\"},\"ONE TWO\\n\",[\"f:8\",\"g:1\"],\"x\",1]\n"
+            "[{\"status\":0,\"stderr\":\"\",\"stdout\":\"a\\nb; rm -rf /\\n\"},\"ONE TWO\\n\",[\"f:8\",\"g:1\"],\"x\",1]\n"
         ),
         "{}",
         said.stderr

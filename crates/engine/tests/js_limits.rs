@@ -121,8 +121,9 @@ async fn recursion_of_every_kind_is_an_error_and_never_a_trap() {
         "let e; for (let i = 0; i < 1e5; i++) e = new Error('x', {cause: e}); console.log(e); 1",
         "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; console.log(a); 1",
     ] {
-        let ended = run(&request(code), |it| it.limits.fuel_max = 50_000_000_000).await;
-        let fine = matches!(ended.outcome, Outcome::Exited(0) | Outcome::TimedOut | Outcome::OutOfMemory);
+        let ended = run(&request(code), |_| {}).await;
+        // Whatever ends it has a name, and is no trap.
+        let fine = !matches!(ended.outcome, Outcome::Trapped(_)) && ended.outcome.status().unwrap_or(0) == 0;
         assert!(fine, "{code}: {:?} {}", ended.outcome, ended.answer);
     }
     assert_eq!(js("function f() { return f() + 1 } f()").await.text(), format!("runtime_error: {overflow}"));

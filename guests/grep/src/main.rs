@@ -25,7 +25,14 @@ const TROUBLE: i32 = 2;
 
 fn main() {
     place::enter();
-    let args: Vec<String> = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+    let mut args: Vec<String> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
+    // The old names are flags; a later flag still wins.
+    match args.first_mut() {
+        Some(name) if name.ends_with("egrep") => "-E".clone_into(name),
+        Some(name) if name.ends_with("fgrep") => "-F".clone_into(name),
+        Some(_) => drop(args.remove(0)),
+        None => {}
+    }
     exit(run(&args))
 }
 

@@ -94,7 +94,7 @@ pub const GUESTS: &[Guest] = &[
         with: &["heap", "place", "posix-regex"],
         crates: &["grep-regex", "grep-matcher", "globset", "regex-automata"],
         part: None,
-        also: &[],
+        also: &["egrep", "fgrep"],
         kind: Kind::Command,
     },
     Guest {
@@ -124,7 +124,7 @@ pub const GUESTS: &[Guest] = &[
         with: &["heap", "place", "posix-regex"],
         crates: &["regex-automata", "memchr"],
         part: None,
-        also: &[],
+        also: &["gawk", "mawk", "nawk"],
         kind: Kind::Command,
     },
     Guest {

@@ -43,3 +43,19 @@ impl Default for HostLimits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::RuntimeOptions;
+
+    #[test]
+    fn the_defaults_are_the_documents() {
+        let options = RuntimeOptions::default();
+        assert_eq!(
+            [options.timeout_ms, options.memory_limit_bytes, options.max_log_lines, options.max_log_chars],
+            [5_000.0, 67_108_864.0, 100.0, 64_000.0]
+        );
+        assert_eq!(HostLimits::default().cancel_grace, Duration::from_millis(25));
+    }
+}
