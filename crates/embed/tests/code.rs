@@ -85,27 +85,22 @@ async fn grants_name_tools_constrain_arguments_and_count_uses() {
 async fn hostile_results_and_programs_end_by_name() {
     let (dock, _home) = dock();
     dock.warm_js().await.unwrap();
-    let deep = Tool::new("deep", |_, _| async {
-        let mut value = Value::Null;
-        for _ in 0..10_000 {
-            value = json!([value]);
-        }
-        // Dropped piece by piece, or the stack would not take it.
-        let text =
-            serde_json::to_string(&json!({"__proto__": {"polluted": true}, "😀": "\u{10FFFF}"})).unwrap();
-        std::mem::forget(value);
-        Ok(serde_json::from_str(&text).unwrap())
+    let deep = Tool::raw("deep", |_, _| async {
+        Ok(format!("{}{}", "[".repeat(10_000), "]".repeat(10_000)).into())
     });
+    let odd =
+        Tool::new("odd", |_, _| async { Ok(json!({"__proto__": {"polluted": true}, "😀": "\u{10FFFF}"})) });
     let big = Tool::new("big", |_, _| async { Ok(Value::from("x".repeat(100 << 20))) });
     let never = Tool::new("never", |_, _| std::future::pending());
-    let providers = Providers::new([Provider::new("t", vec![deep, big, never]).unwrap()]).unwrap();
+    let providers = Providers::new([Provider::new("t", vec![deep, odd, big, never]).unwrap()]).unwrap();
     let code = dock.code("me", Setup::default(), providers).unwrap();
     let options = ExecuteOptions { timeout_ms: Some(2_000.0), ..ExecuteOptions::default() };
     for (program, want) in [
         (
-            "const o = await t.deep(); [o.polluted === undefined, Object.keys(o).length, o['😀']]",
+            "const o = await t.odd(); [o.polluted === undefined, Object.keys(o).length, o['😀']]",
             "[true,2,\"\u{10FFFF}\"]",
         ),
+        ("await t.deep()", "serialization_error"),
         ("(await t.big()).length", "serialization_error"),
         ("await t.never()", "timeout: Execution timed out"),
         ("for (let i = 0; i < 100000; i++) t.never(); 'begun'", ""),
