@@ -186,6 +186,26 @@ fn the_runner_speaks_the_protocol_in_lines() {
     assert!(child.wait().unwrap().success());
 }
 
+#[test]
+fn a_session_keeps_globals_and_nothing_else_does() {
+    let shell = Shell::new();
+    let run = |args: &[&str]| shell.run(&[&["js"], args].concat());
+    assert_eq!(run(&["--session", "s", "-e", "globalThis.n = 41; var kept = [1]; n"]).stdout, "41\n");
+    assert_eq!(run(&["--session", "s", "-e", "n += 1; n"]).stdout, "42\n");
+    assert_eq!(
+        run(&["--session", "s", "-e", "(await commands.echo({args: [String(n)]})).stdout"]).stdout,
+        "\"42\\n\"\n"
+    );
+    // A program that fails still leaves what it did; one that is ended does not.
+    assert_eq!(run(&["--session", "s", "-e", "n = 50; throw 1"]).status, 1);
+    assert_eq!(run(&["--session", "s", "--timeout", "200ms", "-e", "n = 60; while (true) {}"]).status, 124);
+    assert_eq!(run(&["--session", "s", "-e", "n"]).stdout, "50\n");
+    assert_eq!(run(&["--session", "other", "-e", "typeof n"]).stdout, "\"undefined\"\n");
+    assert_eq!(run(&["-e", "typeof n"]).stdout, "\"undefined\"\n");
+    let bad = run(&["--session", "../x", "-e", "1"]);
+    assert_ne!(bad.status, 0);
+}
+
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }

@@ -49,20 +49,39 @@ impl Engine {
     }
 }
 
+impl Engine {
+    async fn start(
+        &self,
+        request: RunRequest,
+        image: Option<&mut run::Image>,
+    ) -> Result<(RunReport, Streams), Fault> {
+        let loaded = match self.modules.ready(request.artifact.digest()) {
+            Some(loaded) => loaded,
+            None => match run::unless_cancelled(self.modules.get(&request.artifact), &request.switches).await
+            {
+                Some(loaded) => loaded?,
+                None => return Ok((run::cancelled(), request.streams)),
+            },
+        };
+        let prepared = loaded.prepared(&self.engine, request.caps)?;
+        run::run(&self.engine, &prepared, request, image).await
+    }
+
+    /// The same as [`Runner::run`], in the memory that an earlier run of the module left, if there is one.
+    /// The memory this one leaves comes back too, unless the run was ended.
+    pub async fn run_again(
+        &self,
+        request: RunRequest,
+        before: Option<Vec<u8>>,
+    ) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
+        let mut image = run::Image { before, after: None };
+        let (report, streams) = self.start(request, Some(&mut image)).await?;
+        Ok((report, streams, image.after))
+    }
+}
+
 impl Runner for Engine {
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        Box::pin(async move {
-            let loaded = match self.modules.ready(request.artifact.digest()) {
-                Some(loaded) => loaded,
-                None => match run::unless_cancelled(self.modules.get(&request.artifact), &request.switches)
-                    .await
-                {
-                    Some(loaded) => loaded?,
-                    None => return Ok((run::cancelled(), request.streams)),
-                },
-            };
-            let prepared = loaded.prepared(&self.engine, request.caps)?;
-            run::run(&self.engine, &prepared, request).await
-        })
+        Box::pin(self.start(request, None))
     }
 }

@@ -22,11 +22,21 @@ const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
 /// What a sink gets to take its last bytes once the run is overdue or cancelled.
 const LAST_BYTES: Duration = Duration::from_millis(200);
 
+/// Memory that a run starts with instead of the module's own, and that it leaves.
+#[derive(Debug, Default)]
+pub(crate) struct Image {
+    /// What a run left earlier.
+    pub(crate) before: Option<Vec<u8>>,
+    /// What this one leaves, if it ended by itself.
+    pub(crate) after: Option<Vec<u8>>,
+}
+
 /// Runs the prepared module.
 pub(crate) async fn run(
     engine: &Engine,
     prepared: &Prepared,
     request: RunRequest,
+    mut image: Option<&mut Image>,
 ) -> Result<(RunReport, Streams), Fault> {
     tracing::trace!(target: "drydock::hop", "engine: a fresh instance with fuel, a deadline and a memory limit");
     let started = Instant::now();
@@ -39,7 +49,8 @@ pub(crate) async fn run(
     store.fuel_async_yield_interval(Some(FUEL_BETWEEN_YIELDS)).map_err(internal)?;
 
     let ending = {
-        let guest = pin!(execute(&mut store, prepared));
+        let before = image.as_ref().and_then(|it| it.before.as_deref());
+        let guest = pin!(execute(&mut store, prepared, before));
         watch(guest, deadline, &switches).await
     };
     let outcome = match ending {
@@ -48,6 +59,9 @@ pub(crate) async fn run(
         Ending::TimedOut => Outcome::TimedOut,
         Ending::Cancelled => Outcome::Cancelled,
     };
+    if let (Some(image), Outcome::Exited(0), Some(memory)) = (&mut image, &outcome, store.data().memory) {
+        image.after = Some(memory.data(&store).to_vec());
+    }
     let fuel = limits.fuel_max - store.get_fuel().unwrap_or_default();
     let guest = store.into_data();
     let report = RunReport {
@@ -128,16 +142,37 @@ pub(crate) fn cancelled() -> RunReport {
     }
 }
 
-async fn execute(store: &mut Store<Guest>, prepared: &Prepared) -> wasmtime::Result<()> {
+async fn execute(
+    store: &mut Store<Guest>,
+    prepared: &Prepared,
+    image: Option<&[u8]>,
+) -> wasmtime::Result<()> {
     let instance = prepared.pre.instantiate_async(&mut *store).await?;
     if let Some(memory) = &prepared.memory {
         let memory = instance.get_module_export(&mut *store, memory).and_then(wasmtime::Extern::into_memory);
         store.data_mut().memory = memory;
     }
+    if let (Some(image), Some(memory)) = (image, store.data().memory) {
+        restore(store, memory, image).await?;
+    }
     let start =
         instance.get_module_export(&mut *store, &prepared.start).and_then(wasmtime::Extern::into_func);
     let start = start.ok_or_else(|| wasmtime::Error::msg("`_start` is gone"))?;
     start.typed::<(), ()>(&*store)?.call_async(store, ()).await
+}
+
+/// Puts an earlier run's memory in the place of the module's own. It grows as a guest's would, under the
+/// same limit.
+async fn restore(store: &mut Store<Guest>, memory: wasmtime::Memory, image: &[u8]) -> wasmtime::Result<()> {
+    let page = usize::try_from(memory.page_size(&*store)).unwrap_or(usize::MAX);
+    let missing = image.len().saturating_sub(memory.data_size(&*store)).div_ceil(page);
+    if missing > 0 && memory.grow_async(&mut *store, missing as u64).await.is_err() {
+        return Err(crate::outcome::Stop::OutOfMemory.into());
+    }
+    let data = memory.data_mut(&mut *store);
+    data[..image.len()].copy_from_slice(image);
+    data[image.len()..].fill(0);
+    Ok(())
 }
 
 /// An error that is neither a trap nor ours: the instance could not be made.

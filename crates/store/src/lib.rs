@@ -15,6 +15,7 @@
 mod artifact;
 mod audit;
 mod codecache;
+mod contexts;
 mod files;
 mod home;
 mod host;
@@ -31,6 +32,7 @@ pub use audit::{
     SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
 };
 pub use codecache::{CODE_BYTES_MAX, CacheKey, CodeCache, OpenCodeCacheError};
+pub use contexts::Contexts;
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
 pub use home::{Home, OpenHomeError};
 pub use host::{Access, HostDir};

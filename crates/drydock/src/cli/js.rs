@@ -16,6 +16,7 @@ use drydock_embed::{
     contract::{Cap, FailureCode, Limits, Switch, ToolPattern, ToolTerms},
     empty_tree, file_tools,
     gate::Grant,
+    store::WorkspaceName,
 };
 
 use super::{powers::Powers, run, tree};
@@ -53,9 +54,12 @@ pub(crate) struct Js {
     /// A JSON value the program sees as `args`
     #[arg(long, value_name = "JSON", value_parser = json_value)]
     args: Option<Json>,
-    /// Where the program runs: `in-process`, `child`, or a program that speaks the protocol
-    #[arg(long, value_name = "RUNNER", default_value = "in-process")]
-    runner: String,
+    /// Keep the program's globals under this name for the next one
+    #[arg(long, value_name = "NAME", conflicts_with = "runner")]
+    session: Option<WorkspaceName>,
+    /// Where the program runs: `in-process` (the default), `child`, or a program that speaks the protocol
+    #[arg(long, value_name = "RUNNER")]
+    runner: Option<String>,
     /// Print TypeScript declarations of the tools, and run nothing
     #[arg(long)]
     types: bool,
@@ -174,13 +178,16 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
         let terms = ToolTerms { tools: tools.clone(), arguments: Vec::new() };
         setup.grants.push(Arc::new(Grant::of(Cap::Tool).tools(terms)));
     }
-    let code = dock.code(run::PRINCIPAL, setup, providers)?;
-    let launch = match js.runner.as_str() {
-        "in-process" => return Ok(code),
-        "child" => {
+    let code = match &js.session {
+        Some(name) => dock.code_staying(run::PRINCIPAL, setup, providers, name)?,
+        None => dock.code(run::PRINCIPAL, setup, providers)?,
+    };
+    let launch = match js.runner.as_deref() {
+        None | Some("in-process") => return Ok(code),
+        Some("child") => {
             ChildRunner::new(std::env::current_exe()?, ["js", "runner"]).env("DRYDOCK_HOME", home::path()?)
         }
-        foreign => {
+        Some(foreign) => {
             let mut words = foreign.split_whitespace();
             let program = words.next().context("--runner is empty: name a program")?;
             let path = std::env::var_os("PATH").unwrap_or_default();

@@ -7,9 +7,11 @@ use drydock_codemode::{
     runner::{Finished, Guest, Program, ToolDoor},
 };
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, GuestTime, Limits, RunRequest, Sink, Source,
-    Streams, Switch, Tools, port::Runner,
+    Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, RunReport, RunRequest,
+    Sink, Source, Streams, Switch, Tools, port::Runner as _,
 };
+use drydock_engine::Engine;
+use drydock_store::{Contexts, WorkspaceName};
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -23,9 +25,11 @@ const FUEL: u64 = u64::MAX / 2;
 /// A result that is longer ends as `serialization_error`.
 const RESULT_BYTES_MAX: u64 = 64 << 20;
 
-/// Runs programs, each in an instance that did not exist before.
+/// Runs programs, each in an instance that did not exist before. With a context its memory is what the
+/// last program of that context left, instead of the image that all others start from.
 pub struct JsGuest {
-    runner: Arc<dyn Runner>,
+    engine: Arc<Engine>,
+    context: Option<(Contexts, WorkspaceName)>,
     module: Artifact,
     time: GuestTime,
     entropy: Entropy,
@@ -33,8 +37,14 @@ pub struct JsGuest {
 }
 
 impl JsGuest {
-    pub(crate) fn new(runner: Arc<dyn Runner>, module: Artifact, time: GuestTime, entropy: Entropy) -> Self {
-        Self { runner, module, time, entropy, failed_at: Arc::default() }
+    pub(crate) fn new(engine: Arc<Engine>, module: Artifact, time: GuestTime, entropy: Entropy) -> Self {
+        Self { engine, context: None, module, time, entropy, failed_at: Arc::default() }
+    }
+
+    /// Programs that leave their globals to the next one of this name.
+    #[must_use]
+    pub(crate) fn staying(self, contexts: Contexts, name: WorkspaceName) -> Self {
+        Self { context: Some((contexts, name)), ..self }
     }
 
     /// Where in its text the last program failed, if it did.
@@ -70,16 +80,45 @@ impl JsGuest {
             door: Arc::new(ToolDoor::new(tools)),
             switches: [cancel, Arc::default()],
         };
-        let ended = match self.runner.run(request).await {
-            Ok((report, streams)) => answer::end(&report.outcome, streams.stdout.into_captured()),
+        let ended = match self.start(request).await {
+            Ok((report, streams, after)) => {
+                let mut ended = answer::end(&report.outcome, streams.stdout.into_captured());
+                if let Err(error) = self.keep(&ended, after) {
+                    let text = format!("the context could not be kept: {error}");
+                    ended.outcome = Err(Failure::new(FailureCode::InternalError, text));
+                }
+                ended
+            }
             Err(fault) => {
                 tracing::warn!("a program could not be run: {fault}");
-                let text = format!("the program could not be run: {}", fault.code());
+                let text = match &self.context {
+                    Some(_) => format!("the program could not be run: {fault}"),
+                    None => format!("the program could not be run: {}", fault.code()),
+                };
                 answer::End { outcome: Err(Failure::new(FailureCode::InternalError, text)), position: None }
             }
         };
         *self.failed_at.lock() = ended.position;
         Finished { outcome: ended.outcome, logs: log.into_lines() }
+    }
+
+    async fn start(&self, request: RunRequest) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
+        let Some((contexts, name)) = &self.context else {
+            let (report, streams) = self.engine.run(request).await?;
+            return Ok((report, streams, None));
+        };
+        let broken = |error: std::io::Error| Fault::Internal(format!("context `{name}`: {error}"));
+        let before = contexts.load(name, self.module.digest()).map_err(broken)?;
+        self.engine.run_again(request, before).await
+    }
+
+    /// A program that was ended, or ran out of memory, leaves its context as it found it.
+    fn keep(&self, ended: &answer::End, after: Option<Vec<u8>>) -> std::io::Result<()> {
+        let (Some((contexts, name)), Some(memory)) = (&self.context, after) else { return Ok(()) };
+        match &ended.outcome {
+            Err(failure) if failure.code == FailureCode::MemoryLimit => Ok(()),
+            _ => contexts.save(name, self.module.digest(), &memory),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use drydock_codemode::{
 };
 use drydock_contract::{Artifact, Cap, Entropy, Fault, GuestTime, Principal, Switch, Tools};
 use drydock_gate::{Grant, SessionSpec};
+use drydock_store::{Contexts, WorkspaceName};
 
 pub use answer::Position;
 pub use child::ChildRunner;
@@ -51,6 +52,30 @@ impl Dock {
     /// Opens code mode for `principal`. Handing a tool over grants it, unless `setup` has grants of tools
     /// of its own: then those decide.
     pub fn code(&self, principal: &str, setup: Setup, providers: Providers) -> Result<DockCode, BadSetup> {
+        self.open_code(principal, setup, providers, None)
+    }
+
+    /// The same with a context that stays: what a program leaves in its globals, the next one of the same
+    /// principal and name finds. Off unless it is asked for; limits are the same.
+    pub fn code_staying(
+        &self,
+        principal: &str,
+        setup: Setup,
+        providers: Providers,
+        name: &WorkspaceName,
+    ) -> Result<DockCode, BadSetup> {
+        let broken = |error: std::io::Error| Fault::Internal(format!("contexts: {error}"));
+        let contexts = Contexts::of(&self.home, principal.parse()?).map_err(broken)?;
+        self.open_code(principal, setup, providers, Some((contexts, name.clone())))
+    }
+
+    fn open_code(
+        &self,
+        principal: &str,
+        setup: Setup,
+        providers: Providers,
+        context: Option<(Contexts, WorkspaceName)>,
+    ) -> Result<DockCode, BadSetup> {
         let principal: Principal = principal.parse()?;
         let providers = Arc::new(providers);
         let mut setup = setup;
@@ -61,7 +86,11 @@ impl Dock {
         let (time, entropy) = (spec.time, spec.entropy);
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec })?;
-        let guest = Arc::new(self.js_guest(time, entropy)?);
+        let mut guest = self.js_guest(time, entropy)?;
+        if let Some((contexts, name)) = context {
+            guest = guest.staying(contexts, name);
+        }
+        let guest = Arc::new(guest);
         let executor = Arc::new(InProcess::new(Arc::clone(&guest) as _, Arc::new(TokioTime::default())));
         let session = DockSession { gate: Arc::clone(&self.gate), session };
         Ok(DockCode { session, providers, guest, executor })
@@ -75,7 +104,7 @@ impl Dock {
         if artifact.digest().to_string() != module.sha256 {
             return Err(Fault::Internal("the JavaScript guest is not what the lock says".into()));
         }
-        Ok(JsGuest::new(Arc::clone(&self.engine) as _, artifact, time, entropy))
+        Ok(JsGuest::new(Arc::clone(&self.engine), artifact, time, entropy))
     }
 
     /// Compiles the JavaScript guest now, so that no program's time is spent on it.

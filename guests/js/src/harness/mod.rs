@@ -62,6 +62,7 @@ pub fn run() {
 
 fn execute(request: &Request) -> Result<Value, Failure> {
     console::limit(request.log_bytes_max);
+    tools::open();
     request.inject()?;
     let source = program::unfence(&request.code);
     let function = program::compile(&source);

@@ -62,6 +62,15 @@ pub fn prepare() {
     with(|state| state.buffer.reserve(BUFFER_BYTES_MIN));
 }
 
+/// A run begins. In a context that lived before, calls that nobody answered are forgotten: the host counts
+/// from nothing again.
+pub fn open() {
+    with(|state| {
+        state.waiting.clear();
+        state.first = 0;
+    });
+}
+
 /// The object that holds a provider's tools.
 pub fn namespace(provider: &str, tools: &[String]) -> Value {
     let object = Value::object();
