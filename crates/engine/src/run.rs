@@ -22,6 +22,9 @@ const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
 /// What a sink gets to take its last bytes once the run is overdue or cancelled.
 const LAST_BYTES: Duration = Duration::from_millis(200);
 
+/// Where a run in another's memory starts. `_start` will not do: libc's starts once in the life of a memory.
+const AGAIN: &str = "again";
+
 /// Memory that a run starts with instead of the module's own, and that it leaves.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
@@ -152,12 +155,14 @@ async fn execute(
         let memory = instance.get_module_export(&mut *store, memory).and_then(wasmtime::Extern::into_memory);
         store.data_mut().memory = memory;
     }
-    if let (Some(image), Some(memory)) = (image, store.data().memory) {
-        restore(store, memory, image).await?;
-    }
-    let start =
-        instance.get_module_export(&mut *store, &prepared.start).and_then(wasmtime::Extern::into_func);
-    let start = start.ok_or_else(|| wasmtime::Error::msg("`_start` is gone"))?;
+    let start = match (image, store.data().memory) {
+        (Some(image), Some(memory)) => {
+            restore(store, memory, image).await?;
+            instance.get_func(&mut *store, AGAIN)
+        }
+        _ => instance.get_module_export(&mut *store, &prepared.start).and_then(wasmtime::Extern::into_func),
+    };
+    let start = start.ok_or_else(|| wasmtime::Error::msg("there is nothing to start"))?;
     start.typed::<(), ()>(&*store)?.call_async(store, ()).await
 }
 

@@ -42,6 +42,9 @@ impl Request {
         if let Some(args) = &self.args {
             global.define(c"args", args.clone(), PLAIN);
         }
+        for name in tools::taken_back() {
+            global.delete(&name);
+        }
         for (name, names) in &self.providers {
             // The host refuses such names before; this is what they would break.
             if global.has(name) {

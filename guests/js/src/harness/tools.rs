@@ -31,6 +31,8 @@ struct HostError {
 struct State {
     /// The head of each tool's request: `{"provider":…,"tool":…`
     heads: Vec<Vec<u8>>,
+    /// Namespaces that a run in this memory was given.
+    given: Vec<String>,
     /// Who waits, from call number `first` on.
     waiting: VecDeque<Option<Settle>>,
     first: u32,
@@ -71,8 +73,14 @@ pub fn open() {
     });
 }
 
+/// The namespaces that an earlier run in this memory was given, which this one is not.
+pub fn taken_back() -> Vec<String> {
+    with(|state| std::mem::take(&mut state.given))
+}
+
 /// The object that holds a provider's tools.
 pub fn namespace(provider: &str, tools: &[String]) -> Value {
+    with(|state| state.given.push(provider.to_owned()));
     let object = Value::object();
     for tool in tools {
         let mut head = Vec::with_capacity(provider.len() + tool.len() + 40);
