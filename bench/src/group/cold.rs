@@ -3,7 +3,7 @@
 use std::{fs, process::Command, time::Instant};
 
 use anyhow::Context as _;
-use drydock_commands::{MODULES, Module};
+use drydock_commands::{MODULES, Module, ModuleKind};
 
 use super::Bench;
 use crate::{
@@ -18,7 +18,8 @@ const READERS: &[&str] = &["sort", "cat", "wc", "head", "uniq", "cksum", "sha256
 pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let repetitions = if bench.quick { 1 } else { 3 };
     let mut figures = Vec::new();
-    for module in MODULES {
+    // What is no command is first used by code mode.
+    for module in MODULES.iter().filter(|it| it.kind == ModuleKind::Command) {
         let (line, before) = (line(module), machine::children_cpu_seconds());
         let samples = (0..repetitions).map(|_| first_use(bench, &line)).collect::<anyhow::Result<Vec<f64>>>();
         let samples = samples.with_context(|| line.join(" "))?;

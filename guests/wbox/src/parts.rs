@@ -47,7 +47,7 @@ part! {
         "rev" => crate::own::rev, NONE;
         "basename" => uu_basename, BASENAME;
         "dirname" => uu_dirname, DIRNAME;
-        "tr" => uu_tr, TR;
+        "tr" => crate::own::tr, TR;
         "sort" => crate::own::sort, SORT;
         "uniq" => uu_uniq, UNIQ;
         "tail" => uu_tail, TAIL;

@@ -9,4 +9,5 @@ pub mod rev;
 pub mod shasum;
 pub mod sort;
 pub mod tac;
+pub mod tr;
 pub mod who;
