@@ -8,6 +8,7 @@ mod call;
 mod commands;
 mod expression;
 mod json;
+mod lines;
 mod number;
 mod select;
 mod table;

@@ -119,10 +119,10 @@ fn many(text: &str, names: &ByteRecord, base: Base) -> Result<Option<Vec<usize>>
         return Ok(Some((0..names.len()).collect()));
     }
     if let (Base::One, Some((from, to))) = (base, text.split_once('-'))
-        && let (Ok(from), Ok(to)) = (from.parse::<usize>(), to.parse::<usize>())
+        && let (Ok(from), Ok(to)) = (from.parse::<u32>(), to.parse::<u32>())
     {
-        let from = numbered(from as i64, names, base)?;
-        let to = numbered(to as i64, names, base)?;
+        let from = numbered(i64::from(from), names, base)?;
+        let to = numbered(i64::from(to), names, base)?;
         return Ok(Some(if from <= to { (from..=to).collect() } else { (to..=from).rev().collect() }));
     }
     let exact = names.iter().any(|it| it == text.as_bytes());

@@ -1,9 +1,12 @@
 //! Rows in and rows out: every row of a table has as many cells as the first.
 
 use crate::call::{Call, Done, Failure, failed, words};
+use crate::lines::{self, Piece, Remembering};
 use crate::select;
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer};
-use std::io::{Read, Write};
+use std::cell::RefCell;
+use std::io::Write;
+use std::rc::Rc;
 
 /// Whether rows of other lengths are let through.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,7 +18,8 @@ pub enum Ragged {
 /// A table being read.
 pub struct Table {
     file: String,
-    reader: Reader<Box<dyn Read>>,
+    reader: Reader<Remembering>,
+    piece: Rc<RefCell<Piece>>,
     /// The names of the columns; empty texts where the first row is data.
     pub names: ByteRecord,
     /// Whether the first row holds names.
@@ -37,12 +41,13 @@ impl Table {
             Some(text) => one_byte(text)?,
             None => by_ending(name),
         };
-        let source = call.source(name)?;
+        let (source, piece) = Remembering::new(call.source(name)?);
         let reader =
             ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(source);
         let mut table = Self {
             file: if name == "-" { "standard input" } else { name }.to_owned(),
             reader,
+            piece,
             names: ByteRecord::new(),
             named: !call.has("n"),
             first: None,
@@ -78,7 +83,7 @@ impl Table {
             return Ok(false);
         }
         if row.len() != self.names.len() && self.ragged == Ragged::Refused {
-            let line = row.position().map_or(0, csv::Position::line);
+            let line = lines::of(row, &self.reader, &self.piece);
             let (has, wants) = (row.len(), self.names.len());
             return failed(format!("{}: line {line} has {has} cells, and the first row {wants}", self.file));
         }

@@ -28,12 +28,11 @@ impl Side {
         if pick(row, &self.columns).all(<[u8]>::is_empty) {
             return None;
         }
-        let mut key = key(row, &self.columns);
         if self.fold {
-            // Lengths are folded along with the texts: the same for keys that are the same.
-            key.make_ascii_lowercase();
+            let row: ByteRecord = row.iter().map(<[u8]>::to_ascii_lowercase).collect();
+            return Some(key(&row, &self.columns));
         }
-        Some(key)
+        Some(key(row, &self.columns))
     }
 }
 
