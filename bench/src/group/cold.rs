@@ -43,6 +43,15 @@ fn line(module: &Module) -> Vec<&'static str> {
     match (module.name, module.applets) {
         ("jq", _) => vec!["jq", "."],
         ("grep", _) => vec!["grep", "1"],
+        ("awk", _) => vec!["awk", "1"],
+        ("sed", _) => vec!["sed", "-n", "1p"],
+        ("rg", _) => vec!["rg", "1", "-"],
+        ("find", _) => vec!["find", "/"],
+        ("diff", _) => vec!["diff", "-", "-"],
+        ("stat", _) => vec!["strings"],
+        ("tar", _) => vec!["gzip", "-c"],
+        ("yq", _) => vec!["yq", "."],
+        ("xan", _) => vec!["xan", "count"],
         (name, []) => vec![name],
         (_, applets) => match READERS.iter().find(|it| applets.contains(it)) {
             Some(reader) => vec![reader],

@@ -97,6 +97,12 @@ async fn bc_counts_as_gnu_bc_does() {
 }
 
 #[tokio::test]
+async fn xan_cuts_joins_and_counts_csv() {
+    check("xan", 30).await;
+    check("qsv", 3).await;
+}
+
+#[tokio::test]
 async fn tar_and_gzip_have_gnus_words_and_never_lead_out() {
     check("tar", 20).await;
     check("gzip", 8).await;

@@ -178,6 +178,16 @@ pub const GUESTS: &[Guest] = &[
         kind: Kind::Command,
     },
     Guest {
+        name: "xan",
+        package: "xan",
+        start: Start::Usual,
+        with: &["heap", "options", "place", "stand-ins/ryu"],
+        crates: &["csv", "regex-lite"],
+        part: None,
+        also: &["qsv"],
+        kind: Kind::Command,
+    },
+    Guest {
         name: "tar",
         package: "archive",
         start: Start::Usual,

@@ -37,6 +37,16 @@ impl Buffer {
         let _ = layout(&mut self.0, number);
         self.0.as_str()
     }
+
+    /// The text of any number, which the `csv` crate asks for; words for those that are not finite.
+    pub fn format(&mut self, number: impl Into<f64>) -> &str {
+        match number.into() {
+            it if it.is_nan() => "NaN",
+            it if it == f64::INFINITY => "inf",
+            it if it == f64::NEG_INFINITY => "-inf",
+            finite => self.format_finite(finite),
+        }
+    }
 }
 
 struct Text {

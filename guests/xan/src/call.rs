@@ -1,0 +1,121 @@
+//! One call of a command: its options and operands, and the streams it may use.
+
+use crate::{select::Base, table::Output};
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+};
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line is wrong.
+    Usage(String),
+    /// The work could not be done.
+    Failed(String),
+    /// Nobody reads the output any more.
+    Closed,
+}
+
+/// What a command returns.
+pub type Done = Result<(), Failure>;
+
+/// The work could not be done, for this reason.
+pub fn failed<T>(problem: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::Failed(problem.into()))
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed,
+            _ => Self::Failed(words(&error)),
+        }
+    }
+}
+
+impl From<csv::Error> for Failure {
+    fn from(error: csv::Error) -> Self {
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => error.into(),
+            other => Self::Failed(format!("{other:?}")),
+        }
+    }
+}
+
+/// What an error is called in C.
+pub fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+pub struct Call {
+    pub flags: Vec<(&'static str, Option<String>)>,
+    pub operands: Vec<String>,
+    pub base: Base,
+    stdin: Option<Box<dyn Read>>,
+    stdout: Option<Box<dyn Write>>,
+}
+
+impl Call {
+    pub fn new(base: Base) -> Self {
+        Self { flags: Vec::new(), operands: Vec::new(), base, stdin: None, stdout: None }
+    }
+
+    /// Gives it the streams, which it may take once each.
+    pub fn lend(&mut self, stdin: Box<dyn Read>, stdout: Box<dyn Write>) {
+        (self.stdin, self.stdout) = (Some(stdin), Some(stdout));
+    }
+
+    pub fn has(&self, id: &str) -> bool {
+        self.flags.iter().any(|(it, _)| *it == id)
+    }
+
+    /// The value of an option; the last one counts.
+    pub fn value(&self, id: &str) -> Option<&str> {
+        self.flags.iter().rev().find(|(it, _)| *it == id).and_then(|(_, value)| value.as_deref())
+    }
+
+    pub fn number(&self, id: &str) -> Result<Option<usize>, Failure> {
+        let parse = |text: &str| {
+            text.parse().map_err(|_| Failure::Usage(format!("'{text}' is no number an option can take")))
+        };
+        self.value(id).map(parse).transpose()
+    }
+
+    /// The operand at a place; the command table has checked that those it needs are there.
+    pub fn operand(&self, at: usize) -> &str {
+        self.operands.get(at).map_or("-", String::as_str)
+    }
+
+    /// The bytes of a file, or of standard input for `-`.
+    pub fn source(&mut self, name: &str) -> Result<Box<dyn Read>, Failure> {
+        if name == "-" {
+            let once = "standard input can be read only once".to_owned();
+            return self.stdin.take().ok_or(Failure::Failed(once));
+        }
+        if self.value("o") == Some(name) {
+            return failed(format!("{name}: is both read and written"));
+        }
+        match File::open(name) {
+            Ok(file) => Ok(Box::new(file)),
+            Err(error) => failed(format!("{name}: {}", words(&error))),
+        }
+    }
+
+    /// Where plain text goes.
+    pub fn sink(&mut self) -> Result<Box<dyn Write>, Failure> {
+        match self.value("o") {
+            None => self.stdout.take().ok_or(Failure::Closed),
+            Some(name) => match File::create(name) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(error) => failed(format!("{name}: {}", words(&error))),
+            },
+        }
+    }
+
+    /// Where rows go, with commas between their cells.
+    pub fn output(&mut self) -> Result<Output, Failure> {
+        Ok(Output::new(csv::WriterBuilder::new().flexible(true).from_writer(self.sink()?)))
+    }
+}
