@@ -282,6 +282,16 @@ fn explain_tells_and_does_not_run() {
     assert!(bad.stderr.contains("column 6"), "{}", bad.stderr);
 }
 
+#[test]
+fn explain_names_the_files_of_arguments_and_the_commands_that_others_start() {
+    let said = Shell::sharing().run(&["explain", "--json", "ls d | xargs rm; sort a -o b; timeout 1 cat c"]);
+    let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(told["grants"], serde_json::json!(["cat", "ls", "rm", "sort", "timeout", "xargs"]));
+    assert_eq!(told["reads"], serde_json::json!(["a", "c", "d"]));
+    assert_eq!(told["writes"], serde_json::json!(["b"]));
+    assert_eq!(told["open_ended"], true);
+}
+
 /// Hashes change with every build of the commands.
 fn without_hashes(text: &str) -> String {
     let hash = |word: &str| word.len() == 12 && word.chars().all(|it| it.is_ascii_hexdigit());

@@ -1,5 +1,7 @@
 //! What a text would do, without doing it.
 
+mod operands;
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
@@ -33,6 +35,8 @@ pub struct PlannedCommand {
     pub builtin: bool,
     /// It is a function of the text.
     pub function: bool,
+    /// The command that starts it, where that is not the shell: `xargs`, `find`, `timeout`, `env`.
+    pub started_by: Option<String>,
     /// Which pipeline of the text it belongs to, counted from 0.
     pub pipeline: usize,
     /// Where it stands.
@@ -46,7 +50,8 @@ pub struct PlannedCommand {
 pub struct Plan {
     /// Every command in it, in the order of the text, whether or not it would be reached.
     pub commands: Vec<PlannedCommand>,
-    /// Paths of redirections; a computed one is shown as typed.
+    /// Paths of redirections, and those the arguments of well-known commands name; a computed one is
+    /// shown as typed.
     pub files: Vec<(Touch, String)>,
     /// Names that need a grant of `exec`.
     pub grants: BTreeSet<String>,
@@ -63,7 +68,7 @@ pub fn explain(text: &str, limits: &ShellLimits) -> Result<Plan, SyntaxError> {
     reader.script(&script);
     let Reader { mut plan, functions, .. } = reader;
     for command in &mut plan.commands {
-        command.function = functions.contains(&command.name);
+        command.function = command.started_by.is_none() && functions.contains(&command.name);
         if !command.builtin && !command.function && !command.name.starts_with('$') {
             plan.grants.insert(command.name.clone());
         }
@@ -115,18 +120,7 @@ impl Reader {
                     }
                 }
                 self.redirects(&simple.redirects);
-                let Some((name, args)) = words.split_first() else { return };
-                self.plan.open_ended |= name.contains('$');
-                self.plan.evaluates |= matches!(name.as_str(), "eval" | "source" | ".");
-                self.plan.commands.push(PlannedCommand {
-                    name: name.clone(),
-                    args: args.to_vec(),
-                    builtin: builtin::is_builtin(name),
-                    function: false,
-                    pipeline,
-                    line: simple.line,
-                    column: simple.column,
-                });
+                self.planned(words, None, pipeline, (simple.line, simple.column));
             }
             Command::Compound(compound, redirects, _) => {
                 self.redirects(redirects);
@@ -136,6 +130,40 @@ impl Reader {
                 self.functions.insert(function.name.clone());
                 self.command(&function.body, pipeline);
             }
+        }
+    }
+
+    /// A command with its words, and after it those it would start.
+    fn planned(&mut self, words: Vec<String>, by: Option<&str>, pipeline: usize, at: (u32, u32)) {
+        let mut words = words.into_iter();
+        let Some(name) = words.next() else { return };
+        let args: Vec<String> = words.collect();
+        // What find and xargs hand on is known when they run.
+        self.plan.open_ended |= name.contains('$') || matches!(by, Some("find" | "xargs"));
+        self.plan.evaluates |= matches!(name.as_str(), "eval" | "source" | ".");
+        let meaning = operands::meaning(&name, &args);
+        for (touch, path) in meaning.files {
+            self.touched(touch, path);
+        }
+        self.plan.commands.push(PlannedCommand {
+            builtin: by.is_none() && builtin::is_builtin(&name),
+            name: name.clone(),
+            args,
+            function: false,
+            started_by: by.map(str::to_owned),
+            pipeline,
+            line: at.0,
+            column: at.1,
+        });
+        for child in meaning.children {
+            self.planned(child, Some(&name), pipeline, at);
+        }
+    }
+
+    fn touched(&mut self, touch: Touch, path: String) {
+        self.plan.open_ended |= path.contains('$');
+        if !path.starts_with("/dev/") {
+            self.plan.files.push((touch, path));
         }
     }
 
@@ -207,11 +235,7 @@ impl Reader {
             if matches!(word.pieces.as_slice(), [Piece::Process { .. }]) {
                 continue;
             }
-            let path = shown(word);
-            self.plan.open_ended |= path.contains('$');
-            if !path.starts_with("/dev/") {
-                self.plan.files.push((touch, path));
-            }
+            self.touched(touch, shown(word));
         }
     }
 

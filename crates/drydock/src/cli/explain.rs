@@ -46,6 +46,9 @@ struct Stage {
     name: String,
     args: Vec<String>,
     kind: &'static str,
+    /// The command that starts it, where that is not the shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
 }
@@ -110,6 +113,7 @@ fn stage(it: PlannedCommand, registry: &CommandRegistry) -> Stage {
         name: it.name,
         args: it.args,
         kind,
+        started_by: it.started_by,
         sha256,
     }
 }
@@ -122,7 +126,10 @@ fn print(told: &Told) -> anyhow::Result<()> {
             [
                 format!("{}:{}", it.line, it.column),
                 (it.pipeline + 1).to_string(),
-                it.name.clone(),
+                match &it.started_by {
+                    Some(by) => format!("{by} > {}", it.name),
+                    None => it.name.clone(),
+                },
                 it.kind.into(),
                 hash.into(),
                 it.args.join(" "),
@@ -153,6 +160,6 @@ fn print(told: &Told) -> anyhow::Result<()> {
     if told.evaluates {
         show::line("note:    it parses text again, which is refused without --eval")?;
     }
-    show::line("Redirections only; what a command opens by itself is its arguments' business.")?;
+    show::line("Files are those of redirections and of the arguments of well-known commands.")?;
     Ok(())
 }

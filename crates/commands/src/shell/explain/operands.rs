@@ -1,0 +1,261 @@
+//! What the words after a well-known command mean: files it would read, files it would write, and
+//! commands it would start. A command that is not listed is said nothing about.
+
+use super::Touch;
+
+/// What the arguments of one command come to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Meaning {
+    pub(super) files: Vec<(Touch, String)>,
+    /// A command with its arguments.
+    pub(super) children: Vec<Vec<String>>,
+}
+
+/// The role of the words that are no options.
+#[derive(Clone, Copy)]
+enum Operands {
+    /// Files, all of them.
+    Files(Touch),
+    /// A pattern or a program, unless an option of these letters brought it; then files to read.
+    Text(&'static str),
+    /// Files to read, the last one to write.
+    Onto,
+    /// One to read, and one to write.
+    InOut,
+    /// So many words of its own, then a command and its arguments.
+    Child(usize),
+    /// Nothing that this could tell.
+    Other,
+}
+
+struct Habit {
+    names: &'static [&'static str],
+    operands: Operands,
+    /// Letters of options that take a value.
+    valued: &'static str,
+    /// Those of them whose value is a file.
+    files: &'static [(char, Touch)],
+    /// The letter that makes it write what it reads.
+    in_place: Option<char>,
+}
+
+const READS: Operands = Operands::Files(Touch::Reads);
+const WRITES: Operands = Operands::Files(Touch::Writes);
+
+const fn habit(names: &'static [&'static str], operands: Operands, valued: &'static str) -> Habit {
+    Habit { names, operands, valued, files: &[], in_place: None }
+}
+
+const HABITS: &[Habit] = &[
+    habit(
+        &["cat", "tac", "rev", "wc", "nl", "expand", "unexpand", "tsort", "zcat", "bzcat", "xzcat"],
+        READS,
+        "",
+    ),
+    habit(
+        &["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum"],
+        READS,
+        "",
+    ),
+    habit(&["head", "tail"], READS, "nc"),
+    habit(&["cut"], READS, "bcdf"),
+    habit(&["paste"], READS, "d"),
+    habit(&["fold", "fmt"], READS, "w"),
+    habit(&["column"], READS, "cosNt"),
+    habit(&["od", "xxd", "hexdump"], READS, "AjNtwclsgne"),
+    habit(&["base64", "base32", "basenc"], READS, "w"),
+    habit(&["comm", "cmp", "diff", "strings", "file", "stat", "du", "tree", "ls"], READS, "UILPc"),
+    habit(&["join"], READS, "12aejotv"),
+    habit(&["uniq"], Operands::InOut, "fsw"),
+    Habit { files: &[('o', Touch::Writes)], ..habit(&["sort", "shuf"], READS, "koStTn") },
+    Habit {
+        files: &[('f', Touch::Reads)],
+        ..habit(&["grep", "egrep", "fgrep", "rg"], Operands::Text("ef"), "efmABCdDtTgj")
+    },
+    Habit {
+        files: &[('f', Touch::Reads)],
+        in_place: Some('i'),
+        ..habit(&["sed"], Operands::Text("ef"), "efl")
+    },
+    Habit { files: &[('f', Touch::Reads)], ..habit(&["awk"], Operands::Text("f"), "fFv") },
+    Habit { files: &[('f', Touch::Reads)], ..habit(&["jq"], Operands::Text("f"), "fL") },
+    Habit { in_place: Some('i'), ..habit(&["yq", "tomlq", "xq"], Operands::Text("f"), "fL") },
+    habit(&["cp", "install", "ln"], Operands::Onto, "tSm"),
+    habit(&["mv", "rm", "rmdir", "mkdir", "unlink", "chmod"], WRITES, "tSm"),
+    habit(&["touch", "truncate"], WRITES, "drst"),
+    Habit { operands: Operands::Files(Touch::Writes), in_place: Some('a'), ..habit(&["tee"], WRITES, "") },
+    habit(&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "split"], WRITES, "Sab"),
+    habit(&["tar"], Operands::Other, "fC"),
+    habit(&["xargs"], Operands::Child(0), "adEILnPs"),
+    habit(&["timeout"], Operands::Child(1), "ks"),
+    habit(&["env"], Operands::Child(0), "uCS"),
+    habit(&["nice", "nohup", "command", "exec", "time"], Operands::Child(0), "n"),
+];
+
+/// What the words after `name` mean.
+pub(super) fn meaning(name: &str, args: &[String]) -> Meaning {
+    if name == "find" {
+        return find(args);
+    }
+    let Some(habit) = HABITS.iter().find(|it| it.names.contains(&name)) else { return Meaning::default() };
+    let mut told = Meaning::default();
+    let mut operands: Vec<&String> = Vec::new();
+    let mut letters = String::new();
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        at += 1;
+        if arg == "--" {
+            operands.extend(&args[at..]);
+            break;
+        }
+        let Some(cluster) = arg.strip_prefix('-').filter(|it| !it.is_empty()) else {
+            if matches!(habit.operands, Operands::Child(_)) {
+                operands.extend(&args[at - 1..]);
+                break;
+            }
+            operands.push(arg);
+            continue;
+        };
+        if cluster.starts_with('-') {
+            letters.extend(in_place_by_name(cluster));
+            continue;
+        }
+        for (index, letter) in cluster.char_indices() {
+            letters.push(letter);
+            if !habit.valued.contains(letter) {
+                continue;
+            }
+            let rest = &cluster[index + letter.len_utf8()..];
+            let value = if rest.is_empty() { args.get(at).map(String::as_str) } else { Some(rest) };
+            at += usize::from(rest.is_empty());
+            let file = habit.files.iter().find(|it| it.0 == letter);
+            if let (Some((_, touch)), Some(value)) = (file, value) {
+                told.files.push((*touch, value.to_owned()));
+            }
+            break;
+        }
+    }
+    let in_place = habit.in_place.is_some_and(|it| letters.contains(it));
+    assign(habit, &operands, &letters, in_place, &mut told);
+    told.files.retain(|(_, path)| path != "-" && path != "{}" && !path.starts_with("/dev/"));
+    told
+}
+
+fn in_place_by_name(option: &str) -> Option<char> {
+    option.starts_with("-in-place").then_some('i')
+}
+
+fn assign(habit: &Habit, operands: &[&String], letters: &str, in_place: bool, told: &mut Meaning) {
+    let mut add = |touch: Touch, paths: &[&String]| {
+        told.files.extend(paths.iter().map(|it| (touch, (*it).clone())));
+    };
+    match habit.operands {
+        Operands::Files(Touch::Writes) if in_place => add(Touch::Appends, operands),
+        Operands::Files(touch) => add(touch, operands),
+        Operands::Text(given_by) => {
+            let given = given_by.chars().any(|it| letters.contains(it));
+            let files = operands.get(usize::from(!given)..).unwrap_or_default();
+            add(if in_place { Touch::Writes } else { Touch::Reads }, files);
+        }
+        Operands::Onto => {
+            if let Some((last, sources)) = operands.split_last() {
+                add(Touch::Reads, sources);
+                add(Touch::Writes, &[last]);
+            }
+        }
+        Operands::InOut => {
+            add(Touch::Reads, &operands[..operands.len().min(1)]);
+            add(Touch::Writes, operands.get(1..).unwrap_or_default());
+        }
+        Operands::Child(own) => {
+            let words = operands.iter().skip(own).skip_while(|it| it.contains('='));
+            let words: Vec<String> = words.map(|it| (*it).clone()).collect();
+            if !words.is_empty() {
+                told.children.push(words);
+            }
+        }
+        Operands::Other => {}
+    }
+}
+
+/// `find` has places first and an expression after them.
+fn find(args: &[String]) -> Meaning {
+    let mut told = Meaning::default();
+    let is_place = |it: &&String| !it.starts_with('-') && !matches!(it.as_str(), "(" | "!");
+    let places: Vec<&String> =
+        args.iter().skip_while(|it| matches!(it.as_str(), "-H" | "-L" | "-P")).take_while(is_place).collect();
+    let touch = if args.iter().any(|it| it == "-delete") { Touch::Writes } else { Touch::Reads };
+    match places.is_empty() {
+        true => told.files.push((touch, ".".to_owned())),
+        false => told.files.extend(places.iter().map(|it| (touch, (*it).clone()))),
+    }
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        if matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
+            let child: Vec<String> =
+                words.by_ref().take_while(|it| !matches!(it.as_str(), ";" | "+")).cloned().collect();
+            if !child.is_empty() {
+                told.children.push(child);
+            }
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Meaning {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        meaning(&words[0], &words[1..])
+    }
+
+    fn reads(line: &str) -> Vec<String> {
+        touched(line, Touch::Reads)
+    }
+
+    fn touched(line: &str, wanted: Touch) -> Vec<String> {
+        of(line).files.into_iter().filter(|it| it.0 == wanted).map(|it| it.1).collect()
+    }
+
+    #[test]
+    fn a_value_of_an_option_is_no_file() {
+        assert_eq!(reads("head -n 3 a b"), ["a", "b"]);
+        assert_eq!(reads("cut -d, -f 2 a"), ["a"]);
+    }
+
+    #[test]
+    fn a_pattern_is_no_file_unless_an_option_brought_it() {
+        assert_eq!(reads("grep -n x a"), ["a"]);
+        assert_eq!(reads("grep -e x a"), ["a"]);
+        assert_eq!(reads("grep -f patterns a"), ["patterns", "a"]);
+    }
+
+    #[test]
+    fn what_is_changed_in_place_is_written() {
+        assert_eq!(touched("sed -i s/a/b/ f", Touch::Writes), ["f"]);
+        assert_eq!(touched("tee -a f", Touch::Appends), ["f"]);
+        assert_eq!(touched("sort -o out in", Touch::Writes), ["out"]);
+    }
+
+    #[test]
+    fn a_command_that_is_started_by_another_is_named() {
+        assert_eq!(of("xargs -n 1 rm -f").children, [["rm", "-f"]]);
+        assert_eq!(of("timeout 5 sort a").children, [["sort", "a"]]);
+        assert_eq!(of("env -u X A=1 jq .").children, [["jq", "."]]);
+        assert_eq!(of("find . -name x -exec grep y {} ;").children, [["grep", "y", "{}"]]);
+    }
+
+    #[test]
+    fn copying_reads_all_but_the_last() {
+        assert_eq!(reads("cp a b c"), ["a", "b"]);
+        assert_eq!(touched("cp a b c", Touch::Writes), ["c"]);
+    }
+
+    #[test]
+    fn standard_streams_and_unknown_commands_are_no_files() {
+        assert_eq!(of("cat - /dev/null"), Meaning::default());
+        assert_eq!(of("mystery a b"), Meaning::default());
+    }
+}
