@@ -68,7 +68,12 @@ pub fn push(out: &mut Vec<u8>, format: &[u8], values: &[Value], convert: &[u8]) 
         }
         if format.get(at) == Some(&b'.') {
             at += 1;
-            spec.precision = if format.get(at) == Some(&b'*') {
+            spec.precision = if format.get(at) == Some(&b'-') {
+                // Less than none is as if none was given.
+                at += 1;
+                digits(format, &mut at);
+                None
+            } else if format.get(at) == Some(&b'*') {
                 at += 1;
                 let precision = take(None).map_or(0.0, Value::num);
                 (precision >= 0.0).then_some((precision as usize).min(WIDTH_MAX))
@@ -159,28 +164,30 @@ fn one(out: &mut Vec<u8>, letter: u8, spec: &Spec, value: &Value, convert: &[u8]
             }
             let whole = number.trunc();
             let digits = format!("{:.0}", whole.abs()).into_bytes();
-            integer(out, digits, whole < 0.0, spec);
+            integer(out, digits, b"", whole < 0.0, spec);
         }
         b'o' | b'u' | b'x' | b'X' => {
             let number = value.num();
             if !number.is_finite() {
                 return special(out, number, spec);
             }
-            if number < 0.0 {
-                // Gawk, too, shows what has no unsigned form as a number.
-                let digits = format!("{:.0}", number.trunc().abs()).into_bytes();
-                return integer(out, digits, true, spec);
+            let number = number.trunc();
+            // What no unsigned number holds is shown as any other.
+            if !(-9.223_372_036_854_776e18..1.844_674_407_370_955_2e19).contains(&number) {
+                return floating(out, b'g', spec, number);
             }
-            let whole = number.trunc() as u64;
+            let whole = if number < 0.0 { number as i64 as u64 } else { number as u64 };
             let (digits, mark) = match letter {
-                b'o' => (format!("{whole:o}"), "0"),
+                b'o' => (format!("{whole:o}"), ""),
                 b'x' => (format!("{whole:x}"), "0x"),
                 b'X' => (format!("{whole:X}"), "0X"),
-                _ => (format!("{:.0}", number.trunc()), ""),
+                _ => (format!("{whole}"), ""),
             };
-            let digits = if spec.alternate && whole != 0 { format!("{mark}{digits}") } else { digits };
+            let marked = spec.alternate && whole != 0;
+            let digits = if marked && letter == b'o' { format!("0{digits}") } else { digits };
+            let mark = if marked { mark } else { "" };
             let plain = Spec { plus: false, space: false, ..*spec };
-            integer(out, digits.into_bytes(), false, &plain);
+            integer(out, digits.into_bytes(), mark.as_bytes(), false, &plain);
         }
         _ => floating(out, letter, spec, value.num()),
     }
@@ -208,7 +215,7 @@ fn floating(out: &mut Vec<u8>, letter: u8, spec: &Spec, number: f64) {
         digits.make_ascii_uppercase();
     }
     let spec = Spec { precision: None, ..*spec };
-    integer(out, digits, number.is_sign_negative(), &spec);
+    integer(out, digits, b"", number.is_sign_negative(), &spec);
 }
 
 fn special(out: &mut Vec<u8>, number: f64, spec: &Spec) {
@@ -217,9 +224,12 @@ fn special(out: &mut Vec<u8>, number: f64, spec: &Spec) {
     pad_text(out, &text, spec);
 }
 
-/// Digits with their sign, zeros and blanks.
-fn integer(out: &mut Vec<u8>, mut digits: Vec<u8>, negative: bool, spec: &Spec) {
+/// Digits with their sign or mark, zeros and blanks.
+fn integer(out: &mut Vec<u8>, mut digits: Vec<u8>, mark: &[u8], negative: bool, spec: &Spec) {
     if let Some(least) = spec.precision {
+        if least == 0 && digits == b"0" {
+            digits.clear();
+        }
         if digits.len() < least {
             digits.splice(0..0, std::iter::repeat_n(b'0', least - digits.len()));
         }
@@ -228,7 +238,7 @@ fn integer(out: &mut Vec<u8>, mut digits: Vec<u8>, negative: bool, spec: &Spec) 
         (true, ..) => b"-",
         (_, true, _) => b"+",
         (_, _, true) => b" ",
-        _ => b"",
+        _ => mark,
     };
     let fill = spec.width.saturating_sub(digits.len() + sign.len());
     if spec.left {

@@ -7,6 +7,8 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::rc::Rc;
 
+/// The first block is small, because most inputs are and fresh memory costs.
+const BLOCK_BYTES_MIN: usize = 16 * 1024;
 const BLOCK_BYTES: usize = 64 * 1024;
 
 /// What ends a record.
@@ -58,6 +60,12 @@ impl Reader {
         Ok(Self::new(Box::new(file)))
     }
 
+    /// What a command printed.
+    pub fn of_bytes(bytes: Vec<u8>) -> Self {
+        let end = bytes.len();
+        Self { from: Box::new(io::empty()), buffer: bytes, start: 0, end, ended: true }
+    }
+
     fn new(from: Box<dyn Read>) -> Self {
         Self { from, buffer: Vec::new(), start: 0, end: 0, ended: false }
     }
@@ -73,7 +81,8 @@ impl Reader {
             self.start = 0;
         }
         if self.buffer.len() - self.end < BLOCK_BYTES / 2 {
-            let room = (self.buffer.len() * 2).max(BLOCK_BYTES);
+            let room = if self.buffer.is_empty() { BLOCK_BYTES_MIN } else { self.buffer.len() * 2 };
+            let room = if room > BLOCK_BYTES_MIN { room.max(BLOCK_BYTES) } else { room };
             self.buffer.resize(room, 0);
         }
         let read = self.from.read(&mut self.buffer[self.end..])?;

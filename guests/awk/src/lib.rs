@@ -1,12 +1,13 @@
 //! awk: the POSIX language and what gawk's users rely on.
 //!
-//! [`run`] is the table of contents: arguments, program, run, exit status. What needs another process
-//! (`system`, pipes to and from commands) is refused with a message when it is reached, except output
-//! to `sort` and `cat`, which awk does itself.
+//! [`run`] is the table of contents: arguments, program, run, exit status. What other commands do
+//! (`system`, pipes to and from them) is asked of the host, except output to `sort` and `cat`, which awk
+//! does itself.
 
 mod array;
 mod ast;
 mod cli;
+mod command;
 mod format;
 mod input;
 mod interp;

@@ -1,9 +1,10 @@
 //! Where output goes: standard output through one buffer, files, and the few commands awk does itself.
 
 use crate::ast::Redirect;
+use crate::command::{self, Input, Line};
 use crate::input::{path, reason};
 use crate::sort::Sort;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::mem::ManuallyDrop;
@@ -15,7 +16,7 @@ const BUFFER_BYTES_MAX: usize = 64 * 1024;
 #[derive(Default)]
 pub struct Outputs {
     pub stdout: Vec<u8>,
-    named: HashMap<Vec<u8>, Sink>,
+    named: BTreeMap<Vec<u8>, Sink>,
     /// The names in the order they were opened: pipes finish in that order.
     order: Vec<Vec<u8>>,
 }
@@ -28,6 +29,8 @@ enum Sink {
     File(File, Vec<u8>),
     /// Lines for `sort`, kept until the pipe is closed.
     Sort(Sort, Vec<u8>),
+    /// Input of a command, which runs when the pipe is closed.
+    Command(Line, Vec<u8>),
 }
 
 impl Outputs {
@@ -70,14 +73,14 @@ impl Outputs {
                 }
             }
             Some(Sink::Nothing) => {}
-            Some(Sink::Sort(_, lines)) => lines.extend_from_slice(bytes),
+            Some(Sink::Sort(_, lines) | Sink::Command(_, lines)) => lines.extend_from_slice(bytes),
         }
         Ok(())
     }
 
-    /// Ends the stream of that name; whether there was one.
-    pub fn close(&mut self, name: &[u8]) -> Result<bool, String> {
-        let Some(sink) = self.named.remove(name) else { return Ok(false) };
+    /// Ends the stream of that name; the status it ended with, if there was one.
+    pub fn close(&mut self, name: &[u8]) -> Result<Option<i32>, String> {
+        let Some(sink) = self.named.remove(name) else { return Ok(None) };
         self.order.retain(|it| it != name);
         match sink {
             Sink::Nothing => {}
@@ -87,8 +90,13 @@ impl Outputs {
                 sort.run(&lines, &mut self.stdout);
                 self.flush_stdout();
             }
+            Sink::Command(line, input) => {
+                self.flush()?;
+                let ended = command::run(&line, Input::Bytes(&input));
+                return ended.map(Some).map_err(|why| format!("fatal: {why}"));
+            }
         }
-        Ok(true)
+        Ok(Some(0))
     }
 
     /// Writes everything that is buffered.
@@ -130,9 +138,9 @@ fn open(how: Redirect, name: &[u8]) -> Result<Sink, String> {
                 | ["cat", ">" | "1>", "/dev/stderr"] => Ok(Sink::Stderr),
                 ["sort", ..] => match Sort::parse(&shown) {
                     Some(sort) => Ok(Sink::Sort(sort, Vec::new())),
-                    None => Err(refusal(&shown)),
+                    None => piped(name),
                 },
-                _ => Err(refusal(&shown)),
+                _ => piped(name),
             }
         }
         (_, b"/dev/stdout" | b"-") => Ok(Sink::Stdout),
@@ -149,10 +157,18 @@ fn open(how: Redirect, name: &[u8]) -> Result<Sink, String> {
     }
 }
 
-fn refusal(command: &str) -> String {
-    format!(
-        "fatal: output to the command `{command}' is not supported here: only `cat' and `sort' with plain options are"
-    )
+fn piped(command: &[u8]) -> Result<Sink, String> {
+    Ok(Sink::Command(read_command(command)?, Vec::new()))
+}
+
+/// A line of commands, or why it cannot run here.
+pub fn read_command(command: &[u8]) -> Result<Line, String> {
+    let variable = |name: &[u8]| {
+        let name = String::from_utf8_lossy(name).into_owned();
+        std::env::var_os(name).map(|it| it.into_encoded_bytes()).unwrap_or_default()
+    };
+    let shown = String::from_utf8_lossy(command);
+    command::parse(command, &variable).map_err(|why| format!("fatal: cannot run `{shown}': {why}"))
 }
 
 fn stream(descriptor: i32) -> ManuallyDrop<File> {

@@ -90,3 +90,32 @@ pub fn environment() -> Vec<Vec<u8>> {
     });
     entries.collect()
 }
+
+/// What came of a command whose output was wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Captured {
+    /// What it printed, and its status.
+    Output(Vec<u8>, i32),
+    /// It did not end by itself, or printed more than there is room for.
+    Failed(Ended),
+}
+
+/// Runs a command in our environment and directory, with `input` before what `stdin` says.
+pub fn run_with_input(name: &[u8], args: &[Vec<u8>], input: &[u8], stdin: Stdin) -> Ended {
+    let env = environment();
+    let command = Command { name, args, env: &env, directory: None, stdin, wall_ms_max: None };
+    #[cfg(target_os = "wasi")]
+    return host::run_with_input(&command, input);
+    #[cfg(not(target_os = "wasi"))]
+    return process::run_with_input(&command, input);
+}
+
+/// The same with `input` alone, and what it printed instead of printing it.
+pub fn capture(name: &[u8], args: &[Vec<u8>], input: &[u8]) -> Captured {
+    let env = environment();
+    let command = Command { name, args, env: &env, directory: None, stdin: Stdin::Empty, wall_ms_max: None };
+    #[cfg(target_os = "wasi")]
+    return host::capture(&command, input);
+    #[cfg(not(target_os = "wasi"))]
+    return process::capture(&command, input);
+}

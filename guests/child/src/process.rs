@@ -1,13 +1,48 @@
 //! Children as processes of the operating system, for native tests.
 
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Command as Process, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Command, Ended, Stdin};
+use crate::{Captured, Command, Ended, Stdin};
 
-pub fn run(command: &Command<'_>) -> Ended {
+/// Runs with `input` and nothing more, unless there is no input.
+pub fn run_with_input(command: &Command<'_>, input: &[u8]) -> Ended {
+    if input.is_empty() {
+        return run(command);
+    }
+    match fed(prepared(command), input) {
+        Captured::Output(output, status) => {
+            let _ = std::io::stdout().write_all(&output);
+            Ended::Exited(status)
+        }
+        Captured::Failed(ended) => ended,
+    }
+}
+
+pub fn capture(command: &Command<'_>, input: &[u8]) -> Captured {
+    fed(prepared(command), input)
+}
+
+fn fed(mut process: Process, input: &[u8]) -> Captured {
+    let mut child = match process.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
+        Ok(child) => child,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Captured::Failed(Ended::NotFound),
+        Err(error) => return Captured::Failed(Ended::Refused(error.to_string())),
+    };
+    let (stdin, input) = (child.stdin.take(), input.to_vec());
+    let feeder = std::thread::spawn(move || stdin.map(|mut it| it.write_all(&input)));
+    let output = child.wait_with_output();
+    let _ = feeder.join();
+    match output {
+        Ok(output) => Captured::Output(output.stdout, output.status.code().unwrap_or(137)),
+        Err(error) => Captured::Failed(Ended::Stopped(error.to_string())),
+    }
+}
+
+fn prepared(command: &Command<'_>) -> Process {
     let mut process = Process::new(OsStr::from_bytes(command.name));
     process.args(command.args.iter().map(|arg| OsStr::from_bytes(arg)));
     process.env_clear();
@@ -22,6 +57,11 @@ pub fn run(command: &Command<'_>) -> Ended {
     if command.stdin == Stdin::Empty {
         process.stdin(Stdio::null());
     }
+    process
+}
+
+pub fn run(command: &Command<'_>) -> Ended {
+    let mut process = prepared(command);
     let mut child = match process.spawn() {
         Ok(child) => child,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ended::NotFound,

@@ -16,7 +16,7 @@ const BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// Where output goes.
 pub struct Printer<'a> {
     options: &'a Options,
-    matcher: &'a Matcher,
+    matcher: &'a Matcher<'a>,
     colors: Colors,
     out: Vec<u8>,
     /// Any line has been printed: the next group needs a separator.
@@ -40,12 +40,19 @@ pub enum Kind {
 
 impl<'a> Printer<'a> {
     /// Prints as `options` say.
-    pub fn new(options: &'a Options, matcher: &'a Matcher) -> Self {
+    pub fn new(options: &'a Options, matcher: &'a Matcher<'a>) -> Self {
         let colors = match options.color {
             true => Colors::parse(std::env::var("GREP_COLORS").ok().as_deref()),
             false => Colors::off(),
         };
         Self { options, matcher, colors, out: Vec::new(), printed: false }
+    }
+
+    /// A line as it is, its end included.
+    pub fn plain(&mut self, line: &[u8]) {
+        self.printed = true;
+        self.out.extend_from_slice(line);
+        self.spill();
     }
 
     /// A line, with context marked by `-` instead of `:`.
@@ -165,7 +172,7 @@ impl<'a> Printer<'a> {
     fn spans(&self, text: &[u8]) -> Vec<Span> {
         let (mut spans, mut at) = (Vec::new(), 0);
         while at <= text.len() {
-            let Some(span) = self.matcher.find_longest_at(text, at) else { break };
+            let Some(span) = self.matcher.find_at(text, at) else { break };
             if span.end > span.start {
                 spans.push(span);
                 at = span.end;

@@ -9,28 +9,33 @@ use std::path::{Path, PathBuf};
 
 /// The globs of the command line.
 pub struct Names {
+    /// `None` where nothing was said: even an empty set costs a short run something.
     include: Option<GlobSet>,
-    exclude: GlobSet,
-    exclude_dir: GlobSet,
+    exclude: Option<GlobSet>,
+    exclude_dir: Option<GlobSet>,
 }
 
 impl Names {
     /// Prepares the globs.
     pub fn new(options: &Options) -> Result<Self, String> {
-        let include = (!options.include.is_empty()).then(|| set(&options.include)).transpose()?;
-        Ok(Self { include, exclude: set(&options.exclude)?, exclude_dir: set(&options.exclude_dir)? })
+        Ok(Self {
+            include: set(&options.include)?,
+            exclude: set(&options.exclude)?,
+            exclude_dir: set(&options.exclude_dir)?,
+        })
     }
 
     /// Whether a file of that path is searched.
     pub fn wants_file(&self, path: &str) -> bool {
         let hit = |globs: &GlobSet| globs.is_match(base_name(path)) || globs.is_match(path);
-        self.include.as_ref().is_none_or(hit) && !hit(&self.exclude)
+        self.include.as_ref().is_none_or(hit) && !self.exclude.as_ref().is_some_and(hit)
     }
 
     /// Whether a folder of that path is entered.
     pub fn wants_folder(&self, path: &str) -> bool {
         let plain = path.trim_end_matches('/');
-        !self.exclude_dir.is_match(base_name(plain)) && !self.exclude_dir.is_match(plain)
+        let hit = |globs: &GlobSet| globs.is_match(base_name(plain)) || globs.is_match(plain);
+        !self.exclude_dir.as_ref().is_some_and(hit)
     }
 }
 
@@ -38,13 +43,16 @@ fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn set(globs: &[String]) -> Result<GlobSet, String> {
+fn set(globs: &[String]) -> Result<Option<GlobSet>, String> {
+    if globs.is_empty() {
+        return Ok(None);
+    }
     let mut builder = GlobSetBuilder::new();
     for glob in globs {
         let glob = GlobBuilder::new(glob).literal_separator(false).build();
         builder.add(glob.map_err(|error| error.to_string())?);
     }
-    builder.build().map_err(|error| error.to_string())
+    builder.build().map(Some).map_err(|error| error.to_string())
 }
 
 /// A path to open and the name to show for it.

@@ -10,6 +10,14 @@ pub struct Parsed {
     pub back_references: bool,
 }
 
+impl Parsed {
+    /// The text it stands for, if it can be only one.
+    pub fn literal(&self) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        self.node.literal(&mut text).then_some(text)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Node {
     Sign(char),

@@ -13,6 +13,8 @@ use crate::set::{is_word_at, is_word_before};
 pub(crate) enum Goal {
     /// The longest match.
     Longest,
+    /// The first that is found: enough where no other can be longer, or none is asked for.
+    First,
     /// The match that ends there.
     EndAt(usize),
 }
@@ -26,6 +28,8 @@ pub(crate) struct Memory {
     slots: Vec<usize>,
     best: Vec<usize>,
     failed: Vec<u64>,
+    /// How many steps may still be made; a search that has none left fails.
+    pub(crate) steps_left: usize,
 }
 
 /// What to do when a way failed.
@@ -63,10 +67,16 @@ impl Memory {
         if remember {
             self.failed.clear();
             self.failed.resize((program.splits * width).div_ceil(64), 0);
+            // Cleaning is work as well.
+            self.steps_left = self.steps_left.saturating_sub(self.failed.len() / 8);
         }
         let mut found: Option<usize> = None;
         let (mut step, mut at) = (0, start);
         loop {
+            if self.steps_left == 0 {
+                return None;
+            }
+            self.steps_left -= 1;
             let next = match &program.steps[step] {
                 Step::Byte(byte) => (text.get(at) == Some(byte)).then(|| (step + 1, at + 1)),
                 Step::Set(set) => set.length(&text[at..]).map(|length| (step + 1, at + length)),
@@ -124,6 +134,7 @@ impl Memory {
                 Step::Match => {
                     let wanted = match goal {
                         Goal::Longest => found.is_none_or(|end| at > end),
+                        Goal::First => true,
                         Goal::EndAt(end) => at == end,
                     };
                     if wanted {

@@ -7,6 +7,7 @@
 //! Works on bytes. A sign is a character in UTF-8; bytes that are none are matched by nothing but
 //! themselves.
 
+mod ascii;
 mod ast;
 mod backtrack;
 mod bracket;
@@ -16,6 +17,7 @@ mod print;
 mod program;
 mod regex;
 mod set;
+mod start;
 #[cfg(test)]
 mod tests;
 
@@ -24,3 +26,4 @@ pub use error::SyntaxError;
 pub use parse::{Flavor, parse};
 pub use print::translate;
 pub use regex::{Around, Options, Regex, Slots, Span};
+pub use set::{is_word_at, is_word_before};

@@ -4,6 +4,7 @@
 
 use crate::ast::{Assert, Node};
 use crate::set::Set;
+use crate::start::Start;
 
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -34,6 +35,7 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
+    pub(crate) start: Start,
     pub(crate) splits: usize,
     /// Positions to be noted: two for each group and the whole, then those of loops.
     pub(crate) slots: usize,
@@ -55,6 +57,7 @@ pub(crate) fn compile(node: &Node, groups: usize, back_references: bool, flags: 
     compiler.node(node);
     compiler.steps.push(Step::Match);
     Program {
+        start: Start::of(&compiler.steps, flags.multi_line),
         steps: compiler.steps,
         splits: compiler.splits,
         slots: compiler.slots,

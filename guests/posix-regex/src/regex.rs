@@ -3,6 +3,9 @@
 //! Plain text is found by a searcher of plain text; where a match begins is found by Rust's automata;
 //! the longest end by an automaton that keeps all ways; the groups by going back and forth between the
 //! two ends. Each of these is made when it is first needed, because most programs need few.
+//!
+//! Making the automata costs as much as matching some hundred short lines by trying. So a pattern is
+//! tried at first, and the automata take over when that has cost about as much.
 
 use crate::ast::{Assert, Node, Parsed};
 use crate::backtrack::{Goal, Memory};
@@ -16,7 +19,7 @@ use regex_automata::meta::{Cache as MetaCache, Regex as Meta};
 use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 /// How a pattern is to be read and matched.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +68,9 @@ impl Slots {
     }
 }
 
+/// Steps of trying that cost about what it costs to make the automata.
+const TRIED_STEPS_MAX: usize = 12_000;
+
 /// See the module.
 pub struct Regex {
     node: Node,
@@ -77,6 +83,8 @@ pub struct Regex {
     longest: OnceCell<Option<(DFA, RefCell<DfaCache>)>>,
     program: OnceCell<Program>,
     memory: RefCell<Memory>,
+    /// Steps of trying that are left before the automata are made.
+    allowance: Cell<usize>,
 }
 
 impl std::fmt::Debug for Regex {
@@ -124,6 +132,7 @@ impl Regex {
             longest: OnceCell::new(),
             program: OnceCell::new(),
             memory: RefCell::default(),
+            allowance: Cell::new(TRIED_STEPS_MAX),
         }
     }
 
@@ -142,6 +151,9 @@ impl Regex {
         if let Some(finder) = &self.literal {
             return finder.find(text).is_some();
         }
+        if let Some(found) = self.try_briefly(text, 0, Goal::First) {
+            return found.is_some();
+        }
         match self.meta() {
             Some((meta, cache)) => {
                 meta.search_half_with(&mut cache.borrow_mut(), &Input::new(text).earliest(true)).is_some()
@@ -156,13 +168,27 @@ impl Regex {
             let start = at + finder.find(&text[at..])?;
             return Some(Span { start, end: start + finder.needle().len() });
         }
-        let Some((meta, cache)) = self.meta() else { return self.try_all(text, at) };
+        let goal = if self.first_may_be_short { Goal::Longest } else { Goal::First };
+        if let Some(found) = self.try_briefly(text, at, goal) {
+            return found;
+        }
+        let Some((meta, cache)) = self.meta() else { return self.try_all(text, at, goal, usize::MAX).0 };
         let found = meta.search_with(&mut cache.borrow_mut(), &Input::new(text).range(at..))?;
         let first = Span { start: found.start(), end: found.end() };
         if !self.first_may_be_short {
             return Some(first);
         }
         Some(Span { end: self.longest_end(text, first.start).unwrap_or(first.end), ..first })
+    }
+
+    /// The same as [`Self::find_at`], without ever making the automata; `None` when they would be the
+    /// better choice by now.
+    pub fn find_by_trying(&self, text: &[u8], at: usize) -> Option<Option<Span>> {
+        if let Some(finder) = &self.literal {
+            let found = finder.find(&text[at..]).map(|found| at + found);
+            return Some(found.map(|start| Span { start, end: start + finder.needle().len() }));
+        }
+        self.try_briefly(text, at, if self.first_may_be_short { Goal::Longest } else { Goal::First })
     }
 
     /// The same, with its groups.
@@ -175,6 +201,7 @@ impl Regex {
             return Some(found);
         }
         let mut memory = self.memory.borrow_mut();
+        memory.steps_left = usize::MAX;
         if memory.run(self.program(), text, found.start, Goal::EndAt(found.end)).is_some() {
             for group in 1..=self.groups {
                 let (start, end) = (memory.slot(2 * group), memory.slot(2 * group + 1));
@@ -184,12 +211,42 @@ impl Regex {
         Some(found)
     }
 
-    fn try_all(&self, text: &[u8], at: usize) -> Option<Span> {
+    /// The search by trying; `None` if it was given up, and the automata are to do it.
+    fn try_briefly(&self, text: &[u8], at: usize, goal: Goal) -> Option<Option<Span>> {
+        if self.back_references {
+            return Some(self.try_all(text, at, goal, usize::MAX).0);
+        }
+        let left = self.allowance.get();
+        // Looking for where to begin is work as well.
+        let scan = (text.len() - at) / 8;
+        if left <= scan {
+            self.allowance.set(0);
+            return None;
+        }
+        let (found, left) = self.try_all(text, at, goal, left - scan);
+        self.allowance.set(left);
+        (left > 0).then_some(found)
+    }
+
+    /// The first match by trying, and how many of `steps` are left. With none left nothing was found.
+    fn try_all(&self, text: &[u8], at: usize, goal: Goal, steps: usize) -> (Option<Span>, usize) {
         let mut memory = self.memory.borrow_mut();
         let program = self.program();
-        let starts = (at..=text.len()).filter(|start| text.get(*start).is_none_or(|it| it & 0xc0 != 0x80));
-        let mut found = starts.map(|start| (start, memory.run(program, text, start, Goal::Longest)));
-        found.find_map(|(start, end)| end.map(|end| Span { start, end }))
+        memory.steps_left = steps;
+        let mut from = at;
+        while let Some(start) = program.start.next(text, from) {
+            // Nothing begins inside a character.
+            let inside = text.get(start).is_some_and(|it| it & 0xc0 == 0x80);
+            let end = if inside { None } else { memory.run(program, text, start, goal) };
+            if let Some(end) = end {
+                return (Some(Span { start, end }), memory.steps_left.max(1));
+            }
+            if memory.steps_left == 0 {
+                return (None, 0);
+            }
+            from = start + 1;
+        }
+        (None, memory.steps_left)
     }
 
     fn longest_end(&self, text: &[u8], start: usize) -> Option<usize> {
@@ -200,7 +257,9 @@ impl Regex {
                 return found.map(|it| it.offset());
             }
         }
-        self.memory.borrow_mut().run(self.program(), text, start, Goal::Longest)
+        let mut memory = self.memory.borrow_mut();
+        memory.steps_left = usize::MAX;
+        memory.run(self.program(), text, start, Goal::Longest)
     }
 
     fn program(&self) -> &Program {

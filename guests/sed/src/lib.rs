@@ -30,10 +30,14 @@ pub fn run(args: impl Iterator<Item = OsString>) -> i32 {
         }
         Err(problem) => {
             complain(&problem);
-            return BAD_USAGE;
+            return if problem.starts_with("sed: couldn't open file") { PANIC } else { BAD_USAGE };
         }
     };
     match script::parse(&options.parts, options.dialect) {
+        Ok(_) if options.in_place.is_some() && options.files.is_empty() => {
+            complain("sed: no input files");
+            PANIC
+        }
         Ok(script) => exec::run(script, &options),
         Err(problem) => {
             complain(&problem);

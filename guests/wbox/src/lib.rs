@@ -4,11 +4,13 @@
 //! on first use, so the applets are cut into [`parts`], each a program of its own. Every part knows
 //! the list of all applets; the host chooses the part by the applet's name.
 //!
-//! The applets are the coreutils crates; [`own`] has the few that those lack or cannot do here.
+//! The applets are the coreutils crates; [`own`] has the few that those lack or cannot do here, and
+//! [`quick`] does their usual work for less.
 
 pub mod messages;
 pub mod own;
 pub mod parts;
+pub mod quick;
 
 use parts::Applet;
 use std::ffi::{OsStr, OsString};
@@ -36,6 +38,10 @@ pub fn run(find: fn(&str) -> Option<Applet>) -> ! {
 fn dispatch(args: Vec<OsString>, find: fn(&str) -> Option<Applet>) -> i32 {
     let name = args.first().map(|it| base_name(it)).unwrap_or_default();
     if let Some(applet) = find(&name) {
+        let words: Vec<&[u8]> = args.iter().skip(1).map(|arg| arg.as_encoded_bytes()).collect();
+        if let Some(status) = (applet.quick)(&words) {
+            return status;
+        }
         messages::install(applet.messages);
         // It fails only without messages, and then an applet prints their ids.
         let _ = uucore::locale::setup_localization(&name);

@@ -3,6 +3,7 @@
 //! One list is the source of the dispatch, of `--list` and of the lock file's `applets`. A part is a
 //! function with one arm an applet, so that the linker leaves the other parts' applets out.
 
+use crate::quick::Quick;
 use std::{ffi::OsString, vec::IntoIter};
 
 /// What the dispatcher needs of an applet.
@@ -11,10 +12,14 @@ pub struct Applet {
     pub main: fn(IntoIter<OsString>) -> i32,
     /// The sentences it prints.
     pub messages: fluent::Catalogue,
+    /// Does its usual work without either.
+    pub quick: Quick,
 }
 
 macro_rules! part {
-    ($(#[$doc:meta])* $part:ident { $($name:literal => $($util:ident)::+, $messages:ident;)* }) => {
+    (@quick) => { crate::quick::none };
+    (@quick $quick:ident) => { crate::quick::$quick };
+    ($(#[$doc:meta])* $part:ident { $($name:literal => $($util:ident)::+, $messages:ident $(, $quick:ident)?;)* }) => {
         $(#[$doc])*
         pub mod $part {
             use super::Applet;
@@ -28,6 +33,7 @@ macro_rules! part {
                     $($name => Applet {
                         main: $($util)::+::uumain,
                         messages: crate::messages::$messages,
+                        quick: part!(@quick $($quick)?),
                     },)*
                     _ => return None,
                 })
@@ -39,18 +45,18 @@ macro_rules! part {
 part! {
     /// What a pipeline is made of. Small, and the first to be compiled.
     core {
-        "cat" => uu_cat, CAT;
+        "cat" => uu_cat, CAT, cat;
         "echo" => uu_echo, ECHO;
-        "seq" => uu_seq, SEQ;
-        "head" => uu_head, HEAD;
-        "wc" => uu_wc, WC;
+        "seq" => uu_seq, SEQ, seq;
+        "head" => uu_head, HEAD, head;
+        "wc" => uu_wc, WC, wc;
         "rev" => crate::own::rev, NONE;
-        "basename" => uu_basename, BASENAME;
-        "dirname" => uu_dirname, DIRNAME;
-        "tr" => crate::own::tr, TR;
-        "sort" => crate::own::sort, SORT;
-        "uniq" => uu_uniq, UNIQ;
-        "tail" => uu_tail, TAIL;
+        "basename" => uu_basename, BASENAME, basename;
+        "dirname" => uu_dirname, DIRNAME, dirname;
+        "tr" => uu_tr, TR, tr;
+        "sort" => crate::own::sort, SORT, sort;
+        "uniq" => uu_uniq, UNIQ, uniq;
+        "tail" => uu_tail, TAIL, tail;
         "true" => uu_true, TRUE;
         "false" => uu_false, FALSE;
         "tac" => crate::own::tac, NONE;
@@ -60,11 +66,11 @@ part! {
         "printf" => uu_printf, PRINTF;
         "test" => uu_test, TEST;
         "[" => uu_test, TEST;
-        "tee" => uu_tee, TEE;
+        "tee" => uu_tee, TEE, tee;
         "yes" => uu_yes, YES;
         "sleep" => uu_sleep, SLEEP;
-        "cut" => uu_cut, CUT;
-        "paste" => uu_paste, PASTE;
+        "cut" => uu_cut, CUT, cut;
+        "paste" => uu_paste, PASTE, paste;
     }
 }
 

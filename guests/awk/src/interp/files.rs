@@ -107,7 +107,7 @@ impl<'p> Interp<'p> {
             let standard = self.files.done;
             self.files.any = true;
             self.vars.fnr = 0.0;
-            self.vars.file_name = if standard { Value::text("") } else { Value::input(argument.clone()) };
+            self.vars.file_name = if standard { Value::text("-") } else { Value::input(argument.clone()) };
             let opened = Reader::open(&argument);
             self.vars.errno = opened.as_ref().err().map(|it| reason(it).into_bytes()).unwrap_or_default();
             for body in &program.begin_file {
@@ -166,11 +166,19 @@ impl<'p> Interp<'p> {
             }
             Source::Command(command) => {
                 let command = self.text(command)?;
-                let shown = String::from_utf8_lossy(&command);
-                Err(format!(
-                    "fatal: `\"{shown}\" | getline' is not supported: no other programs are run here"
-                )
-                .into())
+                if !self.readers.contains_key(&*command) {
+                    self.outputs.flush()?;
+                    let line = crate::output::read_command(&command)?;
+                    let (printed, status) =
+                        crate::command::capture(&line).map_err(|why| format!("fatal: {why}"))?;
+                    self.readers.insert(command.to_vec(), Some(Reader::of_bytes(printed)));
+                    self.statuses.insert(command.to_vec(), status);
+                }
+                let found = self.getline_file(&command, place)?;
+                if found > 0.0 {
+                    self.vars.nr += 1.0;
+                }
+                Ok(found)
             }
             Source::File(name) => {
                 let name = self.text(name)?;
@@ -187,11 +195,16 @@ impl<'p> Interp<'p> {
         // A file that is being written is to be read as it is now.
         self.outputs.flush()?;
         let by = self.separator()?;
-        let reader = self.readers.entry(name.clone()).or_insert_with(|| Reader::open(name).ok());
-        let Some(reader) = reader else {
-            self.readers.remove(name);
-            return Ok(-1.0);
-        };
+        if !self.readers.contains_key(name) {
+            match Reader::open(name) {
+                Ok(reader) => drop(self.readers.insert(name.clone(), Some(reader))),
+                Err(error) => {
+                    self.vars.errno = reason(&error).into_bytes();
+                    return Ok(-1.0);
+                }
+            }
+        }
+        let Some(Some(reader)) = self.readers.get_mut(name) else { return Ok(-1.0) };
         let mut text = Vec::new();
         match reader.record(&by, &mut text, &mut self.vars.rt) {
             Ok(true) => {}

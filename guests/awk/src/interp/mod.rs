@@ -22,7 +22,7 @@ use crate::value::{Shared, Value};
 use posix_regex::Slots;
 use record::Record;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Functions that have called one another. Deeper, the host's stack might not do; so that it does for
@@ -67,10 +67,12 @@ struct Interp<'p> {
     record: Record,
     outputs: Outputs,
     files: files::Files,
-    readers: HashMap<Vec<u8>, Option<Reader>>,
+    readers: BTreeMap<Vec<u8>, Option<Reader>>,
+    /// How the commands ended whose output is read.
+    statuses: BTreeMap<Vec<u8>, i32>,
     /// Which ranges are open.
     ranges: Vec<bool>,
-    patterns: HashMap<Vec<u8>, Rc<Pattern>>,
+    patterns: BTreeMap<Vec<u8>, Rc<Pattern>>,
     captures: Slots,
     /// The state of `rand`, and the seed it was made from.
     random: u64,
@@ -110,9 +112,10 @@ impl<'p> Interp<'p> {
             record: Record::default(),
             outputs: Outputs::default(),
             files: files::Files::default(),
-            readers: HashMap::new(),
+            readers: BTreeMap::new(),
+            statuses: BTreeMap::new(),
             ranges: vec![false; program.ranges],
-            patterns: HashMap::new(),
+            patterns: BTreeMap::new(),
             captures: Slots::default(),
             random: 0x2545_f491_4f6c_dd1d,
             seed: 0.0,

@@ -89,20 +89,23 @@ impl<'p> Interp<'p> {
     }
 }
 
-/// `&` is the match, `\&` a plain `&`, and `\\&` a backslash and the match.
+/// `&` is the match; of the backslashes before it two are one, and one that is left makes it plain.
+/// Other backslashes stand for themselves.
 fn simple_pieces(text: &[u8]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut plain = Vec::new();
     let mut at = 0;
     while at < text.len() {
         match &text[at..] {
-            [b'\\', b'\\', b'&', ..] => {
-                plain.push(b'\\');
-                at += 2;
-            }
-            [b'\\', b'&', ..] => {
-                plain.push(b'&');
-                at += 2;
+            [b'\\', ..] => {
+                let count = text[at..].iter().take_while(|it| **it == b'\\').count();
+                at += count;
+                let before_match = text.get(at) == Some(&b'&');
+                plain.extend(std::iter::repeat_n(b'\\', if before_match { count / 2 } else { count }));
+                if before_match && count % 2 == 1 {
+                    plain.push(b'&');
+                    at += 1;
+                }
             }
             [b'&', ..] => {
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));

@@ -26,6 +26,7 @@ pub(super) struct Vars {
     pub(super) ofmt: Vec<u8>,
     pub(super) argc: Value,
     pub(super) ignore_case: bool,
+    ignore_case_given: Value,
     pub(super) fpat: Vec<u8>,
     pub(super) field_widths: Vec<u8>,
     pub(super) errno: Vec<u8>,
@@ -61,6 +62,7 @@ impl Default for Vars {
             ofmt: b"%.6g".to_vec(),
             argc: Value::Num(0.0),
             ignore_case: false,
+            ignore_case_given: Value::Num(0.0),
             fpat: b"[^[:space:]]+".to_vec(),
             field_widths: Vec::new(),
             errno: Vec::new(),
@@ -104,7 +106,7 @@ impl<'p> Interp<'p> {
             Special::Convfmt => text(&vars.convfmt),
             Special::Ofmt => text(&vars.ofmt),
             Special::Argc => vars.argc.clone(),
-            Special::IgnoreCase => Value::Num(f64::from(u8::from(vars.ignore_case))),
+            Special::IgnoreCase => vars.ignore_case_given.clone(),
             Special::Fpat => text(&vars.fpat),
             Special::FieldWidths => text(&vars.field_widths),
             Special::Errno => text(&vars.errno),
@@ -146,7 +148,10 @@ impl<'p> Interp<'p> {
             Special::Convfmt => vars.convfmt = text(),
             Special::Ofmt => vars.ofmt = text(),
             Special::Argc => vars.argc = value,
-            Special::IgnoreCase => (vars.ignore_case, vars.record_separator) = (value.truth(), None),
+            Special::IgnoreCase => {
+                (vars.ignore_case, vars.record_separator) = (value.truth(), None);
+                vars.ignore_case_given = value;
+            }
             Special::Fpat => (vars.fpat, vars.by) = (text(), By::Content),
             Special::FieldWidths => (vars.field_widths, vars.by) = (text(), By::Widths),
             Special::Errno => vars.errno = text(),

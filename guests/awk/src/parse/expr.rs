@@ -107,6 +107,14 @@ impl Parser<'_> {
             self.advance()?;
             let place = self.getline_place()?;
             left = Expr::Getline(Source::Command(Box::new(left)), place);
+            // `command | getline x y` is what was read and then `y`.
+            if self.begins_operand() {
+                let mut parts = vec![left];
+                while self.begins_operand() {
+                    parts.push(self.additive()?);
+                }
+                left = Expr::Concat(parts);
+            }
         }
         Ok(left)
     }

@@ -59,6 +59,15 @@ pub struct Options {
     pub exclude_dir: Vec<String>,
 }
 
+impl Options {
+    /// Whether selected lines are printed as they are, and no others.
+    pub fn prints_plain_lines(&self) -> bool {
+        let marked = self.line_number || self.byte_offset || self.initial_tab || self.color;
+        let fewer = self.only_matching || self.quiet || self.report != Report::Lines || self.count_max.is_some();
+        !marked && !fewer && !self.in_groups
+    }
+}
+
 /// What stands between two groups of lines.
 #[derive(Debug, Default, PartialEq, Clone)]
 pub enum Separator {
@@ -75,7 +84,7 @@ pub enum Syntax {
     Basic,
     Extended,
     Fixed,
-    /// `-P`: Rust's own syntax, which is Perl's without look-around and back-references.
+    /// `-P`.
     Perl,
 }
 

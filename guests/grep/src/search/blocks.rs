@@ -2,7 +2,9 @@
 
 use std::io::{self, Read};
 
-const READ_BYTES: usize = 128 * 1024;
+/// The first piece is small, because most inputs are and fresh memory costs; it grows with the input.
+const READ_BYTES_MIN: usize = 16 * 1024;
+const READ_BYTES_MAX: usize = 128 * 1024;
 
 /// Whether to go on.
 #[derive(PartialEq, Clone, Copy)]
@@ -19,10 +21,10 @@ pub fn for_each(
 ) -> io::Result<()> {
     let end = if null_data { 0 } else { b'\n' };
     let mut buffer: Vec<u8> = Vec::new();
-    let mut filled = 0;
+    let (mut filled, mut piece) = (0, READ_BYTES_MIN);
     loop {
-        if buffer.len() < filled + READ_BYTES / 2 {
-            buffer.resize(filled + READ_BYTES, 0);
+        if buffer.len() < filled + piece / 2 {
+            buffer.resize(filled + piece, 0);
         }
         let read = match source.read(&mut buffer[filled..]) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -33,6 +35,9 @@ pub fn for_each(
                 each(&buffer[..filled]);
             }
             return Ok(());
+        }
+        if read == buffer.len() - filled {
+            piece = (piece * 2).min(READ_BYTES_MAX);
         }
         let fresh = &buffer[filled..filled + read];
         let Some(last) = memchr::memrchr(end, fresh) else {

@@ -15,7 +15,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd as _;
 
 /// Searches everything and returns the exit status.
-pub fn run(options: &Options, matcher: &Matcher) -> i32 {
+pub fn run(options: &Options, matcher: &Matcher<'_>) -> i32 {
     let names = match Names::new(options) {
         Ok(names) => names,
         Err(problem) => {
@@ -43,7 +43,7 @@ pub fn run(options: &Options, matcher: &Matcher) -> i32 {
 
 struct Search<'a> {
     options: &'a Options,
-    matcher: &'a Matcher,
+    matcher: &'a Matcher<'a>,
     names: Names,
     printer: Printer<'a>,
     found: bool,

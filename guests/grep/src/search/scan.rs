@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// The state of a file's search.
 pub struct Scan<'a, 'p> {
     options: &'a Options,
-    matcher: &'a Matcher,
+    matcher: &'a Matcher<'a>,
     printer: &'a mut Printer<'p>,
     name: Option<&'a str>,
     selected: u64,
@@ -25,6 +25,10 @@ pub struct Scan<'a, 'p> {
     after: usize,
     last_printed: u64,
     binary: Seen,
+    /// Every line of the block can be shown.
+    readable: bool,
+    /// Lines are printed as they are, and nothing else is asked for.
+    simple: bool,
     ended: bool,
 }
 
@@ -41,7 +45,7 @@ impl<'a, 'p> Scan<'a, 'p> {
     /// Starts a file; `name` is put before each line.
     pub fn new(
         options: &'a Options,
-        matcher: &'a Matcher,
+        matcher: &'a Matcher<'a>,
         printer: &'a mut Printer<'p>,
         name: Option<&'a str>,
     ) -> Self {
@@ -57,6 +61,8 @@ impl<'a, 'p> Scan<'a, 'p> {
             after: 0,
             last_printed: 0,
             binary: Seen::Text,
+            readable: false,
+            simple: name.is_none() && options.prints_plain_lines(),
             ended: options.count_max == Some(0),
         }
     }
@@ -82,68 +88,63 @@ impl<'a, 'p> Scan<'a, 'p> {
             self.binary = Seen::Binary;
             self.ended |= options.binary == Binary::Skip;
         }
+        self.readable = options.binary == Binary::Text || block.is_ascii();
+        self.simple &= self.binary == Seen::Text;
         let mut at = 0;
         while at < block.len() && !self.ended {
-            let Some((start, end)) = self.next_match(block, at) else {
+            let Some((start, end)) = self.matcher.next_line(block, at) else {
                 self.region(&block[at..], options.invert);
                 break;
             };
-            self.region(&block[at..start], options.invert);
-            self.region(&block[start..end], !options.invert);
+            if at < start {
+                self.region(&block[at..start], options.invert);
+            }
+            if options.invert {
+                self.region(&block[start..end], false);
+            } else if !self.ended {
+                self.line(&block[start..end], true);
+            }
             at = end;
         }
         if self.ended { Next::Enough } else { Next::More }
     }
 
-    /// The bounds of the next line that matches, its end included.
-    fn next_match(&self, block: &[u8], at: usize) -> Option<(usize, usize)> {
-        if self.options.null_data {
-            return self.next_record(block, at);
-        }
-        let found = self.matcher.find_at(block, at)?.start;
-        // An empty match after the last line feed is on no line.
-        if found == block.len() && block.ends_with(b"\n") {
-            return None;
-        }
-        let start = memchr::memrchr(b'\n', &block[at..found]).map_or(at, |before| at + before + 1);
-        let end = memchr::memchr(b'\n', &block[found..]).map_or(block.len(), |after| found + after + 1);
-        Some((start, end))
-    }
-
-    fn next_record(&self, block: &[u8], mut at: usize) -> Option<(usize, usize)> {
-        while at < block.len() {
-            let end = memchr::memchr(0, &block[at..]).map_or(block.len(), |after| at + after + 1);
-            let record = &block[at..end];
-            let text = record.strip_suffix(b"\0").unwrap_or(record);
-            if self.matcher.find_at(text, 0).is_some() {
-                return Some((at, end));
-            }
-            at = end;
-        }
-        None
-    }
-
     /// Lines that are all selected, or all not.
     fn region(&mut self, region: &[u8], selected: bool) {
-        let silent = self.options.quiet || self.options.report != Report::Lines;
+        let silent = self.silent();
         let plain = self.after == 0 && self.options.before == 0;
         if !selected && (silent || plain) {
             return self.skip(region);
         }
         let end = if self.options.null_data { 0 } else { b'\n' };
-        for line in region.split_inclusive(|byte| *byte == end) {
-            if self.ended {
+        let mut rest = region;
+        while !rest.is_empty() && !self.ended {
+            let length = memchr::memchr(end, rest).map_or(rest.len(), |length| length + 1);
+            self.line(&rest[..length], selected);
+            rest = &rest[length..];
+        }
+    }
+
+    /// One line, its end included.
+    fn line(&mut self, line: &[u8], selected: bool) {
+        let end = if self.options.null_data { 0 } else { b'\n' };
+        if selected {
+            if self.simple && line.last() == Some(&end) && (self.readable || std::str::from_utf8(line).is_ok()) {
+                self.selected += 1;
+                self.printer.plain(line);
                 return;
             }
-            let text = line.strip_suffix(&[end]).unwrap_or(line);
-            if selected {
-                self.select(text, silent)
-            } else {
-                self.pass(text)
-            }
-            self.number += 1;
-            self.offset += line.len() as u64;
+            let silent = self.silent();
+            self.select(line.strip_suffix(&[end]).unwrap_or(line), silent);
+        } else {
+            self.pass(line.strip_suffix(&[end]).unwrap_or(line));
         }
+        self.number += 1;
+        self.offset += line.len() as u64;
+    }
+
+    fn silent(&self) -> bool {
+        self.options.quiet || self.options.report != Report::Lines
     }
 
     fn skip(&mut self, region: &[u8]) {
@@ -170,7 +171,7 @@ impl<'a, 'p> Scan<'a, 'p> {
             self.ended = !counts || self.full();
             return;
         }
-        let readable = self.options.binary == Binary::Text || std::str::from_utf8(text).is_ok();
+        let readable = self.readable || std::str::from_utf8(text).is_ok();
         if self.binary != Seen::Text || !readable {
             self.ended = true;
             if self.options.binary == Binary::Skip {

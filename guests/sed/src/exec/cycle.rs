@@ -94,7 +94,7 @@ impl Machine {
                 Action::Insert(text) => self.output().raw(text),
                 Action::Change(text) => {
                     let ends = command.range.as_ref().is_none_or(|range| range.end.is_none());
-                    if ends || command.negated || self.ranges[number] == super::range::State::Outside {
+                    if ends || command.negated || self.ranges[number].has_ended() {
                         self.output().raw(text);
                     }
                     return Ok(After::Next);
@@ -125,6 +125,7 @@ impl Machine {
                     self.queue.clear();
                     return Ok(After::Quit(*status));
                 }
+                Action::ReadFile(name) if command.is_before_all() => self.read_in(name),
                 Action::ReadFile(name) => self.queue.push(Queued::File(name.clone())),
                 Action::ReadLine(name) => self.queue.push(Queued::Line(name.clone())),
                 Action::Translate(table) => self.translate(table),

@@ -192,13 +192,7 @@ impl Machine {
                         self.output().raw(text);
                     }
                 }
-                Queued::File(name) => {
-                    // It may be one that `w` is writing.
-                    self.files.iter_mut().for_each(Output::flush);
-                    let bytes = crate::input::whole(&name);
-                    self.output().complete();
-                    self.output().raw(&bytes);
-                }
+                Queued::File(name) => self.read_in(&name),
                 Queued::Line(name) => {
                     let mut line = Vec::new();
                     if self.sides.line(&name, self.separator, &mut line) {
@@ -207,6 +201,14 @@ impl Machine {
                 }
             }
         }
+    }
+
+    fn read_in(&mut self, name: &[u8]) {
+        // It may be one that `w` is writing.
+        self.files.iter_mut().for_each(Output::flush);
+        let bytes = crate::input::whole(name);
+        self.output().complete();
+        self.output().raw(&bytes);
     }
 
     /// Writes what the file that was edited in place has become.

@@ -1,7 +1,7 @@
 //! Whether a line is one that a command is for.
 
 use super::Machine;
-use crate::script::{Address, Command, End};
+use crate::script::{Address, Command, End, Range};
 use posix_regex::Regex;
 use std::rc::Rc;
 
@@ -13,6 +13,8 @@ pub(super) enum State {
     Inside(Option<u64>),
     /// `0,/re/`: inside before the first line.
     Zero,
+    /// A range that begins at a line of a number has been, and will not be again.
+    Over,
 }
 
 impl State {
@@ -21,6 +23,16 @@ impl State {
             Some(range) if matches!(range.start, Address::Zero) => Self::Zero,
             _ => Self::Outside,
         }
+    }
+
+    /// Where a range stands that has ended.
+    fn after(range: &Range) -> Self {
+        if matches!(range.start, Address::Line(_)) { Self::Over } else { Self::Outside }
+    }
+
+    /// Whether no line after this one belongs to the range that this one belonged to.
+    pub(super) fn has_ended(self) -> bool {
+        matches!(self, Self::Outside | Self::Over)
     }
 
     /// A new file begins.
@@ -37,8 +49,14 @@ impl Machine {
         let Some(end) = &range.end else { return self.matches(&range.start) };
         let line = self.input.number;
         match self.ranges[number] {
+            State::Over => Ok(false),
             State::Outside => {
-                if !self.matches(&range.start)? {
+                let begins = match &range.start {
+                    // A script that skipped that line begins the range late.
+                    Address::Line(first) => line >= *first,
+                    start => self.matches(start)?,
+                };
+                if !begins {
                     return Ok(false);
                 }
                 let last = match end {
@@ -48,14 +66,15 @@ impl Machine {
                     End::Multiple(0) => Some(line),
                     End::Multiple(step) => Some((line / step + 1) * step),
                 };
-                if last.is_none_or(|last| last > line) {
-                    self.ranges[number] = State::Inside(last);
-                }
-                Ok(true)
+                self.ranges[number] =
+                    if last.is_none_or(|last| last > line) { State::Inside(last) } else { State::after(range) };
+                // Late, and the end is past already.
+                let missed = matches!((&range.start, last), (Address::Line(first), Some(last)) if line > *first && line > last);
+                Ok(!missed)
             }
             State::Inside(Some(last)) => {
                 if line >= last {
-                    self.ranges[number] = State::Outside;
+                    self.ranges[number] = State::after(range);
                 }
                 if line > last {
                     // The script read past the end: this line may begin a range of its own.
@@ -67,7 +86,7 @@ impl Machine {
                 if let End::At(address) = end
                     && self.matches(address)?
                 {
-                    self.ranges[number] = State::Outside;
+                    self.ranges[number] = State::after(range);
                 }
                 Ok(true)
             }
@@ -80,7 +99,8 @@ impl Machine {
             Address::Line(number) => line == *number,
             Address::Every { first, step } => line >= *first && (line - first).is_multiple_of(*step),
             Address::Last => self.at_last(),
-            Address::Zero => false,
+            // `0r FILE`: before the first line.
+            Address::Zero => line == 1,
             Address::Matches(regex) => self.regex(regex)?.is_match(&self.space.text),
         })
     }

@@ -9,7 +9,7 @@ impl Parser<'_> {
         let Some(start) = self.address()? else { return Ok(None) };
         self.reader.skip_blanks();
         if !self.reader.eat(b',') {
-            if matches!(start, Address::Zero) {
+            if matches!(start, Address::Zero) && self.reader.peek() != Some(b'r') {
                 self.reader.next();
                 return Err(self.error("invalid usage of line address 0"));
             }

@@ -39,7 +39,10 @@ impl Parser<'_> {
             b's' => return self.substitution(),
             b'y' => self.translation()?,
             b'v' => {
-                self.reader.line();
+                let wanted = String::from_utf8_lossy(&self.reader.line()).trim().to_owned();
+                if newer_than_ours(&wanted) {
+                    return Err(self.error("expected newer version of sed"));
+                }
                 return Ok(Action::Nothing);
             }
             b'e' => {
@@ -60,7 +63,8 @@ impl Parser<'_> {
             return Err(self.error("expected \\ after `a', `c' or `i'"));
         };
         // `}` is not special here: `1{a foo}` wants the text `foo}`.
-        if first == b'\\' {
+        let after_backslash = first == b'\\';
+        if after_backslash {
             self.reader.skip_blanks_before_line_end();
             if !self.reader.eat(b'\n') {
                 // The text begins on this line; its leading blanks are part of it.
@@ -71,7 +75,7 @@ impl Parser<'_> {
         } else {
             self.reader.back();
         }
-        let text = if self.unfinished.is_some() { Vec::new() } else { self.text(number) };
+        let text = if self.unfinished.is_some() { Vec::new() } else { self.text(number, after_backslash) };
         Ok(match name {
             b'a' => Action::Append(text),
             b'i' => Action::Insert(text),
@@ -81,7 +85,7 @@ impl Parser<'_> {
 
     /// Goes on with the text of a command of the part before.
     pub(super) fn continue_text(&mut self, number: usize) {
-        let more = self.text(number);
+        let more = self.text(number, true);
         if let Action::Append(text) | Action::Insert(text) | Action::Change(text) =
             &mut self.commands[number].action
         {
@@ -89,8 +93,9 @@ impl Parser<'_> {
         }
     }
 
-    /// Text up to a line end without a backslash before it.
-    fn text(&mut self, number: usize) -> Vec<u8> {
+    /// Text up to a line end without a backslash before it. A backslash that begins the text of `a text`
+    /// only keeps the blanks after it.
+    fn text(&mut self, number: usize, escapes_at_start: bool) -> Vec<u8> {
         let mut text = Vec::new();
         while let Some(byte) = self.reader.next() {
             match byte {
@@ -98,7 +103,7 @@ impl Parser<'_> {
                 b'\\' => {
                     let rest = self.reader.rest();
                     match escape::character(rest).filter(|_| rest[0] != b'n' || rest.len() > 1) {
-                        Some((byte, length)) if rest[0] != b'\n' && !text.is_empty() => {
+                        Some((byte, length)) if rest[0] != b'\n' && (escapes_at_start || !text.is_empty()) => {
                             text.push(byte);
                             self.reader.skip(length);
                         }
@@ -218,6 +223,12 @@ impl Parser<'_> {
 }
 
 /// The characters of one side of `y`.
+/// Whether a script wants more than GNU sed 4.9.
+fn newer_than_ours(wanted: &str) -> bool {
+    let mut parts = wanted.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) > (4, 9)
+}
+
 fn plain(text: &[u8]) -> Vec<char> {
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;

@@ -30,6 +30,13 @@ pub struct Command {
     pub action: Action,
 }
 
+impl Command {
+    /// `0r FILE`.
+    pub(crate) fn is_before_all(&self) -> bool {
+        matches!(&self.range, Some(Range { start: Address::Zero, end: None }))
+    }
+}
+
 /// Which lines a command is for.
 #[derive(Debug)]
 pub struct Range {

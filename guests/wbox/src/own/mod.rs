@@ -9,5 +9,4 @@ pub mod rev;
 pub mod shasum;
 pub mod sort;
 pub mod tac;
-pub mod tr;
 pub mod who;

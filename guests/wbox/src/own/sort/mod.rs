@@ -5,6 +5,9 @@ mod check;
 mod compare;
 mod key;
 
+pub use compare::by;
+pub use key::{Key, Kind, Order};
+
 use std::ffi::OsString;
 
 /// The applet.
