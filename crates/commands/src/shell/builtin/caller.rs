@@ -12,7 +12,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         }
     };
     let Some(at) = env.sites.len().checked_sub(level + 1) else { return Ok(1) };
-    let script = env.shared.mode.script_file;
+    let script = env.script_file;
     let (line, source) = env.sites[at].clone();
     let source = if at == 0 && !script { "NULL".into() } else { source };
     let line = if args.is_empty() {

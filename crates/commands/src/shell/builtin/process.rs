@@ -109,7 +109,8 @@ pub(super) async fn hash(env: &mut Env, args: &[String]) -> Eval<i32> {
     }
     let mut status = 0;
     for name in args.iter().filter(|it| !it.starts_with('-')) {
-        if !super::is_builtin(name) && env.command_of(name).is_none() && !env.functions.contains_key(name) {
+        if !super::is_builtin(name) && env.found_command(name).is_none() && !env.functions.contains_key(name)
+        {
             env.complain(&format!("hash: {name}: not found")).await?;
             status = 1;
         }

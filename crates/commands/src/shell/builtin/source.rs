@@ -5,9 +5,10 @@ use std::sync::Arc;
 use drydock_contract::BoxFuture;
 
 use crate::shell::{
+    exec::Discarded,
     fd::Fd,
     state::{Env, Eval, Flow},
-    syntax, text,
+    text,
 };
 
 pub(super) async fn allowed(env: &mut Env, name: &str) -> Eval<bool> {
@@ -40,26 +41,22 @@ fn run_text<'a>(env: &'a mut Env, name: &'a str, source: String) -> BoxFuture<'a
             let max = env.shared.limits.call_depth_max.min(200);
             return Err(env.abort(format!("`{name}` is nested deeper than {max}")));
         }
-        let script = match syntax::parse(&source, env.shared.limits.parse()) {
-            Ok(script) => Arc::new(script),
-            Err(error) => {
-                env.complain(&format!("{name}: {error}")).await?;
-                return Ok(2);
-            }
-        };
-        env.learn(&script);
         env.status = 0;
         env.call_depth += 1;
         // A task of its own: the text may nest this very builtin.
         let hollow = env.hollow();
         let mut inner = std::mem::replace(env, hollow);
         let handle = env.shared.tasks.spawn(async move {
-            let result = inner.run_script(&script).await;
-            (inner, result)
+            let end = inner.run_text(&source, Discarded::Text).await;
+            (inner, end)
         });
-        let (inner, result) = handle.await;
+        let (inner, (result, stopped)) = handle.await;
         *env = inner;
         env.call_depth -= 1;
+        if let Some(error) = stopped {
+            env.complain(&format!("{name}: {error}")).await?;
+            return Ok(2);
+        }
         match result {
             Err(Flow::Discard) => Ok(1),
             Err(flow) => Err(flow),

@@ -177,15 +177,15 @@ impl Env {
             return self.vars.set_value(name, Value::Assoc(map));
         }
         let mut items = if append { old.value.into_indexed() } else { BTreeMap::new() };
-        let mut next = items.keys().next_back().map_or(0, |last| last + 1);
+        let mut next = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
         for (key, text, add) in list {
             let index = match key {
                 Some(Key::Number(index)) if index < 0 => {
-                    let end = items.keys().next_back().map_or(0, |last| last + 1);
-                    if end + index < 0 {
+                    let end = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
+                    if end.saturating_add(index) < 0 {
                         return Err(SetError::Subscript(format!("{name}[{index}]")));
                     }
-                    end + index
+                    end.saturating_add(index)
                 }
                 Some(Key::Number(index)) => index,
                 _ => next,
@@ -193,7 +193,7 @@ impl Env {
             let before = items.get(&index).cloned().unwrap_or_default();
             let text = self.combine(&before, text, add, integer)?;
             items.insert(index, old.attributes.cased(text));
-            next = index + 1;
+            next = index.saturating_add(1);
         }
         self.vars.set_value(name, Value::Indexed(items))
     }

@@ -124,7 +124,9 @@ impl Env {
             'v' => return self.is_set(text),
             'o' => return self.options.long(text).is_some_and(|it| *it),
             'R' => return self.vars.own(text).is_some_and(|var| var.attributes.nameref),
-            't' | 'S' | 'p' | 'b' | 'c' | 'u' | 'g' | 'k' => return op == 'c' && text == "/dev/null",
+            't' | 'S' | 'p' | 'b' | 'c' => {
+                return op == 'c' && matches!(text, "/dev/null" | "/dev/zero" | "/dev/tty");
+            }
             _ => {}
         }
         if matches!(text, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr") {
@@ -138,8 +140,13 @@ impl Env {
             'd' => stat.kind == FileKind::Directory,
             'h' | 'L' => stat.kind == FileKind::Symlink,
             's' => stat.size > 0,
-            // There are no modes here: files are for reading and writing, directories for entering.
-            'x' => stat.kind == FileKind::Directory,
+            'x' => self.shared.modes.may(&stat, 0o111),
+            'r' => self.shared.modes.may(&stat, 0o400),
+            'w' => self.shared.modes.may(&stat, 0o200),
+            'u' => self.shared.modes.may(&stat, 0o4000),
+            'g' => self.shared.modes.may(&stat, 0o2000),
+            'k' => self.shared.modes.may(&stat, 0o1000),
+            'N' => stat.modified > stat.accessed,
             _ => true,
         }
     }

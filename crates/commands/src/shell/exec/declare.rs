@@ -34,7 +34,18 @@ pub(super) fn is_declaring(name: &str) -> bool {
 }
 
 impl Env {
-    pub(super) async fn run_declare(&mut self, name: &str, args: &[Arg]) -> Eval<()> {
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        is_declaring(name)
+    }
+
+    /// A declaring builtin whose words are expanded already: `command export A=1`.
+    pub(crate) async fn declare_words(&mut self, name: &str, words: &[String]) -> Eval<()> {
+        let args: Vec<Arg> = words.iter().map(|it| Arg::Word(Word::quoted(it.as_str()))).collect();
+        self.run_declare(name, &[], &args).await
+    }
+
+    /// `first` are words that came out of the same expansion as the name.
+    pub(super) async fn run_declare(&mut self, name: &str, first: &[Arg], args: &[Arg]) -> Eval<()> {
         if name == "local" && self.calls.is_empty() {
             self.complain("local: can only be used in a function").await?;
             self.status = 1;
@@ -48,10 +59,11 @@ impl Env {
         let local = name == "local" || (matches!(name, "declare" | "typeset") && !self.calls.is_empty());
         self.status = 0;
         let (mut named, mut flags) = (false, true);
-        for arg in args {
+        for arg in first.iter().chain(args) {
             match arg {
                 Arg::Assign(assign) => {
                     named = true;
+                    self.last_word.clone_from(&assign.name);
                     self.declare_assign(name, assign, wanted, local).await?;
                 }
                 Arg::Word(word) => {
@@ -70,6 +82,7 @@ impl Env {
                             }
                         } else {
                             named = true;
+                            self.last_word.clone_from(&text);
                             self.declare_text(name, &text, wanted, local).await?;
                         }
                     }

@@ -27,7 +27,7 @@ impl Env {
         self.vars.push_scope();
         let depth = self.vars.depth();
         // Functions do not see the RETURN trap of their caller; one they set themselves stays.
-        let outer = match self.traps.contains_key("RETURN") && !self.options.functrace {
+        let outer = match self.has_trap("RETURN") && !self.options.functrace {
             true => Arc::make_mut(&mut self.traps).remove("RETURN"),
             false => None,
         };
@@ -37,7 +37,7 @@ impl Env {
             self.run_command(&function.body).await
         };
         if let Ok(()) | Err(Flow::Return(_)) = result
-            && self.traps.contains_key("RETURN")
+            && self.has_trap("RETURN")
         {
             self.run_trap("RETURN").await?;
         }

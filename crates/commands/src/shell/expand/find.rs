@@ -103,9 +103,17 @@ impl Env {
             '@' | '*' => return Found::Many { items: self.args.to_vec(), joined: sign == '*' },
             '?' => self.status.to_string(),
             '#' => self.args.len().to_string(),
-            '-' if self.shared.mode.script_file => self.options.flags(),
-            '-' => self.options.flags() + "c",
-            '$' => "1".to_owned(),
+            '-' => {
+                let mut flags = self.options.flags();
+                if self.interactive {
+                    flags.insert(flags.find('m').unwrap_or(flags.len()), 'i');
+                }
+                if !self.script_file {
+                    flags.push('c');
+                }
+                flags
+            }
+            '$' => self.pid.to_string(),
             '!' => return Found::One(self.last_job.map(|id| id.to_string())),
             _ => self.name.to_string(),
         };

@@ -46,7 +46,7 @@ impl Env {
 
     /// What ends a shell whose expansion failed for good.
     pub(crate) fn fatal_status(&self) -> i32 {
-        if self.shared.mode.script_file || self.subshell > 0 || self.options.errexit { 1 } else { 127 }
+        if self.script_file || self.subshell > self.shell_level || self.options.errexit { 1 } else { 127 }
     }
 }
 

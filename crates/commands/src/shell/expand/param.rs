@@ -187,7 +187,7 @@ impl Env {
                     ParamName::Special(_) => items.insert(0, self.name.to_string()),
                     ParamName::Var(name) => {
                         if let Value::Indexed(map) = self.value(name) {
-                            let end = map.keys().next_back().map_or(0, |last| last + 1);
+                            let end = map.keys().next_back().map_or(0, |last| last.saturating_add(1));
                             let first = if offset < 0 { end.saturating_add(offset) } else { offset };
                             from = if first < 0 {
                                 -1 - items.len() as i64

@@ -17,8 +17,8 @@ use std::{
 };
 
 pub(crate) use file::FileEnd;
-pub(crate) use pipe::{Reader, Writer, pipe};
 pub(crate) use output::Output;
+pub(crate) use pipe::{Reader, Writer, pipe};
 pub(crate) use stream::{Capture, FdSink, FdSource, Input};
 
 /// An open descriptor.

@@ -34,6 +34,10 @@ pub(crate) struct Item {
     pub(crate) background: bool,
     /// Whether a newline stands before it: where a discarded line ends.
     pub(crate) starts_line: bool,
+    /// Where in its text it begins.
+    pub(crate) start: usize,
+    /// As typed, if it runs beside what follows.
+    pub(crate) typed: Arc<str>,
 }
 
 /// Pipelines joined by `&&` and `||`.

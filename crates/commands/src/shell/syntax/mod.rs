@@ -17,11 +17,13 @@ mod heredoc;
 mod list;
 mod param;
 mod redirect;
+mod source;
 mod word;
 
 pub(crate) use ast::Script;
 pub(crate) use cursor::Parser;
 pub(crate) use escape::ansi_c;
+pub(crate) use source::{Aliases, Source};
 
 /// What a line may cost to parse.
 #[derive(Debug, Clone, Copy)]
