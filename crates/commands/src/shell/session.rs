@@ -83,6 +83,7 @@ impl Shell {
         let shell_own = [
             ("IFS", " \t\n"),
             ("OPTIND", "1"),
+            ("OPTERR", "1"),
             ("PWD", spec.cwd.as_str()),
             ("BASH_VERSION", "5.2.15(1)-release"),
             ("BASH", "/bin/bash"),
@@ -103,6 +104,11 @@ impl Shell {
         let versinfo = vars.entry("BASH_VERSINFO");
         versinfo.value = Value::Indexed((0..).zip(version).collect());
         versinfo.attributes.readonly = true;
+        for name in ["UID", "EUID", "PPID"] {
+            let attributes = &mut vars.entry(name).attributes;
+            attributes.readonly = true;
+            attributes.integer = true;
+        }
         vars.entry("PWD").attributes.exported = true;
         let now = spec.clock.now();
         let shared = Arc::new(Shared {
@@ -138,7 +144,7 @@ impl Shell {
             dirs: Vec::new(),
             fds: FdTable::new(),
             status: 0,
-            pipe_status: vec![0],
+            pipe_status: Vec::new(),
             last_job: None,
             jobs: Vec::new(),
             ended: Default::default(),
@@ -171,6 +177,11 @@ impl Shell {
             substitutions: 0,
             mask: 0o022,
             last_word: String::new(),
+            command: Arc::default(),
+            exported_functions: Arc::default(),
+            defined_in: Arc::default(),
+            exit_status: None,
+            forgiven: false,
         };
         Self { env }
     }

@@ -148,6 +148,16 @@ pub(crate) struct Env {
     pub(crate) mask: u32,
     /// `$_`.
     pub(crate) last_word: String,
+    /// `BASH_COMMAND`, where a text asks for it.
+    pub(crate) command: Arc<str>,
+    /// Functions that a shell inside this one has too.
+    pub(crate) exported_functions: Arc<BTreeSet<String>>,
+    /// Where each function was defined.
+    pub(crate) defined_in: Arc<HashMap<String, Arc<str>>>,
+    /// The status an EXIT trap began with: what `exit` alone means in it.
+    pub(crate) exit_status: Option<i32>,
+    /// An arithmetic error costs a line, and the shell not even under `-e`.
+    pub(crate) forgiven: bool,
 }
 
 /// A process substitution that was turned into a file.
@@ -247,6 +257,11 @@ impl Env {
             substitutions: 0,
             mask: 0o022,
             last_word: String::new(),
+            command: Arc::default(),
+            exported_functions: Arc::default(),
+            defined_in: Arc::default(),
+            exit_status: None,
+            forgiven: false,
         }
     }
 
@@ -380,6 +395,11 @@ impl Env {
         }
     }
 
+    /// The text the shell began with, as `BASH_SOURCE` names it.
+    pub(crate) fn base_name(&self) -> Arc<str> {
+        if self.script_file { Arc::clone(&self.name) } else { "environment".into() }
+    }
+
     /// The text being run, as `BASH_SOURCE` names it.
     pub(crate) fn source_name(&self) -> Arc<str> {
         match self.sources.last() {
@@ -436,6 +456,15 @@ impl Env {
                     names.push(self.name.to_string());
                 }
                 Some(list(names))
+            }
+            "BASH_COMMAND" => text(self.command.to_string()),
+            "BASH_ARGV0" => text(self.name.to_string()),
+            "BASH_ALIASES" => {
+                let mut map = super::vars::Assoc::default();
+                for (name, value) in &*self.aliases {
+                    map.set(name, value.clone());
+                }
+                Some(Value::Assoc(map))
             }
             "BASHOPTS" => {
                 let rows = self.options.all_shopt().into_iter().filter(|row| row.1);

@@ -17,7 +17,9 @@ async fn status_of(env: &mut Env, name: &str, args: &[String]) -> Eval<i32> {
     if args.len() > 1 && args[0].parse::<i64>().is_ok() {
         return Err(env.too_many(name).await?);
     }
-    let Some(text) = args.first() else { return Ok(env.status) };
+    let Some(text) = args.first() else {
+        return Ok(env.exit_status.filter(|_| name == "exit" && env.in_trap).unwrap_or(env.status));
+    };
     match text.parse::<i64>() {
         Ok(status) => Ok((status & 0xff) as i32),
         Err(_) => {

@@ -184,7 +184,7 @@ impl Asked {
 async fn start(env: &mut Env, source: &str, name: &str, args: &[String], asked: Asked) -> Eval<i32> {
     let mut inner = env.fork();
     inner.vars = only_exported(env);
-    inner.functions = Arc::default();
+    Arc::make_mut(&mut inner.functions).retain(|name, _| env.exported_functions.contains(name));
     inner.aliases = Arc::default();
     // What is ignored stays ignored; other traps are this shell's own.
     Arc::make_mut(&mut inner.traps).retain(|_, trap| trap.text.is_empty());

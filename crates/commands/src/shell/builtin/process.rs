@@ -15,6 +15,10 @@ pub(super) async fn umask(env: &mut Env, args: &[String]) -> Eval<i32> {
             "-S" => symbolic = true,
             "-p" => again = true,
             "--" => {}
+            other if other.len() > 1 && other.starts_with('-') => {
+                env.complain(&format!("umask: {other}: invalid option")).await?;
+                return Ok(2);
+            }
             other => {
                 operand = Some(other.to_owned());
                 break;

@@ -43,7 +43,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     if prints || args.is_empty() {
         return print(env, args).await;
     }
-    let unsigned = args[0].bytes().all(|it| it.is_ascii_digit());
+    let unsigned = !args[0].is_empty() && args[0].bytes().all(|it| it.is_ascii_digit());
     let (action, names) = match args {
         [only] if only == "-" || normal(only).is_none() => {
             env.announce("trap: usage: trap [-lp] [[arg] signal_spec ...]").await?;
@@ -87,18 +87,14 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
 async fn print(env: &mut Env, args: &[String]) -> Eval<i32> {
     let asked: Vec<String> = args.iter().filter_map(|name| normal(name)).collect();
     let mut text = String::new();
-    // The order in which bash lists them.
+    // As asked for, or in the order of their numbers.
     let order = ["EXIT"].into_iter().chain(super::signals::NAMES).chain(["DEBUG", "ERR", "RETURN"]);
-    for name in order {
-        let Some(trap) = env.traps.get(name) else {
-            if asked.iter().any(|it| it == name) && super::signals::NAMES.contains(&name) {
-                text.push_str(&format!("trap -- - SIG{name}\n"));
-            }
-            continue;
-        };
-        if !asked.is_empty() && !asked.iter().any(|it| it == name) {
-            continue;
-        }
+    let names: Vec<&str> = match asked.is_empty() {
+        true => order.collect(),
+        false => asked.iter().map(String::as_str).collect(),
+    };
+    for name in names {
+        let Some(trap) = env.traps.get(name) else { continue };
         let real = !matches!(name, "EXIT" | "ERR" | "DEBUG" | "RETURN");
         let shown = if real { format!("SIG{name}") } else { name.to_owned() };
         text.push_str(&format!("trap -- '{}' {shown}\n", trap.text.replace('\'', "'\\''")));

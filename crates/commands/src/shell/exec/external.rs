@@ -69,9 +69,25 @@ impl Env {
             return self.script_on_path(word);
         }
         let list = self.vars.get("PATH").unwrap_or_default();
-        let known = |it: &&str| PREFIXES.iter().any(|prefix| prefix.trim_end_matches('/') == *it);
+        let known = |it: &&str| matches!(*it, "/usr/bin" | "/bin");
         let place = list.split(':').find(known).unwrap_or("/usr/bin");
         Some(format!("{place}/{word}"))
+    }
+
+    /// What `source name` reads: a file of `PATH` first, the name itself else.
+    pub(crate) fn sourced_path(&self, name: &str) -> String {
+        if name.contains('/') {
+            return name.to_owned();
+        }
+        let list = self.vars.get("PATH").unwrap_or_default();
+        let mut paths = list.split(':').map(|place| {
+            if place.is_empty() {
+                format!("./{name}")
+            } else {
+                format!("{}/{name}", place.trim_end_matches('/'))
+            }
+        });
+        paths.find(|path| self.is_file(path)).unwrap_or_else(|| name.to_owned())
     }
 
     /// A script of that name in a directory of `PATH` that is not where commands are.
@@ -190,6 +206,9 @@ impl Env {
         }
         self.record(name, status, outcome, report, micros);
         self.status = status;
+        if self.inbox.any() {
+            self.take_signals().await?;
+        }
         if self.shared.aborted.load(Ordering::Relaxed) {
             return Err(Flow::Abort);
         }

@@ -23,7 +23,8 @@ impl Env {
         self.call_depth += 1;
         self.calls.push(function.name.clone());
         let line = self.line;
-        self.sites.push((line, self.source_name()));
+        let source = self.defined_in.get(&function.name).cloned().unwrap_or_else(|| self.base_name());
+        self.sites.push((line, source));
         self.vars.push_scope();
         let depth = self.vars.depth();
         // Functions do not see the RETURN trap of their caller; one they set themselves stays.

@@ -121,7 +121,8 @@ impl Env {
                     Ok(true) => self.run_compound(compound).await,
                     Ok(false) => {
                         self.status = 1;
-                        Ok(())
+                        self.fds.clone_from(&saved);
+                        if self.tested == 0 { self.failed().await } else { Ok(()) }
                     }
                     Err(flow) => Err(flow),
                 };
@@ -132,6 +133,10 @@ impl Env {
             Command::Function(function) => {
                 let functions = Arc::make_mut(&mut self.functions);
                 functions.insert(function.name.clone(), Arc::clone(function));
+                let source = self.source_name();
+                if !self.sources.is_empty() || self.defined_in.contains_key(&function.name) {
+                    Arc::make_mut(&mut self.defined_in).insert(function.name.clone(), source);
+                }
                 self.status = 0;
                 Ok(())
             }
@@ -175,7 +180,13 @@ impl Env {
     }
 
     /// The end of a subshell: its EXIT trap, its jobs, its status.
-    pub(crate) async fn end(mut self, result: Eval<()>) -> i32 {
+    pub(crate) async fn end(mut self, mut result: Eval<()>) -> i32 {
+        if result.is_ok()
+            && self.inbox.any()
+            && let Err(flow) = self.take_signals().await
+        {
+            result = Err(flow);
+        }
         self.settle(&result);
         if self.run_trap("EXIT").await == Err(Flow::Abort) {
             return 125;
@@ -213,6 +224,9 @@ impl Env {
                 Arc::make_mut(&mut self.traps).remove("EXIT");
             }
             let status = self.status;
+            if name == "EXIT" {
+                self.exit_status = Some(status);
+            }
             self.in_trap = true;
             let result = self.run_script(&script).await;
             self.in_trap = false;

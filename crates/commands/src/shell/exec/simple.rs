@@ -1,5 +1,7 @@
 //! Simple commands: expand, redirect, find out what the first word names, run it.
 
+use std::sync::Arc;
+
 use super::declare::is_declaring;
 use crate::shell::{
     builtin,
@@ -17,6 +19,10 @@ impl Env {
     pub(super) async fn run_simple(&mut self, simple: &Simple) -> Eval<()> {
         self.at_line(simple.line);
         self.substituted = None;
+        self.vars.export_all = self.options.allexport;
+        if !simple.typed.is_empty() && !self.in_trap {
+            self.command = Arc::clone(&simple.typed);
+        }
         self.debug_trap().await?;
         let since = self.processes.len();
         let result = self.run_simple_here(simple).await;
@@ -229,9 +235,12 @@ impl Env {
     /// One line of `set -x`: `PS4`, its first character once more for each substitution around.
     pub(super) async fn trace_line(&mut self, text: &str) -> Eval<()> {
         let prompt = self.vars.get("PS4").unwrap_or("+ ").to_owned();
+        let prompt =
+            if prompt.contains(['$', '\\', '`']) { self.expand_prompt(&prompt).await? } else { prompt };
         let first: String = prompt.chars().take(1).collect();
         let line = format!("{}{prompt}{text}\n", first.repeat(self.substitutions as usize));
-        match self.write(2, line.as_bytes()).await {
+        let to = self.vars.get("BASH_XTRACEFD").and_then(|it| it.parse().ok()).unwrap_or(2);
+        match self.write(to, line.as_bytes()).await {
             Ok(_) | Err(Flow::Exit(141)) => Ok(()),
             Err(flow) => Err(flow),
         }

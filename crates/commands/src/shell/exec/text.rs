@@ -50,6 +50,8 @@ impl Env {
                 }
                 let (script, stopped) = source.rest();
                 match self.run_lines(&script, discarded, Some(&mut source)).await {
+                    // What could not be read may be a script once aliases count.
+                    Ok(true) if stopped.is_some() && self.reads_aliases() => {}
                     Ok(true) => return (Ok(()), stopped),
                     Ok(false) => {}
                     Err(flow) => return (Err(flow), None),
@@ -84,12 +86,15 @@ impl Env {
             match self.run_item(item).await {
                 Ok(()) => {}
                 Err(Flow::Discard) if discarded == Discarded::Text => return Err(Flow::Discard),
-                Err(Flow::Discard) if self.options.errexit => return Err(Flow::Exit(1)),
+                Err(Flow::Discard) if self.options.errexit && !std::mem::take(&mut self.forgiven) => {
+                    return Err(Flow::Exit(1));
+                }
                 Err(Flow::Discard) => {
                     self.status = 1;
                     discarding = true;
                 }
-                Err(Flow::Break(_) | Flow::Continue(_)) if discarded == Discarded::Line => {}
+                Err(Flow::Break(_) | Flow::Continue(_))
+                    if discarded == Discarded::Line && self.loops == 0 => {}
                 Err(flow) => return Err(flow),
             }
         }

@@ -94,6 +94,8 @@ pub(crate) struct Simple {
     pub(crate) redirects: Vec<Redirect>,
     pub(crate) line: u32,
     pub(crate) column: u32,
+    /// As typed, in a text that asks for `BASH_COMMAND`.
+    pub(crate) typed: Arc<str>,
 }
 
 /// A word of a command, or an assignment to a declaring builtin.

@@ -96,6 +96,9 @@ impl Parser<'_> {
             return Err(self.expected("a command"));
         }
         self.note_names(&simple);
+        if self.keeps_commands {
+            simple.typed = self.text[start..self.at].trim().into();
+        }
         Ok(Command::Simple(simple))
     }
 

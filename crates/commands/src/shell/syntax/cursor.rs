@@ -24,6 +24,13 @@ pub(crate) struct Parser<'t> {
     pub(super) aliases: Option<Arc<Aliases>>,
     pub(super) alias_hit: Option<(usize, usize)>,
     pub(super) regions: Vec<Region>,
+    /// Whether commands are kept as typed.
+    pub(super) keeps_commands: bool,
+    /// Whether a line that a backslash continues inside a word is to be joined first, and where.
+    pub(super) joins: bool,
+    pub(super) joint: Option<usize>,
+    /// Command substitutions around here.
+    pub(super) substituting: u32,
 }
 
 /// What may follow a reserved word or a plain one.
@@ -53,6 +60,10 @@ impl<'t> Parser<'t> {
             aliases: None,
             alias_hit: None,
             regions: Vec::new(),
+            keeps_commands: false,
+            joins: false,
+            joint: None,
+            substituting: 0,
         }
     }
 

@@ -28,6 +28,9 @@ impl Parser<'_> {
             let list = Arc::new(self.and_or()?);
             let end = self.at;
             self.skip_blanks();
+            if matches!(self.peek(), Some(b'&' | b';' | b'|')) {
+                self.stop_at_joint(1)?;
+            }
             let background = self.peek() == Some(b'&') && self.peek_at(1) != Some(b'&');
             line = self.place(self.at).0;
             // What `jobs` shows of it.
@@ -74,6 +77,9 @@ impl Parser<'_> {
         let mut rest = Vec::new();
         loop {
             self.skip_blanks();
+            if matches!(self.peek(), Some(b'&' | b'|')) {
+                self.stop_at_joint(1)?;
+            }
             let join = if self.eat("&&") {
                 Join::And
             } else if self.eat("||") {
@@ -115,6 +121,9 @@ impl Parser<'_> {
         loop {
             let command = Arc::new(self.command()?);
             self.skip_blanks();
+            if self.peek() == Some(b'|') {
+                self.stop_at_joint(1)?;
+            }
             let both = self.peek() == Some(b'|') && self.peek_at(1) == Some(b'&');
             let more = self.peek() == Some(b'|') && self.peek_at(1) != Some(b'|');
             stages.push(Stage { command, both });

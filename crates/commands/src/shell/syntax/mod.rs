@@ -59,6 +59,12 @@ pub(crate) fn parse(text: &str, limits: ParseLimits) -> Parsed<Script> {
     Parser::new(text, limits, 0).whole()
 }
 
+/// The text of a prompt: expansions count, and nothing else does.
+pub(crate) fn prompt_word(text: &str, limits: ParseLimits) -> Parsed<ast::Word> {
+    let mut parser = Parser::new(text, limits, 0);
+    Ok(ast::Word::of(parser.quoted_pieces(word::Stop::End)?))
+}
+
 /// Whether the text is a legal variable name.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();

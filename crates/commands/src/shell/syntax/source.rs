@@ -29,6 +29,7 @@ pub(crate) struct Source {
     line_starts: Vec<usize>,
     regions: Vec<Region>,
     moved: usize,
+    keeps_commands: bool,
     limits: ParseLimits,
 }
 
@@ -41,40 +42,82 @@ impl Source {
         }
         let starts = text.bytes().enumerate().filter(|it| it.1 == b'\n').map(|it| it.0 + 1);
         let line_starts = std::iter::once(0).chain(starts).collect();
-        Ok(Self { text: text.to_owned(), at: 0, line_starts, regions: Vec::new(), moved: 0, limits })
+        let keeps_commands = text.contains("BASH_COMMAND");
+        let (text, regions) = (text.to_owned(), Vec::new());
+        Ok(Self { text, at: 0, line_starts, regions, moved: 0, keeps_commands, limits })
     }
 
-    /// All lines that can be read, and why no more.
+    /// All lines that can be read, and why no more. What follows them is next.
     pub(crate) fn rest(&mut self) -> (Script, Option<SyntaxError>) {
         let mut script = Script::default();
-        let mut parser = Parser::at(&self.text, self.limits, self.at, std::mem::take(&mut self.line_starts));
-        let mut stopped = None;
         loop {
-            match parser.line() {
-                Ok(Some(items)) => script.items.extend(items),
-                Ok(None) => break,
-                Err(error) => {
-                    stopped = Some(error);
+            let mut parser = Self::parser(&self.text, self.limits, self.at, &mut self.line_starts);
+            parser.keeps_commands = self.keeps_commands;
+            let mut stopped = None;
+            loop {
+                self.at = parser.at;
+                let read = parser.line();
+                // A reading that was given up inside another does not count either.
+                if parser.joint.is_some() {
                     break;
                 }
+                match read {
+                    Ok(Some(items)) => script.items.extend(items),
+                    Ok(None) => break,
+                    Err(error) => {
+                        stopped = Some(error);
+                        break;
+                    }
+                }
+            }
+            script.names.append(&mut parser.names);
+            let joint = parser.joint.take();
+            self.line_starts = std::mem::take(&mut parser.line_starts);
+            match joint {
+                Some(at) if self.join(at) => {}
+                _ => return (script, stopped),
             }
         }
-        script.names = std::mem::take(&mut parser.names);
-        self.line_starts = parser.line_starts;
-        (script, stopped)
+    }
+
+    fn parser<'t>(text: &'t str, limits: ParseLimits, at: usize, starts: &mut Vec<usize>) -> Parser<'t> {
+        let mut parser = Parser::at(text, limits, at, std::mem::take(starts));
+        parser.joins = true;
+        parser
+    }
+
+    /// Joins two lines at the backslash between them. What follows keeps the number of its line.
+    fn join(&mut self, at: usize) -> bool {
+        self.moved += self.text.len() - at;
+        if self.moved > MOVED_BYTES_MAX || !self.text[at..].starts_with("\\\n") {
+            return false;
+        }
+        self.text.replace_range(at..at + 2, "");
+        let shift = |it: &mut usize| *it -= if *it > at { 2.min(*it - at) } else { 0 };
+        self.line_starts.iter_mut().for_each(shift);
+        for region in &mut self.regions {
+            shift(&mut region.start);
+            shift(&mut region.end);
+        }
+        true
     }
 
     /// The next line that has commands, aliases in place.
     pub(crate) fn line(&mut self, aliases: &Arc<Aliases>) -> Parsed<Option<Script>> {
         loop {
-            let starts = std::mem::take(&mut self.line_starts);
-            let mut parser = Parser::at(&self.text, self.limits, self.at, starts);
+            let mut parser = Self::parser(&self.text, self.limits, self.at, &mut self.line_starts);
+            parser.keeps_commands = self.keeps_commands;
             parser.aliases = Some(Arc::clone(aliases));
             parser.regions = std::mem::take(&mut self.regions);
             let read = parser.line();
             let (hit, end, names) = (parser.alias_hit.take(), parser.at, std::mem::take(&mut parser.names));
             self.regions = std::mem::take(&mut parser.regions);
             self.line_starts = std::mem::take(&mut parser.line_starts);
+            if let Some(at) = parser.joint.take()
+                && self.join(at)
+            {
+                continue;
+            }
             let Some((start, stop)) = hit else {
                 let items = read?;
                 self.at = end;
@@ -114,6 +157,17 @@ impl Source {
 }
 
 impl Parser<'_> {
+    /// Fails if the line is continued `ahead` of here, inside what must be read as one.
+    pub(super) fn stop_at_joint(&mut self, ahead: usize) -> Parsed<()> {
+        let at = self.at + ahead;
+        let continued = self.joins && self.text.as_bytes().get(at..at + 2) == Some(b"\\\n");
+        if !continued {
+            return Ok(());
+        }
+        self.joint = Some(at);
+        Err(self.error("a continued line"))
+    }
+
     /// Fails if the word here is an alias that counts: the line is to be read anew.
     pub(super) fn stop_at_alias(&mut self) -> Parsed<()> {
         let Some(aliases) = &self.aliases else { return Ok(()) };
@@ -128,6 +182,11 @@ impl Parser<'_> {
         }
         self.alias_hit = Some((start, end));
         Err(self.error("an alias"))
+    }
+
+    /// The same for a word that counts only because of the alias before it.
+    pub(super) fn stop_after_alias(&mut self) -> Parsed<()> {
+        if self.after_open_alias() { self.stop_at_alias() } else { Ok(()) }
     }
 
     /// Whether an alias that ends in a blank stands right before here: then this word counts too.

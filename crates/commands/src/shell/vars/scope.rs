@@ -16,11 +16,13 @@ pub(crate) struct Vars {
     temporary: Vec<bool>,
     bytes: usize,
     bytes_max: usize,
+    /// `set -a`: what is given a text is exported.
+    pub(crate) export_all: bool,
 }
 
 impl Vars {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { scopes: vec![Arc::default()], temporary: vec![false], bytes: 0, bytes_max }
+        Self { scopes: vec![Arc::default()], temporary: vec![false], bytes: 0, bytes_max, export_all: false }
     }
 
     pub(crate) fn push_scope(&mut self) {
@@ -68,6 +70,20 @@ impl Vars {
             }
         }
         name
+    }
+
+    /// Whether a nameref ends at an element of an array.
+    pub(crate) fn points_at_element(&self, name: &str) -> bool {
+        self.raw(name).is_some_and(|var| var.attributes.nameref) && element(&self.resolve(name)).is_some()
+    }
+
+    /// Whether namerefs go round in a circle.
+    pub(crate) fn circular(&self, name: &str) -> bool {
+        let end = self.resolve(name);
+        self.raw(&end).is_some_and(|var| {
+            var.attributes.nameref
+                && matches!(&var.value, Value::Scalar(next) if !next.is_empty() && *next != end)
+        })
     }
 
     fn raw(&self, name: &str) -> Option<&Var> {
@@ -129,12 +145,16 @@ impl Vars {
 
     /// Sets the text of a variable, as `name=value` does; arrays get it as element 0.
     pub(crate) fn set(&mut self, name: &str, value: String) -> Result<(), SetError> {
+        if self.circular(name) {
+            return Err(SetError::Other(format!("{name}: circular name reference")));
+        }
         let name = self.resolve(name);
         if let Some((base, key)) = element(&name) {
             return self.set_element(base, key, value);
         }
         let old = self.check(&name)?;
         self.charge(&name, value.len(), old)?;
+        let export_all = self.export_all;
         let var = self.entry(&name);
         let value = var.attributes.cased(value);
         match &mut var.value {
@@ -144,7 +164,10 @@ impl Vars {
             Value::Assoc(map) => {
                 map.set("0", value);
             }
-            other => *other = Value::Scalar(value),
+            other => {
+                *other = Value::Scalar(value);
+                var.attributes.exported |= export_all;
+            }
         }
         Ok(())
     }
