@@ -13,7 +13,9 @@ use parking_lot::Mutex;
 
 use super::{
     LineReport, ShellLimits,
+    exec::Discarded,
     fd::{Fd, FdTable, Input, Output},
+    inbox::{Directory, Inbox},
     options::Options,
     state::{Env, Flow, Shared},
     syntax,
@@ -81,6 +83,7 @@ impl Shell {
         let shell_own = [
             ("IFS", " \t\n"),
             ("OPTIND", "1"),
+            ("OPTERR", "1"),
             ("PWD", spec.cwd.as_str()),
             ("BASH_VERSION", "5.2.15(1)-release"),
             ("BASH", "/bin/bash"),
@@ -101,6 +104,11 @@ impl Shell {
         let versinfo = vars.entry("BASH_VERSINFO");
         versinfo.value = Value::Indexed((0..).zip(version).collect());
         versinfo.attributes.readonly = true;
+        for name in ["UID", "EUID", "PPID"] {
+            let attributes = &mut vars.entry(name).attributes;
+            attributes.readonly = true;
+            attributes.integer = true;
+        }
         vars.entry("PWD").attributes.exported = true;
         let now = spec.clock.now();
         let shared = Arc::new(Shared {
@@ -119,11 +127,16 @@ impl Shell {
             records: Mutex::default(),
             stages: AtomicU64::new(0),
             next_id: AtomicU32::new(2),
+            directory: Directory::default(),
+            modes: Default::default(),
         });
+        let inbox = Arc::new(Inbox::default());
+        shared.directory.enter(1, &inbox);
         let env = Env {
             shared,
             vars,
             functions: Arc::default(),
+            aliases: Arc::default(),
             args: Arc::new(spec.args),
             name: spec.name.into(),
             options: Options::default(),
@@ -131,9 +144,13 @@ impl Shell {
             dirs: Vec::new(),
             fds: FdTable::new(),
             status: 0,
-            pipe_status: vec![0],
+            pipe_status: Vec::new(),
             last_job: None,
             jobs: Vec::new(),
+            ended: Default::default(),
+            pid: 1,
+            inbox,
+            owns_inbox: true,
             traps: Arc::default(),
             calls: Vec::new(),
             sites: Vec::new(),
@@ -143,6 +160,9 @@ impl Shell {
             loops: 0,
             tested: 0,
             subshell: 0,
+            shell_level: 0,
+            script_file: spec.mode.script_file,
+            interactive: false,
             random: (spec.seed, 0),
             seconds_from: now,
             line: 0,
@@ -157,6 +177,11 @@ impl Shell {
             substitutions: 0,
             mask: 0o022,
             last_word: String::new(),
+            command: Arc::default(),
+            exported_functions: Arc::default(),
+            defined_in: Arc::default(),
+            exit_status: None,
+            forgiven: false,
         };
         Self { env }
     }
@@ -205,36 +230,40 @@ impl Shell {
         self.env.fds.insert(1, Fd::Output(Arc::clone(&output)));
         self.env.fds.insert(2, Fd::Output(Arc::clone(&errors)));
         let mut report = LineReport::default();
-        let script = match syntax::parse(text, shared.limits.parse()) {
-            Ok(script) => script,
-            Err(error) => {
-                let _ = self.env.announce(&error.to_string()).await;
-                self.env.status = 2;
-                report.status = 2;
-                report.syntax = Some(error);
-                return (report, self.take_back(&input, &output, &errors));
-            }
-        };
-        self.env.learn(&script);
+        // Of a line that is not finished nothing runs: the prompt will ask for the rest.
+        if at_end == AtEnd::KeepExitTrap
+            && let Err(error) = syntax::parse(text, shared.limits.parse())
+            && error.incomplete
+        {
+            let _ = self.env.announce(&error.to_string()).await;
+            self.env.status = 2;
+            report.status = 2;
+            report.syntax = Some(error);
+            return (report, self.take_back(&input, &output, &errors));
+        }
+        let text = text.to_owned();
         let hollow = self.env.hollow();
         let mut env = std::mem::replace(&mut self.env, hollow);
         let main = shared.tasks.spawn(async move {
-            let mut result = env.run_top(&script).await;
+            let (result, stopped) = env.run_text(&text, Discarded::Line).await;
+            if let Some(error) = &stopped {
+                let _ = env.announce(&error.to_string()).await;
+                env.status = 2;
+            }
             let exiting = matches!(result, Err(Flow::Exit(_)));
             if exiting || at_end == AtEnd::RunExitTrap {
                 env.settle(&result);
-                if let Err(Flow::Abort) = env.run_trap("EXIT").await {
-                    result = Err(Flow::Abort);
-                }
+                let _ = env.run_trap("EXIT").await;
             } else {
                 env.settle(&result);
             }
-            (env, exiting, result == Err(Flow::Abort))
+            (env, exiting, stopped)
         });
         let aborted = || shared.aborted.load(Ordering::Relaxed) && main.is_done();
         shared.tasks.drive(aborted).await;
-        if let Some((env, exiting, _)) = main.take() {
+        if let Some((env, exiting, stopped)) = main.take() {
             self.env = env;
+            report.syntax = stopped;
             report.exited = exiting;
         }
         report.limit = shared.abort.lock().take();

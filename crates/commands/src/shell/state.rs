@@ -1,7 +1,7 @@
 //! The state of a shell. A subshell is a copy of it.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
@@ -17,9 +17,11 @@ use parking_lot::Mutex;
 use super::{
     Mode, StageRecord,
     fd::{Fd, FdTable},
+    inbox::{Directory, Inbox},
     limits::ShellLimits,
+    modes::Modes,
     options::Options,
-    syntax::{Script, ast::Function},
+    syntax::{Aliases, Script, ast::Function},
     tasks::{Handle, Tasks, yield_now},
     vars::{Value, Vars},
 };
@@ -56,13 +58,23 @@ pub(crate) struct Shared {
     pub(crate) records: Mutex<Vec<StageRecord>>,
     pub(crate) stages: AtomicU64,
     pub(crate) next_id: AtomicU32,
+    pub(crate) directory: Directory,
+    pub(crate) modes: Modes,
 }
+
+/// How many jobs that ended are remembered.
+const ENDED_MAX: usize = 256;
 
 /// A background job.
 #[derive(Clone)]
 pub(crate) struct Job {
     pub(crate) id: u32,
+    /// What `%1` means.
+    pub(crate) number: u32,
+    pub(crate) inbox: Arc<Inbox>,
     pub(crate) done: Handle<i32>,
+    /// The command, as typed.
+    pub(crate) typed: Arc<str>,
 }
 
 /// What a trap does.
@@ -70,6 +82,8 @@ pub(crate) struct Job {
 pub(crate) struct Trap {
     pub(crate) text: String,
     pub(crate) script: Option<Arc<Script>>,
+    /// The trap of the shell around this one: it is listed, and does not run.
+    pub(crate) inert: bool,
 }
 
 #[derive(Clone)]
@@ -77,6 +91,7 @@ pub(crate) struct Env {
     pub(crate) shared: Arc<Shared>,
     pub(crate) vars: Vars,
     pub(crate) functions: Arc<HashMap<String, Arc<Function>>>,
+    pub(crate) aliases: Arc<Aliases>,
     pub(crate) args: Arc<Vec<String>>,
     pub(crate) name: Arc<str>,
     pub(crate) options: Options,
@@ -87,6 +102,13 @@ pub(crate) struct Env {
     pub(crate) pipe_status: Vec<i32>,
     pub(crate) last_job: Option<u32>,
     pub(crate) jobs: Vec<Job>,
+    /// How jobs ended that were waited for already.
+    pub(crate) ended: BTreeMap<u32, i32>,
+    /// `$$`, and where signals to it arrive.
+    pub(crate) pid: u32,
+    pub(crate) inbox: Arc<Inbox>,
+    /// Whether this is the shell or job the inbox belongs to, and no subshell of it.
+    pub(crate) owns_inbox: bool,
     pub(crate) traps: Arc<HashMap<String, Trap>>,
     pub(crate) calls: Vec<String>,
     /// Where each of `calls` was called: the line, and the text it stands in.
@@ -99,6 +121,11 @@ pub(crate) struct Env {
     /// Above 0, failing does not end the shell however `-e` is set.
     pub(crate) tested: u32,
     pub(crate) subshell: u32,
+    /// Subshells around the shell this belongs to: above 0 for `bash -c` inside a script.
+    pub(crate) shell_level: u32,
+    /// Whether the text is a script file.
+    pub(crate) script_file: bool,
+    pub(crate) interactive: bool,
     pub(crate) random: (u32, u32),
     pub(crate) seconds_from: Timestamp,
     pub(crate) line: u32,
@@ -121,6 +148,16 @@ pub(crate) struct Env {
     pub(crate) mask: u32,
     /// `$_`.
     pub(crate) last_word: String,
+    /// `BASH_COMMAND`, where a text asks for it.
+    pub(crate) command: Arc<str>,
+    /// Functions that a shell inside this one has too.
+    pub(crate) exported_functions: Arc<BTreeSet<String>>,
+    /// Where each function was defined.
+    pub(crate) defined_in: Arc<HashMap<String, Arc<str>>>,
+    /// The status an EXIT trap began with: what `exit` alone means in it.
+    pub(crate) exit_status: Option<i32>,
+    /// An arithmetic error costs a line, and the shell not even under `-e`.
+    pub(crate) forgiven: bool,
 }
 
 /// A process substitution that was turned into a file.
@@ -139,10 +176,18 @@ impl Env {
         copy.jobs.clear();
         copy.processes.clear();
         copy.id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
-        // A subshell starts without its parent's traps, save what `-E` hands on.
+        copy.owns_inbox = false;
+        // A subshell lists its parent's traps and runs none, save what `-E` and `-T` hand on and what
+        // is ignored.
         if !copy.traps.is_empty() {
-            let kept = self.traps.get("ERR").filter(|_| self.options.errtrace).cloned();
-            copy.traps = Arc::new(kept.map(|trap| ("ERR".to_owned(), trap)).into_iter().collect());
+            for (name, trap) in Arc::make_mut(&mut copy.traps) {
+                let kept = match name.as_str() {
+                    "ERR" => self.options.errtrace,
+                    "DEBUG" | "RETURN" => self.options.functrace,
+                    _ => trap.text.is_empty(),
+                };
+                trap.inert |= !kept;
+            }
         }
         copy.in_trap = false;
         copy.loops = 0;
@@ -171,6 +216,7 @@ impl Env {
             shared: Arc::clone(&self.shared),
             vars: Vars::new(0),
             functions: Arc::default(),
+            aliases: Arc::default(),
             args: Arc::default(),
             name: Arc::clone(&self.name),
             options: self.options,
@@ -181,6 +227,10 @@ impl Env {
             pipe_status: Vec::new(),
             last_job: None,
             jobs: Vec::new(),
+            ended: BTreeMap::new(),
+            pid: self.pid,
+            inbox: Arc::clone(&self.inbox),
+            owns_inbox: self.owns_inbox,
             traps: Arc::default(),
             calls: Vec::new(),
             sites: Vec::new(),
@@ -190,6 +240,9 @@ impl Env {
             loops: 0,
             tested: 0,
             subshell: 0,
+            shell_level: 0,
+            script_file: self.script_file,
+            interactive: self.interactive,
             random: (0, 0),
             seconds_from: self.seconds_from,
             line: 0,
@@ -204,7 +257,25 @@ impl Env {
             substitutions: 0,
             mask: 0o022,
             last_word: String::new(),
+            command: Arc::default(),
+            exported_functions: Arc::default(),
+            defined_in: Arc::default(),
+            exit_status: None,
+            forgiven: false,
         }
+    }
+
+    /// Keeps how a job ended for whoever asks again.
+    pub(crate) fn remember(&mut self, id: u32, status: i32) {
+        self.ended.insert(id, status);
+        if self.ended.len() > ENDED_MAX {
+            self.ended.pop_first();
+        }
+    }
+
+    /// Whether a trap is there to run.
+    pub(crate) fn has_trap(&self, name: &str) -> bool {
+        !self.traps.is_empty() && self.traps.get(name).is_some_and(|trap| !trap.inert)
     }
 
     /// Remembers the names of a text that is about to run.
@@ -220,6 +291,10 @@ impl Env {
         if shared.aborted.load(Ordering::Relaxed) {
             return Err(Flow::Abort);
         }
+        if self.inbox.any() {
+            self.take_signals().await?;
+        }
+        let shared = &self.shared;
         let done = shared.steps.fetch_add(1, Ordering::Relaxed) + 1;
         if done > shared.limits.steps_max {
             let text = format!("the line took more than {} steps", shared.limits.steps_max);
@@ -320,11 +395,16 @@ impl Env {
         }
     }
 
+    /// The text the shell began with, as `BASH_SOURCE` names it.
+    pub(crate) fn base_name(&self) -> Arc<str> {
+        if self.script_file { Arc::clone(&self.name) } else { "environment".into() }
+    }
+
     /// The text being run, as `BASH_SOURCE` names it.
     pub(crate) fn source_name(&self) -> Arc<str> {
         match self.sources.last() {
             Some((_, name)) => Arc::clone(name),
-            None if self.shared.mode.script_file => Arc::clone(&self.name),
+            None if self.script_file => Arc::clone(&self.name),
             None => "environment".into(),
         }
     }
@@ -352,11 +432,11 @@ impl Env {
             }
             "LINENO" => text(self.line.to_string()),
             "BASHPID" => text(self.id.to_string()),
-            "BASH_SUBSHELL" => text(self.subshell.to_string()),
+            "BASH_SUBSHELL" => text(self.subshell.saturating_sub(self.shell_level).to_string()),
             "PIPESTATUS" => Some(list(self.pipe_status.iter().map(i32::to_string).collect())),
             "FUNCNAME" if !self.calls.is_empty() => {
                 let mut names: Vec<String> = self.calls.iter().rev().cloned().collect();
-                if self.shared.mode.script_file {
+                if self.script_file {
                     names.push("main".into());
                 }
                 Some(list(names))
@@ -364,7 +444,7 @@ impl Env {
             "BASH_LINENO" => {
                 let mut lines: Vec<String> = self.sites.iter().rev().map(|it| it.0.to_string()).collect();
                 lines.extend(self.sources.iter().rev().map(|it| it.0.to_string()));
-                if self.shared.mode.script_file {
+                if self.script_file {
                     lines.push("0".into());
                 }
                 Some(list(lines))
@@ -372,10 +452,19 @@ impl Env {
             "BASH_SOURCE" => {
                 let mut names: Vec<String> = self.sites.iter().rev().map(|it| it.1.to_string()).collect();
                 names.extend(self.sources.iter().rev().map(|it| it.1.to_string()));
-                if self.shared.mode.script_file {
+                if self.script_file {
                     names.push(self.name.to_string());
                 }
                 Some(list(names))
+            }
+            "BASH_COMMAND" => text(self.command.to_string()),
+            "BASH_ARGV0" => text(self.name.to_string()),
+            "BASH_ALIASES" => {
+                let mut map = super::vars::Assoc::default();
+                for (name, value) in &*self.aliases {
+                    map.set(name, value.clone());
+                }
+                Some(Value::Assoc(map))
             }
             "BASHOPTS" => {
                 let rows = self.options.all_shopt().into_iter().filter(|row| row.1);

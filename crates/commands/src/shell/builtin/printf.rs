@@ -102,6 +102,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     let result = match name.strip_suffix(']').and_then(|it| it.split_once('[')) {
         None => env.vars.set(&name, value),
         Some((base, key)) => {
+            let key = &env.key_text(key);
             if matches!(env.value(base), crate::shell::vars::Value::Assoc(_)) {
                 env.vars.set_key(base, key, value)
             } else {

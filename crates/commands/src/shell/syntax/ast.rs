@@ -34,6 +34,10 @@ pub(crate) struct Item {
     pub(crate) background: bool,
     /// Whether a newline stands before it: where a discarded line ends.
     pub(crate) starts_line: bool,
+    /// Where in its text it begins.
+    pub(crate) start: usize,
+    /// As typed, if it runs beside what follows.
+    pub(crate) typed: Arc<str>,
 }
 
 /// Pipelines joined by `&&` and `||`.
@@ -90,6 +94,8 @@ pub(crate) struct Simple {
     pub(crate) redirects: Vec<Redirect>,
     pub(crate) line: u32,
     pub(crate) column: u32,
+    /// As typed, in a text that asks for `BASH_COMMAND`.
+    pub(crate) typed: Arc<str>,
 }
 
 /// A word of a command, or an assignment to a declaring builtin.
