@@ -73,7 +73,7 @@ fn unset_element(env: &mut Env, base: &str, key: &str) -> Result<(), String> {
         Value::Indexed(items) => {
             let mut index = env.compute(key).map_err(|error| error.0)?;
             if index < 0 {
-                index += items.keys().next_back().map_or(0, |last| last + 1);
+                index += items.keys().next_back().map_or(0, |last| last.saturating_add(1));
                 if index < 0 {
                     return Err(format!("[{key}]: bad array subscript"));
                 }

@@ -177,23 +177,25 @@ impl Env {
             return self.vars.set_value(name, Value::Assoc(map));
         }
         let mut items = if append { old.value.into_indexed() } else { BTreeMap::new() };
-        let mut next = items.keys().next_back().map_or(0, |last| last + 1);
+        let mut next = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
         for (key, text, add) in list {
             let index = match key {
                 Some(Key::Number(index)) if index < 0 => {
-                    let end = items.keys().next_back().map_or(0, |last| last + 1);
+                    let end = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
                     if end + index < 0 {
                         return Err(SetError::Subscript(format!("{name}[{index}]")));
                     }
                     end + index
                 }
                 Some(Key::Number(index)) => index,
+                // The last index there is has no next one.
+                _ if next == i64::MAX => return Err(SetError::Subscript(name.to_owned())),
                 _ => next,
             };
             let before = items.get(&index).cloned().unwrap_or_default();
             let text = self.combine(&before, text, add, integer)?;
             items.insert(index, old.attributes.cased(text));
-            next = index + 1;
+            next = index.saturating_add(1);
         }
         self.vars.set_value(name, Value::Indexed(items))
     }

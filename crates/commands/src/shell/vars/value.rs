@@ -76,7 +76,7 @@ impl Value {
     pub(crate) fn at(&self, index: i64) -> Option<&str> {
         match self {
             Self::Indexed(items) => {
-                let index = if index < 0 { items.keys().next_back()? + 1 + index } else { index };
+                let index = if index < 0 { items.keys().next_back()? + (index + 1) } else { index };
                 items.get(&index).map(String::as_str)
             }
             Self::Scalar(text) if index == 0 || index == -1 => Some(text),
