@@ -144,7 +144,7 @@ impl Env {
                 let left = Cell::new(Some(self.shared.limits.expansion_bytes_max));
                 let found = each(found, |text| {
                     let new = left.get().and_then(|left| replace(text, &pattern, &with, *how, left));
-                    left.set(left.get().and_then(|left| Some(left - new.as_ref()?.len())));
+                    left.set(left.get().and_then(|left| left.checked_sub(new.as_ref()?.len())));
                     new.unwrap_or_default()
                 });
                 self.not_tired(&pattern)?;

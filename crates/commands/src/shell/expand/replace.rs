@@ -72,19 +72,8 @@ impl Replacement {
     }
 }
 
-/// The text with what matches replaced; `None` if that makes more than `bytes_max`.
+/// The text with what matches replaced; `None` if that grows far beyond `bytes_max`.
 pub(super) fn replace(
-    text: &str,
-    pattern: &Pattern,
-    with: &Replacement,
-    how: Replace,
-    bytes_max: usize,
-) -> Option<String> {
-    let result = replaced(text, pattern, with, how, bytes_max)?;
-    (result.len() <= bytes_max).then_some(result)
-}
-
-fn replaced(
     text: &str,
     pattern: &Pattern,
     with: &Replacement,
