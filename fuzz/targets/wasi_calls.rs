@@ -4,7 +4,6 @@
 #![no_main]
 
 use std::{
-    fmt::Write as _,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -16,60 +15,8 @@ use drydock_contract::{
 };
 use drydock_engine::{Engine, EngineSettings};
 use drydock_store::MemoryFiles;
+use drydock_testkit::prober::{self, FUNCTIONS, PAGES, PARAMETERS, RECORD_AT};
 
-/// Every function of preview 1 that comes back, and its parameters: `i` for i32, `I` for i64.
-const FUNCTIONS: &[(&str, &str)] = &[
-    ("fd_read", "iiii"),
-    ("args_get", "ii"),
-    ("args_sizes_get", "ii"),
-    ("environ_get", "ii"),
-    ("environ_sizes_get", "ii"),
-    ("clock_res_get", "ii"),
-    ("clock_time_get", "iIi"),
-    ("fd_advise", "iIIi"),
-    ("fd_allocate", "iII"),
-    ("fd_close", "i"),
-    ("fd_datasync", "i"),
-    ("fd_fdstat_get", "ii"),
-    ("fd_fdstat_set_flags", "ii"),
-    ("fd_fdstat_set_rights", "iII"),
-    ("fd_filestat_get", "ii"),
-    ("fd_filestat_set_size", "iI"),
-    ("fd_filestat_set_times", "iIIi"),
-    ("fd_pread", "iiiIi"),
-    ("fd_prestat_get", "ii"),
-    ("fd_prestat_dir_name", "iii"),
-    ("fd_pwrite", "iiiIi"),
-    ("fd_readdir", "iiiIi"),
-    ("fd_renumber", "ii"),
-    ("fd_seek", "iIii"),
-    ("fd_sync", "i"),
-    ("fd_tell", "ii"),
-    ("fd_write", "iiii"),
-    ("path_create_directory", "iii"),
-    ("path_filestat_get", "iiiii"),
-    ("path_filestat_set_times", "iiiiIIi"),
-    ("path_link", "iiiiiii"),
-    ("path_open", "iiiiiIIii"),
-    ("path_readlink", "iiiiii"),
-    ("path_remove_directory", "iii"),
-    ("path_rename", "iiiiii"),
-    ("path_symlink", "iiiii"),
-    ("path_unlink_file", "iii"),
-    ("poll_oneoff", "iiii"),
-    ("random_get", "ii"),
-    ("sched_yield", ""),
-    ("sock_accept", "iii"),
-    ("sock_recv", "iiiiii"),
-    ("sock_send", "iiiii"),
-    ("sock_shutdown", "ii"),
-];
-
-const PARAMETERS: usize = 9;
-const RECORD: usize = 8 + PARAMETERS * 8;
-/// Where the guest keeps its record; below it lie the bytes that the calls point at.
-const RECORD_AT: usize = 8192;
-const PAGES: u32 = 2;
 const TREE_BYTES_MAX: u64 = 1 << 20;
 
 const LIMITS: Limits = Limits {
@@ -111,47 +58,6 @@ impl Argument {
     }
 }
 
-/// Reads records from stdin and makes the calls they say. A record of no function is followed by
-/// bytes, which are read into the guest's memory.
-fn guest() -> String {
-    let (mut imports, mut cases) = (String::new(), String::new());
-    for (index, (name, parameters)) in FUNCTIONS.iter().enumerate() {
-        let kind = |it| if it == 'i' { "i32" } else { "i64" };
-        let types: String = parameters.chars().map(|it| format!(" {}", kind(it))).collect();
-        let _ = writeln!(
-            imports,
-            "(import \"wasi_snapshot_preview1\" \"{name}\" (func $f{index} (param{types}) (result i32)))"
-        );
-        let loads: String = (0..)
-            .zip(parameters.chars())
-            .map(|(at, it)| format!("({}.load (i32.const {}))", kind(it), RECORD_AT + 8 + at * 8))
-            .collect();
-        let _ = writeln!(
-            cases,
-            "(if (i32.eq (local.get $which) (i32.const {index})) (then (drop (call $f{index} {loads}))))"
-        );
-    }
-    let (list, list_len, count, base) = (RECORD_AT - 16, RECORD_AT - 12, RECORD_AT - 4, RECORD_AT);
-    let (address, length, poke) = (RECORD_AT + 8, RECORD_AT + 16, FUNCTIONS.len());
-    format!(
-        r#"(module {imports}
-  (memory (export "memory") {PAGES})
-  (func $take (param $at i32) (param $len i32) (result i32)
-    (i32.store (i32.const {list}) (local.get $at))
-    (i32.store (i32.const {list_len}) (local.get $len))
-    (if (call $f0 (i32.const 0) (i32.const {list}) (i32.const 1) (i32.const {count})) (then (return (i32.const 0))))
-    (i32.eq (i32.load (i32.const {count})) (local.get $len)))
-  (func (export "_start") (local $which i32)
-    (loop $again
-      (if (i32.eqz (call $take (i32.const {base}) (i32.const {RECORD}))) (then return))
-      (local.set $which (i32.load (i32.const {base})))
-      (if (i32.eq (local.get $which) (i32.const {poke}))
-        (then (drop (call $take (i32.load (i32.const {address})) (i32.load (i32.const {length}))))))
-      {cases}
-      (br $again))))"#
-    )
-}
-
 struct ClosedDoor;
 
 impl Dispatch for ClosedDoor {
@@ -170,7 +76,7 @@ fn bench() -> &'static Bench {
     static BENCH: OnceLock<Bench> = OnceLock::new();
     BENCH.get_or_init(|| Bench {
         engine: Engine::new(EngineSettings { slots: Some(2), ..EngineSettings::default() }, None).unwrap(),
-        module: Artifact::hash(wat::parse_str(guest()).unwrap()),
+        module: Artifact::hash(wat::parse_str(prober::guest()).unwrap()),
         runtime: tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap(),
     })
 }
@@ -178,23 +84,13 @@ fn bench() -> &'static Bench {
 fn told(steps: &[Step<'_>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for step in steps {
-        let (which, arguments, tail): (u64, Vec<u64>, &[u8]) = match step {
-            Step::Poke(at, bytes) => {
-                let room = RECORD_AT - 64;
-                let at = usize::from(*at) % room;
-                let bytes = &bytes[..bytes.len().min(room - at).min(512)];
-                (FUNCTIONS.len() as u64, vec![at as u64, bytes.len() as u64], bytes)
-            }
+        match step {
+            Step::Poke(at, poked) => prober::poke(&mut bytes, (*at).into(), &poked[..poked.len().min(512)]),
             Step::Call(which, arguments) => {
                 let which = usize::from(*which) % FUNCTIONS.len();
-                (which as u64, arguments.iter().map(|it| it.value()).collect(), &[])
+                prober::call(&mut bytes, which, &arguments.map(Argument::value));
             }
-        };
-        bytes.extend_from_slice(&which.to_le_bytes());
-        for at in 0..PARAMETERS {
-            bytes.extend_from_slice(&arguments.get(at).copied().unwrap_or(0).to_le_bytes());
         }
-        bytes.extend_from_slice(tail);
     }
     bytes
 }

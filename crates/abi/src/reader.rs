@@ -63,6 +63,9 @@ impl<'a> Reader<'a> {
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Truncated> {
         let bytes = self.take(what, N as u64)?;
-        Ok(bytes.try_into().expect("take gives exactly as many bytes as were asked for"))
+        // `take` gives exactly as many bytes as were asked for, so this copies all of them.
+        let mut array = [0; N];
+        array.copy_from_slice(bytes);
+        Ok(array)
     }
 }

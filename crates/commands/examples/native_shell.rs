@@ -93,7 +93,7 @@ async fn run(call: Call<'_>) -> Result<Reply, CallError> {
     let Some(path) = program(&name) else { return Err(Denial::UnknownCommand(name.into()).into()) };
     use std::os::unix::{ffi::OsStringExt as _, process::ExitStatusExt as _};
     let args = command.request.args.iter().map(|it| std::ffi::OsString::from_vec(it.to_vec()));
-    let env: Vec<String> = command.env.iter().map(|it| text(it)).collect();
+    let env: Vec<String> = command.env.iter().map(text).collect();
     let pairs: Vec<(&str, &str)> = env.iter().filter_map(|it| it.split_once('=')).collect();
     let cwd = pairs.iter().find(|it| it.0 == "PWD").map_or("/", |it| it.1);
     let mut child = Command::new(path)

@@ -320,3 +320,83 @@ fn a_shell_inside_has_only_what_is_exported() {
     assert_eq!(refused.stdout, "126\n126\n");
     assert!(refused.stderr.contains("--eval"), "{}", refused.stderr);
 }
+
+#[test]
+fn what_a_substitution_makes_is_bounded_before_it_is_made() {
+    let limits = ShellLimits { expansion_bytes_max: 100_000, ..ShellLimits::default() };
+    let long = "x=$(printf %10000s)";
+    let cases = [
+        "y=${x//?/$x}",
+        "y=${x// /$x}",
+        "p=$(printf '&%.0s' {1..1000}); y=${x/*/$p}",
+        "y=${x/*/&&&&&&&&&&&&&&&&&&&&}",
+        "a=(\"$x\" \"$x\"); y=\"${a[@]//?/12345678}\"",
+    ];
+    for text in cases {
+        let mut room = room_with(Mode::default(), limits.clone());
+        let ran = room.run(&format!("{long}; {text}; echo ${{#y}}"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (125, ""), "{text}: {}", ran.stderr);
+        assert!(ran.stderr.contains("more than 100000 bytes"), "{text}: {}", ran.stderr);
+    }
+    let mut room = room_with(Mode::default(), limits);
+    let ran = room.run(&format!("{long}; y=${{x// /12345678}}; z=${{x/ /&&}}; echo ${{#y}} ${{#z}}"));
+    assert_eq!(ran.stdout, "80000 10001\n");
+}
+
+#[test]
+fn a_pattern_that_takes_too_long_ends_the_line() {
+    let cases = [
+        "y=${x//*( )b/}",
+        "y=${x%%*( )b}",
+        "[[ $x == *!(*!(*z)) ]]",
+        "case $x in *!(*!(*z)) ) echo hit;; *) echo miss;; esac",
+    ];
+    for text in cases {
+        let ran = strict().run(&format!("x=$(printf %20000s); {text}; echo after"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (125, ""), "{text}: {}", ran.stderr);
+        assert!(ran.stderr.contains("a pattern takes too long"), "{text}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_last_index_of_an_array_has_no_next_one() {
+    let cases = [
+        ("a[9223372036854775807]=1; a+=(2)", "bad array subscript"),
+        ("a[9223372036854775806]=1; a+=(2 3)", "bad array subscript"),
+        ("a=([9223372036854775807]=1 2)", "bad array subscript"),
+        ("mapfile -O 9223372036854775807 a < <(echo x; echo y)", "invalid array origin"),
+    ];
+    for (text, want) in cases {
+        let ran = room().run(text);
+        assert!(ran.stderr.contains(want), "{text}: {}", ran.stderr);
+    }
+    let ran =
+        room().run("a[9223372036854775807]=1; echo ${a[-1]} ${a[@]: -1}; a[-1]=3; unset 'a[-1]'; echo $?");
+    assert_eq!(ran.stderr, "");
+    assert!(ran.stdout.ends_with("0\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn subshells_share_what_variables_may_hold() {
+    let limits = ShellLimits { variable_bytes_max: 1 << 20, ..ShellLimits::default() };
+    let nest = "x=$(printf %500000s); f() { y=$1; [ $1 = 0 ] || (f $(($1-1)); :); }";
+    let ran = room_with(Mode::default(), limits.clone()).run(&format!("{nest}; f 30; echo after"));
+    assert_eq!((ran.status, ran.stdout.as_str()), (125, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("variables hold more than"), "{}", ran.stderr);
+    // What a subshell held is free again when it ends.
+    let ran = room_with(Mode::default(), limits)
+        .run(&format!("{nest}; for i in {{1..50}}; do (f 3); done; echo ok"));
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "ok\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_words_of_a_command_are_weighed_together() {
+    let limits =
+        ShellLimits { variable_bytes_max: 1 << 20, expansion_bytes_max: 1 << 20, ..ShellLimits::default() };
+    let words = "\"$x\" ".repeat(5);
+    for text in [format!(": {words}"), format!("for i in {words}; do :; done"), format!("a=({words})")] {
+        let ran = room_with(Mode::default(), limits.clone())
+            .run(&format!("x=$(printf %500000s); {text}; echo after"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (125, ""), "{text}: {}", ran.stderr);
+    }
+}

@@ -1,5 +1,5 @@
 //! `drydock sh` at a terminal: a real one, opened for the test.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 

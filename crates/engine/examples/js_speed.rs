@@ -1,6 +1,8 @@
 //! How long one execution of the guest `js` takes, from a fresh instance to its answer: medians of many,
 //! for no tool call, one and a hundred. `cargo run --release -p drydock-engine --example js_speed`
 
+#![allow(clippy::print_stdout)]
+
 use std::{sync::Arc, time::Instant};
 
 use drydock_contract::{

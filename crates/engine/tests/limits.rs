@@ -1,5 +1,5 @@
 //! Every limit of a run is a named outcome, and the next run is fine.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 

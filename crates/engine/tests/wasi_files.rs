@@ -1,6 +1,6 @@
 //! What programs do to files, call by call, on every backing: random access, names that go while they
 //! are used, listings with cookies, bad paths, and limits that are met.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod common;
 

@@ -4,7 +4,7 @@
 //! About 370 kills in all, some ten seconds on a quiet machine. `DRYDOCK_KILLS=20 cargo test -p
 //! drydock-store --test crash` kills twenty times as often.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{
     collections::HashMap,

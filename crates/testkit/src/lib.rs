@@ -1,9 +1,11 @@
 //! Fakes and contract suites for tests. A dev-dependency only; nothing here is part of Drydock.
 #![allow(missing_docs)]
+#![expect(clippy::expect_used, reason = "a dev-dependency: what a test got wrong ends the test")]
 
 mod fakes;
 pub mod files_contract;
 pub mod guests;
+pub mod prober;
 mod rooms;
 mod shell_applets;
 mod shell_commands;

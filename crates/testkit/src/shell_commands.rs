@@ -50,7 +50,7 @@ impl FakeDoor {
             name if !FAKE_COMMANDS.contains(&name) => return Err(Denial::UnknownCommand(name.into()).into()),
             _ => {}
         }
-        let env: Vec<String> = command.env.iter().map(|entry| lossy(entry)).collect();
+        let env: Vec<String> = command.env.iter().map(lossy).collect();
         let cwd = env.iter().find_map(|it| it.strip_prefix("PWD=")).unwrap_or("/").to_owned();
         let mut io = Io { streams: call.streams, files: Arc::clone(&self.files), cwd, read: 0, written: 0 };
         let outcome = match run(&mut io, &name, &line[1..], &args, &env).await {

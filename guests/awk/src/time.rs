@@ -2,22 +2,7 @@
 
 use std::fmt::Write as _;
 
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAY_SECONDS: i64 = 86_400;
+use calendar::{Civil, DAY_SECONDS, DAYS, MONTHS, days_of};
 
 /// Seconds since 1970.
 pub fn now() -> i64 {
@@ -33,43 +18,22 @@ struct Moment {
     minute: i64,
     second: i64,
     weekday: i64,
+    /// The first of January is 0.
     yearday: i64,
-}
-
-/// Days since 1970 of a date; months may be out of range.
-fn days_of(year: i64, month: i64, day: i64) -> i64 {
-    let year = year + (month - 1).div_euclid(12);
-    let month = (month - 1).rem_euclid(12) + 1;
-    // March is the first month here, so that the leap day is the last of the year.
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era = shifted.div_euclid(400);
-    let of_era = shifted.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 impl Moment {
     fn at(seconds: i64) -> Self {
-        let days = seconds.div_euclid(DAY_SECONDS);
-        let rest = seconds.rem_euclid(DAY_SECONDS);
-        let shifted = days + 719_468;
-        let era = shifted.div_euclid(146_097);
-        let of_era = shifted.rem_euclid(146_097);
-        let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year + year / 4 - year / 100);
-        let month = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * month + 2) / 5 + 1;
-        let month = if month < 10 { month + 3 } else { month - 9 };
-        let year = year + era * 400 + i64::from(month <= 2);
+        let it = Civil::at(seconds);
         Self {
-            year,
-            month,
-            day,
-            hour: rest / 3600,
-            minute: rest / 60 % 60,
-            second: rest % 60,
-            weekday: (days + 4).rem_euclid(7),
-            yearday: days - days_of(year, 1, 1),
+            year: it.year,
+            month: it.month.into(),
+            day: it.day.into(),
+            hour: it.hour.into(),
+            minute: it.minute.into(),
+            second: it.second.into(),
+            weekday: it.weekday.into(),
+            yearday: i64::from(it.day_of_year) - 1,
         }
     }
 
@@ -182,7 +146,7 @@ fn one(out: &mut String, letter: char, it: &Moment, seconds: i64) {
 pub fn make(text: &str) -> i64 {
     let parts: Vec<i64> = text.split_whitespace().map_while(|it| it.parse().ok()).collect();
     let [year, month, day, hour, minute, second, ..] = parts[..] else { return -1 };
-    if [year, month, day, hour, minute, second].iter().any(|it| it.abs() > 1_000_000_000) {
+    if [year, month, day, hour, minute, second].iter().any(|it| it.unsigned_abs() > 1_000_000_000) {
         return -1;
     }
     days_of(year, month, day) * DAY_SECONDS + hour * 3600 + minute * 60 + second

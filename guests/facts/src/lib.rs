@@ -4,6 +4,7 @@
 //! missing are those of a fresh account: mode 644 for files and 755 for directories, and one owner.
 
 pub mod owner;
+pub mod pattern;
 pub mod time;
 
 use std::io;

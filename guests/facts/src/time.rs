@@ -1,5 +1,9 @@
 //! Moments, as calendars and clocks write them. All of them in UTC, the only zone there is here.
 
+use calendar::{DAY_SECONDS as DAY, DAYS, MONTHS, days_of};
+
+pub use calendar::Civil;
+
 /// A moment: seconds since 1970, and nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[allow(missing_docs)]
@@ -7,39 +11,6 @@ pub struct Time {
     pub seconds: i64,
     pub nanos: u32,
 }
-
-/// A moment taken apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Civil {
-    pub year: i64,
-    pub month: u32,
-    pub day: u32,
-    pub hour: u32,
-    pub minute: u32,
-    pub second: u32,
-    /// Sunday is 0.
-    pub weekday: u32,
-    /// The first of January is 1.
-    pub day_of_year: u32,
-}
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const DAY: i64 = 86_400;
 
 impl Time {
     /// The present.
@@ -50,7 +21,7 @@ impl Time {
 
     /// The moment of a date and a time of day.
     pub fn at(year: i64, month: u32, day: u32, second_of_day: i64) -> Self {
-        Self { seconds: days_of(year, month, day) * DAY + second_of_day, nanos: 0 }
+        Self { seconds: days_of(year, month.into(), day.into()) * DAY + second_of_day, nanos: 0 }
     }
 
     /// Reads `2024-05-01`, `2024-05-01 12:30[:15[.5]]`, the same with `T` and `Z`, `@SECONDS`,
@@ -88,26 +59,7 @@ impl Time {
 
     /// Year, month and so on.
     pub fn civil(self) -> Civil {
-        let (days, second) = (self.seconds.div_euclid(DAY), self.seconds.rem_euclid(DAY) as u32);
-        // Years that start in March have their odd day last; 400 of them have 146,097 days.
-        let shifted = days + 719_468;
-        let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-        let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let march_month = (5 * of_year + 2) / 153;
-        let day = (of_year - (153 * march_month + 2) / 5 + 1) as u32;
-        let month = if march_month < 10 { march_month + 3 } else { march_month - 9 } as u32;
-        let year = year_of_era + era * 400 + i64::from(month <= 2);
-        Civil {
-            year,
-            month,
-            day,
-            hour: second / 3600,
-            minute: second / 60 % 60,
-            second: second % 60,
-            weekday: (days + 4).rem_euclid(7) as u32,
-            day_of_year: (days - days_of(year, 1, 1)) as u32 + 1,
-        }
+        Civil::at(self.seconds)
     }
 
     /// `2024-05-01 12:30:15.000000000 +0000`, as `stat` and `diff` write it.
@@ -205,14 +157,6 @@ fn zone(text: &str) -> Option<i64> {
     let number: i64 = digits.parse().ok()?;
     let (hours, minutes) = if digits.len() > 2 { (number / 100, number % 100) } else { (number, 0) };
     Some(sign * (hours * 3600 + minutes * 60))
-}
-
-fn days_of(year: i64, month: u32, day: u32) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let march_month = (i64::from(month) + 9) % 12;
-    let of_year = (153 * march_month + 2) / 5 + i64::from(day) - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl Count {
         let (mut files, mut folders) = (0, 0);
         for entry in listing.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if self.exclude.iter().any(|it| crate::tree::fits(it, &name)) {
+            if self.exclude.iter().any(|it| facts::pattern::fits(it, &name)) {
                 continue;
             }
             let size = self.visit(&format!("{base}{name}"), depth + 1).unwrap_or(0);

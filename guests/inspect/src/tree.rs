@@ -219,9 +219,10 @@ fn children(settings: &Settings, folder: &str, depth: usize) -> Vec<Node> {
         let facts = facts::of(Path::new(&path), Follow::No).ok();
         let is_folder = facts.is_some_and(|it| it.kind == Kind::Directory);
         let hidden = name.starts_with('.') && !settings.all;
-        let out = settings.exclude.iter().any(|it| fits(it, &name));
-        let unwanted =
-            !is_folder && !settings.include.is_empty() && !settings.include.iter().any(|it| fits(it, &name));
+        let out = settings.exclude.iter().any(|it| facts::pattern::fits(it, &name));
+        let unwanted = !is_folder
+            && !settings.include.is_empty()
+            && !settings.include.iter().any(|it| facts::pattern::fits(it, &name));
         if hidden || out || unwanted || (settings.folders_only && !is_folder) {
             continue;
         }
@@ -332,30 +333,4 @@ fn json(settings: &Settings, node: &Node, level: usize, tally: &mut Tally, out: 
 
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
-}
-
-/// `*` and `?`, which is what names are chosen with.
-pub fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut at, mut from, mut star) = (0, 0, None);
-    while from < name.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, from));
-                at += 1;
-            }
-            Some(letter) if *letter == '?' || *letter == name[from] => {
-                at += 1;
-                from += 1;
-            }
-            _ => match star {
-                Some((place, taken)) => {
-                    star = Some((place, taken + 1));
-                    (at, from) = (place + 1, taken + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|it| *it == '*')
 }

@@ -69,6 +69,7 @@ impl Json {
     }
 
     /// The text.
+    #[expect(clippy::expect_used, reason = "it was checked, or made from a string")]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("it was checked, or made from a string")
     }

@@ -110,6 +110,7 @@ impl Object {
         object
     }
 
+    #[expect(clippy::expect_used, reason = "text is JSON, and a vector takes it")]
     fn name(&mut self, name: &str) {
         if self.0.last() != Some(&b'{') {
             self.0.push(b',');
@@ -123,6 +124,7 @@ impl Object {
         self.0.extend_from_slice(text.as_bytes());
     }
 
+    #[expect(clippy::expect_used, reason = "text is JSON, and a vector takes it")]
     fn text(&mut self, name: &str, text: &str) {
         self.name(name);
         serde_json::to_writer(&mut self.0, text).expect("text is JSON, and a vector takes it");

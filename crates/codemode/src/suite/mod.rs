@@ -3,6 +3,8 @@
 //! Sixteen cases for any [`Executor`], two more for a [`Pool`]. Whoever builds a set-up runs
 //! them all: `for (title, case) in CASES { case(&setup).await }`. A case that fails panics with its reason.
 
+#![expect(clippy::expect_used, reason = "a case that fails panics with its reason")]
+
 mod cases;
 mod hostile;
 mod pooled;

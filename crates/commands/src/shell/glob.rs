@@ -3,7 +3,7 @@
 use drydock_contract::port::{FileKind, Follow};
 
 use super::{
-    pattern::{Pattern, is_pattern},
+    pattern::{Pattern, TIRED, is_pattern},
     state::Env,
 };
 
@@ -97,6 +97,9 @@ impl Walk<'_> {
             if !hidden && pattern.matches(&seen) {
                 self.step(join(&base, &name), directory, rest, depth)?;
             }
+        }
+        if pattern.tired() {
+            return Err(TIRED.to_owned());
         }
         Ok(())
     }

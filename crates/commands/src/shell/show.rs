@@ -82,7 +82,7 @@ impl Show<'_> {
         self.put("{ ");
         self.indent += 4;
         self.newline();
-        let Compound::Group(script) = compound else {
+        let Compound::Group(script) = &**compound else {
             self.command(&function.body);
             self.indent -= 4;
             self.newline();

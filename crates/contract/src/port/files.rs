@@ -202,6 +202,13 @@ pub trait Files: Send + Sync {
     fn read_link(&self, path: &TreePath) -> FileResult<String>;
     /// Sets times.
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()>;
+
+    /// What the first names of a path stand for, no link followed: directories, and the first that is
+    /// none. It may tell of fewer names than there are, even of none; `stat` answers for the others.
+    /// A tree that is shown inside another one is so asked once for a path, and not for each name.
+    fn trail(&self, _path: &TreePath) -> Vec<FileKind> {
+        Vec::new()
+    }
 }
 
 /// An open regular file. Positions are the caller's.

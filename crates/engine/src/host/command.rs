@@ -4,21 +4,16 @@
 //! Nothing is captured: the child writes where the caller writes, and counts against the caller's
 //! limits as well as its own. It cannot outlive the call.
 
-use std::sync::Arc;
-
-use drydock_abi::exec::{COMMAND, REQUEST_BYTES_MAX, decode_report};
-use drydock_contract::{Call, CallError, Outcome};
+use drydock_abi::exec::{COMMAND, decode_report};
+use drydock_contract::{Call, Outcome};
 use wasmtime::{Caller, Linker};
 
 use super::{
     lent::Lent,
-    reply::{REFUSED, code_for_guest, refuse},
+    reply::{REFUSED, refuse},
+    request,
 };
-use crate::{
-    guest::{Guest, Held},
-    memory,
-    outcome::Stop,
-};
+use crate::guest::Guest;
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
@@ -40,36 +35,16 @@ async fn host_command(
     count: u32,
     stdin: u32,
 ) -> wasmtime::Result<i32> {
-    caller.data().check_time()?;
-    caller.data_mut().last_status = REFUSED;
-    let door = Arc::clone(&caller.data().door);
-    if u64::from(count) > REQUEST_BYTES_MAX {
-        // Refused by the gate, not by us, so that it is recorded; not a byte of it is copied.
-        let answer = door.dispatch(Call::oversized(COMMAND, u64::from(count))).await;
-        return Ok(refuse(caller, answer.err().as_ref().map_or("too_large", code_for_guest)));
-    }
-    // The copy is the guest's doing, so it is on the guest's bill.
-    let _held = Held::take(&caller.data().meter, u64::from(count)).ok_or(Stop::OutOfMemory)?;
-    let payload =
-        match memory::split(caller).and_then(|(memory, _)| memory.bytes(at, count).map(<[u8]>::to_vec)) {
-            Ok(payload) => payload,
-            Err(_) => return Ok(refuse(caller, "bad_pointer")),
-        };
+    let Some(asked) = request::take(caller, COMMAND, at, count).await? else { return Ok(REFUSED) };
     let lent = Lent::take(caller.data_mut());
     let streams = lent.streams(stdin == STDIN_OURS);
-    let answer = door.dispatch(Call::new(COMMAND, &payload, streams)).await;
+    let answer = asked.door.dispatch(Call::new(COMMAND, &asked.payload, streams)).await;
     if let Some(stop) = lent.give_back(caller.data_mut()) {
         return Err(stop.into());
     }
     let reply = match answer {
         Ok(reply) => reply,
-        Err(error) => {
-            if let CallError::Failed(fault) = &error {
-                // The guest sees a code; what happened is for whoever runs us.
-                tracing::debug!("a nested command failed: {fault}");
-            }
-            return Ok(refuse(caller, code_for_guest(&error)));
-        }
+        Err(error) => return Ok(request::refuse_call(caller, &error)),
     };
     match decode_report(&reply.payload).map(|report| report.outcome) {
         Ok(Outcome::Exited(status)) => {

@@ -1,20 +1,16 @@
 //! `env.host_exec(req, req_len, out, out_cap) -> n`: the exec wire, from inside a run, and
 //! `env.host_status() -> status` of the last command that exited.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use drydock_abi::exec::{REQUEST_BYTES_MAX, START, decode_report, decode_request};
-use drydock_contract::{Call, CallError, Outcome, Sink, Source, Streams};
+use drydock_abi::exec::{START, decode_report, decode_request};
+use drydock_contract::{Call, Outcome, Sink, Source, Streams};
 use wasmtime::{Caller, Linker};
 
-use super::reply::{REFUSED, code_for_guest, give, refuse};
-use crate::{
-    guest::{Guest, Held},
-    memory,
-    outcome::Stop,
-    wasi::write_stderr,
+use super::{
+    reply::{REFUSED, give, refuse},
+    request::{self, Request},
 };
+use crate::{guest::Guest, wasi::write_stderr};
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
@@ -38,34 +34,16 @@ async fn host_exec(
     out: u32,
     cap: u32,
 ) -> wasmtime::Result<i32> {
-    caller.data().check_time()?;
-    caller.data_mut().last_status = REFUSED;
-    let door = Arc::clone(&caller.data().door);
-    if u64::from(count) > REQUEST_BYTES_MAX {
-        // Refused by the gate, not by us, so that it is recorded; not a byte of it is copied.
-        let answer = door.dispatch(Call::oversized(START, u64::from(count))).await;
-        return Ok(refuse(caller, answer.err().as_ref().map_or("too_large", code_for_guest)));
-    }
-    // The copy is the guest's doing, so it is on the guest's bill.
-    let _held = Held::take(&caller.data().meter, u64::from(count)).ok_or(Stop::OutOfMemory)?;
-    let payload =
-        match memory::split(caller).and_then(|(memory, _)| memory.bytes(at, count).map(<[u8]>::to_vec)) {
-            Ok(payload) => payload,
-            Err(_) => return Ok(refuse(caller, "bad_pointer")),
-        };
+    let Some(Request { payload, door, held: _held }) = request::take(caller, START, at, count).await? else {
+        return Ok(REFUSED);
+    };
     // Stdin goes beside the call, as a view of the one copy there is.
     let (head, stdin) = split_stdin(Bytes::from(payload));
     let streams = Streams { stdin: Source::Bytes(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
     let answer = door.dispatch(Call::new(START, &head, streams)).await;
     let reply = match answer {
         Ok(reply) => reply,
-        Err(error) => {
-            if let CallError::Failed(fault) = &error {
-                // The guest sees a code; what happened is for whoever runs us.
-                tracing::debug!("a nested command failed: {fault}");
-            }
-            return Ok(refuse(caller, code_for_guest(&error)));
-        }
+        Err(error) => return Ok(request::refuse_call(caller, &error)),
     };
     let errors = reply.streams.stderr.into_captured();
     write_stderr(caller, &errors).await?;

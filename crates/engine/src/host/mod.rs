@@ -5,6 +5,7 @@ mod commands;
 mod exec;
 mod lent;
 mod reply;
+mod request;
 mod tool;
 
 use drydock_contract::{Cap, CapSet};

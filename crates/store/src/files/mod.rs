@@ -184,6 +184,10 @@ impl Files for MemoryFiles {
         }
         Ok(())
     }
+
+    fn trail(&self, path: &TreePath) -> Vec<FileKind> {
+        self.tree.lock().trail(path)
+    }
 }
 
 /// The root, and what ends in `.` or `..`, cannot be removed or moved by that name.

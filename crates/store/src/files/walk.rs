@@ -4,6 +4,7 @@
 use drydock_contract::port::{FileError, FileKind, FileResult, TreePath};
 
 use super::tree::{DirId, Node, ROOT, Tree};
+use crate::tree::plain;
 
 /// How many links one path may lead through.
 const HOPS_MAX: u32 = 40;
@@ -34,6 +35,25 @@ pub(super) struct Spot {
 impl Tree {
     pub(super) fn walk(&self, path: &TreePath, last: Last) -> FileResult<Spot> {
         self.walk_from(ROOT, path.as_str(), last, &mut 0)
+    }
+
+    /// What the first names stand for, no link followed.
+    pub(super) fn trail(&self, path: &TreePath) -> Vec<FileKind> {
+        let (mut kinds, mut at) = (Vec::new(), ROOT);
+        for name in plain(path.as_str()) {
+            match self.dir(at).ok().and_then(|it| it.names.get(name)).map(|it| &it.node) {
+                Some(Node::Dir(below)) => {
+                    kinds.push(FileKind::Directory);
+                    at = *below;
+                }
+                Some(Node::Leaf(leaf)) => {
+                    kinds.push(leaf.kind());
+                    break;
+                }
+                None => break,
+            }
+        }
+        kinds
     }
 
     /// One call for each link on the way.

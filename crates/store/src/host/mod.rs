@@ -18,8 +18,8 @@ use std::{io, path::Path, sync::Arc};
 use drydock_contract::{
     Meter, Timestamp,
     port::{
-        DirEntry, FileError, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
-        TreePath,
+        DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow,
+        Stat, TreePath,
     },
 };
 use parking_lot::Mutex;
@@ -263,6 +263,10 @@ impl Files for HostDir {
                 fs::utimensat(&it.dir.fd, it.name.as_str(), &times, AtFlags::SYMLINK_NOFOLLOW).sys()
             }
         }
+    }
+
+    fn trail(&self, path: &TreePath) -> Vec<FileKind> {
+        tree::trail(&self.tree(), path)
     }
 }
 

@@ -12,7 +12,7 @@ use drydock_contract::{
 };
 
 use super::Mounts;
-use crate::tree::{Branches, Node};
+use crate::tree::{self, Branches, Node};
 
 /// A directory: where it is in a tree, and where among the mount points.
 #[derive(Debug)]
@@ -91,5 +91,29 @@ impl Branches for Mounts {
 
     fn target(&self, link: &Leaf) -> FileResult<String> {
         self.trees[link.tree].read_link(&link.path)
+    }
+
+    fn look_ahead(&self, dir: &Arc<Dir>, rest: &str) -> Vec<Node<Arc<Dir>, Leaf>> {
+        let names: Vec<&str> = tree::plain(rest).collect();
+        // Below a name that leads to no mount there is only the one tree.
+        let alone = dir.real && names.first().is_some_and(|it| self.point_below(dir, it).is_none());
+        let Some(path) = alone.then(|| dir.path.join(&names.join("/")).ok()).flatten() else {
+            return Vec::new();
+        };
+        let kinds = self.trees[dir.tree].trail(&path).into_iter().skip(dir.path.names().count());
+        let (mut nodes, mut at) = (Vec::new(), Arc::clone(dir));
+        for (name, kind) in names.into_iter().zip(kinds) {
+            let Ok(path) = at.path.join(name) else { break };
+            let leaf = |path| Leaf { tree: dir.tree, path };
+            nodes.push(match kind {
+                FileKind::File => Node::File(leaf(path)),
+                FileKind::Symlink => Node::Link(leaf(path)),
+                FileKind::Directory => {
+                    at = Arc::new(Dir { tree: dir.tree, path, point: None, real: true, parent: Some(at) });
+                    Node::Dir(Arc::clone(&at))
+                }
+            });
+        }
+        nodes
     }
 }

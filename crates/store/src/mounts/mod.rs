@@ -232,6 +232,10 @@ impl Files for Mounts {
         }
         self.tree(&place).set_times(&place.path, Follow::No, times, now)
     }
+
+    fn trail(&self, path: &TreePath) -> Vec<FileKind> {
+        tree::trail(self, path)
+    }
 }
 
 fn place_of(leaf: Leaf) -> Place {

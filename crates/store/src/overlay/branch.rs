@@ -6,7 +6,7 @@ use drydock_contract::port::{DirEntry, FileError, FileKind, FileResult, Files, F
 use parking_lot::Mutex;
 
 use super::{handle::Known, note::Notes};
-use crate::tree::{Branches, Node};
+use crate::tree::{self, Branches, Node};
 
 /// Names that start so are ours.
 pub(super) const OURS: &str = ".wh.";
@@ -86,6 +86,37 @@ impl Layers {
         Ok(())
     }
 
+    /// What names in a row stand for, up to where one of the trees that have the directory does not
+    /// tell: there it may lack the name, or fail.
+    fn ahead(&self, dir: &Arc<Dir>, names: &[&str]) -> FileResult<Vec<Node<Arc<Dir>, Leaf>>> {
+        let (mut nodes, mut at) = (Vec::new(), Arc::clone(dir));
+        let path = dir.below(&names.join("/"))?;
+        let start = dir.path.names().count();
+        let trail = |files: &dyn Files, has: bool| if has { files.trail(&path) } else { Vec::new() };
+        let (uppers, lowers) = (trail(&*self.upper, dir.upper), trail(&*self.lower, dir.lower));
+        for (depth, name) in names.iter().enumerate().map(|(below, name)| (start + below, name)) {
+            let told = |has: bool, kinds: &[FileKind]| if has { kinds.get(depth).copied() } else { None };
+            let (above, below) = (told(at.upper, &uppers), told(at.lower, &lowers));
+            if (at.upper && above.is_none()) || name.starts_with(OURS) {
+                break;
+            }
+            let below = match above {
+                Some(FileKind::File | FileKind::Symlink) => None,
+                _ if !self.lower_visible(&at, name)? => None,
+                _ if below.is_none() => break,
+                _ => below,
+            };
+            let Some(node) = merged(&at, at.below(name)?, above, below) else { break };
+            let next = if let Node::Dir(below) = &node { Some(Arc::clone(below)) } else { None };
+            nodes.push(node);
+            match next {
+                Some(below) => at = below,
+                None => break,
+            }
+        }
+        Ok(nodes)
+    }
+
     /// The names in a directory, of both trees.
     pub(super) fn list(&self, known: &Known, dir: &Dir) -> FileResult<Vec<DirEntry>> {
         let mut merged = BTreeMap::new();
@@ -116,6 +147,24 @@ impl Layers {
         }
         Ok(merged.into_values().collect())
     }
+}
+
+/// What a name stands for that one of the trees has, or both have.
+fn merged(
+    dir: &Arc<Dir>,
+    path: TreePath,
+    above: Option<FileKind>,
+    below: Option<FileKind>,
+) -> Option<Node<Arc<Dir>, Leaf>> {
+    let upper = above.is_some();
+    Some(match above.or(below)? {
+        FileKind::File => Node::File(Leaf { path, upper }),
+        FileKind::Symlink => Node::Link(Leaf { path, upper }),
+        FileKind::Directory => {
+            let (lower, parent) = (below == Some(FileKind::Directory), Some(Arc::clone(dir)));
+            Node::Dir(Arc::new(Dir { path, upper, lower, parent }))
+        }
+    })
 }
 
 /// An inode of one of the trees, told apart from the other's.
@@ -149,26 +198,18 @@ impl Branches for Layers {
         }
         let path = dir.below(name)?;
         let above = if dir.upper { kind(&*self.upper, &path)? } else { None };
-        let leaf = |upper| Leaf { path: path.clone(), upper };
-        match above {
-            Some(FileKind::File) => return Ok(Some(Node::File(leaf(true)))),
-            Some(FileKind::Symlink) => return Ok(Some(Node::Link(leaf(true)))),
-            Some(FileKind::Directory) | None => {}
-        }
-        let below = if self.lower_visible(dir, name)? { kind(&*self.lower, &path) } else { Ok(None) };
-        let dir = |upper, lower| {
-            let parent = Some(Arc::clone(dir));
-            Some(Node::Dir(Arc::new(Dir { path: path.clone(), upper, lower, parent })))
+        let below = match above {
+            Some(FileKind::File | FileKind::Symlink) => Ok(None),
+            _ if self.lower_visible(dir, name)? => kind(&*self.lower, &path),
+            _ => Ok(None),
         };
-        Ok(match (above, below) {
-            (Some(_), below) => dir(true, matches!(below, Ok(Some(FileKind::Directory)))),
-            (None, below) => match below? {
-                None => None,
-                Some(FileKind::Directory) => dir(false, true),
-                Some(FileKind::File) => Some(Node::File(leaf(false))),
-                Some(FileKind::Symlink) => Some(Node::Link(leaf(false))),
-            },
-        })
+        // What the upper tree has is there, whatever is wrong with the lower one.
+        let below = if above.is_some() { below.unwrap_or(None) } else { below? };
+        Ok(merged(dir, path, above, below))
+    }
+
+    fn look_ahead(&self, dir: &Arc<Dir>, rest: &str) -> Vec<Node<Arc<Dir>, Leaf>> {
+        self.ahead(dir, &tree::plain(rest).collect::<Vec<_>>()).unwrap_or_default()
     }
 
     fn target(&self, link: &Leaf) -> FileResult<String> {

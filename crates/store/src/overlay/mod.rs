@@ -18,7 +18,10 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use drydock_contract::{
     Timestamp,
-    port::{DirEntry, FileError, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath},
+    port::{
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        TreePath,
+    },
 };
 use parking_lot::Mutex;
 
@@ -178,6 +181,11 @@ impl Files for Overlay {
             }
         };
         self.layers.upper.set_times(&path, Follow::No, times, now)
+    }
+
+    fn trail(&self, path: &TreePath) -> Vec<FileKind> {
+        let _known = self.layers.known.lock();
+        tree::trail(&*self.layers, path)
     }
 }
 

@@ -27,8 +27,8 @@ use std::{fmt, sync::Arc};
 use drydock_contract::{
     Timestamp,
     port::{
-        DirEntry, FileError, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
-        TreePath,
+        DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow,
+        Stat, TreePath,
     },
 };
 
@@ -195,6 +195,11 @@ impl Files for SqliteFiles {
         self.db.write(|tx| match tree::node(&Volumed { tx, volume }, path, follow)? {
             Node::Dir(node) | Node::File(node) | Node::Link(node) => tx.set_times(node, times, now),
         })
+    }
+
+    fn trail(&self, path: &TreePath) -> Vec<FileKind> {
+        let volume = &self.volume;
+        self.db.read(|tx| Ok(tree::trail(&Volumed { tx, volume }, path))).unwrap_or_default()
     }
 }
 

@@ -6,10 +6,12 @@
 
 #[cfg(test)]
 pub(crate) mod acts;
+#[cfg(test)]
+mod counted;
 mod rule;
 mod walk;
 
 pub(crate) use rule::{
     Opening, can_move, for_link, for_new, for_open, for_rmdir, for_unlink, sayable, target,
 };
-pub(crate) use walk::{Branches, Last, Node, Spot, node, walk};
+pub(crate) use walk::{Branches, Last, Node, Spot, node, plain, trail, walk};

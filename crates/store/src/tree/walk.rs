@@ -1,6 +1,6 @@
 //! From a path to what it names.
 
-use drydock_contract::port::{FileError, FileResult, Follow, TreePath};
+use drydock_contract::port::{FileError, FileKind, FileResult, Follow, TreePath};
 
 /// How many links one path may lead through.
 const HOPS_MAX: u32 = 40;
@@ -25,6 +25,74 @@ pub(crate) trait Branches {
     fn look(&self, dir: &Self::Dir, name: &str) -> FileResult<Option<Node<Self::Dir, Self::Leaf>>>;
     /// What the link says.
     fn target(&self, link: &Self::Leaf) -> FileResult<String>;
+
+    /// What the [`plain`] names at the start of `rest` stand for, each in the one before, as `look`
+    /// would answer one by one: directories, and the first that is none. It may answer for fewer. A
+    /// tree on top of others, for which each look is a walk, answers for many at once.
+    fn look_ahead(&self, _dir: &Self::Dir, _rest: &str) -> Vec<Node<Self::Dir, Self::Leaf>> {
+        Vec::new()
+    }
+}
+
+/// The names a text starts with, up to a `..`.
+pub(crate) fn plain(text: &str) -> impl Iterator<Item = &str> {
+    text.split('/').filter(|it| !it.is_empty() && *it != ".").take_while(|it| *it != "..")
+}
+
+/// Looks names up one after the other, and asks for many at a time.
+struct Looking<'t, B: Branches> {
+    tree: &'t B,
+    /// What is known of the next names. It is used up before the walk turns at a link or a `..`.
+    ahead: std::vec::IntoIter<Node<B::Dir, B::Leaf>>,
+}
+
+impl<'t, B: Branches> Looking<'t, B> {
+    fn new(tree: &'t B) -> Self {
+        Self { tree, ahead: Vec::new().into_iter() }
+    }
+
+    /// What `name`, with which `rest` starts, stands for in `dir`.
+    fn look(&mut self, dir: &B::Dir, name: &str, rest: &str) -> FileResult<Option<Node<B::Dir, B::Leaf>>> {
+        if self.ahead.len() == 0 && rest.len() > name.len() {
+            self.ahead = self.tree.look_ahead(dir, rest).into_iter();
+        }
+        match self.ahead.next() {
+            Some(node) => Ok(Some(node)),
+            None => self.tree.look(dir, name),
+        }
+    }
+}
+
+/// What the first names of a path stand for, for [`Files::trail`](drydock_contract::port::Files::trail).
+pub(crate) fn trail<B: Branches>(tree: &B, path: &TreePath) -> Vec<FileKind> {
+    let (mut kinds, mut looking) = (Vec::new(), Looking::new(tree));
+    let Ok(mut at) = tree.root() else { return kinds };
+    let mut rest = path.as_str();
+    while !rest.is_empty() {
+        let (name, tail) = rest.split_once('/').unwrap_or((rest, ""));
+        let from_name = std::mem::replace(&mut rest, tail);
+        match name {
+            "" | "." => continue,
+            ".." => break,
+            _ => {}
+        }
+        match looking.look(&at, name, from_name) {
+            Ok(Some(Node::Dir(below))) => {
+                kinds.push(FileKind::Directory);
+                at = below;
+            }
+            Ok(Some(Node::File(_))) => {
+                kinds.push(FileKind::File);
+                break;
+            }
+            Ok(Some(Node::Link(_))) => {
+                kinds.push(FileKind::Symlink);
+                break;
+            }
+            Ok(None) | Err(_) => break,
+        }
+    }
+    kinds
 }
 
 /// What a link as the last name stands for.
@@ -55,6 +123,7 @@ pub(crate) fn walk<B: Branches>(tree: &B, path: &TreePath, last: Last) -> FileRe
     let mut at = tree.root()?;
     let mut text = path.as_str().to_owned();
     let mut hops = 0;
+    let mut looking = Looking::new(tree);
     'link: loop {
         let slash = ends_as_a_directory(&text);
         if text.starts_with('/') {
@@ -63,7 +132,7 @@ pub(crate) fn walk<B: Branches>(tree: &B, path: &TreePath, last: Last) -> FileRe
         let mut rest = text.as_str();
         while !rest.is_empty() {
             let (name, tail) = rest.split_once('/').unwrap_or((rest, ""));
-            rest = tail;
+            let from_name = std::mem::replace(&mut rest, tail);
             match name {
                 "" | "." => continue,
                 ".." => {
@@ -77,7 +146,7 @@ pub(crate) fn walk<B: Branches>(tree: &B, path: &TreePath, last: Last) -> FileRe
                 return Err(FileError::NameTooLong);
             }
             let is_last = tail.split('/').all(|it| it.is_empty() || it == ".");
-            match tree.look(&at, name)? {
+            match looking.look(&at, name, from_name)? {
                 Some(Node::Link(link)) if follows(is_last, last, slash) => {
                     hops += 1;
                     if hops > HOPS_MAX {

@@ -1,6 +1,6 @@
 //! The context format: both sides one after the other.
 
-use super::edit::{Change, groups};
+use super::edit::{Change, Hunk, hunks};
 use super::input::{Document, Side};
 use super::settings::Settings;
 use super::unified::{function, heads};
@@ -15,17 +15,12 @@ pub fn write(
     out: &mut Vec<u8>,
 ) {
     heads(sides, settings, ["***", "---"], out);
-    for group in groups(changes, lines) {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        let before = lines.min(first.old_start);
-        let after = lines.min(both.0.lines.len() - last.gone().end);
-        let old = first.old_start - before..last.gone().end + after;
-        let new = first.new_start - before..last.come().end + after;
+    for Hunk { changes, old, new } in hunks(changes, lines, both.0.lines.len()) {
         let function = function(both.0, old.start, settings);
         out.extend_from_slice(format!("***************{function}\n*** {} ****\n", span(&old)).as_bytes());
-        half(both.0, &old, group.iter().map(|it| (it.gone(), it.new_count > 0)), "- ", out);
+        half(both.0, &old, changes.iter().map(|it| (it.gone(), it.new_count > 0)), "- ", out);
         out.extend_from_slice(format!("--- {} ----\n", span(&new)).as_bytes());
-        half(both.1, &new, group.iter().map(|it| (it.come(), it.old_count > 0)), "+ ", out);
+        half(both.1, &new, changes.iter().map(|it| (it.come(), it.old_count > 0)), "+ ", out);
     }
 }
 

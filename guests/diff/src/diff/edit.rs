@@ -304,9 +304,30 @@ fn runs(old: &[bool], new: &[bool]) -> Vec<Change> {
     changes
 }
 
-/// Changes with so few lines between them that their surroundings touch.
-pub fn groups(changes: &[Change], lines: usize) -> Vec<&[Change]> {
-    changes.chunk_by(|a, b| b.old_start - a.gone().end <= 2 * lines).collect()
+/// Changes that stand close together, with the lines around them: where that is on either side.
+pub struct Hunk<'c> {
+    /// The changes, in order.
+    pub changes: &'c [Change],
+    /// Lines of the old side.
+    pub old: Range<usize>,
+    /// Lines of the new side.
+    pub new: Range<usize>,
+}
+
+/// The hunks of all changes, with `lines` lines around each where there are as many; the old side has
+/// `old_lines` in all.
+pub fn hunks(changes: &[Change], lines: usize, old_lines: usize) -> impl Iterator<Item = Hunk<'_>> {
+    let close = move |a: &Change, b: &Change| b.old_start - a.gone().end <= 2 * lines;
+    changes.chunk_by(close).filter_map(move |changes| {
+        let (first, last) = (changes.first()?, changes.last()?);
+        let before = lines.min(first.old_start);
+        let after = lines.min(old_lines - last.gone().end);
+        Some(Hunk {
+            changes,
+            old: first.old_start - before..last.gone().end + after,
+            new: first.new_start - before..last.come().end + after,
+        })
+    })
 }
 
 #[cfg(test)]

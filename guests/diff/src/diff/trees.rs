@@ -77,7 +77,7 @@ fn directories(settings: &Settings, left: &str, right: &str, depth: usize, out: 
             Err(error) => return crate::complain("diff", &format!("{folder}: {}", crate::words(&error))),
         }
     }
-    names.retain(|name| !settings.exclude.iter().any(|pattern| fits(pattern, name)));
+    names.retain(|name| !settings.exclude.iter().any(|pattern| facts::pattern::fits(pattern, name)));
     let mut status = SAME;
     for name in names {
         let (a, b) = (inside(left, &name), inside(right, &name));
@@ -131,30 +131,4 @@ fn inside(folder: &str, name: &str) -> String {
 
 fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-/// `*` and `?` only, which is what names to leave out are written with.
-fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut at, mut from, mut star) = (0, 0, None);
-    while from < name.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, from));
-                at += 1;
-            }
-            Some(letter) if *letter == '?' || *letter == name[from] => {
-                at += 1;
-                from += 1;
-            }
-            _ => match star {
-                Some((place, taken)) => {
-                    star = Some((place, taken + 1));
-                    (at, from) = (place + 1, taken + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|it| *it == '*')
 }

@@ -1,6 +1,6 @@
 //! The unified format.
 
-use super::edit::{Change, groups};
+use super::edit::{Change, Hunk, hunks};
 use super::input::{Document, Side};
 use super::settings::Settings;
 use std::ops::Range;
@@ -17,17 +17,12 @@ pub fn write(
     out: &mut Vec<u8>,
 ) {
     heads(sides, settings, ["---", "+++"], out);
-    for group in groups(changes, lines) {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        let before = lines.min(first.old_start);
-        let after = lines.min(both.0.lines.len() - last.gone().end);
-        let old = first.old_start - before..last.gone().end + after;
-        let new = first.new_start - before..last.come().end + after;
+    for Hunk { changes, old, new } in hunks(changes, lines, both.0.lines.len()) {
         let function = function(both.0, old.start, settings);
         let head = format!("@@ -{} +{} @@{function}\n", span(&old), span(&new));
         out.extend_from_slice(head.as_bytes());
         let mut at = old.start;
-        for change in group {
+        for change in changes {
             (at..change.old_start).for_each(|line| both.0.put(line, " ", out));
             change.gone().for_each(|line| both.0.put(line, "-", out));
             change.come().for_each(|line| both.1.put(line, "+", out));

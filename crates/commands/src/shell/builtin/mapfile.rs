@@ -70,7 +70,11 @@ pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
         Some(_) => env.value(&name).into_indexed(),
         None => BTreeMap::new(),
     };
-    let first = i64::try_from(origin.unwrap_or(0)).unwrap_or(0);
+    let first = i64::try_from(origin.unwrap_or(0)).unwrap_or(i64::MAX);
+    if first.checked_add(bytes.len() as i64).is_none() {
+        env.complain(&format!("{by}: {first}: invalid array origin")).await?;
+        return Ok(1);
+    }
     let lines = bytes.split_inclusive(|byte| *byte == delimiter);
     for (index, line) in lines.skip(skip).take(count).enumerate() {
         let line = match line.split_last() {

@@ -205,6 +205,8 @@ impl Env {
                     end.saturating_add(index)
                 }
                 Some(Key::Number(index)) => index,
+                // The last index there is has no next one.
+                _ if next == i64::MAX => return Err(SetError::Subscript(name.to_owned())),
                 _ => next,
             };
             let before = items.get(&index).cloned().unwrap_or_default();

@@ -214,7 +214,9 @@ impl Env {
                     break;
                 }
                 let pattern = self.expand_pattern(pattern).await?;
-                hit = Pattern::with_case(&pattern, self.options.nocasematch).matches(&folded(&text, self));
+                let pattern = Pattern::with_case(&pattern, self.options.nocasematch);
+                hit = pattern.matches(&folded(&text, self));
+                self.not_tired(&pattern)?;
             }
             if !hit {
                 continue;

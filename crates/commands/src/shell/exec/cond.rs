@@ -61,9 +61,14 @@ impl Env {
         Ok(match op {
             CondOp::Match | CondOp::NoMatch => {
                 let pattern = self.expand_pattern(right).await?;
-                let hit = Pattern::with_case(&pattern, self.options.nocasematch).matches(&left)
-                    || (self.options.nocasematch
-                        && Pattern::with_case(&pattern, true).matches(&left.to_lowercase()));
+                let exact = Pattern::with_case(&pattern, self.options.nocasematch);
+                let mut hit = exact.matches(&left);
+                self.not_tired(&exact)?;
+                if !hit && self.options.nocasematch {
+                    let folded = Pattern::with_case(&pattern, true);
+                    hit = folded.matches(&left.to_lowercase());
+                    self.not_tired(&folded)?;
+                }
                 Ok(hit == (op == CondOp::Match))
             }
             CondOp::Regex => {

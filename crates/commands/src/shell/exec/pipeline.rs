@@ -190,7 +190,7 @@ fn counts(command: &Command) -> bool {
         Command::Simple(_) => true,
         Command::Function(_) => false,
         Command::Compound(compound, ..) => {
-            matches!(compound, Compound::Subshell(_) | Compound::Arith(_) | Compound::Cond(_))
+            matches!(**compound, Compound::Subshell(_) | Compound::Arith(_) | Compound::Cond(_))
         }
     }
 }

@@ -19,10 +19,13 @@ pub(crate) use find::Found;
 
 use super::{
     glob::glob,
-    pattern::Pattern,
+    pattern::{Pattern, TIRED},
     state::{Env, Eval, Flow},
     syntax::ast::{ParamName, ParamOp, Piece, Subscript, Word},
 };
+
+/// A word this long is worth a look at the sum of all.
+const BIG_BYTES: usize = 1 << 16;
 
 impl Env {
     /// Separators of words.
@@ -42,12 +45,16 @@ impl Env {
                 let mut fields = Fields::split(self.ifs());
                 self.expand_pieces(pieces, false, &mut fields).await?;
                 self.check_size(&fields)?;
+                let bytes = fields.bytes;
                 for field in fields.finish() {
                     if field.may_glob() && !self.options.noglob {
                         self.glob_into(field, words).await?;
                     } else {
                         words.push(field.text());
                     }
+                }
+                if bytes >= BIG_BYTES || words.len().is_multiple_of(256) {
+                    self.check_all(words)?;
                 }
             }
         }
@@ -64,7 +71,7 @@ impl Env {
             words.push(field.text());
             return Ok(());
         }
-        match glob(self, &pattern).map(|found| self.not_ignored(found)) {
+        match glob(self, &pattern).and_then(|found| self.not_ignored(found)) {
             Err(text) => Err(self.abort(text)),
             Ok(found) if !found.is_empty() => {
                 words.extend(found);
@@ -85,8 +92,8 @@ impl Env {
     }
 
     /// Without what `GLOBIGNORE` names.
-    fn not_ignored(&self, mut found: Vec<String>) -> Vec<String> {
-        let Some(list) = self.vars.get("GLOBIGNORE").filter(|it| !it.is_empty()) else { return found };
+    fn not_ignored(&self, mut found: Vec<String>) -> Result<Vec<String>, String> {
+        let Some(list) = self.vars.get("GLOBIGNORE").filter(|it| !it.is_empty()) else { return Ok(found) };
         let fold = self.options.nocaseglob;
         let parts = super::glob::split_colons(list).into_iter();
         let patterns: Vec<Pattern> = parts.map(|it| Pattern::with_case(it, fold)).collect();
@@ -97,15 +104,32 @@ impl Env {
             };
             !matches!(name.as_str(), "." | "..") && !patterns.iter().any(hit)
         });
-        found
+        if patterns.iter().any(Pattern::tired) { Err(TIRED.to_owned()) } else { Ok(found) }
+    }
+
+    /// Ends the run if the pattern gave up: its answers are none.
+    pub(crate) fn not_tired(&self, pattern: &Pattern) -> Eval<()> {
+        if pattern.tired() { Err(self.abort(TIRED.to_owned())) } else { Ok(()) }
+    }
+
+    /// All words of a command together, and whether there is time for more of them: neither is asked
+    /// for each little word.
+    fn check_all(&self, words: &[String]) -> Eval<()> {
+        self.check_expired()?;
+        let max = self.shared.limits.variable_bytes_max;
+        if words.iter().map(String::len).sum::<usize>() > max {
+            return Err(self.abort(format!("the words of a command have more than {max} bytes")));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn too_long(&self) -> Flow {
+        let max = self.shared.limits.expansion_bytes_max;
+        self.abort(format!("a word expands to more than {max} bytes"))
     }
 
     fn check_size(&self, fields: &Fields) -> Eval<()> {
-        let max = self.shared.limits.expansion_bytes_max;
-        if fields.bytes > max {
-            return Err(self.abort(format!("a word expands to more than {max} bytes")));
-        }
-        Ok(())
+        if fields.bytes > self.shared.limits.expansion_bytes_max { Err(self.too_long()) } else { Ok(()) }
     }
 
     async fn whole_field(&mut self, word: &Word) -> Eval<Field> {

@@ -1,6 +1,8 @@
 //! `${…}`: finds the value, applies the operator, puts the result where it belongs.
 
-use super::{Fields, Found, ops};
+use std::cell::Cell;
+
+use super::{Fields, Found, ops, replace::replace};
 use crate::shell::{
     pattern::Pattern,
     state::{Env, Eval, Flow},
@@ -152,16 +154,26 @@ impl Env {
             }
             ParamOp::RemovePrefix { longest, pattern } => {
                 let pattern = self.pattern_of(pattern, false).await?;
-                Ok(each(found, |text| ops::remove_prefix(text, &pattern, *longest)))
+                let found = each(found, |text| ops::remove_prefix(text, &pattern, *longest));
+                self.not_tired(&pattern).map(|()| found)
             }
             ParamOp::RemoveSuffix { longest, pattern } => {
                 let pattern = self.pattern_of(pattern, false).await?;
-                Ok(each(found, |text| ops::remove_suffix(text, &pattern, *longest)))
+                let found = each(found, |text| ops::remove_suffix(text, &pattern, *longest));
+                self.not_tired(&pattern).map(|()| found)
             }
             ParamOp::Replace { how, pattern, with } => {
                 let pattern = self.pattern(pattern).await?;
                 let with = self.replacement(with).await?;
-                Ok(each(found, |text| super::replace::replace(text, &pattern, &with, *how)))
+                // All elements of an array share what one word may come to.
+                let left = Cell::new(Some(self.shared.limits.expansion_bytes_max));
+                let found = each(found, |text| {
+                    let new = left.get().and_then(|left| replace(text, &pattern, &with, *how, left));
+                    left.set(left.get().and_then(|left| left.checked_sub(new.as_ref()?.len())));
+                    new.unwrap_or_default()
+                });
+                self.not_tired(&pattern)?;
+                if left.get().is_some() { Ok(found) } else { Err(self.too_long()) }
             }
             ParamOp::Case { how, all, pattern } => {
                 let pattern = match pattern {

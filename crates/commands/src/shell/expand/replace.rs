@@ -50,13 +50,18 @@ impl super::Field {
 }
 
 impl Replacement {
-    fn put(&self, matched: &[char], into: &mut String) {
+    /// Puts it there; `None` if that makes more than `bytes_max`.
+    fn put(&self, matched: &[char], into: &mut String, bytes_max: usize) -> Option<()> {
         for part in &self.0 {
             match part {
                 Some(text) => into.push_str(text),
                 None => into.extend(matched),
             }
+            if into.len() > bytes_max {
+                return None;
+            }
         }
+        Some(())
     }
 
     fn plain(&self) -> Option<&str> {
@@ -67,16 +72,27 @@ impl Replacement {
     }
 }
 
-pub(super) fn replace(text: &str, pattern: &Pattern, with: &Replacement, how: Replace) -> String {
+/// The text with what matches replaced; `None` if that grows far beyond `bytes_max`.
+pub(super) fn replace(
+    text: &str,
+    pattern: &Pattern,
+    with: &Replacement,
+    how: Replace,
+    bytes_max: usize,
+) -> Option<String> {
     if let (Some(literal), Some(plain)) = (pattern.literal(), with.plain()) {
         if literal.is_empty() {
-            return match how {
+            return Some(match how {
                 Replace::Prefix => format!("{plain}{text}"),
                 Replace::Suffix => format!("{text}{plain}"),
                 Replace::First | Replace::All => text.to_owned(),
-            };
+            });
         }
-        return match how {
+        let grows = plain.len().saturating_sub(literal.len());
+        if how == Replace::All && text.matches(&*literal).count().saturating_mul(grows) > bytes_max {
+            return None;
+        }
+        return Some(match how {
             Replace::All => text.replace(&literal, plain),
             Replace::First => text.replacen(&literal, plain, 1),
             Replace::Prefix => match text.strip_prefix(&*literal) {
@@ -87,28 +103,28 @@ pub(super) fn replace(text: &str, pattern: &Pattern, with: &Replacement, how: Re
                 Some(rest) => format!("{rest}{plain}"),
                 None => text.to_owned(),
             },
-        };
+        });
     }
     let typed: Vec<char> = text.chars().collect();
     let chars = pattern.chars(text);
     if chars.len() != typed.len() {
-        return text.to_owned();
+        return Some(text.to_owned());
     }
     let mut result = String::with_capacity(text.len());
     if how == Replace::Suffix {
         let Some(start) = (0..=chars.len()).find(|start| pattern.whole(&chars, *start)) else {
-            return text.to_owned();
+            return Some(text.to_owned());
         };
         result.extend(&typed[..start]);
-        with.put(&typed[start..], &mut result);
-        return result;
+        with.put(&typed[start..], &mut result, bytes_max)?;
+        return Some(result);
     }
     let mut at = 0;
     while at <= chars.len() {
         let end = pattern.end_from(&chars, at, true);
         match end {
             Some(end) => {
-                with.put(&typed[at..end], &mut result);
+                with.put(&typed[at..end], &mut result, bytes_max)?;
                 if end == at {
                     result.extend(typed.get(at));
                     at += 1;
@@ -130,5 +146,5 @@ pub(super) fn replace(text: &str, pattern: &Pattern, with: &Replacement, how: Re
         }
     }
     result.extend(typed.get(at..).into_iter().flatten());
-    result
+    Some(result)
 }

@@ -1,6 +1,6 @@
 //! Positions through a pattern.
 
-use super::{Kind, Node, Pattern};
+use super::{Effort, Kind, Node, Pattern};
 
 /// A set of places between characters.
 type Places = Vec<bool>;
@@ -29,6 +29,9 @@ impl Pattern {
         {
             return None;
         }
+        if self.tired() {
+            return None;
+        }
         let places = self.places(&chars[from..]);
         let found =
             if longest { places.iter().rposition(|it| *it) } else { places.iter().position(|it| *it) };
@@ -45,7 +48,7 @@ impl Pattern {
         {
             return false;
         }
-        self.places(&chars[from..]).last() == Some(&true)
+        !self.tired() && self.places(&chars[from..]).last() == Some(&true)
     }
 
     /// Its length, if every match has the same.
@@ -62,7 +65,7 @@ impl Pattern {
     fn places(&self, chars: &[char]) -> Places {
         let mut start = vec![false; chars.len() + 1];
         start[0] = true;
-        run(&self.nodes, chars, start)
+        run(&self.nodes, chars, start, &self.effort)
     }
 }
 
@@ -75,8 +78,11 @@ fn one(node: &Node, it: char) -> bool {
     }
 }
 
-fn run(nodes: &[Node], chars: &[char], mut places: Places) -> Places {
+fn run(nodes: &[Node], chars: &[char], mut places: Places, effort: &Effort) -> Places {
     for node in nodes {
+        if !effort.spend(places.len()) {
+            return vec![false; places.len()];
+        }
         match node {
             Node::Star => {
                 let mut seen = false;
@@ -85,7 +91,7 @@ fn run(nodes: &[Node], chars: &[char], mut places: Places) -> Places {
                     *place = seen;
                 }
             }
-            Node::Group(kind, arms) => places = group(*kind, arms, chars, places),
+            Node::Group(kind, arms) => places = group(*kind, arms, chars, places, effort),
             single => {
                 let mut any = false;
                 for at in (0..chars.len()).rev() {
@@ -103,11 +109,11 @@ fn run(nodes: &[Node], chars: &[char], mut places: Places) -> Places {
     places
 }
 
-fn group(kind: Kind, arms: &[Vec<Node>], chars: &[char], places: Places) -> Places {
+fn group(kind: Kind, arms: &[Vec<Node>], chars: &[char], places: Places, effort: &Effort) -> Places {
     let once = |from: &Places| {
         let mut all = vec![false; from.len()];
         for arm in arms {
-            for (into, hit) in all.iter_mut().zip(run(arm, chars, from.clone())) {
+            for (into, hit) in all.iter_mut().zip(run(arm, chars, from.clone(), effort)) {
                 *into |= hit;
             }
         }
@@ -132,6 +138,9 @@ fn group(kind: Kind, arms: &[Vec<Node>], chars: &[char], places: Places) -> Plac
         Kind::Not => {
             let mut all = vec![false; places.len()];
             for start in (0..places.len()).filter(|at| places[*at]) {
+                if effort.is_spent() {
+                    break;
+                }
                 let mut from = vec![false; places.len()];
                 from[start] = true;
                 let hits = once(&from);

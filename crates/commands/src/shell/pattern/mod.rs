@@ -1,20 +1,24 @@
 //! Shell patterns: `*`, `?`, `[…]` and the extended `?(…)` family.
 //!
-//! Matching carries a set of positions through the pattern, so its cost is a polynomial and there is
-//! no text that makes it explode.
+//! Matching carries a set of positions through the pattern, so its cost is a polynomial; groups in
+//! groups raise its degree, so the work of one pattern is counted, and whoever used it asks whether
+//! it was [`tired`](Pattern::tired).
 
 mod class;
+mod effort;
 mod matcher;
 #[cfg(test)]
 mod tests;
 
 use class::Class;
+use effort::Effort;
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern {
     nodes: Vec<Node>,
     fold: bool,
+    effort: Effort,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +46,9 @@ enum Kind {
 
 const DEPTH_MAX: u32 = 40;
 
+/// What is said of a pattern that gave up.
+pub(crate) const TIRED: &str = "a pattern takes too long to match";
+
 impl Pattern {
     /// Compiles a pattern in which a backslash makes the next character plain; upper and lower case
     /// are alike if `fold`.
@@ -50,7 +57,12 @@ impl Pattern {
             if fold { text.to_lowercase().chars().collect() } else { text.chars().collect() };
         let mut at = 0;
         let nodes = sequence(&chars, &mut at, false, 0);
-        Self { nodes, fold }
+        Self { nodes, fold, effort: Effort::default() }
+    }
+
+    /// Whether it gave up: what it answered since may be wrong.
+    pub(crate) fn tired(&self) -> bool {
+        self.effort.is_spent()
     }
 
     /// The text it stands for, if it stands for only one.

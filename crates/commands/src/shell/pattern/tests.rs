@@ -64,3 +64,17 @@ fn no_pattern_makes_the_matcher_explode() {
         assert!(!self::pattern(pattern).matches(&text), "{pattern}");
     }
 }
+
+#[test]
+fn groups_in_groups_give_up_and_say_so() {
+    let spaces = " ".repeat(20_000);
+    let text: Vec<char> = spaces.chars().collect();
+    let many = pattern("*( )b");
+    assert!((0..text.len()).all(|from| many.end_from(&text, from, true).is_none()));
+    assert!(many.tired());
+    let not = pattern("*!(*!(*!(*!(*!(x)))))");
+    not.matches(&spaces[..200]);
+    assert!(not.tired());
+    let plain = pattern("*.@(jpg|png)");
+    assert!(plain.matches("x.png") && !plain.tired());
+}

@@ -72,7 +72,7 @@ pub(crate) struct Stage {
 #[derive(Debug)]
 pub(crate) enum Command {
     Simple(Simple),
-    Compound(Compound, Vec<Redirect>, Place),
+    Compound(Box<Compound>, Vec<Redirect>, Place),
     Function(Arc<Function>),
 }
 

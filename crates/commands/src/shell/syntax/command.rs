@@ -22,7 +22,7 @@ impl Parser<'_> {
                 self.skip_blanks();
                 match self.redirect()? {
                     Some(redirect) => redirects.push(redirect),
-                    None => return Ok(Command::Compound(compound, redirects, place)),
+                    None => return Ok(Command::Compound(Box::new(compound), redirects, place)),
                 }
             }
         }
@@ -177,7 +177,7 @@ impl Parser<'_> {
             }
         }
         let source = self.text[body_at..self.at].to_owned();
-        let body = Arc::new(Command::Compound(compound, redirects, place));
+        let body = Arc::new(Command::Compound(Box::new(compound), redirects, place));
         let base = self.span_from(body_at).start;
         Ok(Command::Function(Arc::new(Function { name, body, source, base })))
     }

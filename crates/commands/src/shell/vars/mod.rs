@@ -3,6 +3,7 @@
 //! Scopes are shared until written to, so a subshell costs a few reference counts.
 
 mod assoc;
+mod held;
 mod scope;
 mod value;
 

@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{Assoc, Attributes, SetError, Value, Var};
+use super::{
+    Assoc, Attributes, SetError, Value, Var,
+    held::{Held, SHELLS_MAX},
+};
 
 pub(crate) type Scope = HashMap<String, Var>;
 
@@ -18,11 +21,19 @@ pub(crate) struct Vars {
     bytes_max: usize,
     /// `set -a`: what is given a text is exported.
     pub(crate) export_all: bool,
+    held: Held,
 }
 
 impl Vars {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { scopes: vec![Arc::default()], temporary: vec![false], bytes: 0, bytes_max, export_all: false }
+        Self {
+            scopes: vec![Arc::default()],
+            temporary: vec![false],
+            bytes: 0,
+            bytes_max,
+            export_all: false,
+            held: Held::default(),
+        }
     }
 
     pub(crate) fn push_scope(&mut self) {
@@ -47,8 +58,9 @@ impl Vars {
             && let Some(scope) = self.scopes.pop()
         {
             self.temporary.pop();
-            let freed: usize = scope.iter().map(|(name, var)| name.len() + var.value.bytes()).sum();
+            let freed = weight(&scope);
             self.bytes = self.bytes.saturating_sub(freed);
+            self.held.grow(0, freed);
         }
     }
 
@@ -212,7 +224,12 @@ impl Vars {
         let attributes = var.attributes;
         let mut items = std::mem::take(&mut var.value).into_indexed();
         let next = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
-        items.extend((next..=i64::MAX).zip(list.into_iter().map(|it| attributes.cased(it))));
+        // The last index there is has no next one.
+        if next.checked_add(list.len() as i64).is_none() {
+            var.value = Value::Indexed(items);
+            return Err(SetError::Subscript(name));
+        }
+        items.extend((next..).zip(list.into_iter().map(|it| attributes.cased(it))));
         var.value = Value::Indexed(items);
         Ok(())
     }
@@ -263,13 +280,30 @@ impl Vars {
                 return Err(SetError::Full(self.bytes_max));
             }
         }
+        self.charge_all(name, new, old)?;
         self.bytes = (self.bytes + new).saturating_sub(old) + if old == 0 { name.len() } else { 0 };
         Ok(())
     }
 
+    /// The same for all shells together. Writing to a scope that another shell sees copies it.
+    fn charge_all(&mut self, name: &str, new: usize, old: usize) -> Result<(), SetError> {
+        let at = self.scopes.iter().rposition(|scope| scope.contains_key(name)).unwrap_or(0);
+        let shared = Arc::strong_count(&self.scopes[at]) > 1;
+        let new = new + if shared { weight(&self.scopes[at]) } else { 0 };
+        let max = self.bytes_max.saturating_mul(SHELLS_MAX);
+        if self.held.all() + new > max {
+            let sharers = |it: &Arc<Scope>| weight(it) / Arc::strong_count(it);
+            self.held.set_mine(self.scopes.iter().map(sharers).sum());
+            if self.held.all() + new > max {
+                return Err(SetError::Full(max));
+            }
+        }
+        self.held.grow(new, old);
+        Ok(())
+    }
+
     fn weigh(&self) -> usize {
-        let scope = |it: &Arc<Scope>| it.iter().map(|row| row.0.len() + row.1.value.bytes()).sum::<usize>();
-        self.scopes.iter().map(scope).sum()
+        self.scopes.iter().map(|it| weight(it)).sum()
     }
 
     /// Removes a variable from the innermost scope that has it.
@@ -326,4 +360,8 @@ impl Attributes {
 /// `name[key]`, as a nameref may say.
 pub(crate) fn element(name: &str) -> Option<(&str, &str)> {
     name.strip_suffix(']')?.split_once('[')
+}
+
+fn weight(scope: &Scope) -> usize {
+    scope.iter().map(|(name, var)| name.len() + var.value.bytes()).sum()
 }
