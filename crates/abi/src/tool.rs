@@ -42,18 +42,34 @@ pub fn encode_failure(code: &str, message: &str) -> Vec<u8> {
 
 /// The answer to the guest for a reply payload.
 pub fn encode_answer(call: u32, reply: &[u8]) -> Vec<u8> {
-    let (head, rest) = match reply {
-        [FAILURE_MARK, b'{', rest @ ..] => (format!("{{\"call\":{call},\"ok\":false,"), rest),
+    let (head, rest): (&[u8], _) = match reply {
+        [FAILURE_MARK, b'{', rest @ ..] => (b",\"ok\":false,", rest),
         [FAILURE_MARK, ..] => return encode_refusal(call, "internal_error", "the tool's answer is broken"),
-        whole => (format!("{{\"call\":{call},\"ok\":true,\"result\":"), whole),
+        whole => (b",\"ok\":true,\"result\":", whole),
     };
-    let mut answer = Vec::with_capacity(head.len() + rest.len() + 1);
-    answer.extend_from_slice(head.as_bytes());
+    let mut answer = Vec::with_capacity(40 + rest.len());
+    answer.extend_from_slice(b"{\"call\":");
+    push_number(&mut answer, call);
+    answer.extend_from_slice(head);
     answer.extend_from_slice(rest);
     if reply.first() != Some(&FAILURE_MARK) {
         answer.push(b'}');
     }
     answer
+}
+
+/// By hand: it happens for every call.
+fn push_number(out: &mut Vec<u8>, mut number: u32) {
+    let mut digits = [0; 10];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return out.extend_from_slice(&digits[at..]);
+        }
+    }
 }
 
 /// The answer to the guest for a call that has no reply.
@@ -93,6 +109,7 @@ mod tests {
     #[test]
     fn a_result_travels_as_it_is() {
         assert_eq!(text(encode_answer(7, b"[1]")), r#"{"call":7,"ok":true,"result":[1]}"#);
+        assert_eq!(text(encode_answer(u32::MAX, b"1")), r#"{"call":4294967295,"ok":true,"result":1}"#);
     }
 
     #[test]

@@ -79,7 +79,11 @@ pub struct ToolRequest {
 impl ToolRequest {
     /// `provider.tool`: what grants and records call it.
     pub fn name(&self) -> String {
-        format!("{}.{}", self.provider, self.tool)
+        let mut name = String::with_capacity(self.provider.len() + 1 + self.tool.len());
+        name.push_str(&self.provider);
+        name.push('.');
+        name.push_str(&self.tool);
+        name
     }
 }
 

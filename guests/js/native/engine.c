@@ -4,7 +4,7 @@
  * the body of an async function, and decides statement by statement what is returned. So there is
  * one grammar, lines and columns are the user's own, and no text can break out of a wrapper.
  *
- * quickjs.c comes from the crate rquickjs-sys, with four checks put in by build.rs; nothing of it is kept here.
+ * quickjs.c comes from the crate rquickjs-sys, with a few lines put in by build.rs; nothing of it is kept here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +23,26 @@ static int session_gettimeofday(struct timeval *now, void *zone)
 }
 
 #define gettimeofday session_gettimeofday
+
+/* Most programs need no randomness, so it is asked for when the first one does; build.rs puts it to use. */
+#ifdef __wasm__
+__attribute__((import_module("wasi_snapshot_preview1"), import_name("random_get")))
+int session_random_get(void *bytes, size_t count);
+#else
+static int session_random_get(void *bytes, size_t count)
+{
+    memset(bytes, 1, count);
+    return 0;
+}
+#endif
+
+static uint64_t session_random(void)
+{
+    uint64_t seed = 0;
+    session_random_get(&seed, sizeof(seed));
+    return seed ? seed : 1;
+}
+
 #include "cutils.h"
 
 /* QuickJS guards against deep recursion by the stack in memory. In wasm a frame may take none of that,
@@ -127,12 +147,13 @@ JSContext *engine_new(void)
     return ctx;
 }
 
-/* A run begins: there is a host now, randomness is the session's, and the stack starts here. */
+/* A run begins: there is a host now, randomness is the session's, and the stack starts here. Without a seed
+   the first program that wants randomness asks the host. */
 void engine_open(JSContext *ctx, uint64_t seed, size_t stack_bytes_max)
 {
     JSRuntime *rt = ctx->rt;
     session_is_open = 1;
-    ctx->random_state = seed ? seed : 1;
+    ctx->random_state = seed;
     rt->stack_size = stack_bytes_max;
     JS_UpdateStackTop(rt);
 }
@@ -444,3 +465,33 @@ JSValue value_own_data(JSContext *ctx, JSValue object, const char *name)
     JS_FreeAtom(ctx, atom);
     return value;
 }
+
+/* ---- promises that only the harness settles: no functions for it that nobody else could hold ---- */
+
+JSValue promise_new(JSContext *ctx)
+{
+    JSPromiseData *data;
+    JSValue promise = JS_NewObjectClass(ctx, JS_CLASS_PROMISE);
+
+    if (JS_IsException(promise))
+        return promise;
+    data = js_mallocz(ctx, sizeof(*data));
+    if (!data) {
+        JS_FreeValue(ctx, promise);
+        return JS_EXCEPTION;
+    }
+    data->promise_state = JS_PROMISE_PENDING;
+    init_list_head(&data->promise_reactions[0]);
+    init_list_head(&data->promise_reactions[1]);
+    data->promise_result = JS_UNDEFINED;
+    JS_SetOpaqueInternal(promise, data);
+    return promise;
+}
+
+/* Settles it with a value that is no promise itself: an answer is data, a failure an error. */
+void promise_settle(JSContext *ctx, JSValueConst promise, JSValueConst value, bool is_reject)
+{
+    fulfill_or_reject_promise(ctx, promise, value, is_reject);
+}
+
+#include "plain_json.c"

@@ -72,7 +72,9 @@ unsafe extern "C" {
         data_length: c_int,
         data: *const Raw,
     ) -> Raw;
-    pub fn JS_NewPromiseCapability(ctx: *mut Context, settle: *mut Raw) -> Raw;
+    pub fn promise_new(ctx: *mut Context) -> Raw;
+    pub fn promise_settle(ctx: *mut Context, promise: Raw, value: Raw, is_reject: bool);
+    pub fn value_plain_json(ctx: *mut Context, value: Raw, room: *mut u8, count: usize) -> c_int;
     pub fn JS_PromiseState(ctx: *mut Context, promise: Raw) -> c_int;
     pub fn JS_PromiseResult(ctx: *mut Context, promise: Raw) -> Raw;
     pub fn JS_Call(ctx: *mut Context, function: Raw, this: Raw, count: c_int, args: *const Raw) -> Raw;
@@ -115,10 +117,10 @@ pub fn create() -> bool {
     !context().is_null()
 }
 
-/// A run begins on this stack.
-pub fn open(seed: u64, stack_bytes_max: usize) {
+/// A run begins on this stack. Without a seed, randomness is the host's.
+pub fn open(seed: Option<u64>, stack_bytes_max: usize) {
     // SAFETY: there is a context, and the caller's stack goes on for that long.
-    unsafe { engine_open(context(), seed, stack_bytes_max) }
+    unsafe { engine_open(context(), seed.map_or(0, |it| it.max(1)), stack_bytes_max) }
 }
 
 /// Whether QuickJS was ever refused memory. The program cannot undo it.

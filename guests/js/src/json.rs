@@ -17,6 +17,9 @@ pub fn push(out: &mut Vec<u8>, value: &Value) -> Result<bool, NotJson> {
     if value.kind() == Kind::Undefined {
         return Ok(false);
     }
+    if push_plain(out, value) {
+        return Ok(true);
+    }
     let nothing = Value::undefined();
     // SAFETY: the values are alive. This is the function behind JSON.stringify, not what the program may
     // have put in its place.
@@ -26,6 +29,26 @@ pub fn push(out: &mut Vec<u8>, value: &Value) -> Result<bool, NotJson> {
     let text = text.or_clear().ok_or(NotJson)?;
     text.with_bytes(|bytes| push_without_surrogates(out, bytes)).ok_or(NotJson)?;
     Ok(true)
+}
+
+/// Room for a value that is written without QuickJS's help.
+const PLAIN_BYTES_MAX: usize = 1024;
+
+/// Appends a small value of plain data; false, and nothing appended, if it is none.
+fn push_plain(out: &mut Vec<u8>, value: &Value) -> bool {
+    out.reserve(PLAIN_BYTES_MAX);
+    let room = out.spare_capacity_mut();
+    // SAFETY: the value is alive; at most the room's length is written, and how much is said.
+    let written =
+        unsafe { engine::value_plain_json(context(), value.raw(), room.as_mut_ptr().cast(), room.len()) };
+    match usize::try_from(written) {
+        Ok(written) => {
+            // SAFETY: so many bytes were written, all of them ASCII.
+            unsafe { out.set_len(out.len() + written) };
+            true
+        }
+        Err(_) => false,
+    }
 }
 
 /// Appends UTF-8 with each lone surrogate replaced.

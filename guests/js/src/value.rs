@@ -211,18 +211,23 @@ impl Value {
         }
     }
 
-    /// Calls it as a function. `this` is undefined.
-    pub fn call(&self, args: &[Raw]) -> Self {
-        // SAFETY: function and arguments are alive.
-        Self(unsafe {
-            engine::JS_Call(context(), self.0, engine::value_undefined(), args.len() as i32, args.as_ptr())
-        })
-    }
-
     /// Calls it as a function with that `this`.
     pub fn call_on(&self, this: &Self) -> Self {
         // SAFETY: both values are alive; there are no arguments.
         Self(unsafe { engine::JS_Call(context(), self.0, this.0, 0, std::ptr::null()) })
+    }
+
+    /// A promise that nobody but [`settle`](Self::settle) settles; an exception if there is no memory for it.
+    pub fn promise() -> Self {
+        // SAFETY: there is a context.
+        Self(unsafe { engine::promise_new(context()) })
+    }
+
+    /// Fulfils a promise with data, or rejects it. What waits for it runs later, as a job.
+    pub fn settle(&self, with: Result<&Self, &Self>) {
+        let (Ok(value) | Err(value)) = with;
+        // SAFETY: both values are alive; what is no promise, or settled, is left alone.
+        unsafe { engine::promise_settle(context(), self.0, value.0, with.is_err()) }
     }
 
     /// 0 while a promise is pending, 1 if it is fulfilled, 2 if it is rejected.

@@ -48,13 +48,27 @@ pub fn decode_request(bytes: &[u8]) -> Result<ToolRequest, BadToolRequest> {
 
 /// Writes a request.
 pub fn encode_request(request: &ToolRequest) -> Vec<u8> {
-    let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let head = format!(r#"{{"provider":{},"tool":{}"#, quoted(&request.provider), quoted(&request.tool));
-    let mut wire = head.into_bytes();
+    let input_bytes = request.input.as_ref().map_or(0, |it| it.len());
+    let mut wire = Vec::with_capacity(40 + request.provider.len() + request.tool.len() + input_bytes);
+    wire.extend_from_slice(br#"{"provider":"#);
+    push_quoted(&mut wire, &request.provider);
+    wire.extend_from_slice(br#","tool":"#);
+    push_quoted(&mut wire, &request.tool);
     if let Some(input) = &request.input {
         wire.extend_from_slice(br#","input":"#);
         wire.extend_from_slice(input);
     }
     wire.push(b'}');
     wire
+}
+
+/// As a JSON string. Most names need no escapes.
+fn push_quoted(wire: &mut Vec<u8>, text: &str) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        wire.push(b'"');
+        wire.extend_from_slice(text.as_bytes());
+        wire.push(b'"');
+    } else {
+        wire.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+    }
 }

@@ -48,7 +48,7 @@ pub struct ExecuteRequest {
     /// The program.
     pub code: Arc<str>,
     /// The namespaces it sees.
-    pub providers: Vec<Manifest>,
+    pub providers: Arc<[Manifest]>,
     /// Who answers its calls.
     pub tools: Arc<dyn Tools>,
     /// Limits of this one execution.
@@ -64,7 +64,7 @@ impl ExecuteRequest {
     pub fn new(code: impl Into<Arc<str>>) -> Self {
         Self {
             code: code.into(),
-            providers: Vec::new(),
+            providers: Arc::default(),
             tools: Arc::new(NoTools),
             options: ExecuteOptions::default(),
             args: None,
@@ -75,7 +75,7 @@ impl ExecuteRequest {
     /// With these tools, called directly. A session's tools are called [`through`](Self::through) its gate.
     #[must_use]
     pub fn with(self, providers: &Arc<Providers>) -> Self {
-        Self { providers: providers.manifests().to_vec(), tools: Arc::clone(providers) as _, ..self }
+        Self { providers: Arc::clone(providers.manifests()), tools: Arc::clone(providers) as _, ..self }
     }
 
     /// With calls answered by somebody else than the providers themselves.
@@ -84,12 +84,12 @@ impl ExecuteRequest {
         Self { tools, ..self }
     }
 
-    /// The first message of a session, or why there will be none.
-    pub(super) fn open(
+    /// The limits that hold, or why it is not even begun.
+    pub(super) fn admit(
         &self,
         otherwise: RuntimeOptions,
         limits: &HostLimits,
-    ) -> Result<Execute, ExecuteResult> {
+    ) -> Result<RuntimeOptions, ExecuteResult> {
         if self.signal.as_ref().is_some_and(|signal| signal.is_tripped()) {
             return Err(ExecuteResult::failed(timed_out(), 0.0));
         }
@@ -98,11 +98,20 @@ impl ExecuteRequest {
             let text = format!("program of {bytes} bytes exceeds the limit of {max}");
             return Err(ExecuteResult::failed(Failure::new(FailureCode::RuntimeError, text), 0.0));
         }
+        Ok(self.options.over(otherwise))
+    }
+
+    /// The first message of a session, or why there will be none.
+    pub(super) fn open(
+        &self,
+        otherwise: RuntimeOptions,
+        limits: &HostLimits,
+    ) -> Result<Execute, ExecuteResult> {
         Ok(Execute {
+            options: self.admit(otherwise, limits)?,
             id: next_id(),
             code: Arc::clone(&self.code),
-            options: self.options.over(otherwise),
-            providers: self.providers.clone(),
+            providers: Arc::clone(&self.providers),
             args: self.args.clone(),
         })
     }

@@ -297,7 +297,8 @@ fn input_bytes(call: &ToolCall) -> usize {
     call.input.as_ref().map_or(0, Json::byte_count)
 }
 
-fn too_large(bytes: usize, max: usize) -> Failure {
+/// What a result is that weighs too much.
+pub(crate) fn too_large(bytes: usize, max: usize) -> Failure {
     let text = format!("Guest code returned a value of {bytes} bytes; the limit is {max}");
     Failure::new(FailureCode::SerializationError, text)
 }

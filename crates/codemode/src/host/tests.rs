@@ -25,7 +25,7 @@ use crate::{
 
 fn execute() -> Execute {
     let options = RuntimeOptions { timeout_ms: 1000.0, ..RuntimeOptions::default() };
-    Execute { id: "exec-1".into(), code: "1".into(), options, providers: Vec::new(), args: None }
+    Execute { id: "exec-1".into(), code: "1".into(), options, providers: Arc::default(), args: None }
 }
 
 /// What a scripted runner does when it hears a message.

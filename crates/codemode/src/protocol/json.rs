@@ -44,9 +44,19 @@ impl Json {
         })
     }
 
+    /// Checks a text and reads it, for whoever needs both. Nothing if either is not to be had just so: then
+    /// the long way tells why.
+    pub(crate) fn read(text: &Bytes) -> Option<(Self, Value)> {
+        let edges = [text.first()?, text.last()?];
+        if edges.iter().any(|byte| byte.is_ascii_whitespace()) || too_deep(text).is_err() {
+            return None;
+        }
+        serde_json::from_slice(text).ok().map(|value| (Self(text.clone()), value))
+    }
+
     /// The text of a value.
     pub fn of(value: &Value) -> Self {
-        Self(value.to_string().into())
+        Self(serde_json::to_vec(value).expect("a value is JSON, and a vector takes it").into())
     }
 
     /// `null`.
@@ -86,11 +96,20 @@ impl Json {
 
     /// The value, if it is not too deep to be one.
     pub fn to_value(&self) -> Result<Value, JsonError> {
-        let depth = self.depth();
-        if depth > DEPTH_MAX {
-            return Err(JsonError::TooDeep { depth, max: DEPTH_MAX });
-        }
+        too_deep(&self.0)?;
         serde_json::from_slice(&self.0).map_err(|error| JsonError::Malformed(error.to_string()))
+    }
+}
+
+/// An error for a text that is nested too deeply to be looked into. Every level takes two brackets, so most
+/// are too short to be.
+fn too_deep(text: &[u8]) -> Result<(), JsonError> {
+    if text.len() <= 2 * DEPTH_MAX {
+        return Ok(());
+    }
+    match depth(text) {
+        depth if depth > DEPTH_MAX => Err(JsonError::TooDeep { depth, max: DEPTH_MAX }),
+        _ => Ok(()),
     }
 }
 

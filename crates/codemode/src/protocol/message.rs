@@ -44,7 +44,7 @@ pub struct Execute {
     /// Its limits.
     pub options: RuntimeOptions,
     /// What it can call.
-    pub providers: Vec<Manifest>,
+    pub providers: Arc<[Manifest]>,
     /// A value the program sees as `args`. A member of ours: other runners ignore it.
     pub args: Option<Json>,
 }

@@ -50,7 +50,7 @@ fn execute(members: &Members<'_>) -> Option<Execute> {
             max_log_lines: options.number("maxLogLines")?,
             max_log_chars: options.number("maxLogChars")?,
         },
-        providers: manifest::list(members.get("providers")?)?,
+        providers: manifest::list(members.get("providers")?)?.into(),
         args: members.get("args").map(Json::of_raw),
     })
 }

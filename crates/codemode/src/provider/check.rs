@@ -48,6 +48,10 @@ impl Ready {
 
     fn check_input(&self, input: Option<Bytes>) -> Result<Given, ToolFailure> {
         let name = &self.tool.original_name;
+        if let (Some(schema), Some((json, value))) = (&self.input, input.as_ref().and_then(Json::read)) {
+            self.conforms(schema, &value, Phase::Input)?;
+            return Ok(Given { text: Some(json), value: Some(value) });
+        }
         let text = input.map(Json::parse).transpose().map_err(|error| {
             let text = format!("Invalid input for tool {name}: data is {error}");
             ToolFailure::new(FailureCode::ValidationError, text)
@@ -130,6 +134,13 @@ impl Ready {
 
 /// How deep a value is nested, without recursion.
 fn value_depth(value: &Value) -> usize {
+    let flat = |value: &Value| !matches!(value, Value::Array(_) | Value::Object(_));
+    match value {
+        Value::Array(items) if items.iter().all(flat) => return 1,
+        Value::Object(members) if members.values().all(flat) => return 1,
+        value if flat(value) => return 0,
+        _ => {}
+    }
     let mut deepest = 0;
     let mut rest = vec![(value, 0_usize)];
     while let Some((value, depth)) = rest.pop() {

@@ -1,7 +1,7 @@
 //! Providers: namespaces of tools, checked and compiled when they are made, never when they are called.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::Arc,
 };
 
@@ -137,26 +137,25 @@ fn compile(tool: &Tool, phase: Phase) -> Result<Option<Schema>, BadProvider> {
 
 /// The providers of one program.
 #[derive(Debug, Default)]
-pub struct Providers(HashMap<Arc<str>, Provider>, Vec<Manifest>);
+pub struct Providers(HashMap<Arc<str>, Provider>, Arc<[Manifest]>);
 
 impl Providers {
     /// All of these. No two may have the same name.
     pub fn new(providers: impl IntoIterator<Item = Provider>) -> Result<Self, BadProvider> {
-        let mut all = Self::default();
-        let mut names = HashSet::new();
+        let (mut all, mut manifests) = (HashMap::new(), Vec::new());
         for provider in providers {
             let name = Arc::clone(&provider.manifest.name);
-            if !names.insert(Arc::clone(&name)) {
+            if all.contains_key(&name) {
                 return Err(BadProvider::Duplicate(name.to_string()));
             }
-            all.1.push(provider.manifest.clone());
-            all.0.insert(name, provider);
+            manifests.push(provider.manifest.clone());
+            all.insert(name, provider);
         }
-        Ok(all)
+        Ok(Self(all, manifests.into()))
     }
 
     /// What a runner is told of them, in order.
-    pub fn manifests(&self) -> &[Manifest] {
+    pub fn manifests(&self) -> &Arc<[Manifest]> {
         &self.1
     }
 

@@ -3,19 +3,22 @@
 //! Feed it [`Input`], carry out [`Output`]. Long-lived: after `done` it takes the next `execute`.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     sync::Arc,
     time::Duration,
 };
 
 use drydock_contract::{FailureCode, ToolRequest};
 
-use super::{Finished, Program, RunnerLimits, truncate_logs};
+use super::{
+    Finished, Program, RunnerLimits,
+    rules::{acceptable, fits},
+    truncate_logs,
+};
 use crate::{
     protocol::{
         Done, Execute, Failure, Head, HostMessage, Json, RunnerMessage, RuntimeOptions, ToolCall, ToolResult,
     },
-    provider::check_namespace,
     result::timed_out,
     time::milliseconds,
 };
@@ -116,7 +119,7 @@ impl Endpoint {
             }
             return;
         }
-        if let Err(failure) = self.acceptable(&execute) {
+        if let Err(failure) = acceptable(&execute.code, &execute.providers, &self.limits) {
             self.refuse(execute.id, failure);
             return;
         }
@@ -137,24 +140,6 @@ impl Endpoint {
         }
         self.out.push_back(Output::SetAlarm(timeout + self.limits.end_within));
         self.out.push_back(Output::Start(Program { code, providers, options, args }));
-    }
-
-    /// What no guest should be bothered with.
-    fn acceptable(&self, execute: &Execute) -> Result<(), Failure> {
-        let (bytes, max) = (execute.code.len(), self.limits.code_bytes_max);
-        if bytes > max {
-            let text = format!("program of {bytes} bytes exceeds the limit of {max}");
-            return Err(Failure::new(FailureCode::RuntimeError, text));
-        }
-        let mut names = HashSet::new();
-        for provider in &execute.providers {
-            let bad = |text: String| Failure::new(FailureCode::InternalError, text);
-            check_namespace(&provider.name).map_err(|error| bad(error.to_string()))?;
-            if !names.insert(&provider.name) {
-                return Err(bad(format!("Duplicate provider namespace: {}", provider.name)));
-            }
-        }
-        Ok(())
     }
 
     fn cancel(&mut self, id: &str) {
@@ -267,19 +252,4 @@ impl Endpoint {
     fn send(&mut self, message: RunnerMessage) {
         self.out.push_back(Output::Send(message));
     }
-}
-
-/// Whether a value is small and flat enough to leave the runner.
-fn fits(what: &str, value: Option<&Json>, bytes_max: usize, depth_max: usize) -> Result<(), Failure> {
-    let Some(value) = value else { return Ok(()) };
-    let too_much = |text| Err(Failure::new(FailureCode::SerializationError, text));
-    let bytes = value.byte_count();
-    if bytes > bytes_max {
-        return too_much(format!("{what} of {bytes} bytes exceeds the limit of {bytes_max}"));
-    }
-    let depth = value.depth();
-    if depth > depth_max {
-        return too_much(format!("{what} is nested {depth} levels deep; the limit is {depth_max}"));
-    }
-    Ok(())
 }

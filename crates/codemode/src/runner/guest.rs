@@ -12,7 +12,7 @@ pub struct Program {
     /// The text, as it was sent.
     pub code: Arc<str>,
     /// The namespaces it sees: one function for each key of `tools`.
-    pub providers: Vec<Manifest>,
+    pub providers: Arc<[Manifest]>,
     /// Its limits.
     pub options: RuntimeOptions,
     /// What it sees as `args`.

@@ -11,6 +11,7 @@ mod limits;
 mod lines;
 mod logs;
 mod port;
+mod rules;
 mod serve;
 #[cfg(test)]
 mod tests;
@@ -22,4 +23,5 @@ pub use limits::RunnerLimits;
 pub use lines::LinePort;
 pub use logs::{LogBuffer, truncate_logs};
 pub use port::{Heard, Port};
+pub(crate) use rules::{acceptable, fits, shallow_enough};
 pub use serve::serve;

@@ -1,6 +1,6 @@
 //! JavaScript in a fresh instance of our own guest: what stands behind code mode's `Guest`.
 
-use std::sync::Arc;
+use std::{num::TryFromIntError, sync::Arc};
 
 use drydock_codemode::{
     protocol::Failure,
@@ -13,7 +13,6 @@ use drydock_contract::{
 use drydock_engine::Engine;
 use drydock_store::{Contexts, WorkspaceName};
 use parking_lot::Mutex;
-use serde_json::json;
 
 use super::{
     answer::{self, Position},
@@ -24,6 +23,9 @@ use super::{
 const FUEL: u64 = u64::MAX / 2;
 /// A result that is longer ends as `serialization_error`.
 const RESULT_BYTES_MAX: u64 = 64 << 20;
+
+/// The first byte of a packed request.
+const PACKED: u8 = 1;
 
 /// Runs programs, each in an instance that did not exist before. With a context its memory is what the
 /// last program of that context left, instead of the image that all others start from.
@@ -54,6 +56,10 @@ impl JsGuest {
 
     async fn run_fresh(&self, program: Program, tools: Arc<dyn Tools>, cancel: Arc<Switch>) -> Finished {
         let log = Log::new(&program.options);
+        let Ok(stdin) = request_of(&program) else {
+            let failure = Failure::new(FailureCode::RuntimeError, "the program is too large");
+            return Finished { outcome: Err(failure), logs: Vec::new() };
+        };
         let limits = Limits {
             memory_bytes_max: program.options.memory_bytes_max(),
             wall_max: program.options.timeout(),
@@ -68,7 +74,7 @@ impl JsGuest {
             argv: vec![b"js".to_vec()],
             env: Arc::new([]),
             streams: Streams {
-                stdin: Source::from(request_of(&program)),
+                stdin: Source::from(stdin),
                 stdout: Sink::capture(),
                 stderr: Sink::Stream(log.sink()),
             },
@@ -122,24 +128,40 @@ impl JsGuest {
     }
 }
 
-/// What the guest reads: the program, and the names it may call.
-fn request_of(program: &Program) -> Vec<u8> {
-    let providers: Vec<_> = program
-        .providers
-        .iter()
-        .map(|it| {
-            let tools: Vec<&str> = it.tools.iter().map(|(name, _)| &**name).collect();
-            json!({ "name": &*it.name, "tools": tools })
-        })
-        .collect();
-    let mut request = json!({ "code": &*program.code, "providers": providers }).to_string();
-    if let Some(args) = &program.args {
-        request.truncate(request.len() - 1);
-        request.push_str(",\"args\":");
-        request.push_str(args.as_str());
-        request.push('}');
+/// What the guest reads: the program, and the names it may call, packed (docs/specs/tool-wire.md).
+fn request_of(program: &Program) -> Result<Vec<u8>, TryFromIntError> {
+    let mut request = Vec::with_capacity(256 + program.code.len());
+    request.extend_from_slice(&[PACKED, 0, 0, 0, 0]);
+    push(&mut request, program.code.as_bytes())?;
+    match &program.args {
+        None => push_count(&mut request, 0)?,
+        Some(args) => {
+            push_count(&mut request, 1)?;
+            push(&mut request, args.bytes())?;
+        }
     }
-    request.into_bytes()
+    push_count(&mut request, program.providers.len())?;
+    for provider in &*program.providers {
+        push(&mut request, provider.name.as_bytes())?;
+        push_count(&mut request, provider.tools.len())?;
+        for (name, _) in &provider.tools {
+            push(&mut request, name.as_bytes())?;
+        }
+    }
+    let length = u32::try_from(request.len() - 5)?;
+    request[1..5].copy_from_slice(&length.to_le_bytes());
+    Ok(request)
+}
+
+fn push(request: &mut Vec<u8>, bytes: &[u8]) -> Result<(), TryFromIntError> {
+    push_count(request, bytes.len())?;
+    request.extend_from_slice(bytes);
+    Ok(())
+}
+
+fn push_count(request: &mut Vec<u8>, count: usize) -> Result<(), TryFromIntError> {
+    request.extend_from_slice(&u32::try_from(count)?.to_le_bytes());
+    Ok(())
 }
 
 impl Guest for JsGuest {

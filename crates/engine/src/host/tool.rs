@@ -97,8 +97,12 @@ async fn tool_start(caller: &mut Caller<'_, Guest>, at: u32, count: u32) -> wasm
     let Ok(request) = memory.bytes(at, count).map(<[u8]>::to_vec) else { return Ok(BAD_POINTER) };
     let number = guest.tools.begun;
     guest.tools.begun += 1;
-    guest.tools.begin(Box::pin(carry_out(number, door, request, meter, held)));
+    let mut call: BoxFuture<'static, Ended> = Box::pin(carry_out(number, door, request, meter, held));
     // A call is on its way when this returns, whether or not anybody ever waits for it.
+    match poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))).await {
+        Poll::Ready(ended) => caller.data_mut().tools.ended.push_back(ended),
+        Poll::Pending => caller.data_mut().tools.begin(call),
+    }
     poll_fn(|cx| {
         let _ = caller.data_mut().tools.poll(cx);
         Poll::Ready(())

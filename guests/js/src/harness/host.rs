@@ -12,7 +12,6 @@ struct Slice {
 unsafe extern "C" {
     fn fd_read(fd: u32, slices: *const Slice, count: usize, read: *mut usize) -> u16;
     fn fd_write(fd: u32, slices: *const Slice, count: usize, written: *mut usize) -> u16;
-    fn random_get(at: *mut u8, count: usize) -> u16;
 }
 
 #[link(wasm_import_module = "env")]
@@ -23,8 +22,8 @@ unsafe extern "C" {
 
 const READ_BYTES_MIN: usize = 4 * 1024;
 
-/// All of standard input.
-pub fn read_all() -> Option<Vec<u8>> {
+/// All of standard input, or as much as `is_whole` wants: so there need be no look for its end.
+pub fn read_all(is_whole: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let mut bytes: Vec<u8> = Vec::with_capacity(READ_BYTES_MIN);
     loop {
         if bytes.capacity() - bytes.len() < READ_BYTES_MIN / 4 {
@@ -40,7 +39,7 @@ pub fn read_all() -> Option<Vec<u8>> {
             }
             bytes.set_len(bytes.len() + read);
         }
-        if read == 0 {
+        if read == 0 || is_whole(&bytes) {
             return Some(bytes);
         }
     }
@@ -63,14 +62,6 @@ pub fn write(fd: u32, parts: [&[u8]; 2]) -> bool {
         }
     }
     true
-}
-
-/// From the session's own source.
-pub fn random() -> u64 {
-    let mut bytes = [0; 8];
-    // SAFETY: the host writes eight bytes. Where it has none to give, zeroes are as good as any.
-    unsafe { random_get(bytes.as_mut_ptr(), bytes.len()) };
-    u64::from_le_bytes(bytes)
 }
 
 /// Begins a call; its number, or what the host says instead.

@@ -7,6 +7,7 @@ mod answer;
 mod console;
 mod failure;
 mod host;
+mod packed;
 mod request;
 mod tools;
 
@@ -41,16 +42,16 @@ pub fn run() {
     if !engine::create() {
         return answer::failed(&Failure::new("memory_limit", failure::MEMORY));
     }
-    let Some(input) = host::read_all() else {
+    let Some(input) = host::read_all(packed::is_whole) else {
         return answer::failed(&Failure::new("internal_error", "the request could not be read"));
     };
-    engine::open(host::random(), STACK_BYTES_MAX);
+    engine::open(None, STACK_BYTES_MAX);
     let request = match Request::parse(input) {
         Ok(request) => request,
         Err(message) => return answer::failed(&Failure::new("internal_error", message)),
     };
-    if let Some(seed) = request.random_seed {
-        engine::open(seed, STACK_BYTES_MAX);
+    if request.random_seed.is_some() {
+        engine::open(request.random_seed, STACK_BYTES_MAX);
     }
     match execute(&request) {
         Ok(value) => answer::returned(&value, request.result_bytes_max),

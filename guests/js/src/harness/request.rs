@@ -1,6 +1,7 @@
-//! What the host asks for: `{"code", "providers", "args"?, "random_seed"?, "result_bytes_max"?, "log_bytes_max"?}`.
+//! What the host asks for: `{"code", "providers", "args"?, "random_seed"?, "result_bytes_max"?, "log_bytes_max"?}`,
+//! or the first three of these packed.
 
-use super::{failure::Failure, tools};
+use super::{failure::Failure, packed, tools};
 use js::engine::PLAIN;
 use js::value::{Kind, Value};
 use std::ffi::CString;
@@ -21,6 +22,9 @@ const LOG_BYTES_MAX: usize = 1 << 20;
 impl Request {
     /// Reads the request, or says what is wrong with it.
     pub fn parse(mut text: Vec<u8>) -> Result<Self, &'static str> {
+        if text.first() == Some(&packed::MARK) {
+            return Self::unpack(&text);
+        }
         text.push(0);
         let all = Value::parse_json(&text).ok_or("the request is not JSON")?;
         drop(text);
@@ -33,6 +37,26 @@ impl Request {
             log_bytes_max: size(&all.own_data(c"log_bytes_max"), LOG_BYTES_MAX),
             providers: providers(&all.own_data(c"providers"))?,
             args: (args.kind() != Kind::Undefined).then_some(args),
+        })
+    }
+
+    fn unpack(bytes: &[u8]) -> Result<Self, &'static str> {
+        let packed = packed::read(bytes).ok_or("the request is not well formed")?;
+        let args = match packed.args {
+            None => None,
+            Some(json) => {
+                let text = [json, &[0]].concat();
+                Some(Value::parse_json(&text).ok_or("the arguments are not JSON")?)
+            }
+        };
+        let names = |tools: Vec<&str>| tools.into_iter().map(str::to_owned).collect();
+        Ok(Self {
+            code: packed.code.to_owned(),
+            random_seed: None,
+            result_bytes_max: RESULT_BYTES_MAX,
+            log_bytes_max: LOG_BYTES_MAX,
+            providers: packed.providers.into_iter().map(|(name, tools)| (name.to_owned(), names(tools))).collect(),
+            args,
         })
     }
 

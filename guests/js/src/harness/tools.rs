@@ -14,12 +14,6 @@ use std::ffi::{CString, c_int};
 /// What the reference says of a value that is no JSON, returned or passed to a tool.
 pub const NOT_JSON: &str = "Guest code returned a non-serializable value";
 
-/// The two functions that settle a promise.
-struct Settle {
-    resolve: Value,
-    reject: Value,
-}
-
 /// An error made for what the host said.
 struct HostError {
     error: Value,
@@ -34,7 +28,7 @@ struct State {
     /// Namespaces that a run in this memory was given.
     given: Vec<String>,
     /// Who waits, from call number `first` on.
-    waiting: VecDeque<Option<Settle>>,
+    waiting: VecDeque<Option<Value>>,
     first: u32,
     errors: Vec<HostError>,
     /// One error for all calls that could not even be begun, because there may be a great many.
@@ -121,13 +115,10 @@ unsafe extern "C" fn call_tool(
 
 /// Begins a call. The promise for its answer, or an exception if there is no memory for one.
 fn begin(tool: usize, input: &Value) -> Value {
-    let mut pair = [Value::undefined().into_raw(), Value::undefined().into_raw()];
-    // SAFETY: QuickJS fills both places, or fails and says so.
-    let promise = Value::owned(unsafe { engine::JS_NewPromiseCapability(context(), pair.as_mut_ptr()) });
+    let promise = Value::promise();
     if promise.kind() == Kind::Exception {
         return promise;
     }
-    let [resolve, reject] = pair.map(Value::owned);
     // Not the shared buffer: a `toJSON` of the program may call a tool while its input is written.
     let mut request = with(|state| state.heads.get(tool).cloned()).unwrap_or_default();
     request.extend_from_slice(b",\"input\":");
@@ -135,7 +126,7 @@ fn begin(tool: usize, input: &Value) -> Value {
         Ok(true) => {}
         Ok(false) => request.truncate(request.len() - b",\"input\":".len()),
         Err(json::NotJson) => {
-            refuse(&reject, "serialization_error", NOT_JSON);
+            refuse(&promise, "serialization_error", NOT_JSON);
             return promise;
         }
     }
@@ -146,20 +137,20 @@ fn begin(tool: usize, input: &Value) -> Value {
             // Numbers are given out one by one, so this is the next place.
             let at = number.saturating_sub(state.first) as usize;
             state.waiting.resize_with(at, || None);
-            state.waiting.push_back(Some(Settle { resolve, reject }));
+            state.waiting.push_back(Some(promise.clone()));
         }),
-        Err(_) => refuse_start(&reject, started),
+        Err(_) => refuse_start(&promise, started),
     }
     promise
 }
 
-fn refuse_start(reject: &Value, answer: i32) {
+fn refuse_start(promise: &Value, answer: i32) {
     if answer != -1 {
-        return refuse(reject, "tool_error", why_not_started(answer));
+        return refuse(promise, "tool_error", why_not_started(answer));
     }
     let known = with(|state| state.refused.clone());
     let error = known.unwrap_or_else(|| host_error("tool_error", why_not_started(answer)));
-    drop(reject.call(&[error.raw()]).or_clear());
+    promise.settle(Err(&error));
     with(|state| state.refused = Some(error));
 }
 
@@ -171,9 +162,8 @@ fn why_not_started(answer: i32) -> &'static str {
     }
 }
 
-fn refuse(reject: &Value, code: &str, message: &str) {
-    let error = host_error(code, message);
-    drop(reject.call(&[error.raw()]).or_clear());
+fn refuse(promise: &Value, code: &str, message: &str) {
+    promise.settle(Err(&host_error(code, message)));
 }
 
 /// An error as the program sees it, remembered with what it stands for.
@@ -181,7 +171,9 @@ fn host_error(code: &str, message: &str) -> Value {
     // SAFETY: there is a context.
     let error = Value::owned(unsafe { engine::JS_NewError(context()) });
     if error.kind() != Kind::Object {
-        return error;
+        // There is no memory for it, and so no error to tell apart.
+        drop(error.or_clear());
+        return Value::undefined();
     }
     error.define(c"message", Value::text(message), HIDDEN);
     error.define(c"code", Value::text(code), PLAIN);
@@ -216,17 +208,15 @@ pub fn settle_next() -> bool {
 fn settle(answer: &mut Vec<u8>) {
     answer.push(0);
     let Some((number, result)) = ok_head(answer) else { return settle_slowly(answer) };
-    let Some(settle) = take(number) else { return };
+    let Some(promise) = take(number) else { return };
     // The closing brace becomes the zero byte that ends the result's own text.
     let end = answer.len() - 2;
     answer[end] = 0;
     match Value::parse_json(&answer[result..=end]) {
-        Some(value) => drop(settle.resolve.call(&[value.raw()]).or_clear()),
-        None => refuse(
-            &settle.reject,
-            "serialization_error",
-            "the tool's result is no JSON, or nested too deeply",
-        ),
+        Some(value) => promise.settle(Ok(&value)),
+        None => {
+            refuse(&promise, "serialization_error", "the tool's result is no JSON, or nested too deeply");
+        }
     }
 }
 
@@ -242,24 +232,24 @@ fn ok_head(answer: &[u8]) -> Option<(u32, usize)> {
 /// A failure, or an answer that is spelled in another way.
 fn settle_slowly(answer: &[u8]) {
     let Some(all) = Value::parse_json(answer) else { return };
-    let Some(settle) = all.own_data(c"call").as_index().and_then(take) else { return };
+    let Some(promise) = all.own_data(c"call").as_index().and_then(take) else { return };
     let text = |name| all.own_data(name).to_string_lossy();
     let result = all.own_data(c"result");
     match text(c"code") {
-        None => drop(settle.resolve.call(&[result.raw()]).or_clear()),
-        Some(code) => refuse(&settle.reject, &code, &text(c"message").unwrap_or_default()),
+        None => promise.settle(Ok(&result)),
+        Some(code) => refuse(&promise, &code, &text(c"message").unwrap_or_default()),
     }
 }
 
 /// Who waits for that call, once.
-fn take(number: u32) -> Option<Settle> {
+fn take(number: u32) -> Option<Value> {
     with(|state| {
         let at = number.checked_sub(state.first)? as usize;
-        let settle = state.waiting.get_mut(at)?.take();
+        let promise = state.waiting.get_mut(at)?.take();
         while let Some(None) = state.waiting.front() {
             state.waiting.pop_front();
             state.first += 1;
         }
-        settle
+        promise
     })
 }

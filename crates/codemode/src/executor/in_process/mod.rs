@@ -1,0 +1,207 @@
+//! Host and runner in one process, without messages: the program's calls go straight to its tools.
+//!
+//! The rules are those of the two ends: what is refused, what an answer may weigh, how long anything may
+//! take. An execution whose tools answer at once takes one poll, one that never waits makes no timer.
+
+mod calls;
+
+use std::{
+    future::poll_fn,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use drydock_contract::{BoxFuture, FailureCode, Switch};
+use event_listener::EventListener;
+use futures_util::FutureExt as _;
+use parking_lot::Mutex;
+
+use super::{ExecuteRequest, Executor};
+use crate::{
+    ExecuteResult, Time,
+    host::{HostLimits, too_large},
+    protocol::{Failure, Json, Manifest, RuntimeOptions},
+    result::timed_out,
+    runner::{Finished, Guest, Program, RunnerLimits, acceptable, fits, truncate_logs},
+    time::milliseconds,
+};
+use calls::{Calls, Driven};
+
+/// Runs programs with a guest of this process.
+pub struct InProcess {
+    guest: Arc<dyn Guest>,
+    time: Arc<dyn Time>,
+    /// Limits of an execution that says nothing else.
+    pub options: RuntimeOptions,
+    /// Limits of the host's end.
+    pub host_limits: HostLimits,
+    /// Limits of the runner's end.
+    pub runner_limits: RunnerLimits,
+    /// The providers whose names were found good last: most programs of an executor have the same.
+    checked: Mutex<Option<Arc<[Manifest]>>>,
+}
+
+impl InProcess {
+    /// With the usual limits.
+    pub fn new(guest: Arc<dyn Guest>, time: Arc<dyn Time>) -> Self {
+        Self {
+            guest,
+            time,
+            options: RuntimeOptions::default(),
+            host_limits: HostLimits::default(),
+            runner_limits: RunnerLimits::default(),
+            checked: Mutex::default(),
+        }
+    }
+
+    async fn run(&self, request: ExecuteRequest) -> ExecuteResult {
+        let began = self.time.now();
+        let options = match request.admit(self.options, &self.host_limits) {
+            Ok(options) => options,
+            Err(result) => return result,
+        };
+        if let Err(failure) = self.acceptable(&request.code, &request.providers) {
+            return ExecuteResult::failed(failure, 0.0);
+        }
+        let finished = match options.timeout() {
+            Duration::ZERO => Finished { outcome: Err(timed_out()), logs: Vec::new() },
+            timeout => {
+                let program =
+                    Program { code: request.code, providers: request.providers, options, args: request.args };
+                let calls = Arc::new(Calls::new(request.tools, &self.host_limits, &self.runner_limits));
+                let cancel = Arc::new(Switch::default());
+                let mut work = Work {
+                    guest: start(&*self.guest, program, &calls, &cancel),
+                    calls,
+                    driven: Driven::default(),
+                    cancel,
+                    signal: request.signal,
+                    listener: None,
+                    alarm: None,
+                    time: &*self.time,
+                    end_by: began + timeout + self.runner_limits.end_within,
+                    grace: self.host_limits.cancel_grace,
+                };
+                poll_fn(|cx| work.poll(cx)).await
+            }
+        };
+        ExecuteResult {
+            outcome: finished.outcome.and_then(|result| self.judge(result)),
+            logs: truncate_logs(finished.logs, &options),
+            duration_ms: milliseconds(self.time.now().saturating_sub(began)),
+        }
+    }
+
+    fn acceptable(&self, code: &str, providers: &Arc<[Manifest]>) -> Result<(), Failure> {
+        let known = self.checked.lock().as_ref().is_some_and(|it| Arc::ptr_eq(it, providers));
+        acceptable(code, if known { &[] } else { providers }, &self.runner_limits)?;
+        if !known {
+            *self.checked.lock() = Some(Arc::clone(providers));
+        }
+        Ok(())
+    }
+
+    fn judge(&self, result: Option<Json>) -> Result<Option<Json>, Failure> {
+        let RunnerLimits { result_bytes_max, depth_max, .. } = self.runner_limits;
+        fits("result", result.as_ref(), result_bytes_max, depth_max)?;
+        let max = self.host_limits.result_bytes_max;
+        match result.as_ref().map(Json::byte_count) {
+            Some(bytes) if bytes > max => Err(too_large(bytes, max)),
+            _ => Ok(result),
+        }
+    }
+}
+
+impl Executor for InProcess {
+    fn execute(&self, request: ExecuteRequest) -> BoxFuture<'_, ExecuteResult> {
+        Box::pin(self.run(request))
+    }
+}
+
+/// Begins a program. A guest that panics is a failed execution.
+fn start<'a>(
+    guest: &'a dyn Guest,
+    program: Program,
+    calls: &Arc<Calls>,
+    cancel: &Arc<Switch>,
+) -> BoxFuture<'a, Finished> {
+    let (tools, cancel) = (Arc::clone(calls), Arc::clone(cancel));
+    Box::pin(async move {
+        let run = AssertUnwindSafe(async move { guest.run(program, tools, cancel).await }).catch_unwind();
+        run.await.unwrap_or_else(|_| Finished {
+            outcome: Err(Failure::new(FailureCode::InternalError, "the guest broke")),
+            logs: Vec::new(),
+        })
+    })
+}
+
+/// One execution.
+struct Work<'a> {
+    guest: BoxFuture<'a, Finished>,
+    calls: Arc<Calls>,
+    driven: Driven,
+    cancel: Arc<Switch>,
+    signal: Option<Arc<Switch>>,
+    listener: Option<EventListener>,
+    /// Made only if the program has to wait.
+    alarm: Option<BoxFuture<'static, ()>>,
+    time: &'a dyn Time,
+    /// When a guest that does not end by itself is waited for no longer.
+    end_by: Duration,
+    grace: Duration,
+}
+
+impl Work<'_> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Finished> {
+        if self.aborted(cx) {
+            self.cancel();
+        }
+        loop {
+            if let Poll::Ready(finished) = self.guest.as_mut().poll(cx) {
+                return Poll::Ready(finished);
+            }
+            if !self.calls.poll(&mut self.driven, cx) {
+                break;
+            }
+        }
+        // A tool may have been what made the caller lose interest.
+        if self.aborted(cx) {
+            self.cancel();
+            cx.waker().wake_by_ref();
+        }
+        let left = || self.time.sleep(self.end_by.saturating_sub(self.time.now()));
+        match self.alarm.get_or_insert_with(left).as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Finished { outcome: Err(timed_out()), logs: Vec::new() }),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Whether the caller has lost interest since it was last asked.
+    fn aborted(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(signal) = &self.signal else { return false };
+        loop {
+            if signal.is_tripped() {
+                self.signal = None;
+                return true;
+            }
+            match &mut self.listener {
+                None => self.listener = Some(signal.listen()),
+                Some(listener) => match Pin::new(listener).poll(cx) {
+                    Poll::Ready(()) => self.listener = None,
+                    Poll::Pending => return false,
+                },
+            }
+        }
+    }
+
+    /// Tells the program to end, and its tools that nobody waits for them.
+    fn cancel(&mut self) {
+        self.driven = Driven::default();
+        self.calls.give_up();
+        self.cancel.trip();
+        self.alarm = Some(self.time.sleep(self.grace));
+    }
+}
