@@ -15,6 +15,8 @@ pub enum Failure {
     Parse(String),
     /// The program is wrong.
     Compile(String),
+    /// The same, with more than one mistake.
+    Mistakes(String, usize),
 }
 
 impl Failure {
@@ -22,7 +24,7 @@ impl Failure {
     pub fn status(&self) -> i32 {
         match self {
             Self::Usage(_) | Self::File(_) => 2,
-            Self::Compile(_) => 3,
+            Self::Compile(_) | Self::Mistakes(..) => 3,
             Self::Parse(_) => 5,
         }
     }
@@ -36,7 +38,8 @@ impl fmt::Display for Failure {
             }
             Self::File(text) => write!(out, "jq: error: {text}"),
             Self::Parse(text) => write!(out, "jq: parse error: {text}"),
-            Self::Compile(text) => write!(out, "jq: error: {text}\njq: 1 compile error"),
+            Self::Compile(text) | Self::Mistakes(text, 1) => write!(out, "jq: error: {text}\njq: 1 compile error"),
+            Self::Mistakes(text, count) => write!(out, "jq: error: {text}\njq: {count} compile errors"),
         }
     }
 }
