@@ -7,8 +7,6 @@ pub struct Guest {
     /// The package in `guests/`.
     pub package: &'static str,
     pub start: Start,
-    /// Other folders of `guests/` that go into it.
-    pub with: &'static [&'static str],
     /// The crates it is made of, for the lock file.
     pub crates: &'static [&'static str],
     /// The part of `wbox/src/parts.rs` it holds.
@@ -48,8 +46,6 @@ pub enum Start {
     Warm,
 }
 
-const WBOX_WITH: &[&str] =
-    &["heap", "place", "stand-ins/fluent", "stand-ins/icu_collator", "stand-ins/icu_datetime"];
 const UUTILS: &[&str] = &["uucore", "clap"];
 
 const fn wbox(name: &'static str, part: &'static str) -> Guest {
@@ -57,7 +53,6 @@ const fn wbox(name: &'static str, part: &'static str) -> Guest {
         name,
         package: "wbox",
         start: Start::Usual,
-        with: WBOX_WITH,
         crates: UUTILS,
         part: Some(part),
         also: &[],
@@ -71,7 +66,6 @@ pub const GUESTS: &[Guest] = &[
         name: "upper",
         package: "upper",
         start: Start::Bare,
-        with: &[],
         crates: &[],
         part: None,
         also: &[],
@@ -81,7 +75,6 @@ pub const GUESTS: &[Guest] = &[
         name: "jq",
         package: "jq",
         start: Start::Warm,
-        with: &["heap", "place", "stand-ins/ryu"],
         crates: &["jaq-core", "jaq-std", "jaq-json"],
         part: None,
         also: &[],
@@ -91,7 +84,6 @@ pub const GUESTS: &[Guest] = &[
         name: "grep",
         package: "grep",
         start: Start::Usual,
-        with: &["heap", "place", "posix-regex"],
         crates: &["grep-regex", "grep-matcher", "globset", "regex-automata"],
         part: None,
         also: &["egrep", "fgrep"],
@@ -101,7 +93,6 @@ pub const GUESTS: &[Guest] = &[
         name: "js",
         package: "js",
         start: Start::Warm,
-        with: &[],
         crates: &["rquickjs-sys"],
         part: None,
         also: &[],
@@ -111,7 +102,6 @@ pub const GUESTS: &[Guest] = &[
         name: "sed",
         package: "sed",
         start: Start::Usual,
-        with: &["heap", "place", "posix-regex"],
         crates: &["regex-automata", "memchr"],
         part: None,
         also: &[],
@@ -121,7 +111,6 @@ pub const GUESTS: &[Guest] = &[
         name: "awk",
         package: "awk",
         start: Start::Usual,
-        with: &["heap", "place", "posix-regex"],
         crates: &["regex-automata", "memchr"],
         part: None,
         also: &["gawk", "mawk", "nawk"],
@@ -131,7 +120,6 @@ pub const GUESTS: &[Guest] = &[
         name: "rg",
         package: "rg",
         start: Start::Usual,
-        with: &["heap", "options", "place"],
         crates: &["grep-printer", "grep-regex", "grep-searcher", "ignore"],
         part: None,
         also: &[],
@@ -141,7 +129,6 @@ pub const GUESTS: &[Guest] = &[
         name: "find",
         package: "run",
         start: Start::Usual,
-        with: &["child", "facts", "heap", "options", "place"],
         crates: &["regex-lite"],
         part: None,
         also: &["xargs", "env", "timeout", "time", "nice", "nohup", "setsid", "stdbuf"],
@@ -151,7 +138,6 @@ pub const GUESTS: &[Guest] = &[
         name: "diff",
         package: "diff",
         start: Start::Usual,
-        with: &["facts", "heap", "options", "place"],
         crates: &[],
         part: None,
         also: &["cmp", "patch"],
@@ -161,7 +147,6 @@ pub const GUESTS: &[Guest] = &[
         name: "stat",
         package: "inspect",
         start: Start::Usual,
-        with: &["facts", "heap", "options", "place"],
         crates: &[],
         part: None,
         also: &["chmod", "column", "du", "file", "hd", "hexdump", "strings", "tree", "xxd"],
@@ -171,7 +156,6 @@ pub const GUESTS: &[Guest] = &[
         name: "bc",
         package: "bc",
         start: Start::Usual,
-        with: &["heap", "place"],
         crates: &["num-bigint"],
         part: None,
         also: &[],
@@ -181,7 +165,6 @@ pub const GUESTS: &[Guest] = &[
         name: "xan",
         package: "xan",
         start: Start::Usual,
-        with: &["heap", "options", "place", "stand-ins/ryu"],
         crates: &["csv", "regex-lite"],
         part: None,
         also: &["qsv"],
@@ -191,7 +174,6 @@ pub const GUESTS: &[Guest] = &[
         name: "tar",
         package: "archive",
         start: Start::Usual,
-        with: &["heap", "place"],
         crates: &["flate2", "bzip2", "lzma-rust2"],
         part: None,
         also: &["gzip", "gunzip", "zcat", "bzip2", "bunzip2", "bzcat", "xz", "unxz", "xzcat"],
@@ -201,7 +183,6 @@ pub const GUESTS: &[Guest] = &[
         name: "yq",
         package: "yq",
         start: Start::Warm,
-        with: &["heap", "jq", "place", "stand-ins/ryu"],
         crates: &["jaq-core", "jaq-std", "jaq-json", "saphyr-parser", "toml_edit", "quick-xml"],
         part: None,
         also: &["tomlq", "xq"],

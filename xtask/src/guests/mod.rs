@@ -12,6 +12,7 @@
 mod build;
 mod catalogue;
 mod check;
+mod closure;
 mod lock;
 mod sources;
 mod toolchain;

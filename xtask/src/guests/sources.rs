@@ -2,6 +2,7 @@
 
 use super::Places;
 use super::catalogue::Guest;
+use super::closure;
 use super::lock::Entry;
 use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
@@ -32,14 +33,21 @@ pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The hash over the guest's files, those of the folders it is built with, and the lock file.
+/// The hash over the guest's files, those of our own packages it depends on, and its part of the
+/// workspace's manifest and lock file.
 pub fn sources(places: &Places, guest: &Guest) -> Result<String> {
-    let mut files = vec![places.guests.join("Cargo.lock"), places.guests.join("Cargo.toml")];
-    for folder in [guest.package].iter().chain(guest.with) {
-        collect(&places.guests.join(folder), &mut files)?;
+    let workspace = |name: &str| std::fs::read_to_string(places.guests.join(name));
+    let lock = workspace("Cargo.lock")?;
+    let mut files = Vec::new();
+    for package in closure::own_packages(&lock, guest.package) {
+        let at = places.guests.join(package);
+        let folder = if at.is_dir() { at } else { places.guests.join("stand-ins").join(package) };
+        collect(&folder, &mut files)?;
     }
     files.sort();
     let mut hash = Sha256::new();
+    hash.update(closure::manifest_without_members(&workspace("Cargo.toml")?));
+    hash.update(closure::lock_of(&lock, guest.package));
     for file in files {
         let name = file.strip_prefix(&places.guests)?.to_string_lossy().into_owned();
         let content = std::fs::read(&file)?;

@@ -1,0 +1,90 @@
+//! The part of `guests/Cargo.lock` and `guests/Cargo.toml` that one guest is built from, so that a
+//! new dependency of one guest does not make every other one look stale.
+
+use std::collections::BTreeMap;
+
+/// The lock file's blocks of `package` and of all it depends on, in the order of their names.
+pub fn lock_of(lock: &str, package: &str) -> String {
+    blocks_of(lock, package).into_values().collect::<Vec<_>>().join("\n\n")
+}
+
+/// The packages of `guests/` itself among them.
+pub fn own_packages<'l>(lock: &'l str, package: &'l str) -> Vec<&'l str> {
+    let blocks = blocks_of(lock, package).into_iter();
+    blocks.filter(|it| field(it.1, "source").is_none()).map(|it| it.0.0).collect()
+}
+
+/// By name and version.
+fn blocks_of<'l>(lock: &'l str, package: &'l str) -> BTreeMap<(&'l str, &'l str), &'l str> {
+    let mut blocks: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    for block in lock.split("[[package]]\n").skip(1) {
+        if let (Some(name), Some(version)) = (field(block, "name"), field(block, "version")) {
+            blocks.entry(name).or_default().push((version, block.trim_end()));
+        }
+    }
+    let mut taken = BTreeMap::new();
+    let mut wanted = vec![(package, None)];
+    while let Some((name, version)) = wanted.pop() {
+        let all = blocks.get(name).into_iter().flatten();
+        for (this, block) in all.filter(|it| version.is_none_or(|version| version == it.0)) {
+            if taken.insert((name, *this), *block).is_none() {
+                wanted.extend(dependencies(block));
+            }
+        }
+    }
+    taken
+}
+
+/// The manifest without the list of members.
+pub fn manifest_without_members(manifest: &str) -> String {
+    let Some((before, rest)) = manifest.split_once("members = [") else { return manifest.to_owned() };
+    let after = rest.split_once(']').map_or("", |it| it.1);
+    format!("{before}{after}")
+}
+
+fn field<'l>(block: &'l str, name: &str) -> Option<&'l str> {
+    block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = \"")?.strip_suffix('"'))
+}
+
+/// Names, with the version where the lock file holds more than one of that name.
+fn dependencies(block: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let list = block.split_once("dependencies = [").map_or("", |it| it.1);
+    let entries = list.lines().filter_map(|line| line.trim().strip_prefix('"')?.split('"').next());
+    entries.filter_map(|entry| {
+        let mut words = entry.split(' ');
+        Some((words.next()?, words.next()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: &str = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\ndependencies = [\n \"b\",\n \"c 2.0.0\",\n]\n\n\
+        [[package]]\nname = \"b\"\nversion = \"1.0.0\"\ndependencies = [\n \"a\",\n]\n\n\
+        [[package]]\nname = \"c\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"c\"\nversion = \"2.0.0\"\n\n\
+        [[package]]\nname = \"d\"\nversion = \"1.0.0\"\n";
+
+    #[test]
+    fn only_what_a_package_depends_on_counts() {
+        let part = lock_of(LOCK, "a");
+        assert_eq!(part.matches("name = ").count(), 3);
+        assert!(part.contains("name = \"c\"\nversion = \"2.0.0\"") && !part.contains("name = \"d\""));
+        assert_eq!(lock_of(LOCK, "a"), lock_of(&LOCK.replace("name = \"d\"", "name = \"e\""), "a"));
+        assert_ne!(lock_of(LOCK, "a"), lock_of(&LOCK.replace("2.0.0", "2.0.1"), "a"));
+    }
+
+    #[test]
+    fn a_package_without_a_source_is_our_own() {
+        let lock = LOCK.replace("version = \"2.0.0\"\n", "version = \"2.0.0\"\nsource = \"elsewhere\"\n");
+        assert_eq!(own_packages(&lock, "a"), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_new_member_changes_no_other_guest() {
+        let text = "[workspace]\nmembers = [\n  \"a\",\n]\n[profile.release]\nlto = true\n";
+        let more = text.replace("\"a\",", "\"a\", \"b\",");
+        assert_eq!(manifest_without_members(text), manifest_without_members(&more));
+        assert_ne!(manifest_without_members(text), manifest_without_members(&text.replace("true", "false")));
+    }
+}
