@@ -56,8 +56,9 @@ impl Plain {
 
     /// The bounds of the next line with a match that begins at or after `at`, its end included.
     pub fn next_line(&self, block: &[u8], mut at: usize, end: u8) -> Option<(usize, usize)> {
+        let mut from = at;
         loop {
-            let found = self.find(block, at)?;
+            let found = self.find(block, from)?;
             // An empty match after the end of the last line is on no line.
             if found == block.len() && block.last() == Some(&end) {
                 return None;
@@ -68,8 +69,7 @@ impl Plain {
                 if stop - start == self.text.len() && found == start {
                     return Some((start, next));
                 }
-                // Its beginning may lie before `at` only if it was looked at already.
-                at = next.max(found + 1);
+                (at, from) = (next, next);
                 if at >= block.len() {
                     return None;
                 }
@@ -78,7 +78,7 @@ impl Plain {
             if !self.word || self.stands_alone(block, found) {
                 return Some(line_around(block, at, found, end));
             }
-            at = found + 1;
+            from = found + 1;
         }
     }
 

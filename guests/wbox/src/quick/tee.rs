@@ -1,7 +1,7 @@
 //! `tee [-a] [FILE]...`
 
 use super::options::Options;
-use super::stream::{Input, Out, reason, text};
+use super::stream::{Input, Out, Piece, reason, text};
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 
@@ -29,7 +29,7 @@ pub fn tee(args: &[&[u8]]) -> Option<i32> {
         }
     }
     let Ok(mut input) = Input::open(b"-") else { return Some(1) };
-    let mut piece = Vec::new();
+    let mut piece = Piece::default();
     loop {
         match input.next(&mut piece) {
             Ok(true) => {}
