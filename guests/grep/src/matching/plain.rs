@@ -35,17 +35,18 @@ impl Plain {
         if text.is_empty() && (options.word || options.ignore_case) || text.contains(&b'\n') {
             return None;
         }
-        let search = if options.ignore_case && text.iter().any(|it| it.is_ascii_alphabetic() || !it.is_ascii()) {
-            if !text.is_ascii() {
-                return None;
-            }
-            let at = (0..text.len()).max_by_key(|at| rarity(text[*at]))?;
-            let bytes = [text[at].to_ascii_lowercase(), text[at].to_ascii_uppercase()];
-            let has_relatives = text.iter().any(|it| matches!(it.to_ascii_lowercase(), b'k' | b's'));
-            Search::AnyCase { at, bytes, has_relatives }
-        } else {
-            Search::Exact(Box::new(Finder::new(&text).into_owned()))
-        };
+        let search =
+            if options.ignore_case && text.iter().any(|it| it.is_ascii_alphabetic() || !it.is_ascii()) {
+                if !text.is_ascii() {
+                    return None;
+                }
+                let at = (0..text.len()).max_by_key(|at| rarity(text[*at]))?;
+                let bytes = [text[at].to_ascii_lowercase(), text[at].to_ascii_uppercase()];
+                let has_relatives = text.iter().any(|it| matches!(it.to_ascii_lowercase(), b'k' | b's'));
+                Search::AnyCase { at, bytes, has_relatives }
+            } else {
+                Search::Exact(Box::new(Finder::new(&text).into_owned()))
+            };
         Some(Self { text, search, word: options.word && !options.line, line: options.line })
     }
 

@@ -19,7 +19,8 @@ pub fn tee(args: &[&[u8]]) -> Option<i32> {
     let (mut out, mut status) = (Out::new("tee"), 0);
     let mut files: Vec<(&[u8], File)> = Vec::new();
     for name in &options.operands {
-        let opened = OpenOptions::new().write(true).create(true).append(append).truncate(!append).open(text(name));
+        let opened =
+            OpenOptions::new().write(true).create(true).append(append).truncate(!append).open(text(name));
         match opened {
             Ok(file) => files.push((name, file)),
             Err(error) => {

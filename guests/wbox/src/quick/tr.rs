@@ -22,7 +22,8 @@ pub fn tr(args: &[&[u8]]) -> Option<i32> {
             _ => return None,
         }
     }
-    let mut plan = Plan { map: std::array::from_fn(|it| it as u8), deleted: [false; 256], squeezed: [false; 256] };
+    let mut plan =
+        Plan { map: std::array::from_fn(|it| it as u8), deleted: [false; 256], squeezed: [false; 256] };
     let (first, second) = match *options.operands.as_slice() {
         [first] if delete != squeeze => (bytes(first)?, None),
         [first, second] if !delete || squeeze => {
