@@ -152,7 +152,8 @@ fn one(out: &mut Vec<u8>, letter: u8, spec: &Spec, value: &Value, convert: &[u8]
                 },
                 None => {
                     let text = value.to_text(convert);
-                    text[..prefix_length(&text, 1)].to_vec()
+                    // C ends a text with a NUL, and that is the first sign of an empty one.
+                    if text.is_empty() { vec![0] } else { text[..prefix_length(&text, 1)].to_vec() }
                 }
             };
             pad_text(out, &text, spec);

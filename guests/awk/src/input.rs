@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 /// The first block is small, because most inputs are and fresh memory costs.
-const BLOCK_BYTES_MIN: usize = 16 * 1024;
+const BLOCK_BYTES_MIN: usize = 4 * 1024;
 const BLOCK_BYTES: usize = 64 * 1024;
 
 /// What ends a record.
@@ -42,6 +42,8 @@ pub struct Reader {
     start: usize,
     end: usize,
     ended: bool,
+    /// The last block was full, so that more will come.
+    is_much: bool,
 }
 
 impl Reader {
@@ -63,11 +65,11 @@ impl Reader {
     /// What a command printed.
     pub fn of_bytes(bytes: Vec<u8>) -> Self {
         let end = bytes.len();
-        Self { from: Box::new(io::empty()), buffer: bytes, start: 0, end, ended: true }
+        Self { from: Box::new(io::empty()), buffer: bytes, start: 0, end, ended: true, is_much: false }
     }
 
     fn new(from: Box<dyn Read>) -> Self {
-        Self { from, buffer: Vec::new(), start: 0, end: 0, ended: false }
+        Self { from, buffer: Vec::new(), start: 0, end: 0, ended: false, is_much: false }
     }
 
     /// Reads more, behind what is there; `false` at the end.
@@ -80,13 +82,15 @@ impl Reader {
             self.end -= self.start;
             self.start = 0;
         }
-        if self.buffer.len() - self.end < BLOCK_BYTES / 2 {
-            let room = if self.buffer.is_empty() { BLOCK_BYTES_MIN } else { self.buffer.len() * 2 };
-            let room = if room > BLOCK_BYTES_MIN { room.max(BLOCK_BYTES) } else { room };
-            self.buffer.resize(room, 0);
+        let left = self.buffer.len() - self.end;
+        if self.buffer.is_empty() {
+            self.buffer.resize(BLOCK_BYTES_MIN, 0);
+        } else if self.is_much && self.buffer.len() < BLOCK_BYTES || left < BLOCK_BYTES_MIN / 2 {
+            self.buffer.resize((self.buffer.len() * 2).max(BLOCK_BYTES), 0);
         }
         let read = self.from.read(&mut self.buffer[self.end..])?;
         self.end += read;
+        self.is_much = self.end == self.buffer.len();
         self.ended = read == 0;
         Ok(read > 0)
     }

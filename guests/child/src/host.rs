@@ -57,7 +57,9 @@ pub fn run_with_input(command: &Command<'_>, input: &[u8]) -> Ended {
 /// The import that captures carries no environment, so `env` carries it.
 pub fn capture(command: &Command<'_>, input: &[u8]) -> Captured {
     let Some(name) = plain_name(command.name) else { return Captured::Failed(Ended::NotFound) };
-    let args = command.env.iter().map(Vec::as_slice).chain([name]);
+    let place = std::env::var("PWD").unwrap_or_else(|_| "/".to_owned());
+    let env = command.env.iter().map(Vec::as_slice).filter(|entry| !entry.starts_with(b"PWD="));
+    let args = [&b"-C"[..], place.as_bytes()].into_iter().chain(env).chain([name]);
     let args: Vec<&[u8]> = args.chain(command.args.iter().map(Vec::as_slice)).collect();
     let mut request = Vec::new();
     put_command(&mut request, b"env", args.into_iter(), input);

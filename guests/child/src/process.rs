@@ -29,7 +29,9 @@ pub fn capture(command: &Command<'_>, input: &[u8]) -> Captured {
 fn fed(mut process: Process, input: &[u8]) -> Captured {
     let mut child = match process.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
         Ok(child) => child,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Captured::Failed(Ended::NotFound),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Captured::Failed(Ended::NotFound);
+        }
         Err(error) => return Captured::Failed(Ended::Refused(error.to_string())),
     };
     let (stdin, input) = (child.stdin.take(), input.to_vec());

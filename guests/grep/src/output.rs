@@ -131,7 +131,7 @@ impl<'a> Printer<'a> {
             self.name(name, sign);
         }
         if self.options.line_number {
-            let width = if self.options.initial_tab { 2 } else { 0 };
+            let width = if self.options.initial_tab { 3 } else { 0 };
             paint(&mut self.out, &self.colors.number, format!("{:>width$}", line.number).as_bytes());
             paint(&mut self.out, &self.colors.separator, &[sign]);
         }

@@ -142,7 +142,8 @@ mod tests {
         let names = ["Alphabetic", "L", "Uppercase", "Lowercase", "Nd", "N", "P", "S", "Zs", "Cc", "M"];
         let mut classes: Vec<String> = names.iter().map(|name| format!("[x\\p{{{name}}}]")).collect();
         classes.extend(names.iter().map(|name| format!("[^\\p{{{name}}}]")));
-        let plain = [r"\w", r"\W", r"\s", r"\S", "[a-z]", "[^a-c0-9]", r"[\]a]", r"[\-\t ]", "[!-~]", "[Zé-ü]"];
+        let plain =
+            [r"\w", r"\W", r"\s", r"\S", "[a-z]", "[^a-c0-9]", r"[\]a]", r"[\-\t ]", "[!-~]", "[Zé-ü]"];
         classes.extend(plain.map(str::to_owned));
         for class in &classes {
             for ignore_case in [false, true] {

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
+/// The first block is small: most inputs are, and room costs as much as it is large.
+const BLOCK_BYTES_MIN: usize = 4 * 1024;
 const BLOCK_BYTES: usize = 64 * 1024;
 
 /// How a file's name is given to the system.
@@ -53,6 +55,8 @@ impl Source {
             return Ok(false);
         }
         if self.buffer.is_empty() {
+            self.buffer.resize(BLOCK_BYTES_MIN, 0);
+        } else if self.end == self.buffer.len() {
             self.buffer.resize(BLOCK_BYTES, 0);
         }
         (self.start, self.end) = (0, self.from.read(&mut self.buffer)?);

@@ -84,7 +84,7 @@ pub const GUESTS: &[Guest] = &[
         name: "grep",
         package: "grep",
         start: Start::Usual,
-        crates: &["grep-regex", "grep-matcher", "globset", "regex-automata"],
+        crates: &["fancy-regex", "grep-regex", "grep-matcher", "globset", "regex-automata"],
         part: None,
         also: &["egrep", "fgrep"],
         kind: Kind::Command,

@@ -211,7 +211,10 @@ impl Reader<'_> {
         let inside = &rest[usize::from(braced)..];
         let length = inside.iter().take_while(|it| it.is_ascii_alphanumeric() || **it == b'_').count();
         let closed = !braced || inside.get(length) == Some(&b'}');
-        if length == 0 && !braced && !matches!(rest.first(), Some(b'(' | b'$' | b'?' | b'@' | b'*' | b'#' | b'!')) {
+        if length == 0
+            && !braced
+            && !matches!(rest.first(), Some(b'(' | b'$' | b'?' | b'@' | b'*' | b'#' | b'!'))
+        {
             word.push(b'$');
             self.at += 1;
             return Ok(());

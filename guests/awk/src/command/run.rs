@@ -84,7 +84,8 @@ fn one(pipe: &Pipe, input: Input<'_>, mut printed: Option<&mut Vec<u8>>) -> Resu
         };
         match &stage.output {
             Some((name, append)) => {
-                write(name, *append, &output).map_err(|error| format!("{}: {}", shown(name), reason(&error)))?;
+                write(name, *append, &output)
+                    .map_err(|error| format!("{}: {}", shown(name), reason(&error)))?;
                 between = Some(Vec::new());
             }
             None if last => {

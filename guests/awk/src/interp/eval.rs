@@ -109,7 +109,10 @@ impl<'p> Interp<'p> {
     pub(super) fn num(&mut self, expr: &'p Expr) -> Result<f64, Stop> {
         Ok(match expr {
             Expr::Num(value) => *value,
-            Expr::Var(Var::Global(number)) => self.globals[*number].num(),
+            Expr::Var(Var::Global(number)) => {
+                self.check_scalar(*number)?;
+                self.globals[*number].num()
+            }
             Expr::Var(Var::Special(Special::Nf)) => {
                 self.split_record()?;
                 self.record.fields() as f64
@@ -276,7 +279,10 @@ impl<'p> Interp<'p> {
     fn push(&mut self, expr: &'p Expr, out: &mut Vec<u8>) -> Result<(), Stop> {
         match expr {
             Expr::Str(text) => out.extend_from_slice(text),
-            Expr::Var(Var::Global(number)) => self.globals[*number].push_to(out, &self.vars.convfmt),
+            Expr::Var(Var::Global(number)) => {
+                self.check_scalar(*number)?;
+                self.globals[*number].push_to(out, &self.vars.convfmt);
+            }
             Expr::Field(index) => {
                 let index = Self::field_index(self.num(index)?)?;
                 self.with_field(index, |text| out.extend_from_slice(text))?;
@@ -324,7 +330,10 @@ impl<'p> Interp<'p> {
     #[inline(never)]
     fn get(&mut self, var: &Var) -> Result<Value, Stop> {
         match var {
-            Var::Global(number) => Ok(self.globals[*number].clone()),
+            Var::Global(number) => {
+                self.check_scalar(*number)?;
+                Ok(self.globals[*number].clone())
+            }
             Var::Local(number) => Ok(self.slots[self.base + number].value.clone()),
             Var::Special(special) => self.special(*special),
         }

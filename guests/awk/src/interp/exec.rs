@@ -2,7 +2,7 @@
 
 use super::{Interp, Stop};
 use crate::ast::{Case, Expr, Match, Redirect, Stmt};
-use crate::value::Value;
+use crate::value::{Text, Value};
 
 /// How a statement ended.
 #[derive(PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl<'p> Interp<'p> {
             Stmt::ForIn(place, array, body) => {
                 let array = self.array(array)?;
                 for key in self.ordered_keys(&array)? {
-                    self.assign(place, Value::Input(key))?;
+                    self.assign(place, index_value(key))?;
                     match self.statement(body)? {
                         Flow::Break => break,
                         Flow::Return => return Ok(Flow::Return),
@@ -255,4 +255,17 @@ impl<'p> Interp<'p> {
         crate::format::push(out, &format, &evaluated, &self.vars.convfmt)?;
         Ok(())
     }
+}
+
+/// An index as `for` gives it: a text, but one that is a whole number in its usual spelling counts as
+/// that number, as gawk's do.
+fn index_value(key: Text) -> Value {
+    let digits = key.strip_prefix(b"-").unwrap_or(&key);
+    let whole = digits.iter().all(u8::is_ascii_digit)
+        && match digits {
+            [] | [b'0', _, ..] => false,
+            [b'0'] => key.len() == 1,
+            _ => true,
+        };
+    if whole { Value::Input(key) } else { Value::Str(key) }
 }

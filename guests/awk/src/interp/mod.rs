@@ -196,7 +196,13 @@ impl<'p> Interp<'p> {
     #[inline(never)]
     fn array(&mut self, array: &'p ArrayRef) -> Result<Shared, Stop> {
         Ok(match array {
-            ArrayRef::Global(number) => Rc::clone(&self.arrays[*number]),
+            ArrayRef::Global(number) => {
+                if !matches!(self.globals[*number], Value::Nothing) {
+                    let name = &self.program.globals[*number];
+                    return Err(format!("fatal: attempt to use scalar `{name}' as an array").into());
+                }
+                Rc::clone(&self.arrays[*number])
+            }
             ArrayRef::Local(number) => {
                 let slot = &mut self.slots[self.base + number];
                 Rc::clone(slot.array.get_or_insert_with(Shared::default))
@@ -213,6 +219,16 @@ impl<'p> Interp<'p> {
                 Rc::clone(inner)
             }
         })
+    }
+
+    /// Refuses a name that has elements where it is to be a value.
+    #[inline]
+    fn check_scalar(&self, number: usize) -> Result<(), Stop> {
+        if matches!(self.globals[number], Value::Nothing) && !self.arrays[number].borrow().is_empty() {
+            let name = &self.program.globals[number];
+            return Err(format!("fatal: attempt to use array `{name}' in a scalar context").into());
+        }
+        Ok(())
     }
 
     /// The regular expression that a string stands for.

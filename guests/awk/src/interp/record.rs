@@ -18,6 +18,8 @@ pub(super) struct Record {
     split: bool,
     /// The text is to be made from the fields.
     stale: bool,
+    /// The whole was assigned as a text, and is no number whatever it looks like.
+    is_text: bool,
 }
 
 enum Field {
@@ -33,7 +35,7 @@ impl Record {
     /// The text was replaced.
     pub(super) fn renew(&mut self) {
         self.fields.clear();
-        (self.split, self.stale) = (false, false);
+        (self.split, self.stale, self.is_text) = (false, false, false);
     }
 }
 
@@ -243,7 +245,9 @@ impl Interp<'_> {
     #[inline(never)]
     pub(super) fn field(&mut self, index: usize) -> Result<Value, Stop> {
         if index == 0 {
-            return Ok(Value::input(self.record_text()));
+            let is_text = self.record.is_text && !self.record.stale;
+            let text = self.record_text();
+            return Ok(if is_text { Value::text(text) } else { Value::input(text) });
         }
         self.split_record()?;
         Ok(match self.record.fields.get(index - 1) {
@@ -271,6 +275,7 @@ impl Interp<'_> {
         if index == 0 {
             let text: Text = value.to_text(&self.vars.convfmt);
             self.set_record(&text);
+            self.record.is_text = matches!(value, Value::Str(_));
             return Ok(());
         }
         self.split_record()?;

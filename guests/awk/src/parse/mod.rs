@@ -8,7 +8,7 @@ mod tests;
 
 use crate::ast::{ArrayRef, Expr, Function, Match, Program, Rule, SPECIALS, Var};
 use crate::lexer::{Keyword, Lexer, Token};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Statements inside one another: `else if` is one inside the other.
 const STATEMENTS_MAX: usize = 200;
@@ -21,13 +21,14 @@ pub fn parse(text: &[u8]) -> Result<Program, String> {
         lexer: Lexer::new(text),
         token: Token::Newline,
         program: Program::default(),
-        names: HashMap::new(),
-        functions: HashMap::new(),
-        locals: HashMap::new(),
+        names: BTreeMap::new(),
+        functions: BTreeMap::new(),
+        locals: BTreeMap::new(),
         current: None,
         passed: Vec::new(),
         no_greater: false,
         no_in: false,
+        in_begin: false,
         statements: 0,
         expressions: 0,
     };
@@ -48,15 +49,17 @@ struct Parser<'a> {
     lexer: Lexer<'a>,
     token: Token,
     program: Program,
-    names: HashMap<String, usize>,
-    functions: HashMap<String, usize>,
-    locals: HashMap<String, usize>,
+    names: BTreeMap<String, usize>,
+    functions: BTreeMap<String, usize>,
+    locals: BTreeMap<String, usize>,
     /// The function that is being read.
     current: Option<usize>,
     passed: Vec<Passed>,
     /// In the values of `print`, `>` is a redirection.
     no_greater: bool,
     no_in: bool,
+    /// Before the first record, where none can be left for the next.
+    in_begin: bool,
     statements: usize,
     expressions: usize,
 }
@@ -88,7 +91,9 @@ impl Parser<'_> {
             Token::Word(key @ (Keyword::Begin | Keyword::EndKey | Keyword::BeginFile | Keyword::EndFile)) => {
                 self.advance()?;
                 self.newlines()?;
+                self.in_begin = key == Keyword::Begin;
                 let body = self.block()?;
+                self.in_begin = false;
                 let program = &mut self.program;
                 match key {
                     Keyword::Begin => program.begin.push(body),

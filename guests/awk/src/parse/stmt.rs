@@ -198,6 +198,10 @@ impl Parser<'_> {
             }
             Keyword::Break => Stmt::Break,
             Keyword::Continue => Stmt::Continue,
+            Keyword::Next | Keyword::NextFile if self.in_begin => {
+                let name = if word == Keyword::Next { "next" } else { "nextfile" };
+                return Err(format!("error: `{name}' used in BEGIN action"));
+            }
             Keyword::Next => Stmt::Next,
             Keyword::NextFile => Stmt::NextFile,
             Keyword::Exit => Stmt::Exit(self.optional()?),

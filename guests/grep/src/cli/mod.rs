@@ -63,7 +63,8 @@ impl Options {
     /// Whether selected lines are printed as they are, and no others.
     pub fn prints_plain_lines(&self) -> bool {
         let marked = self.line_number || self.byte_offset || self.initial_tab || self.color;
-        let fewer = self.only_matching || self.quiet || self.report != Report::Lines || self.count_max.is_some();
+        let fewer =
+            self.only_matching || self.quiet || self.report != Report::Lines || self.count_max.is_some();
         !marked && !fewer && !self.in_groups
     }
 }

@@ -133,6 +133,9 @@ impl Posix {
         let parse = |pattern: &String| {
             let escaped = (options.syntax == Syntax::Fixed).then(|| escape(pattern));
             let text = escaped.as_ref().unwrap_or(pattern);
+            if escaped.is_none() && has_bare_class(text) {
+                return Err("character class syntax is [[:space:]], not [:space:]".to_owned());
+            }
             posix_regex::parse(text.as_bytes(), flavor).map_err(|error| error.text().to_owned())
         };
         let patterns = patterns.iter().map(parse).collect::<Result<Vec<Parsed>, String>>()?;
@@ -166,6 +169,32 @@ impl Posix {
         });
         made.as_ref()
     }
+}
+
+/// `[:space:]` where a bracket begins: a set of letters, which nobody means.
+fn has_bare_class(pattern: &str) -> bool {
+    let mut rest = pattern;
+    while let Some(at) = rest.find(['[', '\\']) {
+        if rest.as_bytes()[at] == b'\\' {
+            rest = rest.get(at + 2..).unwrap_or_default();
+            continue;
+        }
+        let inside = &rest[at + 1..];
+        // The first bracket stands for itself, and classes have brackets of their own.
+        let skip = inside.len() - inside.trim_start_matches('^').len();
+        let mut end = skip + usize::from(inside[skip..].starts_with(']'));
+        while let Some(sign) = inside.as_bytes().get(end).filter(|sign| **sign != b']') {
+            let class = *sign == b'[' && matches!(inside.as_bytes().get(end + 1), Some(b':' | b'.' | b'='));
+            let length = class.then(|| inside[end + 2..].find(']').map(|length| length + 3)).flatten();
+            end += length.unwrap_or(1);
+        }
+        let Some(set) = inside.get(skip..end).filter(|_| end < inside.len()) else { return false };
+        if set.len() > 1 && set.starts_with(':') && set.ends_with(':') {
+            return true;
+        }
+        rest = &inside[end + 1..];
+    }
+    false
 }
 
 fn flavor(syntax: Syntax) -> Flavor {

@@ -99,8 +99,18 @@ fn rewrite(pattern: &str) -> String {
     out
 }
 
-/// The last line of a regular expression's error says what is wrong.
+/// PCRE's words for the usual mistakes; else the last line of the error says what is wrong.
 fn message(text: &str) -> String {
+    for (part, words) in [
+        ("Opening parenthesis without closing", "missing closing parenthesis"),
+        ("Closing parenthesis without opening", "unmatched closing parenthesis"),
+        ("Invalid character class", "missing terminating ] for character class"),
+        ("Target of repeat operator is invalid", "quantifier does not follow a repeatable item"),
+    ] {
+        if text.contains(part) {
+            return words.to_owned();
+        }
+    }
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(text);
     last.trim().trim_start_matches("error: ").to_owned()
 }

@@ -35,17 +35,18 @@ impl Plain {
         if text.is_empty() && (options.word || options.ignore_case) || text.contains(&b'\n') {
             return None;
         }
-        let search = if options.ignore_case && text.iter().any(|it| it.is_ascii_alphabetic() || !it.is_ascii()) {
-            if !text.is_ascii() {
-                return None;
-            }
-            let at = (0..text.len()).max_by_key(|at| rarity(text[*at]))?;
-            let bytes = [text[at].to_ascii_lowercase(), text[at].to_ascii_uppercase()];
-            let has_relatives = text.iter().any(|it| matches!(it.to_ascii_lowercase(), b'k' | b's'));
-            Search::AnyCase { at, bytes, has_relatives }
-        } else {
-            Search::Exact(Box::new(Finder::new(&text).into_owned()))
-        };
+        let search =
+            if options.ignore_case && text.iter().any(|it| it.is_ascii_alphabetic() || !it.is_ascii()) {
+                if !text.is_ascii() {
+                    return None;
+                }
+                let at = (0..text.len()).max_by_key(|at| rarity(text[*at]))?;
+                let bytes = [text[at].to_ascii_lowercase(), text[at].to_ascii_uppercase()];
+                let has_relatives = text.iter().any(|it| matches!(it.to_ascii_lowercase(), b'k' | b's'));
+                Search::AnyCase { at, bytes, has_relatives }
+            } else {
+                Search::Exact(Box::new(Finder::new(&text).into_owned()))
+            };
         Some(Self { text, search, word: options.word && !options.line, line: options.line })
     }
 
@@ -56,8 +57,9 @@ impl Plain {
 
     /// The bounds of the next line with a match that begins at or after `at`, its end included.
     pub fn next_line(&self, block: &[u8], mut at: usize, end: u8) -> Option<(usize, usize)> {
+        let mut from = at;
         loop {
-            let found = self.find(block, at)?;
+            let found = self.find(block, from)?;
             // An empty match after the end of the last line is on no line.
             if found == block.len() && block.last() == Some(&end) {
                 return None;
@@ -68,8 +70,7 @@ impl Plain {
                 if stop - start == self.text.len() && found == start {
                     return Some((start, next));
                 }
-                // Its beginning may lie before `at` only if it was looked at already.
-                at = next.max(found + 1);
+                (at, from) = (next, next);
                 if at >= block.len() {
                     return None;
                 }
@@ -78,7 +79,7 @@ impl Plain {
             if !self.word || self.stands_alone(block, found) {
                 return Some(line_around(block, at, found, end));
             }
-            at = found + 1;
+            from = found + 1;
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// The first piece is small, because most inputs are and fresh memory costs; it grows with the input.
-const READ_BYTES_MIN: usize = 16 * 1024;
+const READ_BYTES_MIN: usize = 4 * 1024;
 const READ_BYTES_MAX: usize = 128 * 1024;
 
 /// Whether to go on.
@@ -37,7 +37,7 @@ pub fn for_each(
             return Ok(());
         }
         if read == buffer.len() - filled {
-            piece = (piece * 2).min(READ_BYTES_MAX);
+            piece = (piece * 8).min(READ_BYTES_MAX);
         }
         let fresh = &buffer[filled..filled + read];
         let Some(last) = memchr::memrchr(end, fresh) else {

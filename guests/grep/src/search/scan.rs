@@ -129,7 +129,10 @@ impl<'a, 'p> Scan<'a, 'p> {
     fn line(&mut self, line: &[u8], selected: bool) {
         let end = if self.options.null_data { 0 } else { b'\n' };
         if selected {
-            if self.simple && line.last() == Some(&end) && (self.readable || std::str::from_utf8(line).is_ok()) {
+            if self.simple
+                && line.last() == Some(&end)
+                && (self.readable || std::str::from_utf8(line).is_ok())
+            {
                 self.selected += 1;
                 self.printer.plain(line);
                 return;

@@ -66,8 +66,11 @@ impl Machine {
                     End::Multiple(0) => Some(line),
                     End::Multiple(step) => Some((line / step + 1) * step),
                 };
-                self.ranges[number] =
-                    if last.is_none_or(|last| last > line) { State::Inside(last) } else { State::after(range) };
+                self.ranges[number] = if last.is_none_or(|last| last > line) {
+                    State::Inside(last)
+                } else {
+                    State::after(range)
+                };
                 // Late, and the end is past already.
                 let missed = matches!((&range.start, last), (Address::Line(first), Some(last)) if line > *first && line > last);
                 Ok(!missed)

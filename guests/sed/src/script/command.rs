@@ -103,7 +103,9 @@ impl Parser<'_> {
                 b'\\' => {
                     let rest = self.reader.rest();
                     match escape::character(rest).filter(|_| rest[0] != b'n' || rest.len() > 1) {
-                        Some((byte, length)) if rest[0] != b'\n' && (escapes_at_start || !text.is_empty()) => {
+                        Some((byte, length))
+                            if rest[0] != b'\n' && (escapes_at_start || !text.is_empty()) =>
+                        {
                             text.push(byte);
                             self.reader.skip(length);
                         }

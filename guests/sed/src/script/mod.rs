@@ -13,5 +13,6 @@ mod types;
 pub use parse::parse;
 pub use reader::Part;
 pub use types::{
-    Action, Address, Case, Command, Copy, Dialect, End, Piece, Range, Script, Substitution, Target, Translation,
+    Action, Address, Case, Command, Copy, Dialect, End, Piece, Range, Script, Substitution, Target,
+    Translation,
 };

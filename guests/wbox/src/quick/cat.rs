@@ -1,7 +1,7 @@
 //! `cat [-u] [FILE]...`
 
 use super::options::Options;
-use super::stream::{Input, Out, reason, text};
+use super::stream::{Input, Out, Piece, reason, text};
 
 pub fn cat(args: &[&[u8]]) -> Option<i32> {
     let mut options = Options::new(args);
@@ -10,7 +10,7 @@ pub fn cat(args: &[&[u8]]) -> Option<i32> {
             return None;
         }
     }
-    let (mut out, mut status, mut piece) = (Out::new("cat"), 0, Vec::new());
+    let (mut out, mut status, mut piece) = (Out::new("cat"), 0, Piece::default());
     for name in options.inputs() {
         let copied = Input::open(name).and_then(|mut input| {
             while input.next(&mut piece)? {

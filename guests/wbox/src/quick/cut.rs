@@ -1,7 +1,7 @@
 //! `cut -f LIST [-d SIGN] [-s]`, `cut -c LIST` and `cut -b LIST`: bytes count, as with GNU's.
 
 use super::options::{Options, number};
-use super::stream::{Input, Out, reason, text};
+use super::stream::{Input, Out, Piece, reason, text};
 
 /// First and last, from 1, in order and apart.
 type Ranges = Vec<(usize, usize)>;
@@ -75,7 +75,7 @@ struct Cutter {
 
 impl Cutter {
     fn input(&self, input: &mut Input, out: &mut Out) -> std::io::Result<()> {
-        let (mut piece, mut held) = (Vec::new(), Vec::new());
+        let (mut piece, mut held) = (Piece::default(), Vec::new());
         while input.next(&mut piece)? {
             let mut start = 0;
             for end in memchr::memchr_iter(b'\n', &piece) {

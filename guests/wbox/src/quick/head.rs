@@ -1,7 +1,7 @@
 //! `head [-n COUNT | -COUNT | -c COUNT] [FILE]`
 
 use super::options::{Options, number};
-use super::stream::{Input, Out, reason, text};
+use super::stream::{Input, Out, Piece, reason, text};
 
 pub fn head(args: &[&[u8]]) -> Option<i32> {
     let mut options = Options::new(args);
@@ -23,7 +23,7 @@ pub fn head(args: &[&[u8]]) -> Option<i32> {
             return Some(1);
         }
     };
-    let mut piece = Vec::new();
+    let mut piece = Piece::default();
     while left > 0 {
         match input.next(&mut piece) {
             Ok(true) => {}

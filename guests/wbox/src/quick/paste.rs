@@ -33,7 +33,11 @@ pub fn paste(args: &[&[u8]]) -> Option<i32> {
         }
     }
     let status = i32::from(inputs.len() < names.len());
-    if serial { one_by_one(&mut inputs, &between, &mut out) } else { side_by_side(&mut inputs, &between, &mut out) }
+    if serial {
+        one_by_one(&mut inputs, &between, &mut out)
+    } else {
+        side_by_side(&mut inputs, &between, &mut out)
+    }
     Some(out.end(status))
 }
 

@@ -3,9 +3,12 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
 use std::os::fd::FromRawFd as _;
 
-const PIECE_BYTES: usize = 16 << 10;
+/// The first piece is small: most inputs are, and room costs as much as it is large.
+const PIECE_BYTES_MIN: usize = 2 << 10;
+const PIECE_BYTES_MAX: usize = 32 << 10;
 const OUT_BYTES_MAX: usize = 64 << 10;
 
 /// Standard input, or a file.
@@ -22,14 +25,19 @@ impl Input {
     }
 
     /// Reads a piece into `piece`, in the place of what it held; false at the end.
-    pub fn next(&mut self, piece: &mut Vec<u8>) -> io::Result<bool> {
-        piece.resize(PIECE_BYTES, 0);
+    pub fn next(&mut self, piece: &mut Piece) -> io::Result<bool> {
+        if piece.room.is_empty() {
+            piece.room = vec![0; PIECE_BYTES_MIN];
+        } else if piece.used == piece.room.len() && piece.used < PIECE_BYTES_MAX {
+            piece.room = vec![0; PIECE_BYTES_MAX];
+        }
+        piece.used = 0;
         loop {
-            match self.0.read(piece) {
+            match self.0.read(&mut piece.room) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
                 Ok(count) => {
-                    piece.truncate(count);
+                    piece.used = count;
                     return Ok(count > 0);
                 }
             }
@@ -49,6 +57,27 @@ impl Input {
             // A pipe cannot; whoever shares it gets what is left.
             let _ = self.0.seek(io::SeekFrom::Current(-(count as i64)));
         }
+    }
+}
+
+/// A piece of input. Its room is made once or twice and never cleared again.
+#[derive(Default)]
+pub struct Piece {
+    room: Vec<u8>,
+    used: usize,
+}
+
+impl Deref for Piece {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.room[..self.used]
+    }
+}
+
+impl DerefMut for Piece {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.room[..self.used]
     }
 }
 

@@ -1,7 +1,7 @@
 //! `tail [-n [+]COUNT | -COUNT | -c [+]COUNT] [FILE]`
 
 use super::options::{Options, number};
-use super::stream::{Input, Out, reason, text};
+use super::stream::{Input, Out, Piece, reason, text};
 
 /// What is wanted of the input.
 #[derive(Clone, Copy)]
@@ -58,7 +58,7 @@ fn count(text: &[u8]) -> Option<Wanted> {
 }
 
 fn last(input: &mut Input, count: usize, lines: bool, out: &mut Out) -> std::io::Result<()> {
-    let (mut kept, mut piece) = (Vec::new(), Vec::new());
+    let (mut kept, mut piece) = (Vec::new(), Piece::default());
     let mut trimmed_at = KEPT_BYTES_MAX;
     while input.next(&mut piece)? {
         kept.extend_from_slice(&piece);
@@ -84,7 +84,7 @@ fn start_of_last(text: &[u8], count: usize, lines: bool) -> usize {
 }
 
 fn from(input: &mut Input, mut skip: usize, lines: bool, out: &mut Out) -> std::io::Result<()> {
-    let mut piece = Vec::new();
+    let mut piece = Piece::default();
     while input.next(&mut piece)? {
         let mut start = 0;
         if skip > 0 && lines {

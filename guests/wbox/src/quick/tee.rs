@@ -1,7 +1,7 @@
 //! `tee [-a] [FILE]...`
 
 use super::options::Options;
-use super::stream::{Input, Out, reason, text};
+use super::stream::{Input, Out, Piece, reason, text};
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 
@@ -19,7 +19,8 @@ pub fn tee(args: &[&[u8]]) -> Option<i32> {
     let (mut out, mut status) = (Out::new("tee"), 0);
     let mut files: Vec<(&[u8], File)> = Vec::new();
     for name in &options.operands {
-        let opened = OpenOptions::new().write(true).create(true).append(append).truncate(!append).open(text(name));
+        let opened =
+            OpenOptions::new().write(true).create(true).append(append).truncate(!append).open(text(name));
         match opened {
             Ok(file) => files.push((name, file)),
             Err(error) => {
@@ -29,7 +30,7 @@ pub fn tee(args: &[&[u8]]) -> Option<i32> {
         }
     }
     let Ok(mut input) = Input::open(b"-") else { return Some(1) };
-    let mut piece = Vec::new();
+    let mut piece = Piece::default();
     loop {
         match input.next(&mut piece) {
             Ok(true) => {}

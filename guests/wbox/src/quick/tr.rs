@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use super::set::{bytes, is_result};
-use super::stream::{Input, Out, reason};
+use super::stream::{Input, Out, Piece, reason};
 
 /// What becomes of each byte.
 struct Plan {
@@ -22,7 +22,8 @@ pub fn tr(args: &[&[u8]]) -> Option<i32> {
             _ => return None,
         }
     }
-    let mut plan = Plan { map: std::array::from_fn(|it| it as u8), deleted: [false; 256], squeezed: [false; 256] };
+    let mut plan =
+        Plan { map: std::array::from_fn(|it| it as u8), deleted: [false; 256], squeezed: [false; 256] };
     let (first, second) = match *options.operands.as_slice() {
         [first] if delete != squeeze => (bytes(first)?, None),
         [first, second] if !delete || squeeze => {
@@ -37,7 +38,7 @@ pub fn tr(args: &[&[u8]]) -> Option<i32> {
         }
         _ => return None,
     };
-    let first = if complement { (0..=255).filter(|byte| !first.contains(byte)).collect() } else { first };
+    let first = if complement { others(&first) } else { first };
     match second {
         _ if delete => {
             mark(&mut plan.deleted, &first);
@@ -57,12 +58,19 @@ pub fn tr(args: &[&[u8]]) -> Option<i32> {
     Some(run(&plan, delete || squeeze))
 }
 
+/// All bytes that are not among these.
+fn others(bytes: &[u8]) -> Vec<u8> {
+    let mut among = [false; 256];
+    mark(&mut among, bytes);
+    (0..=255).filter(|byte| !among[usize::from(*byte)]).collect()
+}
+
 fn mark(table: &mut [bool; 256], bytes: &[u8]) {
     bytes.iter().for_each(|byte| table[usize::from(*byte)] = true);
 }
 
 fn run(plan: &Plan, shrinks: bool) -> i32 {
-    let (mut out, mut piece, mut before) = (Out::new("tr"), Vec::new(), None);
+    let (mut out, mut piece, mut before) = (Out::new("tr"), Piece::default(), None);
     let Ok(mut input) = Input::open(b"-") else { return 1 };
     loop {
         match input.next(&mut piece) {
@@ -73,20 +81,23 @@ fn run(plan: &Plan, shrinks: bool) -> i32 {
                 return out.end(1);
             }
         }
+        let mut kept = piece.len();
         if shrinks {
-            piece.retain(|byte| {
-                let at = usize::from(*byte);
-                let becomes = plan.map[at];
+            kept = 0;
+            for at in 0..piece.len() {
+                let byte = usize::from(piece[at]);
+                let becomes = plan.map[byte];
                 let again = before == Some(becomes) && plan.squeezed[usize::from(becomes)];
-                let kept = !plan.deleted[at] && !again;
-                if kept {
+                if !plan.deleted[byte] && !again {
                     before = Some(becomes);
+                    piece[kept] = becomes;
+                    kept += 1;
                 }
-                kept
-            });
+            }
+        } else {
+            piece.iter_mut().for_each(|byte| *byte = plan.map[usize::from(*byte)]);
         }
-        piece.iter_mut().for_each(|byte| *byte = plan.map[usize::from(*byte)]);
-        if !out.put(&piece) {
+        if !out.put(&piece[..kept]) {
             return out.end(0);
         }
     }

@@ -1,7 +1,7 @@
 //! `uniq [-c] [-d | -u] [-i] [FILE]`
 
 use super::options::Options;
-use super::stream::{Input, Out, reason, text};
+use super::stream::{Input, Out, Piece, reason, text};
 
 #[derive(Default)]
 struct Wanted {
@@ -30,7 +30,7 @@ pub fn uniq(args: &[&[u8]]) -> Option<i32> {
     let mut out = Out::new("uniq");
     let mut groups = Groups { wanted, line: Vec::new(), count: 0 };
     let read = Input::open(name).and_then(|mut input| {
-        let (mut piece, mut held) = (Vec::new(), Vec::new());
+        let (mut piece, mut held) = (Piece::default(), Vec::new());
         while input.next(&mut piece)? {
             let mut start = 0;
             for end in memchr::memchr_iter(b'\n', &piece) {

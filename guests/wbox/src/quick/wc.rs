@@ -1,7 +1,7 @@
 //! `wc -l`, `wc -w`, `wc -c` or `wc -m` of one input: one number, and the name if there is one.
 
 use super::options::Options;
-use super::stream::{Input, Out, reason, text};
+use super::stream::{Input, Out, Piece, reason, text};
 
 pub fn wc(args: &[&[u8]]) -> Option<i32> {
     let mut options = Options::new(args);
@@ -17,7 +17,7 @@ pub fn wc(args: &[&[u8]]) -> Option<i32> {
         return None;
     }
     let name = options.operands.first().copied();
-    let (mut out, mut count, mut piece) = (Out::new("wc"), 0, Vec::new());
+    let (mut out, mut count, mut piece) = (Out::new("wc"), 0, Piece::default());
     let mut words = Words::default();
     let counted = Input::open(name.unwrap_or(b"-")).map_err(|error| (false, error)).and_then(|mut input| {
         while input.next(&mut piece).map_err(|error| (true, error))? {
