@@ -94,6 +94,9 @@ pub(crate) struct Env {
     pub(crate) vars: Vars,
     pub(crate) functions: Arc<HashMap<String, Arc<Function>>>,
     pub(crate) aliases: Arc<Aliases>,
+    /// What `hash` and `complete` were told.
+    pub(crate) hashed: Arc<BTreeMap<String, String>>,
+    pub(crate) completions: Arc<BTreeMap<String, String>>,
     pub(crate) args: Arc<Vec<String>>,
     pub(crate) name: Arc<str>,
     pub(crate) options: Options,
@@ -242,6 +245,8 @@ impl Env {
             vars: Vars::new(variable_bytes_max),
             functions: Arc::default(),
             aliases: Arc::default(),
+            hashed: Arc::default(),
+            completions: Arc::default(),
             args: Arc::default(),
             name: "bash".into(),
             options: Options::default(),
