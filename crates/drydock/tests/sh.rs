@@ -34,6 +34,14 @@ fn a_shell_is_a_command_of_commands() {
 }
 
 #[test]
+fn what_chmod_agreed_to_is_remembered_by_the_shell() {
+    let line = "touch f; test -x f || echo no; chmod +x f; test -x f && echo yes; chmod 644 f; test -x f || echo no
+        mkdir b; echo 'echo ran $1' > b/tool; chmod +x b/tool; PATH=$PWD/b:$PATH; tool 1; type tool";
+    let said = Shell::sharing().run(&["sh", "--eval", "--posix-unknown", "-c", line]);
+    assert_eq!(said.stdout, "no\nyes\nno\nran 1\ntool is /workspace/b/tool\n", "{}", said.stderr);
+}
+
+#[test]
 fn writers_of_one_pipe_take_turns() {
     let line = "set -x; for i in 1 2 3 4 5 6 7 8; do echo $i >&2 & echo $i >&2 | echo $i >&2; done; wait";
     let said = Shell::sharing().run(&["sh", "-c", line]);
