@@ -109,6 +109,7 @@ impl Dock {
             seed: seed(spec.entropy),
             limits,
         });
+        spec.inside = Some(inner.inside());
         Ok(DockShell { gate: Arc::clone(&self.gate), spec, line_limits, line, shell: inner })
     }
 }

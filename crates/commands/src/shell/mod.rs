@@ -10,12 +10,14 @@
 mod arith;
 mod builtin;
 mod date;
+mod dynamic;
 mod exec;
 mod expand;
 mod explain;
 mod fd;
 mod glob;
 mod inbox;
+mod inside;
 mod limits;
 mod modes;
 mod options;

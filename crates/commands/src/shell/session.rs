@@ -14,9 +14,8 @@ use parking_lot::Mutex;
 use super::{
     LineReport, ShellLimits,
     exec::Discarded,
-    fd::{Fd, FdTable, Input, Output},
+    fd::{Fd, Input, Output},
     inbox::{Directory, Inbox},
-    options::Options,
     state::{Env, Flow, Shared},
     syntax,
     tasks::Tasks,
@@ -129,59 +128,21 @@ impl Shell {
             next_id: AtomicU32::new(2),
             directory: Directory::default(),
             modes: Default::default(),
+            handed: Mutex::default(),
         });
         let inbox = Arc::new(Inbox::default());
         shared.directory.enter(1, &inbox);
         let env = Env {
-            shared,
             vars,
-            functions: Arc::default(),
-            aliases: Arc::default(),
             args: Arc::new(spec.args),
             name: spec.name.into(),
-            options: Options::default(),
             cwd: spec.cwd,
-            dirs: Vec::new(),
-            fds: FdTable::new(),
-            status: 0,
-            pipe_status: Vec::new(),
-            last_job: None,
-            jobs: Vec::new(),
-            ended: Default::default(),
-            pid: 1,
-            inbox,
-            owns_inbox: true,
-            traps: Arc::default(),
-            calls: Vec::new(),
-            sites: Vec::new(),
-            sources: Vec::new(),
-            call_depth: 0,
-            sourced: 0,
-            loops: 0,
-            tested: 0,
-            subshell: 0,
-            shell_level: 0,
             script_file: spec.mode.script_file,
-            interactive: false,
             random: (spec.seed, 0),
             seconds_from: now,
-            line: 0,
-            substituted: None,
-            known: Arc::default(),
-            keep_unknown: false,
-            getopts_at: 0,
-            in_trap: false,
-            processes: Vec::new(),
             id: 1,
-            named_fds: Default::default(),
-            substitutions: 0,
-            mask: 0o022,
-            last_word: String::new(),
-            command: Arc::default(),
-            exported_functions: Arc::default(),
-            defined_in: Arc::default(),
-            exit_status: None,
-            forgiven: false,
+            inbox,
+            ..Env::bare(shared)
         };
         Self { env }
     }
@@ -204,6 +165,11 @@ impl Shell {
     /// The value of a variable.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.env.vars.get(name)
+    }
+
+    /// This shell as a command that its own commands may start.
+    pub fn inside(&self) -> Arc<dyn drydock_gate::Inside> {
+        Arc::new(super::inside::Within(Arc::downgrade(&self.env.shared)))
     }
 
     /// Names of variables and functions that start so, for completion.

@@ -23,7 +23,7 @@ use super::{
     options::Options,
     syntax::{Aliases, Script, ast::Function},
     tasks::{Handle, Tasks, yield_now},
-    vars::{Value, Vars},
+    vars::Vars,
 };
 
 /// How evaluation leaves where it is.
@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) next_id: AtomicU32,
     pub(crate) directory: Directory,
     pub(crate) modes: Modes,
+    /// What `export -f` named: the functions of shells that commands start.
+    pub(crate) handed: Mutex<HashMap<String, Arc<Function>>>,
 }
 
 /// How many jobs that ended are remembered.
@@ -92,6 +94,9 @@ pub(crate) struct Env {
     pub(crate) vars: Vars,
     pub(crate) functions: Arc<HashMap<String, Arc<Function>>>,
     pub(crate) aliases: Arc<Aliases>,
+    /// What `hash` and `complete` were told.
+    pub(crate) hashed: Arc<BTreeMap<String, String>>,
+    pub(crate) completions: Arc<BTreeMap<String, String>>,
     pub(crate) args: Arc<Vec<String>>,
     pub(crate) name: Arc<str>,
     pub(crate) options: Options,
@@ -158,6 +163,10 @@ pub(crate) struct Env {
     pub(crate) exit_status: Option<i32>,
     /// An arithmetic error costs a line, and the shell not even under `-e`.
     pub(crate) forgiven: bool,
+    /// Where commands are called, if not at the line's own door.
+    pub(crate) door: Option<Arc<dyn Dispatch>>,
+    /// When it must have ended: what `timeout` allows.
+    pub(crate) deadline: Option<Timestamp>,
 }
 
 /// A process substitution that was turned into a file.
@@ -211,15 +220,36 @@ impl Env {
         copy
     }
 
+    /// A shell with nothing of `self` but what it belongs to.
     fn light(&self) -> Self {
         Self {
-            shared: Arc::clone(&self.shared),
-            vars: Vars::new(0),
-            functions: Arc::default(),
-            aliases: Arc::default(),
-            args: Arc::default(),
             name: Arc::clone(&self.name),
             options: self.options,
+            script_file: self.script_file,
+            interactive: self.interactive,
+            pid: self.pid,
+            inbox: Arc::clone(&self.inbox),
+            owns_inbox: self.owns_inbox,
+            seconds_from: self.seconds_from,
+            known: Arc::clone(&self.known),
+            ..Self::bare(Arc::clone(&self.shared))
+        }
+    }
+
+    /// A shell without anything: no variables, no descriptors.
+    pub(crate) fn bare(shared: Arc<Shared>) -> Self {
+        let variable_bytes_max = shared.limits.variable_bytes_max;
+        let seconds_from = shared.clock.now();
+        Self {
+            shared,
+            vars: Vars::new(variable_bytes_max),
+            functions: Arc::default(),
+            aliases: Arc::default(),
+            hashed: Arc::default(),
+            completions: Arc::default(),
+            args: Arc::default(),
+            name: "bash".into(),
+            options: Options::default(),
             cwd: String::new(),
             dirs: Vec::new(),
             fds: FdTable::new(),
@@ -228,9 +258,9 @@ impl Env {
             last_job: None,
             jobs: Vec::new(),
             ended: BTreeMap::new(),
-            pid: self.pid,
-            inbox: Arc::clone(&self.inbox),
-            owns_inbox: self.owns_inbox,
+            pid: 1,
+            inbox: Arc::default(),
+            owns_inbox: true,
             traps: Arc::default(),
             calls: Vec::new(),
             sites: Vec::new(),
@@ -241,13 +271,13 @@ impl Env {
             tested: 0,
             subshell: 0,
             shell_level: 0,
-            script_file: self.script_file,
-            interactive: self.interactive,
+            script_file: false,
+            interactive: false,
             random: (0, 0),
-            seconds_from: self.seconds_from,
+            seconds_from,
             line: 0,
             substituted: None,
-            known: Arc::clone(&self.known),
+            known: Arc::default(),
             keep_unknown: false,
             getopts_at: 0,
             in_trap: false,
@@ -262,6 +292,8 @@ impl Env {
             defined_in: Arc::default(),
             exit_status: None,
             forgiven: false,
+            door: None,
+            deadline: None,
         }
     }
 
@@ -294,6 +326,9 @@ impl Env {
         if self.inbox.any() {
             self.take_signals().await?;
         }
+        if self.is_late() {
+            return Err(Flow::Exit(124));
+        }
         let shared = &self.shared;
         let done = shared.steps.fetch_add(1, Ordering::Relaxed) + 1;
         if done > shared.limits.steps_max {
@@ -305,6 +340,11 @@ impl Env {
             yield_now().await;
         }
         Ok(())
+    }
+
+    /// Whether its time is up.
+    pub(crate) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|it| self.shared.clock.now() >= it)
     }
 
     /// Ends the run if whoever started it wants that.
@@ -377,110 +417,6 @@ impl Env {
         match self.write(2, &bytes).await {
             Ok(_) | Err(Flow::Exit(141)) => Ok(()),
             Err(flow) => Err(flow),
-        }
-    }
-
-    pub(crate) fn next_random(&mut self) -> u32 {
-        loop {
-            let seed = if self.random.0 == 0 { 123_459_876 } else { self.random.0 };
-            let (high, low) = (i64::from(seed / 127_773), i64::from(seed % 127_773));
-            let next = 16_807 * low - 2_836 * high;
-            let next = if next < 0 { next + 0x7fff_ffff } else { next };
-            self.random.0 = next as u32;
-            let value = ((self.random.0 >> 16) ^ (self.random.0 & 0xffff)) & 0x7fff;
-            if value != self.random.1 {
-                self.random.1 = value;
-                return value;
-            }
-        }
-    }
-
-    /// The text the shell began with, as `BASH_SOURCE` names it.
-    pub(crate) fn base_name(&self) -> Arc<str> {
-        if self.script_file { Arc::clone(&self.name) } else { "environment".into() }
-    }
-
-    /// The text being run, as `BASH_SOURCE` names it.
-    pub(crate) fn source_name(&self) -> Arc<str> {
-        match self.sources.last() {
-            Some((_, name)) => Arc::clone(name),
-            None if self.script_file => Arc::clone(&self.name),
-            None => "environment".into(),
-        }
-    }
-
-    /// Variables that are computed when they are read.
-    pub(crate) fn dynamic(&mut self, name: &str) -> Option<Value> {
-        if !name.starts_with(|it: char| it.is_ascii_uppercase()) {
-            return None;
-        }
-        let text = |it: String| Some(Value::Scalar(it));
-        let list = |items: Vec<String>| Value::Indexed((0..).zip(items).collect());
-        match name {
-            "RANDOM" => {
-                let value = self.next_random();
-                text(value.to_string())
-            }
-            "SECONDS" => {
-                let now = self.shared.clock.now().0;
-                text((now.saturating_sub(self.seconds_from.0) / 1_000_000_000).to_string())
-            }
-            "EPOCHSECONDS" => text((self.shared.clock.now().0 / 1_000_000_000).to_string()),
-            "EPOCHREALTIME" => {
-                let now = self.shared.clock.now().0 / 1_000;
-                text(format!("{}.{:06}", now / 1_000_000, now % 1_000_000))
-            }
-            "LINENO" => text(self.line.to_string()),
-            "BASHPID" => text(self.id.to_string()),
-            "BASH_SUBSHELL" => text(self.subshell.saturating_sub(self.shell_level).to_string()),
-            "PIPESTATUS" => Some(list(self.pipe_status.iter().map(i32::to_string).collect())),
-            "FUNCNAME" if !self.calls.is_empty() => {
-                let mut names: Vec<String> = self.calls.iter().rev().cloned().collect();
-                if self.script_file {
-                    names.push("main".into());
-                }
-                Some(list(names))
-            }
-            "BASH_LINENO" => {
-                let mut lines: Vec<String> = self.sites.iter().rev().map(|it| it.0.to_string()).collect();
-                lines.extend(self.sources.iter().rev().map(|it| it.0.to_string()));
-                if self.script_file {
-                    lines.push("0".into());
-                }
-                Some(list(lines))
-            }
-            "BASH_SOURCE" => {
-                let mut names: Vec<String> = self.sites.iter().rev().map(|it| it.1.to_string()).collect();
-                names.extend(self.sources.iter().rev().map(|it| it.1.to_string()));
-                if self.script_file {
-                    names.push(self.name.to_string());
-                }
-                Some(list(names))
-            }
-            "BASH_COMMAND" => text(self.command.to_string()),
-            "BASH_ARGV0" => text(self.name.to_string()),
-            "BASH_ALIASES" => {
-                let mut map = super::vars::Assoc::default();
-                for (name, value) in &*self.aliases {
-                    map.set(name, value.clone());
-                }
-                Some(Value::Assoc(map))
-            }
-            "BASHOPTS" => {
-                let rows = self.options.all_shopt().into_iter().filter(|row| row.1);
-                text(rows.map(|row| row.0).collect::<Vec<_>>().join(":"))
-            }
-            "DIRSTACK" => {
-                let mut all = vec![self.cwd.clone()];
-                all.extend(self.dirs.iter().rev().cloned());
-                Some(list(all))
-            }
-            "SRANDOM" => {
-                let (high, low) = (self.next_random(), self.next_random());
-                text((u64::from(high) << 15 | u64::from(low)).to_string())
-            }
-            "SHELLOPTS" => text(self.options.list().join(":")),
-            _ => None,
         }
     }
 }

@@ -4,32 +4,30 @@ use std::sync::Arc;
 
 use super::assign::Ready;
 use crate::shell::{
-    expand::quote,
-    show,
     state::{Env, Eval, Flow},
     syntax::{
         self, ParseLimits,
         ast::{Arg, Assign, AssignValue, Command, Word},
         is_name,
     },
-    vars::{Assoc, Value, Var},
+    vars::{Assoc, Value},
 };
 
 /// What the flags ask for.
 #[derive(Debug, Clone, Copy, Default)]
-struct Wanted {
-    array: bool,
-    map: bool,
-    integer: Option<bool>,
-    lower: Option<bool>,
-    upper: Option<bool>,
-    exported: Option<bool>,
-    readonly: bool,
-    nameref: Option<bool>,
-    global: bool,
-    print: bool,
-    functions: bool,
-    names_only: bool,
+pub(super) struct Wanted {
+    pub(super) array: bool,
+    pub(super) map: bool,
+    pub(super) integer: Option<bool>,
+    pub(super) lower: Option<bool>,
+    pub(super) upper: Option<bool>,
+    pub(super) exported: Option<bool>,
+    pub(super) readonly: bool,
+    pub(super) nameref: Option<bool>,
+    pub(super) global: bool,
+    pub(super) print: bool,
+    pub(super) functions: bool,
+    pub(super) names_only: bool,
 }
 
 pub(super) fn is_declaring(name: &str) -> bool {
@@ -102,8 +100,10 @@ impl Env {
     async fn declare_text(&mut self, by: &str, text: &str, wanted: Wanted, local: bool) -> Eval<()> {
         if wanted.functions || wanted.names_only {
             if by == "export" {
-                let known = self.functions.contains_key(text);
-                if known {
+                let function = self.functions.get(text).cloned();
+                let known = function.is_some();
+                if let Some(function) = function {
+                    self.shared.handed.lock().insert(text.to_owned(), function);
                     Arc::make_mut(&mut self.exported_functions).insert(text.to_owned());
                 } else {
                     self.complain(&format!("export: {text}: not a function")).await?;
@@ -281,82 +281,6 @@ impl Env {
         }
         Ok(())
     }
-
-    async fn print_one(&mut self, name: &str) -> Eval<()> {
-        let computed = match name {
-            "FUNCNAME" if self.calls.is_empty() => return self.print("declare -a FUNCNAME\n").await,
-            "FUNCNAME" | "BASH_SOURCE" | "BASH_LINENO" | "PIPESTATUS" | "DIRSTACK" | "BASH_ALIASES" => {
-                self.dynamic(name).map(|value| Var { value, ..Var::default() })
-            }
-            _ => None,
-        };
-        match computed.or_else(|| self.vars.own(name).cloned()) {
-            Some(var) => {
-                let line = quote::declaration(name, &var) + "\n";
-                self.print(&line).await
-            }
-            None => {
-                self.complain(&format!("declare: {name}: not found")).await?;
-                self.status = 1;
-                Ok(())
-            }
-        }
-    }
-
-    async fn print_function(&mut self, name: &str, names_only: bool) -> Eval<()> {
-        match self.functions.get(name).cloned() {
-            Some(_) if names_only => self.print(&format!("{name}\n")).await,
-            Some(function) => self.print(&format!("{}\n", show::function(&function))).await,
-            None => {
-                self.status = 1;
-                Ok(())
-            }
-        }
-    }
-
-    async fn list_declared(&mut self, by: &str, wanted: Wanted) -> Eval<()> {
-        if wanted.functions || wanted.names_only {
-            let mut names: Vec<String> = self.functions.keys().cloned().collect();
-            names.sort_unstable();
-            for name in names {
-                if wanted.names_only {
-                    self.print(&format!("declare -f {name}\n")).await?;
-                } else {
-                    self.print_function(&name, false).await?;
-                }
-            }
-            return Ok(());
-        }
-        let mut text = String::new();
-        for name in self.vars.names() {
-            let Some(var) = self.vars.own(&name) else { continue };
-            let fits = match by {
-                "export" => var.attributes.exported,
-                "readonly" => var.attributes.readonly,
-                "local" => self.vars.is_local(&name),
-                _ => {
-                    (!wanted.map || matches!(var.value, Value::Assoc(_)))
-                        && (!wanted.array || matches!(var.value, Value::Indexed(_)))
-                        && (wanted.exported.is_none() || var.attributes.exported)
-                        && (!wanted.readonly || var.attributes.readonly)
-                        && (wanted.integer.is_none() || var.attributes.integer)
-                        && (wanted.nameref.is_none() || var.attributes.nameref)
-                }
-            };
-            if !fits {
-                continue;
-            }
-            let plain = matches!(by, "declare" | "typeset") && !wanted.print && wanted.plain();
-            if !plain {
-                text.push_str(&quote::declaration(&name, var));
-                text.push('\n');
-            } else if let Some(line) = quote::listed(&name, var) {
-                text.push_str(&line);
-                text.push('\n');
-            }
-        }
-        self.print(&text).await
-    }
 }
 
 /// The assignment a text like `(1 2 3)` is the right side of.
@@ -373,7 +297,7 @@ fn list_of(name: &str, list: &str, append: bool, limits: ParseLimits) -> Option<
 }
 
 impl Wanted {
-    fn plain(self) -> bool {
+    pub(super) fn plain(self) -> bool {
         !self.map && !self.array && self.exported.is_none() && !self.readonly && self.integer.is_none()
     }
 

@@ -139,13 +139,18 @@ impl Env {
         }
         env.push(text::to_bytes(&format!("PWD={}", self.cwd)).into_owned());
         let args: Vec<Vec<u8>> = words[1..].iter().map(|word| text::to_bytes(word).into_owned()).collect();
-        let Ok(payload) = encode_command(&env, &name, &args, b"") else {
+        let Ok(mut payload) = encode_command(&env, &name, &args, b"") else {
             self.complain(&format!("{name}: argument list too long")).await?;
             self.status = 126;
             return Ok(());
         };
         let broken = Arc::new(AtomicU32::new(0));
         let started = self.shared.clock.now();
+        // What it starts has no more time than it has itself.
+        if let Some(deadline) = self.deadline {
+            let millis = deadline.0.saturating_sub(started.0) / 1_000_000;
+            payload.extend_from_slice(&u32::try_from(millis.max(1)).unwrap_or(u32::MAX).to_le_bytes());
+        }
         let streams = Streams {
             stdin: source(self.fd(0)),
             stdout: sink(self.fd(1), &broken),
@@ -153,7 +158,8 @@ impl Env {
         };
         let answer = {
             let call = Call::new(COMMAND, &payload, streams);
-            let mut answer = pin!(self.shared.door.dispatch(call));
+            let door = Arc::clone(self.door.as_ref().unwrap_or(&self.shared.door));
+            let mut answer = pin!(door.dispatch(call));
             poll_fn(|cx| match answer.as_mut().poll(cx) {
                 Poll::Ready(answer) => Poll::Ready(Some(answer)),
                 Poll::Pending if broken.load(Ordering::Relaxed) >= BROKEN_MAX => Poll::Ready(None),
@@ -204,7 +210,12 @@ impl Env {
         if status == 0 && name == "chmod" {
             self.remember_modes(&words[1..]);
         }
+        // The command had what was left of the time, so none is left.
+        let late = self.deadline.is_some() && outcome == "timed_out";
         self.record(name, status, outcome, report, micros);
+        if late {
+            return Err(Flow::Exit(124));
+        }
         self.status = status;
         if self.inbox.any() {
             self.take_signals().await?;

@@ -4,6 +4,7 @@ mod assign;
 mod compound;
 mod cond;
 mod declare;
+mod declared;
 mod external;
 mod function;
 mod pipeline;

@@ -11,6 +11,7 @@ mod prompt;
 pub(crate) mod quote;
 mod replace;
 mod substitute;
+mod transform;
 
 use drydock_contract::BoxFuture;
 
