@@ -116,17 +116,27 @@ pub(crate) async fn unless_cancelled<T>(
     switches: &[Arc<Switch>; 2],
 ) -> Option<T> {
     let mut work = pin!(work);
-    let mut listeners = [switches[0].listen(), switches[1].listen()];
+    // Made only if there is something to wait for: mostly there is not.
+    let mut listeners = None;
     poll_fn(|cx| {
         if switches.iter().any(|switch| switch.is_tripped()) {
             return Poll::Ready(None);
         }
+        if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(done));
+        }
+        let listeners = listeners.get_or_insert_with(|| [switches[0].listen(), switches[1].listen()]);
         for (listener, switch) in listeners.iter_mut().zip(switches) {
             if Pin::new(&mut *listener).poll(cx).is_ready() {
                 *listener = switch.listen();
+                let _ = Pin::new(listener).poll(cx);
             }
         }
-        work.as_mut().poll(cx).map(Some)
+        // A switch that was thrown before anybody listened is seen here.
+        match switches.iter().any(|switch| switch.is_tripped()) {
+            true => Poll::Ready(None),
+            false => Poll::Pending,
+        }
     })
     .await
 }

@@ -460,6 +460,59 @@ fn a_hundred_calls_at_once_are_all_answered() {
 }
 
 #[test]
+fn calls_that_wait_run_together_up_to_the_limit_and_all_are_answered() {
+    let time = VirtualTime::default();
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (clock, now, peak) = (time.clone(), Arc::clone(&running), Arc::clone(&most));
+    let add = Tool::new("add", move |_, _| {
+        let (nap, now, peak) = (clock.sleep(Duration::from_millis(10)), Arc::clone(&now), Arc::clone(&peak));
+        async move {
+            peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            nap.await;
+            now.fetch_sub(1, Ordering::SeqCst);
+            Ok(json!(1))
+        }
+    });
+    let providers = Arc::new(Providers::new([Provider::new("tools", vec![add]).unwrap()]).unwrap());
+    let mut executor = InProcess::new(Arc::new(StandIn(time.clone())), Arc::new(time.clone()));
+    executor.host_limits.calls_running_max = 30;
+    let began = time.now();
+    let result = time.run(executor.execute(ExecuteRequest::new("parallel").with(&providers)));
+    assert_eq!(result.outcome.unwrap().unwrap().as_str(), "100");
+    assert_eq!((most.load(Ordering::SeqCst), running.load(Ordering::SeqCst)), (30, 0));
+    assert_eq!(time.now() - began, Duration::from_millis(40), "four turns of ten milliseconds");
+}
+
+#[test]
+fn in_process_the_limits_of_both_ends_hold() {
+    let time = VirtualTime::default();
+    let add = Tool::new("add", |_, _| async { Ok(json!([[[1]]])) });
+    let providers = Arc::new(Providers::new([Provider::new("tools", vec![add]).unwrap()]).unwrap());
+    let run = |limit: fn(&mut InProcess), code: &str| {
+        let mut executor = InProcess::new(Arc::new(StandIn(time.clone())), Arc::new(time.clone()));
+        limit(&mut executor);
+        time.run(executor.execute(ExecuteRequest::new(code).with(&providers))).outcome
+    };
+    let answered = |limit| run(limit, "parallel").unwrap().unwrap().as_str().to_owned();
+    assert_eq!(answered(|it| it.host_limits.calls_max = 7), "7");
+    assert_eq!(answered(|it| it.runner_limits.pending_bytes_max = 12), "0");
+    let text = |limit| run(limit, programs::CALL).unwrap_err().message;
+    for (limit, want) in [
+        (
+            (|it| it.host_limits.tool_result_bytes_max = 6) as fn(&mut InProcess),
+            "tool result of 7 bytes exceeds the limit of 6",
+        ),
+        (|it| it.host_limits.tool_input_bytes_max = 12, "tool input of 13 bytes exceeds the limit of 12"),
+        (|it| it.runner_limits.depth_max = 0, "tool input is nested 1 levels deep; the limit is 0"),
+        (|it| it.runner_limits.depth_max = 2, "result is nested 3 levels deep; the limit is 2"),
+        (|it| it.runner_limits.result_bytes_max = 6, "result of 7 bytes exceeds the limit of 6"),
+        (|it| it.runner_limits.code_bytes_max = 1, "program of 46 bytes exceeds the limit of 1"),
+    ] {
+        assert_eq!(text(limit), want);
+    }
+}
+
+#[test]
 fn calls_through_the_gate_need_a_grant_and_leave_a_record() {
     let time = VirtualTime::default();
     let add = |name: &str| Tool::new(name, |_, _| async { Ok(json!({"sum": 5})) });

@@ -169,3 +169,26 @@ impl Guest for JsGuest {
         Box::pin(self.run_fresh(program, tools, cancel))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use drydock_codemode::protocol::{Json, Manifest, ManifestTool, RuntimeOptions};
+
+    use super::*;
+
+    #[test]
+    fn a_request_is_lengths_and_texts() {
+        let tool = ManifestTool { safe_name: "go".into(), original_name: "go!".into(), description: None };
+        let provider = Manifest { name: "t".into(), types: "".into(), tools: vec![("go".into(), tool)] };
+        let program = Program {
+            code: "1+é".into(),
+            providers: vec![provider].into(),
+            options: RuntimeOptions::default(),
+            args: Some(Json::null()),
+        };
+        let want = b"\x01\x27\0\0\0\x04\0\0\01+\xc3\xa9\x01\0\0\0\x04\0\0\0null\x01\0\0\0\x01\0\0\0t\x01\0\0\0\x02\0\0\0go";
+        assert_eq!(request_of(&program).unwrap(), want);
+        let bare = Program { args: None, providers: Arc::default(), ..program };
+        assert_eq!(request_of(&bare).unwrap(), b"\x01\x10\0\0\0\x04\0\0\01+\xc3\xa9\0\0\0\0\0\0\0\0");
+    }
+}
