@@ -12,7 +12,7 @@ use std::cell::RefCell;
 /// What happened to the last input; jq's exit status is about that one.
 enum Ended {
     NoOutput,
-    Output(Truth),
+    Output,
     Failed,
 }
 
@@ -38,6 +38,7 @@ impl World for Outside<'_> {
     }
 
     fn line(&self) -> usize {
+        self.inputs.borrow_mut().count_lines();
         self.place.line()
     }
 
@@ -71,10 +72,10 @@ pub fn run(mut options: Options) -> Result<i32, Failure> {
         let result = runner.run(input, &mut |value| {
             let truth = if value.is_true() { Truth::Other } else { Truth::FalseOrNull };
             stdio::write(|out| printer.output(out, &value));
-            (ended, last) = (Ended::Output(truth), Some(truth));
+            (ended, last) = (Ended::Output, Some(truth));
             Ok(())
         });
-        if let Some(failed) = told(result, &place) {
+        if let Some(failed) = told(result, &world) {
             ended = failed;
         }
     };
@@ -104,11 +105,12 @@ fn status(ended: &Ended, last: Option<Truth>, place: &Place, exit_status: bool) 
 }
 
 /// Reports what went wrong, if anything did.
-fn told(result: Flow, place: &Place) -> Option<Ended> {
-    let place = match result {
-        Ok(()) => return None,
-        Err(_) => place.describe(),
-    };
+fn told(result: Flow, world: &Outside<'_>) -> Option<Ended> {
+    if result.is_ok() {
+        return None;
+    }
+    world.line();
+    let place = world.place.describe();
     match result {
         Ok(()) | Err(Exit::Enough) => return None,
         Err(Exit::Halt(status)) => crate::halt(status),

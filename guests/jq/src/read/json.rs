@@ -14,11 +14,16 @@ const COMPARED_MAX: usize = 12;
 /// Long keys of one text are shared between so many recent ones.
 const KEYS_KEPT: usize = 64;
 
+/// Zeros behind the text, so that it can be looked at in words up to its end.
+const PAD_BYTES: usize = 16;
+
 const UNESCAPED: &str = "Invalid string: control characters from U+0000 through U+001F must be escaped";
 
 /// The values of a text, one after the other.
 pub struct Reader {
+    /// The text, and [`PAD_BYTES`] zeros behind it.
     text: Vec<u8>,
+    end: usize,
     at: usize,
     lines: usize,
     counted: usize,
@@ -38,11 +43,14 @@ pub(super) enum Open {
 
 impl Reader {
     /// Reads `text`; with `seq`, record separators count as white space.
-    pub fn new(text: Vec<u8>, seq: bool) -> Self {
+    pub fn new(mut text: Vec<u8>, seq: bool) -> Self {
+        let end = text.len();
+        text.extend_from_slice(&[0; PAD_BYTES]);
         // A byte order mark is not part of the text.
         let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         Self {
             text,
+            end,
             at,
             lines: 0,
             counted: 0,
@@ -56,8 +64,8 @@ impl Reader {
 
     /// How many lines jq would have read by now: up to the end of the one the value ends on.
     pub fn lines(&mut self) -> usize {
-        let rest = self.text.get(self.at..).unwrap_or(&[]);
-        let end = rest.iter().position(|byte| *byte == b'\n').map_or(self.text.len(), |at| self.at + at + 1);
+        let rest = self.text.get(self.at..self.end).unwrap_or(&[]);
+        let end = rest.iter().position(|byte| *byte == b'\n').map_or(self.end, |at| self.at + at + 1);
         if let Some(new) = self.text.get(self.counted..end) {
             self.lines += new.iter().filter(|byte| **byte == b'\n').count();
             self.counted = end;
@@ -133,7 +141,14 @@ impl Reader {
                     let what = misplaced(sign, self.open.last(), self.items.len());
                     return Err(self.problem(&what));
                 }
-                Some(_) => self.literal()?,
+                Some(b'0'..=b'9' | b'-') => match self.quick_number() {
+                    Some(number) => number,
+                    None => self.literal()?,
+                },
+                Some(_) => match self.quick_word() {
+                    Some(word) => word,
+                    None => self.literal()?,
+                },
                 None => return Err(self.problem("Unfinished JSON term")),
             };
             // Hand the value to its container, and close as many as end here.
@@ -264,29 +279,84 @@ impl Reader {
 
     #[inline]
     fn string(&mut self) -> Result<Text, String> {
+        match self.quick_string() {
+            Some(text) => Ok(text),
+            None => self.long_string(self.at + 1),
+        }
+    }
+
+    /// A string of plain ASCII, which most are.
+    #[inline]
+    fn quick_string(&mut self) -> Option<Text> {
         let start = self.at + 1;
-        let rest = &self.text[start..];
-        let mut end = 0;
-        while let Some(byte) = rest.get(end) {
-            if literal::STOPS[usize::from(*byte)] {
+        let mut end = start;
+        loop {
+            let stops = stops(self.text.get(end..end + 8)?);
+            if stops != 0 {
+                end += stops.trailing_zeros() as usize / 8;
                 break;
             }
-            end += 1;
+            end += 8;
         }
-        if rest.get(end) == Some(&b'"') {
-            self.at = start + end + 1;
-            // SAFETY: up to here every byte is plain ASCII.
-            return Ok(Text::new(unsafe { std::str::from_utf8_unchecked(&rest[..end]) }));
+        if self.text[end] != b'"' {
+            return None;
         }
-        self.long_string(start)
+        self.at = end + 1;
+        // SAFETY: everything before the quote is ASCII, and the text is padded.
+        Some(unsafe { Text::of_ascii(&self.text[start..], end - start) })
+    }
+
+    /// A short integer, which most numbers are.
+    #[inline]
+    fn quick_number(&mut self) -> Option<Value> {
+        let mut at = self.at;
+        let negative = self.text[at] == b'-';
+        at += usize::from(negative);
+        let start = at;
+        let mut number = 0u32;
+        loop {
+            let digit = self.text[at].wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            number = number.wrapping_mul(10).wrapping_add(u32::from(digit));
+            at += 1;
+        }
+        let digits = at - start;
+        // Zeros in front and minus zero are for the long way, as is what goes on.
+        let plain = digits > 0 && digits <= 9 && (self.text[start] != b'0' || (digits == 1 && !negative));
+        if !plain || !(literal::ends_at(self.text[at]) || at == self.end) {
+            return None;
+        }
+        self.at = at;
+        let number = f64::from(number);
+        Some(Value::Num(if negative { -number } else { number }))
+    }
+
+    /// `true`, `false` or `null`.
+    #[inline]
+    fn quick_word(&mut self) -> Option<Value> {
+        let (word, value) = match self.text[self.at] {
+            b't' => (&b"true"[..], Value::Bool(true)),
+            b'f' => (&b"false"[..], Value::Bool(false)),
+            b'n' => (&b"null"[..], Value::Null),
+            _ => return None,
+        };
+        let end = self.at + word.len();
+        let there = self.text[self.at + 1..end].iter().zip(&word[1..]).all(|(a, b)| a == b);
+        if !there || !(literal::ends_at(self.text[end]) || end == self.end) {
+            return None;
+        }
+        self.at = end;
+        Some(value)
     }
 
     #[inline(never)]
     fn long_string(&mut self, start: usize) -> Result<Text, String> {
-        let rest = &self.text[start..];
+        let rest = &self.text[start..self.end];
         // jq judges a string when it has ended.
         let Some(closed) = literal::closing_quote(rest) else {
-            self.at = self.text.len();
+            self.at = self.end;
             return Err(self.problem("Unfinished string"));
         };
         self.at = start + closed + 1;
@@ -299,7 +369,7 @@ impl Reader {
     }
 
     fn literal(&mut self) -> Result<Value, String> {
-        let rest = self.text.get(self.at..).unwrap_or(&[]);
+        let rest = self.text.get(self.at..self.end).unwrap_or(&[]);
         let len = rest.iter().position(|byte| literal::ends_at(*byte)).unwrap_or(rest.len());
         let value = literal::value(&rest[..len]);
         if let Some(value) = value {
@@ -329,18 +399,18 @@ impl Reader {
 
     /// A word is only known to have ended after the byte behind it.
     fn token_end(&self) -> usize {
-        (self.at + 1).min(self.text.len() + 1)
+        (self.at + 1).min(self.end + 1)
     }
 
     #[inline]
     fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
+        if self.at < self.end { Some(self.text[self.at]) } else { None }
     }
 
     #[inline]
     fn skip_blank(&mut self) {
-        while let Some(byte) = self.text.get(self.at) {
-            match byte {
+        while self.at < self.end {
+            match self.text[self.at] {
                 b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
                 0x1e if self.seq => self.at += 1,
                 _ => break,
@@ -351,13 +421,29 @@ impl Reader {
     /// What was wrong, with the place where the reader stands.
     #[cold]
     fn problem(&self, what: &str) -> String {
-        let before = self.text.get(..self.at.min(self.text.len())).unwrap_or(&[]);
-        let at_end = self.at > self.text.len() || what.starts_with("Unfinished");
+        let before = self.text.get(..self.at.min(self.end)).unwrap_or(&[]);
+        let at_end = self.at > self.end || what.starts_with("Unfinished");
         let end = if at_end { " at EOF" } else { "" };
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
         format!("{what}{end} at line {line}, column {column}")
     }
+}
+
+/// A bit in the place of each byte that is no plain character of a string: quotes, backslashes,
+/// control characters, and everything beyond ASCII. Bytes behind the first may be marked in error.
+#[inline]
+fn stops(bytes: &[u8]) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let mut word = [0; 8];
+    word.copy_from_slice(bytes);
+    let word = u64::from_le_bytes(word);
+    let zero_of = |it: u64| it.wrapping_sub(ONES) & !it;
+    let quote = zero_of(word ^ (ONES * b'"' as u64));
+    let slash = zero_of(word ^ (ONES * b'\\' as u64));
+    let control = word.wrapping_sub(ONES * 0x20);
+    (quote | slash | control | word) & HIGHS
 }
 
 /// What jq says about a sign where a value should be.

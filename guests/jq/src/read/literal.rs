@@ -18,17 +18,6 @@ static ENDS: [bool; 256] = {
     ends
 };
 
-/// Where the quick way through a string stops: its end, escapes, control characters, non-ASCII.
-pub static STOPS: [bool; 256] = {
-    let mut stops = [true; 256];
-    let mut at = 0x20;
-    while at < 0x80 {
-        stops[at] = at == b'"' as usize || at == b'\\' as usize;
-        at += 1;
-    }
-    stops
-};
-
 /// The value of a word or a number.
 #[inline]
 pub fn value(word: &[u8]) -> Option<Value> {
@@ -49,6 +38,7 @@ fn named(word: &[u8]) -> Option<Value> {
         b"true" => Value::Bool(true),
         b"false" => Value::Bool(false),
         b"nan" | b"NaN" => Value::Num(f64::NAN),
+        [b'n', b'a', b'n', payload @ ..] if payload.iter().all(u8::is_ascii_digit) => Value::Num(f64::NAN),
         b"Infinity" => Value::Num(f64::INFINITY),
         _ => return None,
     })

@@ -40,9 +40,10 @@ impl Place {
         }
     }
 
-    /// The file's name, unless it is standard input.
+    /// The file's name, or jq's name for standard input; nothing before the first is read.
     pub fn file(&self) -> Option<String> {
-        self.file.borrow().clone()
+        let stdin = self.from_stdin.get().then(|| "<stdin>".to_owned());
+        self.file.borrow().clone().or(stdin)
     }
 
     /// How many lines of it have been read.
@@ -58,6 +59,8 @@ pub struct Values<'a> {
     files: std::slice::Iter<'a, String>,
     stdin: bool,
     current: Option<Source>,
+    /// The one before, whose lines may still be asked for.
+    done: Option<Source>,
     slurped: bool,
     ended: bool,
 }
@@ -77,8 +80,17 @@ impl<'a> Values<'a> {
             files: options.files.iter(),
             stdin: options.files.is_empty(),
             current: None,
+            done: None,
             slurped: false,
             ended: false,
+        }
+    }
+
+    /// Counts the lines of JSON that have been read; only messages and `input_line_number` need it.
+    pub fn count_lines(&mut self) {
+        let current = self.current.as_mut().or(self.done.as_mut());
+        if let Some(Source::Json(reader) | Source::Stream(reader, _)) = current {
+            self.place.line.set(reader.lines());
         }
     }
 
@@ -93,6 +105,7 @@ impl<'a> Values<'a> {
                 std::fs::read(file).map_err(|error| format!("Could not open {file}: {}", reason(&error)))
             };
             self.place.line.set(0);
+            self.done = None;
             match read {
                 Ok(content) => return Some(self.source(content)),
                 Err(problem) => {
@@ -118,17 +131,13 @@ impl<'a> Values<'a> {
                 self.current = Some(self.open_next()?);
             }
             let found = match self.current.as_mut()? {
-                Source::Json(reader) => {
-                    let found = reader.next();
-                    self.place.line.set(reader.lines());
-                    found
-                }
+                Source::Json(reader) => reader.next(),
                 Source::Stream(reader, events) => events.next(reader),
                 Source::Lines(text, at) => line(text, at, &self.place.line).map(Ok),
             };
             match found {
                 Some(found) => return Some(found),
-                None => self.current = None,
+                None => self.done = self.current.take(),
             }
         }
     }

@@ -39,9 +39,39 @@ impl Text {
         if text.len() > SHORT_BYTES_MAX {
             return None;
         }
+        let (low, high) = gathered(text);
+        Some(Self::of_words(text.len(), low, high))
+    }
+
+    /// A short string from its bytes in two words, zeros behind its end.
+    #[inline]
+    fn of_words(len: usize, low: u64, high: u64) -> Self {
         let mut bytes = [0; SHORT_BYTES_MAX];
-        bytes[..text.len()].copy_from_slice(text);
-        Some(Self(Form::Short { len: text.len() as u8, bytes }))
+        bytes[..8].copy_from_slice(&low.to_le_bytes());
+        bytes[8..].copy_from_slice(&high.to_le_bytes()[..6]);
+        Self(Form::Short { len: len as u8, bytes })
+    }
+
+    /// A string of ASCII that begins `padded`, which goes on for at least sixteen bytes.
+    ///
+    /// # Safety
+    /// The first `len` bytes must be ASCII, and `padded` must have sixteen bytes or more.
+    #[inline]
+    pub(crate) unsafe fn of_ascii(padded: &[u8], len: usize) -> Self {
+        if len > SHORT_BYTES_MAX {
+            // SAFETY: ASCII is UTF-8.
+            return Self(Form::Long(Rc::new(unsafe { std::str::from_utf8_unchecked(&padded[..len]) }.to_owned())));
+        }
+        let word = |at: usize| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&padded[at..at + 8]);
+            u64::from_le_bytes(bytes)
+        };
+        if len <= 8 {
+            let low = if len == 8 { word(0) } else { word(0) & ((1 << (len * 8)) - 1) };
+            return Self::of_words(len, low, 0);
+        }
+        Self::of_words(len, word(0), word(8) & ((1 << ((len - 8) * 8)) - 1))
     }
 
     /// The characters.
@@ -68,6 +98,22 @@ impl Text {
         whole.push_str(more);
         *self = Self::from(whole);
     }
+}
+
+/// A short string's bytes as two words; comparing those needs no call.
+#[inline]
+fn words(bytes: &[u8; SHORT_BYTES_MAX]) -> (u64, u64) {
+    let (mut low, mut high) = ([0; 8], [0; 8]);
+    low.copy_from_slice(&bytes[..8]);
+    high.copy_from_slice(&bytes[6..]);
+    (u64::from_le_bytes(low), u64::from_le_bytes(high))
+}
+
+/// Up to fourteen bytes as two words, without a call to copy them.
+#[inline]
+fn gathered(text: &[u8]) -> (u64, u64) {
+    let word = |part: &[u8]| part.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    if text.len() <= 8 { (word(text), 0) } else { (word(&text[..8]), word(&text[8..])) }
 }
 
 impl From<String> for Text {
@@ -105,7 +151,9 @@ impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             // What lies behind the end of a short string is zero, so all of it can be compared.
-            (Form::Short { len: a, bytes: x }, Form::Short { len: b, bytes: y }) => a == b && x == y,
+            (Form::Short { len: a, bytes: x }, Form::Short { len: b, bytes: y }) => {
+                a == b && words(x) == words(y)
+            }
             (Form::Long(x), Form::Long(y)) => Rc::ptr_eq(x, y) || x == y,
             _ => self.as_str() == other.as_str(),
         }

@@ -27,7 +27,7 @@ pub struct Printer<'a> {
 enum Open<'v> {
     Array(&'v Array, usize),
     Object(&'v Map, usize),
-    Sorted(&'v Map, Vec<&'v (Text, Value)>, usize),
+    Sorted(Vec<&'v (Text, Value)>, usize),
 }
 
 impl<'a> Printer<'a> {
@@ -71,7 +71,7 @@ impl<'a> Printer<'a> {
                     *at += 1;
                     fields.at(*at - 1).map(|(key, item)| (Some(key), item, *at - 1))
                 }
-                Open::Sorted(_, fields, at) => {
+                Open::Sorted(fields, at) => {
                     *at += 1;
                     fields.get(*at - 1).map(|(key, item)| (Some(key), item, *at - 1))
                 }
@@ -120,7 +120,7 @@ impl<'a> Printer<'a> {
                     return self.finish(out, 6, b'}');
                 }
                 open.push(if self.options.sort_keys {
-                    Open::Sorted(fields, fields.sorted(), 0)
+                    Open::Sorted(fields.sorted(), 0)
                 } else {
                     Open::Object(fields, 0)
                 });
