@@ -26,6 +26,7 @@ pub struct Reader {
     end: usize,
     at: usize,
     lines: usize,
+    lines_before: usize,
     counted: usize,
     seq: bool,
     open: Vec<Open>,
@@ -53,6 +54,7 @@ impl Reader {
             end,
             at,
             lines: 0,
+            lines_before: 0,
             counted: 0,
             seq,
             open: Vec::new(),
@@ -60,6 +62,12 @@ impl Reader {
             fields: Vec::new(),
             keys: Vec::new(),
         }
+    }
+
+    /// Messages count their lines from here on.
+    pub fn after_lines(mut self, lines: usize) -> Self {
+        self.lines_before = lines;
+        self
     }
 
     /// How many lines jq would have read by now: up to the end of the one the value ends on.
@@ -73,8 +81,30 @@ impl Reader {
         self.lines
     }
 
+    /// Where in the open containers the reader stands.
+    pub fn open_path(&self) -> Vec<Value> {
+        let ends = self.open.iter().skip(1).map(Some).chain([None]);
+        let place = |(open, next): (&Open, Option<&Open>)| match (open, next) {
+            (Open::Object(_), Some(Open::Object(end))) => self.fields.get(end.saturating_sub(1)).map_or(Value::Null, |it| Value::Str(it.0.clone())),
+            (Open::Object(_), _) => self.fields.last().map_or(Value::Null, |it| Value::Str(it.0.clone())),
+            (Open::Array(start), Some(Open::Array(end))) => Value::from(end - start),
+            (Open::Array(start), _) => Value::from(self.items.len().saturating_sub(*start)),
+        };
+        self.open.iter().zip(ends).map(place).collect()
+    }
+
     /// The containers that were open when an error ended the text: what was read of them.
     pub fn unfinished(&mut self) -> Option<Value> {
+        // A word or number is only known to have ended by what follows it.
+        if self.end > 0 && !literal::ends_at(self.text[self.end - 1]) {
+            match self.open.last() {
+                Some(Open::Array(start)) if self.items.len() > *start => drop(self.items.pop()),
+                Some(Open::Object(start)) if self.fields.len() > *start => {
+                    self.fields.pop();
+                }
+                _ => {}
+            }
+        }
         let mut inner: Option<Value> = None;
         while let Some(open) = self.open.pop() {
             let value = match open {
@@ -424,7 +454,7 @@ impl Reader {
         let before = self.text.get(..self.at.min(self.end)).unwrap_or(&[]);
         let at_end = self.at > self.end || what.starts_with("Unfinished");
         let end = if at_end { " at EOF" } else { "" };
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1 + self.lines_before;
         let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
         format!("{what}{end} at line {line}, column {column}")
     }

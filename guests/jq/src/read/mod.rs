@@ -25,7 +25,7 @@ pub struct Place {
     file: RefCell<Option<String>>,
     line: Cell<usize>,
     from_stdin: Cell<bool>,
-    /// A file could not be read, or a text is no JSON.
+    /// A file could not be read.
     pub failed: Cell<bool>,
 }
 
@@ -63,6 +63,8 @@ pub struct Values<'a> {
     done: Option<Source>,
     slurped: bool,
     ended: bool,
+    /// Of the files before; jq counts on in its messages.
+    lines_before: usize,
 }
 
 enum Source {
@@ -83,6 +85,7 @@ impl<'a> Values<'a> {
             done: None,
             slurped: false,
             ended: false,
+            lines_before: 0,
         }
     }
 
@@ -100,9 +103,15 @@ impl<'a> Values<'a> {
                 self.place.from_stdin.set(true);
                 stdio::read().map_err(|error| format!("Could not read standard input: {error}"))
             } else {
-                let file = self.files.next()?;
+                let Some(file) = self.files.next() else {
+                    // Behind the last input, there is no place to name.
+                    *self.place.file.borrow_mut() = None;
+                    self.place.line.set(0);
+                    self.done = None;
+                    return None;
+                };
                 *self.place.file.borrow_mut() = Some(file.clone());
-                std::fs::read(file).map_err(|error| format!("Could not open {file}: {}", reason(&error)))
+                std::fs::read(file).map_err(|error| format!("Could not open file {file}: {}", reason(&error)))
             };
             self.place.line.set(0);
             self.done = None;
@@ -121,8 +130,8 @@ impl<'a> Values<'a> {
         if input.raw {
             return Source::Lines(content, 0);
         }
-        let reader = Reader::new(content, input.seq);
-        if input.stream { Source::Stream(reader, stream::Events::default()) } else { Source::Json(reader) }
+        let reader = Reader::new(content, input.seq).after_lines(self.lines_before);
+        if input.stream { Source::Stream(reader, stream::Events::new(input.stream_errors)) } else { Source::Json(reader) }
     }
 
     fn value(&mut self) -> Option<Result<Value, String>> {
@@ -137,7 +146,13 @@ impl<'a> Values<'a> {
             };
             match found {
                 Some(found) => return Some(found),
-                None => self.done = self.current.take(),
+                None => {
+                    self.done = self.current.take();
+                    if self.files.len() > 0 {
+                        self.count_lines();
+                        self.lines_before += self.place.line.get();
+                    }
+                }
             }
         }
     }
@@ -174,7 +189,6 @@ impl Iterator for Values<'_> {
         };
         if matches!(value, Some(Err(_))) {
             self.ended = true;
-            self.place.failed.set(true);
         }
         value
     }

@@ -105,7 +105,14 @@ impl<'s> Parser<'s> {
     }
 
     fn expect_end(&mut self) -> Parsed<()> {
-        if self.token == Token::End { Ok(()) } else { Err(self.unexpected()) }
+        match &self.token {
+            Token::End => Ok(()),
+            // A bracket that nothing opened is no token to jq.
+            Token::Sign(")" | "]" | "}") => {
+                Err(self.error("syntax error, unexpected INVALID_CHARACTER, expecting end of file (Unix shell quoting issues?)"))
+            }
+            _ => Err(self.unexpected_instead_of("end of file")),
+        }
     }
 
     /// jq's message for a token that cannot stand here.
@@ -125,6 +132,13 @@ impl<'s> Parser<'s> {
             Token::Sign(sign) => format!("'{sign}'"),
         };
         self.error(&format!("syntax error, unexpected {found} (Unix shell quoting issues?)"))
+    }
+
+    /// The same, where jq says what it had expected.
+    fn unexpected_instead_of(&self, expected: &str) -> SyntaxError {
+        let mut error = self.unexpected();
+        error.what = error.what.replacen(" (Unix", &format!(", expecting {expected} (Unix"), 1);
+        error
     }
 
     fn error(&self, what: &str) -> SyntaxError {

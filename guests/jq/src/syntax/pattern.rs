@@ -39,7 +39,7 @@ impl Parser<'_> {
                 it.expect_sign("}")?;
                 Ok(Pattern::Object(fields))
             }
-            _ => Err(it.unexpected()),
+            _ => Err(it.unexpected_instead_of("BINDING or '[' or '{'")),
         })
     }
 

@@ -149,24 +149,18 @@ impl<'a> Printer<'a> {
     }
 
     fn key(&self, out: &mut Vec<u8>, key: &str) {
-        match &self.colors {
-            None => {
-                quoted(out, key, self.options.ascii);
-                out.push(b':');
-            }
-            Some(colors) => {
-                out.extend_from_slice(color::RESET);
-                out.extend_from_slice(colors.key());
-                quoted(out, key, self.options.ascii);
-                out.extend_from_slice(color::RESET);
-                out.extend_from_slice(colors.of(6));
-                out.push(b':');
-                out.extend_from_slice(color::RESET);
-            }
-        }
-        if self.options.indent != Indent::Compact {
-            out.push(b' ');
-        }
+        let colon: &[u8] = if self.options.indent == Indent::Compact { b":" } else { b": " };
+        let Some(colors) = &self.colors else {
+            quoted(out, key, self.options.ascii);
+            return out.extend_from_slice(colon);
+        };
+        out.extend_from_slice(color::RESET);
+        out.extend_from_slice(colors.key());
+        quoted(out, key, self.options.ascii);
+        out.extend_from_slice(color::RESET);
+        out.extend_from_slice(colors.of(6));
+        out.extend_from_slice(colon);
+        out.extend_from_slice(color::RESET);
     }
 
     fn close(&self, out: &mut Vec<u8>, kind: usize, sign: u8, level: usize) {
