@@ -4,7 +4,7 @@
 //! place where it stands. Items of open containers wait on two common stacks, so that a container is
 //! made once, in its final size.
 
-use super::literal;
+use super::{literal, scan};
 use crate::value::{Object, Text, Value};
 
 /// Deeper texts are refused, as by jq.
@@ -14,14 +14,11 @@ const COMPARED_MAX: usize = 12;
 /// Long keys of one text are shared between so many recent ones.
 const KEYS_KEPT: usize = 64;
 
-/// Zeros behind the text, so that it can be looked at in words up to its end.
-const PAD_BYTES: usize = 16;
-
 const UNESCAPED: &str = "Invalid string: control characters from U+0000 through U+001F must be escaped";
 
 /// The values of a text, one after the other.
 pub struct Reader {
-    /// The text, and [`PAD_BYTES`] zeros behind it.
+    /// The text, and [`scan::PAD_BYTES`] zeros behind it.
     text: Vec<u8>,
     end: usize,
     at: usize,
@@ -46,7 +43,7 @@ impl Reader {
     /// Reads `text`; with `seq`, record separators count as white space.
     pub fn new(mut text: Vec<u8>, seq: bool) -> Self {
         let end = text.len();
-        text.extend_from_slice(&[0; PAD_BYTES]);
+        text.extend_from_slice(&[0; scan::PAD_BYTES]);
         // A byte order mark is not part of the text.
         let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         Self {
@@ -135,98 +132,176 @@ impl Reader {
         Some(self.value())
     }
 
+    /// The value that begins here. The cursor is kept apart from `self`, where each look at it would
+    /// go through memory; it is put back before anything else is called that needs it.
     fn value(&mut self) -> Result<Value, String> {
+        let base = self.text.as_ptr();
+        // SAFETY: the cursor stays within the text and its padding: every step over a byte follows a
+        // look at it that found it not to be zero, or `self.at`, which is within.
+        let mut at = unsafe { base.add(self.at) };
+        macro_rules! slow {
+            ($call:expr) => {{
+                self.at = unsafe { at.offset_from(base) } as usize;
+                let result = $call;
+                at = unsafe { base.add(self.at) };
+                result
+            }};
+        }
         loop {
-            self.skip_blank();
-            let mut done = match self.peek() {
-                Some(b'"') => Value::Str(self.string()?),
-                Some(b'[') => {
-                    self.at += 1;
-                    self.skip_blank();
-                    if self.peek() == Some(b']') {
-                        self.at += 1;
-                        self.deep_enough()?;
+            at = unsafe { scan::skip_blank(at) };
+            let mut done = match unsafe { *at } {
+                b'"' => {
+                    let start = unsafe { at.add(1) };
+                    let len = unsafe { scan::plain_len(start) };
+                    if unsafe { *start.add(len) } == b'"' {
+                        at = unsafe { start.add(len + 1) };
+                        Value::Str(unsafe { scan::text(start, len) })
+                    } else {
+                        Value::Str(slow!(self.long_string(self.at + 1))?)
+                    }
+                }
+                b'{' => {
+                    at = unsafe { scan::skip_blank(at.add(1)) };
+                    slow!(self.deep_enough())?;
+                    if unsafe { *at } == b'}' {
+                        at = unsafe { at.add(1) };
+                        Value::obj(Object::new())
+                    } else {
+                        self.open.push(Open::Object(self.fields.len()));
+                        slow!(self.key())?;
+                        continue;
+                    }
+                }
+                b'[' => {
+                    at = unsafe { scan::skip_blank(at.add(1)) };
+                    slow!(self.deep_enough())?;
+                    if unsafe { *at } == b']' {
+                        at = unsafe { at.add(1) };
                         Value::arr(Vec::new())
                     } else {
-                        self.deep_enough()?;
                         self.open.push(Open::Array(self.items.len()));
                         continue;
                     }
                 }
-                Some(b'{') => {
-                    self.at += 1;
-                    self.skip_blank();
-                    self.deep_enough()?;
-                    if self.peek() == Some(b'}') {
-                        self.at += 1;
-                        Value::obj(Object::new())
-                    } else {
-                        self.open.push(Open::Object(self.fields.len()));
-                        self.key()?;
-                        continue;
-                    }
-                }
-                Some(sign @ (b',' | b':' | b']' | b'}')) => {
-                    self.at += 1;
-                    let what = misplaced(sign, self.open.last(), self.items.len());
-                    return Err(self.problem(&what));
-                }
-                Some(b'0'..=b'9' | b'-') => match self.quick_number() {
-                    Some(number) => number,
-                    None => self.literal()?,
-                },
-                Some(_) => match self.quick_word() {
-                    Some(word) => word,
-                    None => self.literal()?,
-                },
-                None => return Err(self.problem("Unfinished JSON term")),
+                _ => slow!(self.scalar())?,
             };
             // Hand the value to its container, and close as many as end here.
             loop {
-                let Some(open) = self.open.last().copied() else { return Ok(done) };
+                let Some(open) = self.open.last().copied() else {
+                    self.at = unsafe { at.offset_from(base) } as usize;
+                    return Ok(done);
+                };
                 match open {
                     Open::Array(_) => self.items.push(done),
                     Open::Object(_) => {
                         if let Some((_, slot)) = self.fields.last_mut() {
-                            *slot = done;
+                            // SAFETY: what is overwritten is the `null` that held the place.
+                            unsafe { std::ptr::write(slot, done) };
                         }
                     }
                 }
-                self.skip_blank();
-                let sign = self.peek();
-                self.at += 1;
-                match (sign, open) {
-                    (Some(b','), Open::Array(_)) => break,
-                    (Some(b','), Open::Object(_)) => {
-                        self.key()?;
+                at = unsafe { scan::skip_blank(at) };
+                while self.seq && unsafe { *at } == 0x1e {
+                    at = unsafe { scan::skip_blank(at.add(1)) };
+                }
+                match (unsafe { *at }, open) {
+                    (b',', Open::Object(_)) => {
+                        at = unsafe { at.add(1) };
+                        slow!(self.key())?;
                         break;
                     }
-                    (Some(b']'), Open::Array(start)) => {
-                        self.open.pop();
-                        done = Value::arr(self.items.drain(start..).collect());
+                    (b',', Open::Array(_)) => {
+                        at = unsafe { at.add(1) };
+                        break;
                     }
-                    (Some(b'}'), Open::Object(start)) => {
+                    (b']', Open::Array(start)) => {
+                        at = unsafe { at.add(1) };
+                        self.open.pop();
+                        done = Value::arr(moved(&mut self.items, start));
+                    }
+                    (b'}', Open::Object(start)) => {
+                        at = unsafe { at.add(1) };
                         self.open.pop();
                         done = Value::obj(self.object(start));
                     }
-                    (None, _) => return Err(self.problem("Unfinished JSON term")),
-                    (Some(b']'), _) => return Err(self.problem("Unmatched ']'")),
-                    (Some(b'}'), _) => return Err(self.problem("Unmatched '}'")),
-                    (Some(b':'), Open::Array(_)) => {
-                        return Err(self.problem("':' not as part of an object"));
+                    _ => {
+                        self.at = unsafe { at.offset_from(base) } as usize;
+                        return Err(self.not_a_separator(open));
                     }
-                    (Some(b':'), _) => return Err(self.problem("':' should follow a key")),
-                    _ => return Err(self.second_value()),
                 }
             }
         }
     }
 
+    /// A value that is no string and no container, or what stands in the place of one.
+    #[inline]
+    fn scalar(&mut self) -> Result<Value, String> {
+        let quick = match self.text[self.at] {
+            b'0'..=b'9' | b'-' => self.quick_number(),
+            b't' | b'f' | b'n' => self.quick_word(),
+            _ => None,
+        };
+        match quick {
+            Some(value) => Ok(value),
+            None => self.other(),
+        }
+    }
+
+    #[cold]
+    fn other(&mut self) -> Result<Value, String> {
+        self.skip_blank();
+        match self.peek() {
+            None => Err(self.problem("Unfinished JSON term")),
+            Some(sign @ (b',' | b':' | b']' | b'}')) => {
+                self.at += 1;
+                let what = misplaced(sign, self.open.last());
+                Err(self.problem(&what))
+            }
+            Some(b'"' | b'[' | b'{') => self.after_separator(),
+            Some(_) => self.literal(),
+        }
+    }
+
+    /// A record separator stood before the value.
+    fn after_separator(&mut self) -> Result<Value, String> {
+        let open = std::mem::take(&mut self.open);
+        let value = self.value();
+        if value.is_ok() {
+            self.open = open;
+        }
+        value
+    }
+
+    /// What jq says of a sign where `,` or the end of a container should be.
+    #[cold]
+    fn not_a_separator(&mut self, open: Open) -> String {
+        let sign = self.peek();
+        self.at += 1;
+        match (sign, open) {
+            (None, _) => {
+                self.at -= 1;
+                self.problem("Unfinished JSON term")
+            }
+            (Some(b']'), _) => self.problem("Unmatched ']'"),
+            (Some(b'}'), _) => self.problem("Unmatched '}'"),
+            (Some(b':'), Open::Array(_)) => self.problem("':' not as part of an object"),
+            (Some(b':'), _) => self.problem("':' should follow a key"),
+            _ => self.second_value(),
+        }
+    }
+
     #[inline]
     fn object(&mut self, start: usize) -> Object {
-        let fields: Vec<(Text, Value)> = self.fields.drain(start..).collect();
+        // Keys with different fingerprints differ; only where two share one they are compared.
+        let (mut seen, mut suspect) = (0u64, false);
+        for (key, _) in &self.fields[start..] {
+            let bit = 1 << key.fingerprint();
+            suspect |= seen & bit != 0;
+            seen |= bit;
+        }
+        let fields = moved(&mut self.fields, start);
         let repeated = |at: usize| fields[..at].iter().any(|(known, _)| *known == fields[at].0);
-        if fields.len() <= COMPARED_MAX && !(1..fields.len()).any(repeated) {
+        if fields.len() <= COMPARED_MAX && (!suspect || !(1..fields.len()).any(repeated)) {
             return Object::of_distinct(fields);
         }
         fields.into_iter().collect()
@@ -241,6 +316,29 @@ impl Reader {
 
     #[inline]
     fn key(&mut self) -> Result<(), String> {
+        // SAFETY: as in `value`.
+        unsafe {
+            let base = self.text.as_ptr();
+            let quote = scan::skip_blank(base.add(self.at));
+            let start = quote.add(1);
+            if *quote == b'"' {
+                let len = scan::plain_len(start);
+                let colon = scan::skip_blank(start.add(len + 1));
+                if *start.add(len) == b'"' && *colon == b':' {
+                    self.at = colon.add(1).offset_from(base) as usize;
+                    let name = scan::text(start, len);
+                    let name = if len > 14 { self.shared(name) } else { name };
+                    self.fields.push((name, Value::Null));
+                    return Ok(());
+                }
+            }
+        }
+        self.odd_key()
+    }
+
+    /// A key that is no plain string, or not followed by its colon.
+    #[cold]
+    fn odd_key(&mut self) -> Result<(), String> {
         self.skip_blank();
         if self.peek() != Some(b'"') {
             return Err(self.wrong_key());
@@ -290,9 +388,9 @@ impl Reader {
     }
 
     /// The same key as before, so that it lies in memory once.
-    #[inline]
+    #[inline(never)]
     fn shared(&mut self, key: Text) -> Text {
-        if key.len() <= 14 {
+        if key.is_empty() {
             return key;
         }
         if self.keys.is_empty() {
@@ -319,21 +417,16 @@ impl Reader {
     #[inline]
     fn quick_string(&mut self) -> Option<Text> {
         let start = self.at + 1;
-        let mut end = start;
-        loop {
-            let stops = stops(self.text.get(end..end + 8)?);
-            if stops != 0 {
-                end += stops.trailing_zeros() as usize / 8;
-                break;
+        // SAFETY: the text is padded, and the quote before `start` is within it.
+        unsafe {
+            let from = self.text.as_ptr().add(start);
+            let len = scan::plain_len(from);
+            if *from.add(len) != b'"' {
+                return None;
             }
-            end += 8;
+            self.at = start + len + 1;
+            Some(scan::text(from, len))
         }
-        if self.text[end] != b'"' {
-            return None;
-        }
-        self.at = end + 1;
-        // SAFETY: everything before the quote is ASCII, and the text is padded.
-        Some(unsafe { Text::of_ascii(&self.text[start..], end - start) })
     }
 
     /// A short integer, which most numbers are.
@@ -437,7 +530,6 @@ impl Reader {
         if self.at < self.end { Some(self.text[self.at]) } else { None }
     }
 
-    #[inline]
     fn skip_blank(&mut self) {
         while self.at < self.end {
             match self.text[self.at] {
@@ -460,24 +552,25 @@ impl Reader {
     }
 }
 
-/// A bit in the place of each byte that is no plain character of a string: quotes, backslashes,
-/// control characters, and everything beyond ASCII. Bytes behind the first may be marked in error.
+/// The items from `start` on, moved into a list of their own that is just large enough.
 #[inline]
-fn stops(bytes: &[u8]) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let mut word = [0; 8];
-    word.copy_from_slice(bytes);
-    let word = u64::from_le_bytes(word);
-    let zero_of = |it: u64| it.wrapping_sub(ONES) & !it;
-    let quote = zero_of(word ^ (ONES * b'"' as u64));
-    let slash = zero_of(word ^ (ONES * b'\\' as u64));
-    let control = word.wrapping_sub(ONES * 0x20);
-    (quote | slash | control | word) & HIGHS
+fn moved<T>(from: &mut Vec<T>, start: usize) -> Vec<T> {
+    let count = from.len() - start;
+    let mut list = Vec::with_capacity(count);
+    // SAFETY: the items are copied into room for as many, and their old places are given up.
+    unsafe {
+        from.set_len(start);
+        let (old, new): (*const T, *mut T) = (from.as_ptr().add(start), list.as_mut_ptr());
+        for at in 0..count {
+            new.add(at).write(old.add(at).read());
+        }
+        list.set_len(count);
+    }
+    list
 }
 
 /// What jq says about a sign where a value should be.
-fn misplaced(sign: u8, open: Option<&Open>, _items: usize) -> String {
+fn misplaced(sign: u8, open: Option<&Open>) -> String {
     match (sign, open) {
         (b',' | b':', _) => format!("Expected value before '{}'", char::from(sign)),
         (_, None) => format!("Unmatched '{}'", char::from(sign)),

@@ -6,6 +6,7 @@
 
 mod json;
 mod literal;
+mod scan;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -52,26 +52,37 @@ impl Text {
         Self(Form::Short { len: len as u8, bytes })
     }
 
-    /// A string of ASCII that begins `padded`, which goes on for at least sixteen bytes.
+    /// A string of ASCII.
     ///
     /// # Safety
-    /// The first `len` bytes must be ASCII, and `padded` must have sixteen bytes or more.
-    #[inline]
-    pub(crate) unsafe fn of_ascii(padded: &[u8], len: usize) -> Self {
+    /// The `len` bytes from `at` on must be ASCII, and sixteen bytes must be readable there.
+    #[inline(always)]
+    pub(crate) unsafe fn of_ascii(at: *const u8, len: usize) -> Self {
         if len > SHORT_BYTES_MAX {
             // SAFETY: ASCII is UTF-8.
-            return Self(Form::Long(Rc::new(unsafe { std::str::from_utf8_unchecked(&padded[..len]) }.to_owned())));
+            return Self::long(unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(at, len)) });
         }
-        let word = |at: usize| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(&padded[at..at + 8]);
-            u64::from_le_bytes(bytes)
-        };
-        if len <= 8 {
-            let low = if len == 8 { word(0) } else { word(0) & ((1 << (len * 8)) - 1) };
-            return Self::of_words(len, low, 0);
+        // SAFETY: sixteen bytes can be read.
+        let word = |from: usize| u64::from_le(unsafe { at.add(from).cast::<u64>().read_unaligned() });
+        if len < 8 {
+            return Self::of_words(len, word(0) & ((1 << (len * 8)) - 1), 0);
         }
         Self::of_words(len, word(0), word(8) & ((1 << ((len - 8) * 8)) - 1))
+    }
+
+    #[inline(never)]
+    fn long(text: &str) -> Self {
+        Self(Form::Long(Rc::new(text.to_owned())))
+    }
+
+    /// A number that differs for most keys that differ.
+    #[inline(always)]
+    pub(crate) fn fingerprint(&self) -> u32 {
+        let low = match &self.0 {
+            Form::Short { bytes, .. } => words(bytes).0,
+            Form::Long(text) => text.len() as u64,
+        };
+        (low.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u32
     }
 
     /// The characters.
