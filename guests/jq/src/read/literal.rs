@@ -86,7 +86,8 @@ pub fn string(inside: &[u8]) -> Result<String, &'static str> {
 
 /// `XXXX`, or two of them with `\u` between; a first half alone is refused.
 fn unicode(rest: &[u8]) -> Result<(char, usize), &'static str> {
-    let first = hex(rest).ok_or("Invalid \\uXXXX escape")?;
+    let digits = rest.get(..4).ok_or("Invalid \\uXXXX escape")?;
+    let first = hex(digits).ok_or("Invalid characters in \\uXXXX escape")?;
     let is_high = (0xd800..0xdc00).contains(&first);
     if is_high
         && rest.get(4..6) == Some(b"\\u")
@@ -95,6 +96,9 @@ fn unicode(rest: &[u8]) -> Result<(char, usize), &'static str> {
     {
         let code = 0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00);
         return Ok((char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 10));
+    }
+    if is_high {
+        return Err("Invalid \\uXXXX\\uXXXX surrogate pair escape");
     }
     Ok((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 4))
 }
