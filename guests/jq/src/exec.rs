@@ -12,7 +12,7 @@ use std::cell::RefCell;
 /// What happened to the last input; jq's exit status is about that one.
 enum Ended {
     NoOutput,
-    Output(Truth),
+    Output,
     Failed,
 }
 
@@ -38,6 +38,7 @@ impl World for Outside<'_> {
     }
 
     fn line(&self) -> usize {
+        self.inputs.borrow_mut().count_lines();
         self.place.line()
     }
 
@@ -49,14 +50,18 @@ impl World for Outside<'_> {
 /// Runs what `options` ask for, and ends the guest; it returns only to say why it could not begin.
 pub fn run(mut options: Options) -> Result<i32, Failure> {
     if options.from_file {
-        let text = read_file(&options.program)?;
+        let text = read_file(&options.program).map_err(Failure::File)?;
         options.program = String::from_utf8_lossy(&text).into_owned();
     }
     let named = std::mem::take(&mut options.named);
     let positional = std::mem::take(&mut options.positional);
-    let named = named.into_iter().map(|(name, source)| Ok((name, value(source)?)));
+    let named = named.into_iter().map(|(name, source)| {
+            let option = if matches!(source, Source::Json(_)) { "argjson" } else { &name };
+            let value = value(source, option)?;
+            Ok((name, value))
+        });
     let named: Vec<(String, Value)> = named.collect::<Result<_, Failure>>()?;
-    let positional: Vec<Value> = positional.into_iter().map(value).collect::<Result<_, _>>()?;
+    let positional: Vec<Value> = positional.into_iter().map(|source| value(source, "jsonargs")).collect::<Result<_, _>>()?;
     let program = compile::compile(&options.program, globals(&options.program, named, positional), &options.library)?;
 
     let place = Place::default();
@@ -71,10 +76,10 @@ pub fn run(mut options: Options) -> Result<i32, Failure> {
         let result = runner.run(input, &mut |value| {
             let truth = if value.is_true() { Truth::Other } else { Truth::FalseOrNull };
             stdio::write(|out| printer.output(out, &value));
-            (ended, last) = (Ended::Output(truth), Some(truth));
+            (ended, last) = (Ended::Output, Some(truth));
             Ok(())
         });
-        if let Some(failed) = told(result, &place) {
+        if let Some(failed) = told(result, &world) {
             ended = failed;
         }
     };
@@ -104,11 +109,12 @@ fn status(ended: &Ended, last: Option<Truth>, place: &Place, exit_status: bool) 
 }
 
 /// Reports what went wrong, if anything did.
-fn told(result: Flow, place: &Place) -> Option<Ended> {
-    let place = match result {
-        Ok(()) => return None,
-        Err(_) => place.describe(),
-    };
+fn told(result: Flow, world: &Outside<'_>) -> Option<Ended> {
+    if result.is_ok() {
+        return None;
+    }
+    world.line();
+    let place = world.place.describe();
     match result {
         Ok(()) | Err(Exit::Enough) => return None,
         Err(Exit::Halt(status)) => crate::halt(status),
@@ -133,19 +139,23 @@ fn globals(program: &str, named: Vec<(String, Value)>, positional: Vec<Value>) -
     all
 }
 
-fn value(source: Source) -> Result<Value, Failure> {
+/// `option` is what the value was given by: the name of the variable, or of the option.
+fn value(source: Source, option: &str) -> Result<Value, Failure> {
     Ok(match source {
         Source::Text(text) => Value::from(text),
-        Source::Json(text) => read::parse_one(text.clone().into_bytes())
-            .map_err(|_| Failure::Usage(format!("Invalid JSON text passed to --argjson: {text}")))?,
-        Source::RawFile(path) => Value::from(String::from_utf8_lossy(&read_file(&path)?).into_owned()),
-        Source::SlurpFile(path) => read::parse_all(read_file(&path)?)
-            .map_err(|problem| Failure::File(format!("Bad JSON in {path}: {problem}")))?
+        Source::Json(text) => read::parse_one(text.into_bytes())
+            .map_err(|_| Failure::Usage(format!("invalid JSON text passed to --{option}")))?,
+        Source::RawFile(path) => {
+            let bad = |problem| Failure::File(format!("Bad JSON in --rawfile {option} {path}: {problem}"));
+            Value::from(String::from_utf8_lossy(&read_file(&path).map_err(bad)?).into_owned())
+        }
+        Source::SlurpFile(path) => read_file(&path)
+            .and_then(read::parse_all)
+            .map_err(|problem| Failure::File(format!("Bad JSON in --slurpfile {option} {path}: {problem}")))?
             .into(),
     })
 }
 
-fn read_file(path: &str) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path)
-        .map_err(|error| Failure::File(format!("Could not open {path}: {}", read::reason(&error))))
+fn read_file(path: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("Could not open {path}: {}", read::reason(&error)))
 }

@@ -74,8 +74,8 @@ pub const GUESTS: &[Guest] = &[
     Guest {
         name: "jq",
         package: "jq",
-        start: Start::Warm,
-        crates: &["jaq-core", "jaq-std", "jaq-json"],
+        start: Start::Usual,
+        crates: &["libm"],
         part: None,
         also: &[],
         kind: Kind::Command,
@@ -182,8 +182,8 @@ pub const GUESTS: &[Guest] = &[
     Guest {
         name: "yq",
         package: "yq",
-        start: Start::Warm,
-        crates: &["jaq-core", "jaq-std", "jaq-json", "saphyr-parser", "toml_edit", "quick-xml"],
+        start: Start::Usual,
+        crates: &["libm", "saphyr-parser", "toml_edit", "quick-xml"],
         part: None,
         also: &["tomlq", "xq"],
         kind: Kind::Command,

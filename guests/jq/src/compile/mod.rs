@@ -156,5 +156,7 @@ fn located(what: &str, text: &str, at: usize, file: &str) -> String {
     let number = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap_or_default();
-    format!("{what} at {file}, line {number}:\n{line}")
+    // jq pads the line by the column it is about.
+    let pad = " ".repeat(at - start);
+    format!("{what} at {file}, line {number}:\n{line}{pad}")
 }

@@ -65,8 +65,7 @@ impl Compiler {
                 return Ok(found);
             }
         }
-        let places = folders.iter().map(|it| it.display().to_string()).collect::<Vec<_>>().join(", ");
-        Err(Failure::Compile(format!("module not found: {}\n{places}", import.path)))
+        Err(not_found(import))
     }
 
     fn load(&mut self, path: &Path, import: &ast::Import) -> Result<usize, Failure> {
@@ -110,5 +109,5 @@ impl Compiler {
 }
 
 fn not_found(import: &ast::Import) -> Failure {
-    Failure::Compile(format!("module not found: {}", import.path))
+    Failure::Compile(format!("module not found: {}\n", import.path))
 }

@@ -350,7 +350,7 @@ fn search(value: &Value, wanted: &Value) -> Result<Value, Exit> {
     let Value::Arr(items) = value else {
         return match value {
             Value::Null => Ok(Value::Num(-1.0)),
-            other => Err(wrong(other, "cannot be searched from")),
+            other => Err(Exit::error(format!("Cannot index {} with number", other.kind()))),
         };
     };
     Ok(match items.binary_search_by(|item| compare(item, wanted)) {

@@ -77,7 +77,7 @@ pub fn to_uri(out: &mut String, text: &str) {
 
 pub fn from_uri(text: &str) -> Option<Vec<u8>> {
     let (mut out, mut bytes) = (Vec::with_capacity(text.len()), text.bytes());
-    let mut digit = |bytes: &mut std::str::Bytes<'_>| char::from(bytes.next()?).to_digit(16);
+    let digit = |bytes: &mut std::str::Bytes<'_>| char::from(bytes.next()?).to_digit(16);
     while let Some(byte) = bytes.next() {
         out.push(if byte == b'%' { (digit(&mut bytes)? << 4 | digit(&mut bytes)?) as u8 } else { byte });
     }

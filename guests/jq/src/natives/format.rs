@@ -84,7 +84,8 @@ impl Format {
             Self::Urid => {
                 let text = text_of(value);
                 let bytes = encode::from_uri(&text).ok_or_else(|| wrong(value, "is not a valid uri encoding"))?;
-                out.push_str(&String::from_utf8_lossy(&bytes));
+                let decoded = String::from_utf8(bytes).map_err(|_| wrong(value, "is not a valid uri encoding"))?;
+                out.push_str(&decoded);
             }
             Self::Sh => shell(out, value)?,
             Self::Base64 => encode::to_base64(out, text_of(value).as_bytes()),

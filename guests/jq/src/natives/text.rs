@@ -52,7 +52,13 @@ pub(super) const TABLE: &[Row] = &[
         _ => Err(Exit::error("modulemeta input module name must be a string")),
     }),
     ("have_literal_numbers", 0, |_, _| Ok(Value::Bool(true))),
-    ("have_decnum", 0, |_, _| Ok(Value::Bool(false))),
+    ("have_decnum", 0, |_, _| Ok(Value::Bool(true))),
+    ("toboolean", 0, |value, _| match value.as_str() {
+        _ if matches!(value, Value::Bool(_)) => Ok(value),
+        Some("true") => Ok(Value::Bool(true)),
+        Some("false") => Ok(Value::Bool(false)),
+        _ => Err(wrong(&value, "cannot be parsed as a boolean")),
+    }),
 ];
 
 fn trimmed_start(value: Value, part: &Value) -> Value {
@@ -72,7 +78,7 @@ fn trimmed_end(value: Value, part: &Value) -> Value {
 fn trim(value: &Value, how: fn(&str) -> &str) -> Result<Value, Exit> {
     match value {
         Value::Str(text) => Ok(Value::str(how(text))),
-        other => Err(wrong(other, "cannot be trimmed")),
+        _ => Err(Exit::error("trim input must be a string")),
     }
 }
 
@@ -87,10 +93,10 @@ fn implode(value: &Value) -> Result<Value, Exit> {
     let Value::Arr(items) = value else { return Err(Exit::error("implode input must be an array")) };
     let mut text = String::with_capacity(items.len());
     for item in items.iter() {
-        let Some(code) = item.as_f64() else {
+        let Some(code) = item.as_f64().filter(|code| !code.is_nan()) else {
             return Err(wrong(item, "can't be imploded, unicode codepoint needs to be numeric"));
         };
-        text.push(char::from_u32(code as u32).unwrap_or(char::REPLACEMENT_CHARACTER));
+        text.push((if code < 0.0 { None } else { char::from_u32(code as u32) }).unwrap_or(char::REPLACEMENT_CHARACTER));
     }
     Ok(Value::from(text))
 }

@@ -4,7 +4,7 @@
 //! place where it stands. Items of open containers wait on two common stacks, so that a container is
 //! made once, in its final size.
 
-use super::literal;
+use super::{literal, scan};
 use crate::value::{Object, Text, Value};
 
 /// Deeper texts are refused, as by jq.
@@ -18,9 +18,12 @@ const UNESCAPED: &str = "Invalid string: control characters from U+0000 through 
 
 /// The values of a text, one after the other.
 pub struct Reader {
+    /// The text, and [`scan::PAD_BYTES`] zeros behind it.
     text: Vec<u8>,
+    end: usize,
     at: usize,
     lines: usize,
+    lines_before: usize,
     counted: usize,
     seq: bool,
     open: Vec<Open>,
@@ -38,13 +41,17 @@ pub(super) enum Open {
 
 impl Reader {
     /// Reads `text`; with `seq`, record separators count as white space.
-    pub fn new(text: Vec<u8>, seq: bool) -> Self {
+    pub fn new(mut text: Vec<u8>, seq: bool) -> Self {
+        let end = text.len();
+        text.extend_from_slice(&[0; scan::PAD_BYTES]);
         // A byte order mark is not part of the text.
         let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         Self {
             text,
+            end,
             at,
             lines: 0,
+            lines_before: 0,
             counted: 0,
             seq,
             open: Vec::new(),
@@ -54,10 +61,16 @@ impl Reader {
         }
     }
 
+    /// Messages count their lines from here on.
+    pub fn after_lines(mut self, lines: usize) -> Self {
+        self.lines_before = lines;
+        self
+    }
+
     /// How many lines jq would have read by now: up to the end of the one the value ends on.
     pub fn lines(&mut self) -> usize {
-        let rest = self.text.get(self.at..).unwrap_or(&[]);
-        let end = rest.iter().position(|byte| *byte == b'\n').map_or(self.text.len(), |at| self.at + at + 1);
+        let rest = self.text.get(self.at..self.end).unwrap_or(&[]);
+        let end = rest.iter().position(|byte| *byte == b'\n').map_or(self.end, |at| self.at + at + 1);
         if let Some(new) = self.text.get(self.counted..end) {
             self.lines += new.iter().filter(|byte| **byte == b'\n').count();
             self.counted = end;
@@ -65,8 +78,30 @@ impl Reader {
         self.lines
     }
 
+    /// Where in the open containers the reader stands.
+    pub fn open_path(&self) -> Vec<Value> {
+        let ends = self.open.iter().skip(1).map(Some).chain([None]);
+        let place = |(open, next): (&Open, Option<&Open>)| match (open, next) {
+            (Open::Object(_), Some(Open::Object(end))) => self.fields.get(end.saturating_sub(1)).map_or(Value::Null, |it| Value::Str(it.0.clone())),
+            (Open::Object(_), _) => self.fields.last().map_or(Value::Null, |it| Value::Str(it.0.clone())),
+            (Open::Array(start), Some(Open::Array(end))) => Value::from(end - start),
+            (Open::Array(start), _) => Value::from(self.items.len().saturating_sub(*start)),
+        };
+        self.open.iter().zip(ends).map(place).collect()
+    }
+
     /// The containers that were open when an error ended the text: what was read of them.
     pub fn unfinished(&mut self) -> Option<Value> {
+        // A word or number is only known to have ended by what follows it.
+        if self.end > 0 && !literal::ends_at(self.text[self.end - 1]) {
+            match self.open.last() {
+                Some(Open::Array(start)) if self.items.len() > *start => drop(self.items.pop()),
+                Some(Open::Object(start)) if self.fields.len() > *start => {
+                    self.fields.pop();
+                }
+                _ => {}
+            }
+        }
         let mut inner: Option<Value> = None;
         while let Some(open) = self.open.pop() {
             let value = match open {
@@ -97,91 +132,176 @@ impl Reader {
         Some(self.value())
     }
 
+    /// The value that begins here. The cursor is kept apart from `self`, where each look at it would
+    /// go through memory; it is put back before anything else is called that needs it.
     fn value(&mut self) -> Result<Value, String> {
+        let base = self.text.as_ptr();
+        // SAFETY: the cursor stays within the text and its padding: every step over a byte follows a
+        // look at it that found it not to be zero, or `self.at`, which is within.
+        let mut at = unsafe { base.add(self.at) };
+        macro_rules! slow {
+            ($call:expr) => {{
+                self.at = unsafe { at.offset_from(base) } as usize;
+                let result = $call;
+                at = unsafe { base.add(self.at) };
+                result
+            }};
+        }
         loop {
-            self.skip_blank();
-            let mut done = match self.peek() {
-                Some(b'"') => Value::Str(self.string()?),
-                Some(b'[') => {
-                    self.at += 1;
-                    self.skip_blank();
-                    if self.peek() == Some(b']') {
-                        self.at += 1;
-                        self.deep_enough()?;
+            at = unsafe { scan::skip_blank(at) };
+            let mut done = match unsafe { *at } {
+                b'"' => {
+                    let start = unsafe { at.add(1) };
+                    let len = unsafe { scan::plain_len(start) };
+                    if unsafe { *start.add(len) } == b'"' {
+                        at = unsafe { start.add(len + 1) };
+                        Value::Str(unsafe { scan::text(start, len) })
+                    } else {
+                        Value::Str(slow!(self.long_string(self.at + 1))?)
+                    }
+                }
+                b'{' => {
+                    at = unsafe { scan::skip_blank(at.add(1)) };
+                    slow!(self.deep_enough())?;
+                    if unsafe { *at } == b'}' {
+                        at = unsafe { at.add(1) };
+                        Value::obj(Object::new())
+                    } else {
+                        self.open.push(Open::Object(self.fields.len()));
+                        slow!(self.key())?;
+                        continue;
+                    }
+                }
+                b'[' => {
+                    at = unsafe { scan::skip_blank(at.add(1)) };
+                    slow!(self.deep_enough())?;
+                    if unsafe { *at } == b']' {
+                        at = unsafe { at.add(1) };
                         Value::arr(Vec::new())
                     } else {
-                        self.deep_enough()?;
                         self.open.push(Open::Array(self.items.len()));
                         continue;
                     }
                 }
-                Some(b'{') => {
-                    self.at += 1;
-                    self.skip_blank();
-                    self.deep_enough()?;
-                    if self.peek() == Some(b'}') {
-                        self.at += 1;
-                        Value::obj(Object::new())
-                    } else {
-                        self.open.push(Open::Object(self.fields.len()));
-                        self.key()?;
-                        continue;
-                    }
-                }
-                Some(sign @ (b',' | b':' | b']' | b'}')) => {
-                    self.at += 1;
-                    let what = misplaced(sign, self.open.last(), self.items.len());
-                    return Err(self.problem(&what));
-                }
-                Some(_) => self.literal()?,
-                None => return Err(self.problem("Unfinished JSON term")),
+                _ => slow!(self.scalar())?,
             };
             // Hand the value to its container, and close as many as end here.
             loop {
-                let Some(open) = self.open.last().copied() else { return Ok(done) };
+                let Some(open) = self.open.last().copied() else {
+                    self.at = unsafe { at.offset_from(base) } as usize;
+                    return Ok(done);
+                };
                 match open {
                     Open::Array(_) => self.items.push(done),
                     Open::Object(_) => {
                         if let Some((_, slot)) = self.fields.last_mut() {
-                            *slot = done;
+                            // SAFETY: what is overwritten is the `null` that held the place.
+                            unsafe { std::ptr::write(slot, done) };
                         }
                     }
                 }
-                self.skip_blank();
-                let sign = self.peek();
-                self.at += 1;
-                match (sign, open) {
-                    (Some(b','), Open::Array(_)) => break,
-                    (Some(b','), Open::Object(_)) => {
-                        self.key()?;
+                at = unsafe { scan::skip_blank(at) };
+                while self.seq && unsafe { *at } == 0x1e {
+                    at = unsafe { scan::skip_blank(at.add(1)) };
+                }
+                match (unsafe { *at }, open) {
+                    (b',', Open::Object(_)) => {
+                        at = unsafe { at.add(1) };
+                        slow!(self.key())?;
                         break;
                     }
-                    (Some(b']'), Open::Array(start)) => {
-                        self.open.pop();
-                        done = Value::arr(self.items.drain(start..).collect());
+                    (b',', Open::Array(_)) => {
+                        at = unsafe { at.add(1) };
+                        break;
                     }
-                    (Some(b'}'), Open::Object(start)) => {
+                    (b']', Open::Array(start)) => {
+                        at = unsafe { at.add(1) };
+                        self.open.pop();
+                        done = Value::arr(moved(&mut self.items, start));
+                    }
+                    (b'}', Open::Object(start)) => {
+                        at = unsafe { at.add(1) };
                         self.open.pop();
                         done = Value::obj(self.object(start));
                     }
-                    (None, _) => return Err(self.problem("Unfinished JSON term")),
-                    (Some(b']'), _) => return Err(self.problem("Unmatched ']'")),
-                    (Some(b'}'), _) => return Err(self.problem("Unmatched '}'")),
-                    (Some(b':'), Open::Array(_)) => {
-                        return Err(self.problem("':' not as part of an object"));
+                    _ => {
+                        self.at = unsafe { at.offset_from(base) } as usize;
+                        return Err(self.not_a_separator(open));
                     }
-                    (Some(b':'), _) => return Err(self.problem("':' should follow a key")),
-                    _ => return Err(self.second_value()),
                 }
             }
         }
     }
 
+    /// A value that is no string and no container, or what stands in the place of one.
+    #[inline]
+    fn scalar(&mut self) -> Result<Value, String> {
+        let quick = match self.text[self.at] {
+            b'0'..=b'9' | b'-' => self.quick_number(),
+            b't' | b'f' | b'n' => self.quick_word(),
+            _ => None,
+        };
+        match quick {
+            Some(value) => Ok(value),
+            None => self.other(),
+        }
+    }
+
+    #[cold]
+    fn other(&mut self) -> Result<Value, String> {
+        self.skip_blank();
+        match self.peek() {
+            None => Err(self.problem("Unfinished JSON term")),
+            Some(sign @ (b',' | b':' | b']' | b'}')) => {
+                self.at += 1;
+                let what = misplaced(sign, self.open.last());
+                Err(self.problem(&what))
+            }
+            Some(b'"' | b'[' | b'{') => self.after_separator(),
+            Some(_) => self.literal(),
+        }
+    }
+
+    /// A record separator stood before the value.
+    fn after_separator(&mut self) -> Result<Value, String> {
+        let open = std::mem::take(&mut self.open);
+        let value = self.value();
+        if value.is_ok() {
+            self.open = open;
+        }
+        value
+    }
+
+    /// What jq says of a sign where `,` or the end of a container should be.
+    #[cold]
+    fn not_a_separator(&mut self, open: Open) -> String {
+        let sign = self.peek();
+        self.at += 1;
+        match (sign, open) {
+            (None, _) => {
+                self.at -= 1;
+                self.problem("Unfinished JSON term")
+            }
+            (Some(b']'), _) => self.problem("Unmatched ']'"),
+            (Some(b'}'), _) => self.problem("Unmatched '}'"),
+            (Some(b':'), Open::Array(_)) => self.problem("':' not as part of an object"),
+            (Some(b':'), _) => self.problem("':' should follow a key"),
+            _ => self.second_value(),
+        }
+    }
+
     #[inline]
     fn object(&mut self, start: usize) -> Object {
-        let fields: Vec<(Text, Value)> = self.fields.drain(start..).collect();
+        // Keys with different fingerprints differ; only where two share one they are compared.
+        let (mut seen, mut suspect) = (0u64, false);
+        for (key, _) in &self.fields[start..] {
+            let bit = 1 << key.fingerprint();
+            suspect |= seen & bit != 0;
+            seen |= bit;
+        }
+        let fields = moved(&mut self.fields, start);
         let repeated = |at: usize| fields[..at].iter().any(|(known, _)| *known == fields[at].0);
-        if fields.len() <= COMPARED_MAX && !(1..fields.len()).any(repeated) {
+        if fields.len() <= COMPARED_MAX && (!suspect || !(1..fields.len()).any(repeated)) {
             return Object::of_distinct(fields);
         }
         fields.into_iter().collect()
@@ -196,6 +316,29 @@ impl Reader {
 
     #[inline]
     fn key(&mut self) -> Result<(), String> {
+        // SAFETY: as in `value`.
+        unsafe {
+            let base = self.text.as_ptr();
+            let quote = scan::skip_blank(base.add(self.at));
+            let start = quote.add(1);
+            if *quote == b'"' {
+                let len = scan::plain_len(start);
+                let colon = scan::skip_blank(start.add(len + 1));
+                if *start.add(len) == b'"' && *colon == b':' {
+                    self.at = colon.add(1).offset_from(base) as usize;
+                    let name = scan::text(start, len);
+                    let name = if len > 14 { self.shared(name) } else { name };
+                    self.fields.push((name, Value::Null));
+                    return Ok(());
+                }
+            }
+        }
+        self.odd_key()
+    }
+
+    /// A key that is no plain string, or not followed by its colon.
+    #[cold]
+    fn odd_key(&mut self) -> Result<(), String> {
         self.skip_blank();
         if self.peek() != Some(b'"') {
             return Err(self.wrong_key());
@@ -245,9 +388,9 @@ impl Reader {
     }
 
     /// The same key as before, so that it lies in memory once.
-    #[inline]
+    #[inline(never)]
     fn shared(&mut self, key: Text) -> Text {
-        if key.len() <= 14 {
+        if key.is_empty() {
             return key;
         }
         if self.keys.is_empty() {
@@ -264,29 +407,79 @@ impl Reader {
 
     #[inline]
     fn string(&mut self) -> Result<Text, String> {
+        match self.quick_string() {
+            Some(text) => Ok(text),
+            None => self.long_string(self.at + 1),
+        }
+    }
+
+    /// A string of plain ASCII, which most are.
+    #[inline]
+    fn quick_string(&mut self) -> Option<Text> {
         let start = self.at + 1;
-        let rest = &self.text[start..];
-        let mut end = 0;
-        while let Some(byte) = rest.get(end) {
-            if literal::STOPS[usize::from(*byte)] {
+        // SAFETY: the text is padded, and the quote before `start` is within it.
+        unsafe {
+            let from = self.text.as_ptr().add(start);
+            let len = scan::plain_len(from);
+            if *from.add(len) != b'"' {
+                return None;
+            }
+            self.at = start + len + 1;
+            Some(scan::text(from, len))
+        }
+    }
+
+    /// A short integer, which most numbers are.
+    #[inline]
+    fn quick_number(&mut self) -> Option<Value> {
+        let mut at = self.at;
+        let negative = self.text[at] == b'-';
+        at += usize::from(negative);
+        let start = at;
+        let mut number = 0u32;
+        loop {
+            let digit = self.text[at].wrapping_sub(b'0');
+            if digit > 9 {
                 break;
             }
-            end += 1;
+            number = number.wrapping_mul(10).wrapping_add(u32::from(digit));
+            at += 1;
         }
-        if rest.get(end) == Some(&b'"') {
-            self.at = start + end + 1;
-            // SAFETY: up to here every byte is plain ASCII.
-            return Ok(Text::new(unsafe { std::str::from_utf8_unchecked(&rest[..end]) }));
+        let digits = at - start;
+        // Zeros in front and minus zero are for the long way, as is what goes on.
+        let plain = digits > 0 && digits <= 9 && (self.text[start] != b'0' || (digits == 1 && !negative));
+        if !plain || !(literal::ends_at(self.text[at]) || at == self.end) {
+            return None;
         }
-        self.long_string(start)
+        self.at = at;
+        let number = f64::from(number);
+        Some(Value::Num(if negative { -number } else { number }))
+    }
+
+    /// `true`, `false` or `null`.
+    #[inline]
+    fn quick_word(&mut self) -> Option<Value> {
+        let (word, value) = match self.text[self.at] {
+            b't' => (&b"true"[..], Value::Bool(true)),
+            b'f' => (&b"false"[..], Value::Bool(false)),
+            b'n' => (&b"null"[..], Value::Null),
+            _ => return None,
+        };
+        let end = self.at + word.len();
+        let there = self.text[self.at + 1..end].iter().zip(&word[1..]).all(|(a, b)| a == b);
+        if !there || !(literal::ends_at(self.text[end]) || end == self.end) {
+            return None;
+        }
+        self.at = end;
+        Some(value)
     }
 
     #[inline(never)]
     fn long_string(&mut self, start: usize) -> Result<Text, String> {
-        let rest = &self.text[start..];
+        let rest = &self.text[start..self.end];
         // jq judges a string when it has ended.
         let Some(closed) = literal::closing_quote(rest) else {
-            self.at = self.text.len();
+            self.at = self.end;
             return Err(self.problem("Unfinished string"));
         };
         self.at = start + closed + 1;
@@ -299,7 +492,7 @@ impl Reader {
     }
 
     fn literal(&mut self) -> Result<Value, String> {
-        let rest = self.text.get(self.at..).unwrap_or(&[]);
+        let rest = self.text.get(self.at..self.end).unwrap_or(&[]);
         let len = rest.iter().position(|byte| literal::ends_at(*byte)).unwrap_or(rest.len());
         let value = literal::value(&rest[..len]);
         if let Some(value) = value {
@@ -329,18 +522,17 @@ impl Reader {
 
     /// A word is only known to have ended after the byte behind it.
     fn token_end(&self) -> usize {
-        (self.at + 1).min(self.text.len() + 1)
+        (self.at + 1).min(self.end + 1)
     }
 
     #[inline]
     fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
+        if self.at < self.end { Some(self.text[self.at]) } else { None }
     }
 
-    #[inline]
     fn skip_blank(&mut self) {
-        while let Some(byte) = self.text.get(self.at) {
-            match byte {
+        while self.at < self.end {
+            match self.text[self.at] {
                 b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
                 0x1e if self.seq => self.at += 1,
                 _ => break,
@@ -351,17 +543,34 @@ impl Reader {
     /// What was wrong, with the place where the reader stands.
     #[cold]
     fn problem(&self, what: &str) -> String {
-        let before = self.text.get(..self.at.min(self.text.len())).unwrap_or(&[]);
-        let at_end = self.at > self.text.len() || what.starts_with("Unfinished");
+        let before = self.text.get(..self.at.min(self.end)).unwrap_or(&[]);
+        let at_end = self.at > self.end || what.starts_with("Unfinished");
         let end = if at_end { " at EOF" } else { "" };
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1 + self.lines_before;
         let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
         format!("{what}{end} at line {line}, column {column}")
     }
 }
 
+/// The items from `start` on, moved into a list of their own that is just large enough.
+#[inline]
+fn moved<T>(from: &mut Vec<T>, start: usize) -> Vec<T> {
+    let count = from.len() - start;
+    let mut list = Vec::with_capacity(count);
+    // SAFETY: the items are copied into room for as many, and their old places are given up.
+    unsafe {
+        from.set_len(start);
+        let (old, new): (*const T, *mut T) = (from.as_ptr().add(start), list.as_mut_ptr());
+        for at in 0..count {
+            new.add(at).write(old.add(at).read());
+        }
+        list.set_len(count);
+    }
+    list
+}
+
 /// What jq says about a sign where a value should be.
-fn misplaced(sign: u8, open: Option<&Open>, _items: usize) -> String {
+fn misplaced(sign: u8, open: Option<&Open>) -> String {
     match (sign, open) {
         (b',' | b':', _) => format!("Expected value before '{}'", char::from(sign)),
         (_, None) => format!("Unmatched '{}'", char::from(sign)),

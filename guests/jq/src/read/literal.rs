@@ -18,17 +18,6 @@ static ENDS: [bool; 256] = {
     ends
 };
 
-/// Where the quick way through a string stops: its end, escapes, control characters, non-ASCII.
-pub static STOPS: [bool; 256] = {
-    let mut stops = [true; 256];
-    let mut at = 0x20;
-    while at < 0x80 {
-        stops[at] = at == b'"' as usize || at == b'\\' as usize;
-        at += 1;
-    }
-    stops
-};
-
 /// The value of a word or a number.
 #[inline]
 pub fn value(word: &[u8]) -> Option<Value> {
@@ -49,6 +38,7 @@ fn named(word: &[u8]) -> Option<Value> {
         b"true" => Value::Bool(true),
         b"false" => Value::Bool(false),
         b"nan" | b"NaN" => Value::Num(f64::NAN),
+        [b'n', b'a', b'n', payload @ ..] if payload.iter().all(u8::is_ascii_digit) => Value::Num(f64::NAN),
         b"Infinity" => Value::Num(f64::INFINITY),
         _ => return None,
     })
@@ -96,7 +86,8 @@ pub fn string(inside: &[u8]) -> Result<String, &'static str> {
 
 /// `XXXX`, or two of them with `\u` between; a first half alone is refused.
 fn unicode(rest: &[u8]) -> Result<(char, usize), &'static str> {
-    let first = hex(rest).ok_or("Invalid \\uXXXX escape")?;
+    let digits = rest.get(..4).ok_or("Invalid \\uXXXX escape")?;
+    let first = hex(digits).ok_or("Invalid characters in \\uXXXX escape")?;
     let is_high = (0xd800..0xdc00).contains(&first);
     if is_high
         && rest.get(4..6) == Some(b"\\u")
@@ -105,6 +96,9 @@ fn unicode(rest: &[u8]) -> Result<(char, usize), &'static str> {
     {
         let code = 0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00);
         return Ok((char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 10));
+    }
+    if is_high {
+        return Err("Invalid \\uXXXX\\uXXXX surrogate pair escape");
     }
     Ok((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 4))
 }

@@ -6,6 +6,7 @@
 
 mod json;
 mod literal;
+mod scan;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ pub struct Place {
     file: RefCell<Option<String>>,
     line: Cell<usize>,
     from_stdin: Cell<bool>,
-    /// A file could not be read, or a text is no JSON.
+    /// A file could not be read.
     pub failed: Cell<bool>,
 }
 
@@ -40,9 +41,10 @@ impl Place {
         }
     }
 
-    /// The file's name, unless it is standard input.
+    /// The file's name, or jq's name for standard input; nothing before the first is read.
     pub fn file(&self) -> Option<String> {
-        self.file.borrow().clone()
+        let stdin = self.from_stdin.get().then(|| "<stdin>".to_owned());
+        self.file.borrow().clone().or(stdin)
     }
 
     /// How many lines of it have been read.
@@ -58,8 +60,12 @@ pub struct Values<'a> {
     files: std::slice::Iter<'a, String>,
     stdin: bool,
     current: Option<Source>,
+    /// The one before, whose lines may still be asked for.
+    done: Option<Source>,
     slurped: bool,
     ended: bool,
+    /// Of the files before; jq counts on in its messages.
+    lines_before: usize,
 }
 
 enum Source {
@@ -77,8 +83,18 @@ impl<'a> Values<'a> {
             files: options.files.iter(),
             stdin: options.files.is_empty(),
             current: None,
+            done: None,
             slurped: false,
             ended: false,
+            lines_before: 0,
+        }
+    }
+
+    /// Counts the lines of JSON that have been read; only messages and `input_line_number` need it.
+    pub fn count_lines(&mut self) {
+        let current = self.current.as_mut().or(self.done.as_mut());
+        if let Some(Source::Json(reader) | Source::Stream(reader, _)) = current {
+            self.place.line.set(reader.lines());
         }
     }
 
@@ -88,11 +104,18 @@ impl<'a> Values<'a> {
                 self.place.from_stdin.set(true);
                 stdio::read().map_err(|error| format!("Could not read standard input: {error}"))
             } else {
-                let file = self.files.next()?;
+                let Some(file) = self.files.next() else {
+                    // Behind the last input, there is no place to name.
+                    *self.place.file.borrow_mut() = None;
+                    self.place.line.set(0);
+                    self.done = None;
+                    return None;
+                };
                 *self.place.file.borrow_mut() = Some(file.clone());
-                std::fs::read(file).map_err(|error| format!("Could not open {file}: {}", reason(&error)))
+                std::fs::read(file).map_err(|error| format!("Could not open file {file}: {}", reason(&error)))
             };
             self.place.line.set(0);
+            self.done = None;
             match read {
                 Ok(content) => return Some(self.source(content)),
                 Err(problem) => {
@@ -108,8 +131,8 @@ impl<'a> Values<'a> {
         if input.raw {
             return Source::Lines(content, 0);
         }
-        let reader = Reader::new(content, input.seq);
-        if input.stream { Source::Stream(reader, stream::Events::default()) } else { Source::Json(reader) }
+        let reader = Reader::new(content, input.seq).after_lines(self.lines_before);
+        if input.stream { Source::Stream(reader, stream::Events::new(input.stream_errors)) } else { Source::Json(reader) }
     }
 
     fn value(&mut self) -> Option<Result<Value, String>> {
@@ -118,17 +141,19 @@ impl<'a> Values<'a> {
                 self.current = Some(self.open_next()?);
             }
             let found = match self.current.as_mut()? {
-                Source::Json(reader) => {
-                    let found = reader.next();
-                    self.place.line.set(reader.lines());
-                    found
-                }
+                Source::Json(reader) => reader.next(),
                 Source::Stream(reader, events) => events.next(reader),
                 Source::Lines(text, at) => line(text, at, &self.place.line).map(Ok),
             };
             match found {
                 Some(found) => return Some(found),
-                None => self.current = None,
+                None => {
+                    self.done = self.current.take();
+                    if self.files.len() > 0 {
+                        self.count_lines();
+                        self.lines_before += self.place.line.get();
+                    }
+                }
             }
         }
     }
@@ -165,7 +190,6 @@ impl Iterator for Values<'_> {
         };
         if matches!(value, Some(Err(_))) {
             self.ended = true;
-            self.place.failed.set(true);
         }
         value
     }

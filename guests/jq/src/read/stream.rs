@@ -7,18 +7,28 @@ use crate::value::Value;
 use std::collections::VecDeque;
 
 /// The events not handed out yet.
-#[derive(Default)]
 pub struct Events {
     ready: VecDeque<Value>,
     problem: Option<String>,
+    /// Errors are events, too, and end the text.
+    errors: bool,
+    ended: bool,
 }
 
 impl Events {
+    /// None yet.
+    pub fn new(errors: bool) -> Self {
+        Self { ready: VecDeque::new(), problem: None, errors, ended: false }
+    }
+
     /// The next event, reading on when there is none left.
     pub fn next(&mut self, reader: &mut Reader) -> Option<Result<Value, String>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Some(Ok(event));
+            }
+            if self.ended {
+                return None;
             }
             if let Some(problem) = self.problem.take() {
                 return Some(Err(problem));
@@ -26,8 +36,14 @@ impl Events {
             match reader.next()? {
                 Ok(value) => each(&value, true, &mut |event| self.ready.push_back(event)),
                 Err(problem) => {
+                    let path = reader.open_path();
                     if let Some(value) = reader.unfinished() {
                         each(&value, false, &mut |event| self.ready.push_back(event));
+                    }
+                    if self.errors {
+                        self.ready.push_back(Value::arr(vec![Value::from(problem), Value::arr(path)]));
+                        self.ended = true;
+                        continue;
                     }
                     self.problem = Some(problem);
                 }

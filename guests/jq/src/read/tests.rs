@@ -1,10 +1,11 @@
 //! Values out of text: one, many, broken, raw and slurped.
 
 use super::*;
+use proptest::prelude::*;
 
 fn compact(text: &str) -> String {
     match parse_all(text.to_owned().into()) {
-        Ok(values) => values.iter().map(|value| crate::output::compact(value) + ";").collect(),
+        Ok(values) => values.iter().map(|value| crate::write::compact(value) + ";").collect(),
         Err(problem) => problem,
     }
 }
@@ -41,7 +42,7 @@ fn what_is_no_json_is_refused_with_its_place() {
         ("\n\n  tru", "Invalid literal at EOF at line 3, column 5"),
         ("\"ab", "Unfinished string"),
         ("\"\\x\"", "Invalid escape"),
-        ("\"\\u12g4\"", "Invalid \\uXXXX escape"),
+        ("\"\\u12g4\"", "Invalid characters in \\uXXXX escape"),
         ("{,}", "Expected value before ',' at line 1, column 2"),
         ("[,]", "Expected value before ','"),
         ("]", "Unmatched ']'"),
@@ -57,8 +58,8 @@ fn what_is_no_json_is_refused_with_its_place() {
 #[test]
 fn depth_is_bounded() {
     let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
-    assert!(parse_one(deep(1000).into()).is_ok());
-    assert!(parse_one(deep(1002).into()).is_err_and(|it| it.contains("depth limit")));
+    assert!(parse_one(deep(10_000).into()).is_ok());
+    assert!(parse_one(deep(10_002).into()).is_err_and(|it| it.contains("depth limit")));
 }
 
 #[test]
@@ -69,4 +70,22 @@ fn lines_are_counted_to_the_end_of_the_value_s_line() {
         seen.push(reader.lines());
     }
     assert_eq!(seen, [1, 2, 2]);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        let _ = parse_all(bytes);
+    }
+
+    #[test]
+    fn what_is_printed_reads_back_as_the_same(text in "[\\[\\]{}:,\"a-c0-2 \\\\.eE+-]{0,60}|(\"[ -~é🦀]{0,30}\",?){0,3}") {
+        if let Ok(values) = parse_all(format!("[{text}]").into_bytes()) {
+            for value in values {
+                let printed = crate::write::compact(&value);
+                let again = parse_one(printed.clone().into_bytes()).map(|it| crate::write::compact(&it));
+                prop_assert_eq!(Ok(printed), again);
+            }
+        }
+    }
 }

@@ -67,7 +67,8 @@ impl Kind {
     pub fn has(self, sign: char) -> bool {
         match self {
             Self::Digit => sign.is_ascii_digit() || (!sign.is_ascii() && sign.is_numeric() && sign.to_digit(10).is_some()),
-            Self::Word => sign == '_' || sign.is_alphanumeric(),
+            // Marks that combine with a letter belong to its word.
+            Self::Word => sign == '_' || sign.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&sign),
             Self::Space => sign.is_whitespace(),
             Self::Hex => sign.is_ascii_hexdigit(),
             Self::Alpha => sign.is_alphabetic(),

@@ -29,7 +29,8 @@ pub fn index(value: &Value, key: &Value) -> Result<Value, Exit> {
         }
         (Value::Null, Value::Num(_) | Value::Lit(_) | Value::Obj(_)) => Ok(Value::Null),
         (Value::Arr(_) | Value::Str(_), Value::Obj(bounds)) => {
-            let bound = |name: &str| bounds.get(&name.into()).cloned().unwrap_or(Value::Null);
+            // A bound that is not there at all is no number either.
+            let bound = |name: &str| bounds.get(&name.into()).cloned().unwrap_or(Value::Bool(false));
             slice(value, &bound("start"), &bound("end"))
         }
         (Value::Arr(items), Value::Arr(part)) => Ok(positions(items, part)),

@@ -9,7 +9,13 @@ use crate::value::{Object, Value};
 
 impl Run<'_> {
     /// Hands every output of a node to `out`.
+    #[inline]
     pub(super) fn each<'e>(&self, id: Id, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
+        self.each_in(id, env, input, out, false)
+    }
+
+    /// With `called`, this frame belongs to a call that is counted; calls that stand last reuse it.
+    fn each_in<'e>(&self, id: Id, env: &'e Env<'e>, input: Value, out: Out<'_>, called: bool) -> Flow {
         let (mut id, mut env, mut input) = (id, env, input);
         loop {
             if self.program.is_single(id) {
@@ -117,10 +123,11 @@ impl Run<'_> {
                     if !call.args.is_empty() {
                         return self.deeper(|| self.call_each(call, 0, env, env.back(call.hops), input, out));
                     }
-                    // A call that stands last costs a frame all the same: its outputs come back through us.
-                    let body = self.program.functions[call.function as usize].body;
                     env = env.back(call.hops);
-                    id = body;
+                    id = self.program.functions[call.function as usize].body;
+                    if !called {
+                        return self.deeper(|| self.each_in(id, env, input, out, true));
+                    }
                 }
                 Node::Arg(hops) => match &env.back(*hops).item {
                     Item::Filter(filter, place) => (id, env) = (*filter, place),

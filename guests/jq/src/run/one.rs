@@ -19,7 +19,13 @@ macro_rules! given {
 
 impl Run<'_> {
     /// The output, if there is one. Only for nodes marked as single.
+    #[inline]
     pub(super) fn one<'e>(&self, id: Id, env: &'e Env<'e>, input: Value) -> One {
+        self.one_in(id, env, input, false)
+    }
+
+    /// With `called`, this frame belongs to a call that is counted; calls that stand last reuse it.
+    fn one_in<'e>(&self, id: Id, env: &'e Env<'e>, input: Value, called: bool) -> One {
         let (mut id, mut env, mut input) = (id, env, input);
         loop {
             match self.program.node(id) {
@@ -135,6 +141,9 @@ impl Run<'_> {
                         // The frame is the one the function was defined in, so the loop goes on there.
                         env = env.back(call.hops);
                         id = function.body;
+                        if !called {
+                            return self.deeper(|| self.one_in(id, env, input, true));
+                        }
                         continue;
                     }
                     return self.deeper(|| self.call_one(call, 0, env, env.back(call.hops), input));

@@ -23,6 +23,11 @@ impl Run<'_> {
 
     /// Every output with where it stands.
     pub(super) fn places<'e>(&self, id: Id, env: &'e Env<'e>, from: Place, out: Places<'_>) -> Flow {
+        self.places_in(id, env, from, out, false)
+    }
+
+    /// With `called`, this frame belongs to a call that is counted; calls that stand last reuse it.
+    fn places_in<'e>(&self, id: Id, env: &'e Env<'e>, from: Place, out: Places<'_>, called: bool) -> Flow {
         let (mut id, mut env, mut from) = (id, env, from);
         loop {
             match self.program.node(id) {
@@ -112,6 +117,9 @@ impl Run<'_> {
                     }
                     env = env.back(call.hops);
                     id = self.program.functions[call.function as usize].body;
+                    if !called {
+                        return self.deeper(|| self.places_in(id, env, from, out, true));
+                    }
                 }
                 Node::Arg(hops) => match &env.back(*hops).item {
                     Item::Filter(filter, place) => (id, env) = (*filter, place),

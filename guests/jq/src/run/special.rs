@@ -103,7 +103,7 @@ impl Run<'_> {
             Special::Skip => self.each(args[0], env, input.clone(), &mut |count| {
                 let mut left = number(&count)?;
                 if left < 0.0 {
-                    return Err(Exit::error("Invalid arguments: skip doesn't support negative count"));
+                    return Err(Exit::error("skip doesn't support negative count"));
                 }
                 self.each(args[1], env, input.clone(), &mut |value| {
                     left -= 1.0;

@@ -34,6 +34,10 @@ pub(crate) struct Parser<'s> {
     /// Where the current token starts.
     start: usize,
     depth: usize,
+    /// `as` does not belong to the term before it, but to the `reduce` or `foreach` around it.
+    no_bind: bool,
+    /// Where the token before started.
+    before: usize,
 }
 
 type Parsed<T> = Result<T, SyntaxError>;
@@ -56,14 +60,14 @@ pub fn parse_definitions(text: &str) -> Parsed<Vec<Definition>> {
 
 impl<'s> Parser<'s> {
     fn new(text: &'s str) -> Self {
-        let mut parser = Self { lexer: Lexer { text, at: 0 }, token: Token::End, start: 0, depth: 0 };
+        let mut parser = Self { lexer: Lexer { text, at: 0 }, token: Token::End, start: 0, depth: 0, no_bind: false, before: 0 };
         parser.advance();
         parser
     }
 
     fn advance(&mut self) -> Token {
         self.lexer.skip_blank();
-        self.start = self.lexer.at;
+        (self.before, self.start) = (self.start, self.lexer.at);
         let next = self.lexer.next();
         std::mem::replace(&mut self.token, next)
     }
@@ -101,7 +105,14 @@ impl<'s> Parser<'s> {
     }
 
     fn expect_end(&mut self) -> Parsed<()> {
-        if self.token == Token::End { Ok(()) } else { Err(self.unexpected()) }
+        match &self.token {
+            Token::End => Ok(()),
+            // A bracket that nothing opened is no token to jq.
+            Token::Sign(")" | "]" | "}") => {
+                Err(self.error("syntax error, unexpected INVALID_CHARACTER, expecting end of file (Unix shell quoting issues?)"))
+            }
+            _ => Err(self.unexpected_instead_of("end of file")),
+        }
     }
 
     /// jq's message for a token that cannot stand here.
@@ -123,8 +134,17 @@ impl<'s> Parser<'s> {
         self.error(&format!("syntax error, unexpected {found} (Unix shell quoting issues?)"))
     }
 
+    /// The same, where jq says what it had expected.
+    fn unexpected_instead_of(&self, expected: &str) -> SyntaxError {
+        let mut error = self.unexpected();
+        error.what = error.what.replacen(" (Unix", &format!(", expecting {expected} (Unix"), 1);
+        error
+    }
+
     fn error(&self, what: &str) -> SyntaxError {
-        SyntaxError { what: what.to_owned(), at: self.start }
+        // At the end, jq points at the last token there was.
+        let at = if self.token == Token::End { self.before } else { self.start };
+        SyntaxError { what: what.to_owned(), at }
     }
 
     /// Runs `parse` one level deeper.
@@ -140,6 +160,13 @@ impl<'s> Parser<'s> {
 
     /// The loosest level: `a | b`, and what takes all the rest with it.
     pub(crate) fn pipe(&mut self) -> Parsed<Ast> {
+        let outer = std::mem::take(&mut self.no_bind);
+        let parsed = self.stages();
+        self.no_bind = outer;
+        parsed
+    }
+
+    fn stages(&mut self) -> Parsed<Ast> {
         self.nested(|it| {
             let mut stages = Vec::new();
             loop {
@@ -150,6 +177,13 @@ impl<'s> Parser<'s> {
             }
             Ok(one_or(stages, Ast::Pipe))
         })
+    }
+
+    fn without_bind<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let outer = std::mem::replace(&mut self.no_bind, true);
+        let parsed = parse(self);
+        self.no_bind = outer;
+        parsed
     }
 
     fn comma(&mut self) -> Parsed<Ast> {
@@ -223,7 +257,7 @@ impl<'s> Parser<'s> {
             }
             _ => {
                 let term = self.postfix()?;
-                if !self.take_name("as") {
+                if self.no_bind || !self.take_name("as") {
                     return Ok(term);
                 }
                 let patterns = self.patterns()?;

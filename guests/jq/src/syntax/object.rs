@@ -2,7 +2,7 @@
 
 use super::ast::Ast;
 use super::lexer::Token;
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, SyntaxError};
 use crate::value::Value;
 
 impl Parser<'_> {
@@ -38,8 +38,11 @@ impl Parser<'_> {
             Token::Sign("(") => {
                 self.advance();
                 let key = self.pipe()?;
-                if matches!(&key, Ast::Literal(value) if value.as_str().is_none()) {
-                    return Err(self.error("Object keys must be strings"));
+                if let Ast::Literal(value) = &key
+                    && value.as_str().is_none()
+                {
+                    let what = format!("Cannot use {} as object key", value.described());
+                    return Err(SyntaxError { what, at });
                 }
                 self.expect_sign(")")?;
                 self.expect_sign(":")?;
@@ -68,7 +71,7 @@ impl Parser<'_> {
     fn field_value(&mut self) -> Parsed<Ast> {
         let mut stages = Vec::new();
         loop {
-            stages.push(if self.take_sign("-") { Ast::Negate(Box::new(self.postfix()?)) } else { self.postfix()? });
+            stages.push(self.binary(0)?);
             if !self.take_sign("|") {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use super::ast::{Ast, FieldPattern, Pattern};
 use super::lexer::Token;
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, SyntaxError};
 use crate::value::Value;
 
 impl Parser<'_> {
@@ -39,11 +39,12 @@ impl Parser<'_> {
                 it.expect_sign("}")?;
                 Ok(Pattern::Object(fields))
             }
-            _ => Err(it.unexpected()),
+            _ => Err(it.unexpected_instead_of("BINDING or '[' or '{'")),
         })
     }
 
     fn field_pattern(&mut self) -> Parsed<FieldPattern> {
+        let at = self.start;
         let key = match &self.token {
             Token::Variable(_) => {
                 let Token::Variable(name) = self.advance() else { return Err(self.unexpected()) };
@@ -63,8 +64,11 @@ impl Parser<'_> {
             Token::Sign("(") => {
                 self.advance();
                 let key = self.pipe()?;
-                if matches!(&key, Ast::Literal(value) if value.as_str().is_none()) {
-                    return Err(self.error("Object keys must be strings"));
+                if let Ast::Literal(value) = &key
+                    && value.as_str().is_none()
+                {
+                    let what = format!("Cannot use {} as object key", value.described());
+                    return Err(SyntaxError { what, at });
                 }
                 self.expect_sign(")")?;
                 key

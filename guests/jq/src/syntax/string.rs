@@ -2,7 +2,7 @@
 
 use super::ast::{Ast, Part};
 use super::lexer::Token;
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, SyntaxError};
 use crate::value::Value;
 
 impl Parser<'_> {
@@ -45,7 +45,10 @@ impl Parser<'_> {
                     }
                     // The lexer stands right behind the `)`, where the string goes on.
                 }
-                _ => return Err(self.error("syntax error, unexpected INVALID_CHARACTER, expecting QQSTRING_TEXT or QQSTRING_INTERP_START or QQSTRING_END (Unix shell quoting issues?)")),
+_ => {
+                    let what = format!("Invalid escape at line 1, column 4 (while parsing '\"\\{sign}\"')");
+                    return Err(SyntaxError { what, at: self.lexer.at - sign.len_utf8() - 1 });
+                }
             }
         }
         self.advance();

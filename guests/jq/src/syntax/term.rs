@@ -194,7 +194,8 @@ impl Parser<'_> {
     fn fold(&mut self) -> Parsed<Ast> {
         let is_reduce = self.at_name("reduce");
         self.advance();
-        let source = Box::new(self.postfix()?);
+        // Any operators, but the `as` is ours.
+        let source = Box::new(self.without_bind(|it| it.binary(2))?);
         self.expect_name("as")?;
         let patterns = self.patterns()?;
         self.expect_sign("(")?;

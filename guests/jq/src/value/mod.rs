@@ -15,6 +15,7 @@ pub use object::Object;
 pub use text::Text;
 
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 /// Any JSON value.
@@ -34,12 +35,12 @@ pub enum Value {
 const _: () = assert!(std::mem::size_of::<Value>() == 16);
 
 /// A shared array.
-#[derive(Clone, Default)]
-pub struct Array(Rc<Vec<Value>>);
+#[derive(Clone)]
+pub struct Array(ManuallyDrop<Rc<Vec<Value>>>);
 
 /// A shared object.
-#[derive(Clone, Default)]
-pub struct Map(Rc<Object>);
+#[derive(Clone)]
+pub struct Map(ManuallyDrop<Rc<Object>>);
 
 impl Array {
     /// The items, to be changed; copied first if somebody else holds them.
@@ -101,43 +102,62 @@ const DROP_DEPTH_MAX: u32 = 100;
 
 thread_local! {
     static DROP_DEPTH: Cell<u32> = const { Cell::new(0) };
-    static DROP_LATER: RefCell<Vec<Vec<Value>>> = const { RefCell::new(Vec::new()) };
+    static DROP_LATER: RefCell<Vec<Value>> = const { RefCell::new(Vec::new()) };
 }
 
-fn drop_items(items: Vec<Value>) {
+/// Drops what is inside a container by way of `inside`, or notes it for later if it lies too deep.
+#[inline]
+fn drop_inside(inside: impl FnOnce(), later: impl FnOnce() -> Value) {
     let depth = DROP_DEPTH.get();
     if depth >= DROP_DEPTH_MAX {
-        return DROP_LATER.with_borrow_mut(|later| later.push(items));
+        let later = later();
+        return DROP_LATER.with_borrow_mut(|all| all.push(later));
     }
     DROP_DEPTH.set(depth + 1);
-    drop(items);
-    if depth == 0 {
-        while let Some(items) = DROP_LATER.with_borrow_mut(Vec::pop) {
-            drop(items);
-        }
+    inside();
+    // Something was noted only if the way down was this long; whoever is halfway there clears it.
+    if depth == DROP_DEPTH_MAX / 2 {
+        drop_noted();
     }
     DROP_DEPTH.set(depth);
+}
+
+#[cold]
+fn drop_noted() {
+    while let Some(value) = DROP_LATER.with_borrow_mut(Vec::pop) {
+        drop(value);
+    }
 }
 
 impl Drop for Array {
     #[inline]
     fn drop(&mut self) {
-        if let Some(own) = Rc::get_mut(&mut self.0)
-            && own.iter().any(Value::is_container)
-        {
-            drop_items(std::mem::take(own));
+        if Rc::strong_count(&self.0) > 1 {
+            // SAFETY: `self` is not used again.
+            return unsafe { ManuallyDrop::drop(&mut self.0) };
         }
+        // SAFETY: the one way drops it, the other takes it; `self` is not used again.
+        let whole = &raw mut self.0;
+        drop_inside(
+            || unsafe { ManuallyDrop::drop(&mut *whole) },
+            || Value::Arr(Self(ManuallyDrop::new(unsafe { ManuallyDrop::take(&mut *whole) }))),
+        );
     }
 }
 
 impl Drop for Map {
     #[inline]
     fn drop(&mut self) {
-        if let Some(own) = Rc::get_mut(&mut self.0)
-            && own.iter().any(|(_, value)| value.is_container())
-        {
-            drop_items(own.take_fields().into_iter().map(|(_, value)| value).collect());
+        if Rc::strong_count(&self.0) > 1 {
+            // SAFETY: `self` is not used again.
+            return unsafe { ManuallyDrop::drop(&mut self.0) };
         }
+        // SAFETY: the one way drops it, the other takes it; `self` is not used again.
+        let whole = &raw mut self.0;
+        drop_inside(
+            || unsafe { ManuallyDrop::drop(&mut *whole) },
+            || Value::Obj(Self(ManuallyDrop::new(unsafe { ManuallyDrop::take(&mut *whole) }))),
+        );
     }
 }
 
@@ -152,12 +172,12 @@ impl Value {
 
     /// An array.
     pub fn arr(items: Vec<Self>) -> Self {
-        Self::Arr(Array(Rc::new(items)))
+        Self::Arr(Array(ManuallyDrop::new(Rc::new(items))))
     }
 
     /// An object.
     pub fn obj(fields: Object) -> Self {
-        Self::Obj(Map(Rc::new(fields)))
+        Self::Obj(Map(ManuallyDrop::new(Rc::new(fields))))
     }
 
     /// An object of fields whose keys all differ.

@@ -4,7 +4,7 @@
 pub const RESET: &[u8] = b"\x1b[0m";
 
 /// What jq 1.7 uses: null, false, true, numbers, strings, arrays, objects, keys.
-const DEFAULT: [&str; 8] = ["1;30", "0;39", "0;39", "0;39", "0;32", "1;39", "1;39", "34;1"];
+const DEFAULT: [&str; 8] = ["0;90", "0;39", "0;39", "0;39", "0;32", "1;39", "1;39", "1;34"];
 
 /// One escape sequence a kind.
 pub struct Colors([Vec<u8>; 8]);

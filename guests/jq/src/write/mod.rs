@@ -27,7 +27,7 @@ pub struct Printer<'a> {
 enum Open<'v> {
     Array(&'v Array, usize),
     Object(&'v Map, usize),
-    Sorted(&'v Map, Vec<&'v (Text, Value)>, usize),
+    Sorted(Vec<&'v (Text, Value)>, usize),
 }
 
 impl<'a> Printer<'a> {
@@ -71,7 +71,7 @@ impl<'a> Printer<'a> {
                     *at += 1;
                     fields.at(*at - 1).map(|(key, item)| (Some(key), item, *at - 1))
                 }
-                Open::Sorted(_, fields, at) => {
+                Open::Sorted(fields, at) => {
                     *at += 1;
                     fields.get(*at - 1).map(|(key, item)| (Some(key), item, *at - 1))
                 }
@@ -120,7 +120,7 @@ impl<'a> Printer<'a> {
                     return self.finish(out, 6, b'}');
                 }
                 open.push(if self.options.sort_keys {
-                    Open::Sorted(fields, fields.sorted(), 0)
+                    Open::Sorted(fields.sorted(), 0)
                 } else {
                     Open::Object(fields, 0)
                 });
@@ -149,24 +149,18 @@ impl<'a> Printer<'a> {
     }
 
     fn key(&self, out: &mut Vec<u8>, key: &str) {
-        match &self.colors {
-            None => {
-                quoted(out, key, self.options.ascii);
-                out.push(b':');
-            }
-            Some(colors) => {
-                out.extend_from_slice(color::RESET);
-                out.extend_from_slice(colors.key());
-                quoted(out, key, self.options.ascii);
-                out.extend_from_slice(color::RESET);
-                out.extend_from_slice(colors.of(6));
-                out.push(b':');
-                out.extend_from_slice(color::RESET);
-            }
-        }
-        if self.options.indent != Indent::Compact {
-            out.push(b' ');
-        }
+        let colon: &[u8] = if self.options.indent == Indent::Compact { b":" } else { b": " };
+        let Some(colors) = &self.colors else {
+            quoted(out, key, self.options.ascii);
+            return out.extend_from_slice(colon);
+        };
+        out.extend_from_slice(color::RESET);
+        out.extend_from_slice(colors.key());
+        quoted(out, key, self.options.ascii);
+        out.extend_from_slice(color::RESET);
+        out.extend_from_slice(colors.of(6));
+        out.extend_from_slice(colon);
+        out.extend_from_slice(color::RESET);
     }
 
     fn close(&self, out: &mut Vec<u8>, kind: usize, sign: u8, level: usize) {

@@ -1,10 +1,10 @@
 //! Values into text, to the byte as jq prints them.
 
 use super::*;
-use crate::input::parse_one;
+use crate::read::parse_one;
 
 fn printed(text: &str, options: &Output) -> String {
-    let value = parse_one(text.to_owned().into()).unwrap_or_default();
+    let value = parse_one(text.to_owned().into()).unwrap_or(Value::Null);
     let mut out = Vec::new();
     write(&mut out, &value, options);
     String::from_utf8_lossy(&out).into_owned()
