@@ -43,7 +43,7 @@ fn the_working_directory_is_the_workspace() {
 fn an_unknown_name_is_127_and_can_be_caught() {
     let said = sh("nosuch || echo caught $?; nosuch");
     assert_eq!((said.status, said.stdout.as_str()), (127, "caught 127\n"));
-    assert_eq!(said.stderr, "sh: line 1: nosuch: command not found\n".repeat(2));
+    assert_eq!(said.stderr, "bash: line 1: nosuch: command not found\n".repeat(2));
 }
 
 #[test]

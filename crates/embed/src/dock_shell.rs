@@ -43,7 +43,7 @@ impl Default for ShellSetup {
     fn default() -> Self {
         Self {
             mode: Mode::default(),
-            name: "sh".into(),
+            name: "bash".into(),
             args: Vec::new(),
             cwd: "/workspace".into(),
             roots: Volume::ALL.iter().map(|it| format!("/{}", it.name())).collect(),
@@ -109,6 +109,7 @@ impl Dock {
             seed: seed(spec.entropy),
             limits,
         });
+        spec.inside = Some(inner.inside());
         Ok(DockShell { gate: Arc::clone(&self.gate), spec, line_limits, line, shell: inner })
     }
 }

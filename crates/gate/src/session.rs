@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_contract::{CapSet, Entropy, GuestTime, Limits, Principal, Switch, Tools, port::Files};
 
-use crate::{GrantSet, Purse, standing::Standing};
+use crate::{GrantSet, Inside, Purse, standing::Standing};
 
 /// What a session is opened with. Nothing is granted unless it is put in.
 #[derive(Clone)]
@@ -27,6 +27,8 @@ pub struct SessionSpec {
     pub purse: Option<Arc<Purse>>,
     /// The tools its programs may be granted, or none.
     pub tools: Option<Arc<dyn Tools>>,
+    /// Commands the front end answers itself, or none.
+    pub inside: Option<Arc<dyn Inside>>,
 }
 
 impl SessionSpec {
@@ -42,6 +44,7 @@ impl SessionSpec {
             entropy: Entropy::default(),
             purse: None,
             tools: None,
+            inside: None,
         }
     }
 }

@@ -7,14 +7,31 @@ use drydock_contract::{
     Denial,
     port::{Entry, Registry},
 };
-use drydock_gate::{Refused, Session};
+use drydock_gate::{Inside, Refused, Session};
 
 use super::ExecStart;
+
+/// What a name stands for.
+pub(super) enum Target {
+    /// A registered module.
+    Module(Entry),
+    /// A command of the front end itself.
+    Inside(Arc<dyn Inside>, Arc<str>),
+}
+
+impl Target {
+    pub(super) fn name(&self) -> Arc<str> {
+        match self {
+            Self::Module(entry) => entry.name.shared(),
+            Self::Inside(_, name) => Arc::clone(name),
+        }
+    }
+}
 
 /// A request that may be carried out: what the name stood for when it was checked is what runs,
 /// whatever is registered meanwhile.
 pub struct Ready {
-    pub(super) entry: Entry,
+    pub(super) target: Target,
     pub(super) args: Vec<Vec<u8>>,
     pub(super) env: Option<Arc<[Vec<u8>]>>,
     pub(super) stdin: Bytes,
@@ -27,9 +44,14 @@ pub(super) fn check(
     request: ExecStart,
 ) -> Result<Ready, Refused> {
     let ExecStart { name, args, env, stdin, wall_max } = request;
-    let Some(entry) = registry.lookup(&name, args.first().map(Vec::as_slice)) else {
-        let subject = short(&name);
-        return Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject });
+    let inside = session.spec().inside.as_ref().filter(|it| it.offers(&name));
+    let target = match (registry.lookup(&name, args.first().map(Vec::as_slice)), inside) {
+        (Some(entry), _) => Target::Module(entry),
+        (None, Some(inside)) => Target::Inside(Arc::clone(inside), short(&name)),
+        (None, None) => {
+            let subject = short(&name);
+            return Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject });
+        }
     };
     let limits = &session.spec().limits;
     // The environment lies beside the arguments in the guest's memory, and shares their limit.
@@ -39,13 +61,10 @@ pub(super) fn check(
         [("argv", argv, limits.argv_bytes_max), ("stdin", stdin.len() as u64, limits.stdin_bytes_max)];
     for (what, bytes, max) in parts {
         if bytes > max {
-            return Err(Refused {
-                denial: Denial::TooLarge { what, bytes, max },
-                subject: entry.name.shared(),
-            });
+            return Err(Refused { denial: Denial::TooLarge { what, bytes, max }, subject: target.name() });
         }
     }
-    Ok(Ready { entry, args, env: env.map(Arc::from), stdin, wall_max })
+    Ok(Ready { target, args, env: env.map(Arc::from), stdin, wall_max })
 }
 
 /// At most as much of a guest's text as a legal name may have.

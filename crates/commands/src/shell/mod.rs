@@ -10,12 +10,16 @@
 mod arith;
 mod builtin;
 mod date;
+mod dynamic;
 mod exec;
 mod expand;
 mod explain;
 mod fd;
 mod glob;
+mod inbox;
+mod inside;
 mod limits;
+mod modes;
 mod options;
 mod pattern;
 mod regex;

@@ -1,6 +1,11 @@
 //! POSIX extended regular expressions in the words of the `regex` crate, which takes linear time
 //! whatever the text. What differs between the two is rewritten; back references do not exist.
 
+const CLASSES: [&str; 12] = [
+    "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
+    "xdigit",
+];
+
 /// The same expression as `regex` spells it.
 pub(crate) fn translate(source: &str) -> String {
     let mut out = String::with_capacity(source.len() + 8);
@@ -35,10 +40,14 @@ pub(crate) fn translate(source: &str) -> String {
                         && inside.iter().all(|it| it.is_ascii_digit() || *it == ',')
                         && inside[0].is_ascii_digit()
                 });
-                out.push_str(if counts { "{" } else { "\\{" });
+                // At the start there is nothing to count.
+                out.push_str(if counts || out.is_empty() { "{" } else { "\\{" });
             }
+            // With nothing to repeat it is skipped, and alone it is no expression.
             '*' | '+' | '?' if out.is_empty() || out.ends_with('(') && !out.ends_with("\\(") => {
-                push_literal(next, &mut out);
+                if chars.len() == 1 {
+                    out.push(next);
+                }
             }
             '(' if chars.get(at) == Some(&'?') => {
                 at += 1;
@@ -76,7 +85,12 @@ fn bracket(chars: &[char], at: &mut usize, out: &mut String) {
             let rest = &chars[*at + 2..];
             if let Some(end) = rest.windows(2).position(|two| two == [':', ']']) {
                 let name: String = rest[..end].iter().collect();
-                out.push_str(&format!("[:{name}:]"));
+                // A class nobody knows makes no expression of it.
+                out.push_str(&if CLASSES.contains(&name.as_str()) {
+                    format!("[:{name}:]")
+                } else {
+                    "\\p{none}".into()
+                });
                 *at += end + 4;
                 continue;
             }

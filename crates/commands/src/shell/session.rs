@@ -13,8 +13,9 @@ use parking_lot::Mutex;
 
 use super::{
     LineReport, ShellLimits,
-    fd::{Fd, FdTable, Input, Output},
-    options::Options,
+    exec::Discarded,
+    fd::{Fd, Input, Output},
+    inbox::{Directory, Inbox},
     state::{Env, Flow, Shared},
     syntax,
     tasks::Tasks,
@@ -81,6 +82,7 @@ impl Shell {
         let shell_own = [
             ("IFS", " \t\n"),
             ("OPTIND", "1"),
+            ("OPTERR", "1"),
             ("PWD", spec.cwd.as_str()),
             ("BASH_VERSION", "5.2.15(1)-release"),
             ("BASH", "/bin/bash"),
@@ -101,6 +103,11 @@ impl Shell {
         let versinfo = vars.entry("BASH_VERSINFO");
         versinfo.value = Value::Indexed((0..).zip(version).collect());
         versinfo.attributes.readonly = true;
+        for name in ["UID", "EUID", "PPID"] {
+            let attributes = &mut vars.entry(name).attributes;
+            attributes.readonly = true;
+            attributes.integer = true;
+        }
         vars.entry("PWD").attributes.exported = true;
         let now = spec.clock.now();
         let shared = Arc::new(Shared {
@@ -119,44 +126,23 @@ impl Shell {
             records: Mutex::default(),
             stages: AtomicU64::new(0),
             next_id: AtomicU32::new(2),
+            directory: Directory::default(),
+            modes: Default::default(),
+            handed: Mutex::default(),
         });
+        let inbox = Arc::new(Inbox::default());
+        shared.directory.enter(1, &inbox);
         let env = Env {
-            shared,
             vars,
-            functions: Arc::default(),
             args: Arc::new(spec.args),
             name: spec.name.into(),
-            options: Options::default(),
             cwd: spec.cwd,
-            dirs: Vec::new(),
-            fds: FdTable::new(),
-            status: 0,
-            pipe_status: vec![0],
-            last_job: None,
-            jobs: Vec::new(),
-            traps: Arc::default(),
-            calls: Vec::new(),
-            sites: Vec::new(),
-            sources: Vec::new(),
-            call_depth: 0,
-            sourced: 0,
-            loops: 0,
-            tested: 0,
-            subshell: 0,
+            script_file: spec.mode.script_file,
             random: (spec.seed, 0),
             seconds_from: now,
-            line: 0,
-            substituted: None,
-            known: Arc::default(),
-            keep_unknown: false,
-            getopts_at: 0,
-            in_trap: false,
-            processes: Vec::new(),
             id: 1,
-            named_fds: Default::default(),
-            substitutions: 0,
-            mask: 0o022,
-            last_word: String::new(),
+            inbox,
+            ..Env::bare(shared)
         };
         Self { env }
     }
@@ -179,6 +165,11 @@ impl Shell {
     /// The value of a variable.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.env.vars.get(name)
+    }
+
+    /// This shell as a command that its own commands may start.
+    pub fn inside(&self) -> Arc<dyn drydock_gate::Inside> {
+        Arc::new(super::inside::Within(Arc::downgrade(&self.env.shared)))
     }
 
     /// Names of variables and functions that start so, for completion.
@@ -205,36 +196,40 @@ impl Shell {
         self.env.fds.insert(1, Fd::Output(Arc::clone(&output)));
         self.env.fds.insert(2, Fd::Output(Arc::clone(&errors)));
         let mut report = LineReport::default();
-        let script = match syntax::parse(text, shared.limits.parse()) {
-            Ok(script) => script,
-            Err(error) => {
-                let _ = self.env.announce(&error.to_string()).await;
-                self.env.status = 2;
-                report.status = 2;
-                report.syntax = Some(error);
-                return (report, self.take_back(&input, &output, &errors));
-            }
-        };
-        self.env.learn(&script);
+        // Of a line that is not finished nothing runs: the prompt will ask for the rest.
+        if at_end == AtEnd::KeepExitTrap
+            && let Err(error) = syntax::parse(text, shared.limits.parse())
+            && error.incomplete
+        {
+            let _ = self.env.announce(&error.to_string()).await;
+            self.env.status = 2;
+            report.status = 2;
+            report.syntax = Some(error);
+            return (report, self.take_back(&input, &output, &errors));
+        }
+        let text = text.to_owned();
         let hollow = self.env.hollow();
         let mut env = std::mem::replace(&mut self.env, hollow);
         let main = shared.tasks.spawn(async move {
-            let mut result = env.run_top(&script).await;
+            let (result, stopped) = env.run_text(&text, Discarded::Line).await;
+            if let Some(error) = &stopped {
+                let _ = env.announce(&error.to_string()).await;
+                env.status = 2;
+            }
             let exiting = matches!(result, Err(Flow::Exit(_)));
             if exiting || at_end == AtEnd::RunExitTrap {
                 env.settle(&result);
-                if let Err(Flow::Abort) = env.run_trap("EXIT").await {
-                    result = Err(Flow::Abort);
-                }
+                let _ = env.run_trap("EXIT").await;
             } else {
                 env.settle(&result);
             }
-            (env, exiting, result == Err(Flow::Abort))
+            (env, exiting, stopped)
         });
         let aborted = || shared.aborted.load(Ordering::Relaxed) && main.is_done();
         shared.tasks.drive(aborted).await;
-        if let Some((env, exiting, _)) = main.take() {
+        if let Some((env, exiting, stopped)) = main.take() {
             self.env = env;
+            report.syntax = stopped;
             report.exited = exiting;
         }
         report.limit = shared.abort.lock().take();

@@ -1,7 +1,7 @@
 //! The state of a shell. A subshell is a copy of it.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
@@ -17,11 +17,13 @@ use parking_lot::Mutex;
 use super::{
     Mode, StageRecord,
     fd::{Fd, FdTable},
+    inbox::{Directory, Inbox},
     limits::ShellLimits,
+    modes::Modes,
     options::Options,
-    syntax::{Script, ast::Function},
+    syntax::{Aliases, Script, ast::Function},
     tasks::{Handle, Tasks, yield_now},
-    vars::{Value, Vars},
+    vars::Vars,
 };
 
 /// How evaluation leaves where it is.
@@ -56,13 +58,25 @@ pub(crate) struct Shared {
     pub(crate) records: Mutex<Vec<StageRecord>>,
     pub(crate) stages: AtomicU64,
     pub(crate) next_id: AtomicU32,
+    pub(crate) directory: Directory,
+    pub(crate) modes: Modes,
+    /// What `export -f` named: the functions of shells that commands start.
+    pub(crate) handed: Mutex<HashMap<String, Arc<Function>>>,
 }
+
+/// How many jobs that ended are remembered.
+const ENDED_MAX: usize = 256;
 
 /// A background job.
 #[derive(Clone)]
 pub(crate) struct Job {
     pub(crate) id: u32,
+    /// What `%1` means.
+    pub(crate) number: u32,
+    pub(crate) inbox: Arc<Inbox>,
     pub(crate) done: Handle<i32>,
+    /// The command, as typed.
+    pub(crate) typed: Arc<str>,
 }
 
 /// What a trap does.
@@ -70,6 +84,8 @@ pub(crate) struct Job {
 pub(crate) struct Trap {
     pub(crate) text: String,
     pub(crate) script: Option<Arc<Script>>,
+    /// The trap of the shell around this one: it is listed, and does not run.
+    pub(crate) inert: bool,
 }
 
 #[derive(Clone)]
@@ -77,6 +93,7 @@ pub(crate) struct Env {
     pub(crate) shared: Arc<Shared>,
     pub(crate) vars: Vars,
     pub(crate) functions: Arc<HashMap<String, Arc<Function>>>,
+    pub(crate) aliases: Arc<Aliases>,
     pub(crate) args: Arc<Vec<String>>,
     pub(crate) name: Arc<str>,
     pub(crate) options: Options,
@@ -87,6 +104,13 @@ pub(crate) struct Env {
     pub(crate) pipe_status: Vec<i32>,
     pub(crate) last_job: Option<u32>,
     pub(crate) jobs: Vec<Job>,
+    /// How jobs ended that were waited for already.
+    pub(crate) ended: BTreeMap<u32, i32>,
+    /// `$$`, and where signals to it arrive.
+    pub(crate) pid: u32,
+    pub(crate) inbox: Arc<Inbox>,
+    /// Whether this is the shell or job the inbox belongs to, and no subshell of it.
+    pub(crate) owns_inbox: bool,
     pub(crate) traps: Arc<HashMap<String, Trap>>,
     pub(crate) calls: Vec<String>,
     /// Where each of `calls` was called: the line, and the text it stands in.
@@ -99,6 +123,11 @@ pub(crate) struct Env {
     /// Above 0, failing does not end the shell however `-e` is set.
     pub(crate) tested: u32,
     pub(crate) subshell: u32,
+    /// Subshells around the shell this belongs to: above 0 for `bash -c` inside a script.
+    pub(crate) shell_level: u32,
+    /// Whether the text is a script file.
+    pub(crate) script_file: bool,
+    pub(crate) interactive: bool,
     pub(crate) random: (u32, u32),
     pub(crate) seconds_from: Timestamp,
     pub(crate) line: u32,
@@ -121,6 +150,20 @@ pub(crate) struct Env {
     pub(crate) mask: u32,
     /// `$_`.
     pub(crate) last_word: String,
+    /// `BASH_COMMAND`, where a text asks for it.
+    pub(crate) command: Arc<str>,
+    /// Functions that a shell inside this one has too.
+    pub(crate) exported_functions: Arc<BTreeSet<String>>,
+    /// Where each function was defined.
+    pub(crate) defined_in: Arc<HashMap<String, Arc<str>>>,
+    /// The status an EXIT trap began with: what `exit` alone means in it.
+    pub(crate) exit_status: Option<i32>,
+    /// An arithmetic error costs a line, and the shell not even under `-e`.
+    pub(crate) forgiven: bool,
+    /// Where commands are called, if not at the line's own door.
+    pub(crate) door: Option<Arc<dyn Dispatch>>,
+    /// When it must have ended: what `timeout` allows.
+    pub(crate) deadline: Option<Timestamp>,
 }
 
 /// A process substitution that was turned into a file.
@@ -139,10 +182,18 @@ impl Env {
         copy.jobs.clear();
         copy.processes.clear();
         copy.id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
-        // A subshell starts without its parent's traps, save what `-E` hands on.
+        copy.owns_inbox = false;
+        // A subshell lists its parent's traps and runs none, save what `-E` and `-T` hand on and what
+        // is ignored.
         if !copy.traps.is_empty() {
-            let kept = self.traps.get("ERR").filter(|_| self.options.errtrace).cloned();
-            copy.traps = Arc::new(kept.map(|trap| ("ERR".to_owned(), trap)).into_iter().collect());
+            for (name, trap) in Arc::make_mut(&mut copy.traps) {
+                let kept = match name.as_str() {
+                    "ERR" => self.options.errtrace,
+                    "DEBUG" | "RETURN" => self.options.functrace,
+                    _ => trap.text.is_empty(),
+                };
+                trap.inert |= !kept;
+            }
         }
         copy.in_trap = false;
         copy.loops = 0;
@@ -166,14 +217,34 @@ impl Env {
         copy
     }
 
+    /// A shell with nothing of `self` but what it belongs to.
     fn light(&self) -> Self {
         Self {
-            shared: Arc::clone(&self.shared),
-            vars: Vars::new(0),
-            functions: Arc::default(),
-            args: Arc::default(),
             name: Arc::clone(&self.name),
             options: self.options,
+            script_file: self.script_file,
+            interactive: self.interactive,
+            pid: self.pid,
+            inbox: Arc::clone(&self.inbox),
+            owns_inbox: self.owns_inbox,
+            seconds_from: self.seconds_from,
+            known: Arc::clone(&self.known),
+            ..Self::bare(Arc::clone(&self.shared))
+        }
+    }
+
+    /// A shell without anything: no variables, no descriptors.
+    pub(crate) fn bare(shared: Arc<Shared>) -> Self {
+        let variable_bytes_max = shared.limits.variable_bytes_max;
+        let seconds_from = shared.clock.now();
+        Self {
+            shared,
+            vars: Vars::new(variable_bytes_max),
+            functions: Arc::default(),
+            aliases: Arc::default(),
+            args: Arc::default(),
+            name: "bash".into(),
+            options: Options::default(),
             cwd: String::new(),
             dirs: Vec::new(),
             fds: FdTable::new(),
@@ -181,6 +252,10 @@ impl Env {
             pipe_status: Vec::new(),
             last_job: None,
             jobs: Vec::new(),
+            ended: BTreeMap::new(),
+            pid: 1,
+            inbox: Arc::default(),
+            owns_inbox: true,
             traps: Arc::default(),
             calls: Vec::new(),
             sites: Vec::new(),
@@ -190,11 +265,14 @@ impl Env {
             loops: 0,
             tested: 0,
             subshell: 0,
+            shell_level: 0,
+            script_file: false,
+            interactive: false,
             random: (0, 0),
-            seconds_from: self.seconds_from,
+            seconds_from,
             line: 0,
             substituted: None,
-            known: Arc::clone(&self.known),
+            known: Arc::default(),
             keep_unknown: false,
             getopts_at: 0,
             in_trap: false,
@@ -204,7 +282,27 @@ impl Env {
             substitutions: 0,
             mask: 0o022,
             last_word: String::new(),
+            command: Arc::default(),
+            exported_functions: Arc::default(),
+            defined_in: Arc::default(),
+            exit_status: None,
+            forgiven: false,
+            door: None,
+            deadline: None,
         }
+    }
+
+    /// Keeps how a job ended for whoever asks again.
+    pub(crate) fn remember(&mut self, id: u32, status: i32) {
+        self.ended.insert(id, status);
+        if self.ended.len() > ENDED_MAX {
+            self.ended.pop_first();
+        }
+    }
+
+    /// Whether a trap is there to run.
+    pub(crate) fn has_trap(&self, name: &str) -> bool {
+        !self.traps.is_empty() && self.traps.get(name).is_some_and(|trap| !trap.inert)
     }
 
     /// Remembers the names of a text that is about to run.
@@ -220,6 +318,13 @@ impl Env {
         if shared.aborted.load(Ordering::Relaxed) {
             return Err(Flow::Abort);
         }
+        if self.inbox.any() {
+            self.take_signals().await?;
+        }
+        if self.is_late() {
+            return Err(Flow::Exit(124));
+        }
+        let shared = &self.shared;
         let done = shared.steps.fetch_add(1, Ordering::Relaxed) + 1;
         if done > shared.limits.steps_max {
             let text = format!("the line took more than {} steps", shared.limits.steps_max);
@@ -233,6 +338,11 @@ impl Env {
             yield_now().await;
         }
         Ok(())
+    }
+
+    /// Whether its time is up.
+    pub(crate) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|it| self.shared.clock.now() >= it)
     }
 
     /// Ends the run if whoever started it wants that.
@@ -305,96 +415,6 @@ impl Env {
         match self.write(2, &bytes).await {
             Ok(_) | Err(Flow::Exit(141)) => Ok(()),
             Err(flow) => Err(flow),
-        }
-    }
-
-    pub(crate) fn next_random(&mut self) -> u32 {
-        loop {
-            let seed = if self.random.0 == 0 { 123_459_876 } else { self.random.0 };
-            let (high, low) = (i64::from(seed / 127_773), i64::from(seed % 127_773));
-            let next = 16_807 * low - 2_836 * high;
-            let next = if next < 0 { next + 0x7fff_ffff } else { next };
-            self.random.0 = next as u32;
-            let value = ((self.random.0 >> 16) ^ (self.random.0 & 0xffff)) & 0x7fff;
-            if value != self.random.1 {
-                self.random.1 = value;
-                return value;
-            }
-        }
-    }
-
-    /// The text being run, as `BASH_SOURCE` names it.
-    pub(crate) fn source_name(&self) -> Arc<str> {
-        match self.sources.last() {
-            Some((_, name)) => Arc::clone(name),
-            None if self.shared.mode.script_file => Arc::clone(&self.name),
-            None => "environment".into(),
-        }
-    }
-
-    /// Variables that are computed when they are read.
-    pub(crate) fn dynamic(&mut self, name: &str) -> Option<Value> {
-        if !name.starts_with(|it: char| it.is_ascii_uppercase()) {
-            return None;
-        }
-        let text = |it: String| Some(Value::Scalar(it));
-        let list = |items: Vec<String>| Value::Indexed((0..).zip(items).collect());
-        match name {
-            "RANDOM" => {
-                let value = self.next_random();
-                text(value.to_string())
-            }
-            "SECONDS" => {
-                let now = self.shared.clock.now().0;
-                text((now.saturating_sub(self.seconds_from.0) / 1_000_000_000).to_string())
-            }
-            "EPOCHSECONDS" => text((self.shared.clock.now().0 / 1_000_000_000).to_string()),
-            "EPOCHREALTIME" => {
-                let now = self.shared.clock.now().0 / 1_000;
-                text(format!("{}.{:06}", now / 1_000_000, now % 1_000_000))
-            }
-            "LINENO" => text(self.line.to_string()),
-            "BASHPID" => text(self.id.to_string()),
-            "BASH_SUBSHELL" => text(self.subshell.to_string()),
-            "PIPESTATUS" => Some(list(self.pipe_status.iter().map(i32::to_string).collect())),
-            "FUNCNAME" if !self.calls.is_empty() => {
-                let mut names: Vec<String> = self.calls.iter().rev().cloned().collect();
-                if self.shared.mode.script_file {
-                    names.push("main".into());
-                }
-                Some(list(names))
-            }
-            "BASH_LINENO" => {
-                let mut lines: Vec<String> = self.sites.iter().rev().map(|it| it.0.to_string()).collect();
-                lines.extend(self.sources.iter().rev().map(|it| it.0.to_string()));
-                if self.shared.mode.script_file {
-                    lines.push("0".into());
-                }
-                Some(list(lines))
-            }
-            "BASH_SOURCE" => {
-                let mut names: Vec<String> = self.sites.iter().rev().map(|it| it.1.to_string()).collect();
-                names.extend(self.sources.iter().rev().map(|it| it.1.to_string()));
-                if self.shared.mode.script_file {
-                    names.push(self.name.to_string());
-                }
-                Some(list(names))
-            }
-            "BASHOPTS" => {
-                let rows = self.options.all_shopt().into_iter().filter(|row| row.1);
-                text(rows.map(|row| row.0).collect::<Vec<_>>().join(":"))
-            }
-            "DIRSTACK" => {
-                let mut all = vec![self.cwd.clone()];
-                all.extend(self.dirs.iter().rev().cloned());
-                Some(list(all))
-            }
-            "SRANDOM" => {
-                let (high, low) = (self.next_random(), self.next_random());
-                text((u64::from(high) << 15 | u64::from(low)).to_string())
-            }
-            "SHELLOPTS" => text(self.options.list().join(":")),
-            _ => None,
         }
     }
 }

@@ -12,9 +12,14 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         }
     };
     let Some(at) = env.sites.len().checked_sub(level + 1) else { return Ok(1) };
-    let script = env.shared.mode.script_file;
-    let (line, source) = env.sites[at].clone();
-    let source = if at == 0 && !script { "NULL".into() } else { source };
+    let script = env.script_file;
+    let line = env.sites[at].0;
+    // The file is that of the caller: the function around, or what the shell began with.
+    let source = match at.checked_sub(1).and_then(|it| env.sites.get(it)) {
+        Some(around) => around.1.clone(),
+        None if script => env.base_name(),
+        None => "NULL".into(),
+    };
     let line = if args.is_empty() {
         format!("{line} {source}\n")
     } else {

@@ -2,9 +2,24 @@
 
 use crate::shell::state::{Env, Eval, Flow};
 
+impl Env {
+    /// A builtin with more arguments than it takes: the line is lost, and in `-c` the shell.
+    pub(super) async fn too_many(&mut self, name: &str) -> Eval<Flow> {
+        self.complain(&format!("{name}: too many arguments")).await?;
+        self.status = 1;
+        Ok(if self.script_file { Flow::Discard } else { Flow::Exit(1) })
+    }
+}
+
 /// A status argument; what is no number is 2, with a message.
 async fn status_of(env: &mut Env, name: &str, args: &[String]) -> Eval<i32> {
-    let Some(text) = args.first() else { return Ok(env.status) };
+    let args = if args.first().is_some_and(|it| it == "--") { &args[1..] } else { args };
+    if args.len() > 1 && args[0].parse::<i64>().is_ok() {
+        return Err(env.too_many(name).await?);
+    }
+    let Some(text) = args.first() else {
+        return Ok(env.exit_status.filter(|_| name == "exit" && env.in_trap).unwrap_or(env.status));
+    };
     match text.parse::<i64>() {
         Ok(status) => Ok((status & 0xff) as i32),
         Err(_) => {
@@ -32,6 +47,9 @@ pub(super) async fn leave_loop(env: &mut Env, name: &str, args: &[String]) -> Ev
     if env.loops == 0 {
         env.complain(&format!("{name}: only meaningful in a `for', `while', or `until' loop")).await?;
         return Ok(0);
+    }
+    if args.len() > 1 {
+        return Err(env.too_many(name).await?);
     }
     let levels = match args.first().map(|text| text.parse::<i64>()) {
         None => 1,

@@ -13,7 +13,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     let word = words.get(index - 1).cloned().unwrap_or_default();
     let at = env.getopts_at.max(1);
     if !word.starts_with('-') || word.len() < 2 || word == "--" {
-        let end = index + usize::from(word == "--");
+        let end = index.min(words.len() + 1) + usize::from(word == "--");
         env.getopts_at = 0;
         let _ = env.vars.set("OPTIND", end.to_string());
         let _ = env.vars.unset("OPTARG");

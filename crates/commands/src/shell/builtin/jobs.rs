@@ -1,70 +1,219 @@
-//! `wait`, and the job control there is not.
+//! `jobs`, `wait`, `disown`, and the job control there is not.
 
 use crate::shell::state::{Env, Eval};
 
-pub(super) async fn wait(env: &mut Env, args: &[String]) -> Eval<i32> {
-    let any = args.first().is_some_and(|it| it == "-n");
-    let ids: Vec<&String> = args.iter().filter(|it| !it.starts_with('-')).collect();
-    if any {
-        if env.jobs.is_empty() {
-            return Ok(127);
-        }
-        loop {
-            if let Some(at) = env.jobs.iter().position(|job| job.done.is_done()) {
-                let job = env.jobs.remove(at);
-                return Ok(job.done.take().unwrap_or(127));
-            }
-            env.step().await?;
-            crate::shell::tasks::yield_now().await;
-        }
+/// The place of `%1`, `%%`, `%+`, `%-`, `%name` or `%?text` among the jobs.
+pub(super) fn position(env: &Env, spec: &str) -> Option<usize> {
+    let wanted = spec.strip_prefix('%')?;
+    let jobs = &env.jobs;
+    match wanted {
+        "" | "%" | "+" => jobs.len().checked_sub(1),
+        "-" => jobs.len().checked_sub(2).or_else(|| jobs.len().checked_sub(1)),
+        other => match other.parse::<u32>() {
+            Ok(number) => jobs.iter().rposition(|job| job.number == number),
+            Err(_) => match other.strip_prefix('?') {
+                Some(text) => jobs.iter().position(|job| job.typed.contains(text)),
+                None => jobs.iter().position(|job| job.typed.starts_with(other)),
+            },
+        },
     }
-    if ids.is_empty() {
-        for job in std::mem::take(&mut env.jobs) {
-            job.done.await;
+}
+
+fn find(env: &Env, id: &str) -> Option<usize> {
+    if id.starts_with('%') {
+        return position(env, id);
+    }
+    let number = id.parse::<u32>().ok()?;
+    env.jobs.iter().position(|job| job.id == number)
+}
+
+/// What is wrong with an argument that names no job, and the status of that.
+fn stranger(id: &str) -> (String, i32) {
+    if id.starts_with('%') {
+        return (format!("{id}: no such job"), 127);
+    }
+    match id.parse::<u32>() {
+        Ok(_) => (format!("pid {id} is not a child of this shell"), 127),
+        Err(_) => (format!("`{id}': not a pid or valid job spec"), 1),
+    }
+}
+
+pub(super) async fn wait(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let (mut any, mut into, mut rest) = (false, None, args);
+    while let [first, more @ ..] = rest {
+        match first.as_str() {
+            "-n" => any = true,
+            "-f" | "--" => {}
+            "-p" => {
+                into = more.first().cloned();
+                rest = more.get(1..).unwrap_or_default();
+                continue;
+            }
+            other if other.len() > 1 && other.starts_with('-') => {
+                env.complain(&format!("wait: {other}: invalid option")).await?;
+                return Ok(2);
+            }
+            _ => break,
+        }
+        rest = more;
+    }
+    let mut status = 0;
+    if any {
+        return wait_any(env, rest, into).await;
+    }
+    if rest.is_empty() {
+        while let Some(done) = env.jobs.first().map(|job| job.done.clone()) {
+            match env.job_or_signal(&done).await {
+                Some(_) => drop(env.jobs.remove(0)),
+                None => return interrupted(env).await,
+            }
         }
         return Ok(0);
     }
-    let mut status = 0;
-    for id in ids {
-        let wanted = id.strip_prefix('%').unwrap_or(id);
-        let by_number = id.starts_with('%');
-        let at = match wanted.parse::<usize>() {
-            Ok(number) if by_number => Some(number.wrapping_sub(1)).filter(|at| *at < env.jobs.len()),
-            Ok(number) => env.jobs.iter().position(|job| job.id as usize == number),
-            Err(_) => None,
-        };
-        let Some(at) = at else {
-            env.complain(&format!("wait: pid {id} is not a child of this shell")).await?;
-            status = 127;
+    for id in rest {
+        let Some(at) = find(env, id) else {
+            let remembered = id.parse::<u32>().ok().and_then(|id| env.ended.get(&id).copied());
+            if let Some(ended) = remembered {
+                status = ended;
+                continue;
+            }
+            let (text, failed) = stranger(id);
+            env.complain(&format!("wait: {text}")).await?;
+            status = failed;
             continue;
         };
-        let job = env.jobs.remove(at);
-        status = job.done.await;
+        let done = env.jobs[at].done.clone();
+        match env.job_or_signal(&done).await {
+            Some(ended) => {
+                status = ended;
+                leave(env, at, ended, into.as_deref());
+            }
+            None => return interrupted(env).await,
+        }
     }
     Ok(status)
 }
 
-pub(super) async fn kill(env: &mut Env, args: &[String]) -> Eval<i32> {
-    if let [flag, names @ ..] = args
-        && matches!(flag.as_str(), "-l" | "-L")
-    {
-        return super::signals::list(env, "kill", names).await;
+/// Takes a job that ended off the list.
+fn leave(env: &mut Env, at: usize, status: i32, into: Option<&str>) {
+    let job = env.jobs.remove(at);
+    env.remember(job.id, status);
+    if let Some(name) = into {
+        let _ = env.vars.set(name, job.id.to_string());
     }
-    // `kill -0 id` asks whether it lives.
-    if let [flag, id] = args
-        && flag == "-0"
-    {
-        let lives = env.jobs.iter().any(|job| job.id.to_string() == *id && !job.done.is_done());
-        return Ok(i32::from(!lives));
-    }
-    env.complain("kill: there are no signals here; a job ends with its line").await?;
-    Ok(1)
 }
 
-pub(super) async fn refused(env: &mut Env, name: &str) -> Eval<i32> {
-    if name == "jobs" && env.jobs.iter().all(|job| job.done.is_done()) {
+async fn wait_any(env: &mut Env, ids: &[String], into: Option<String>) -> Eval<i32> {
+    let mut wanted = Vec::new();
+    for id in ids {
+        match find(env, id) {
+            Some(at) => wanted.push(env.jobs[at].id),
+            None => {
+                let (text, _) = stranger(id);
+                env.complain(&format!("wait: {text}")).await?;
+            }
+        }
+    }
+    if ids.is_empty() {
+        wanted = env.jobs.iter().map(|job| job.id).collect();
+    }
+    loop {
+        let ended = env.jobs.iter().position(|job| wanted.contains(&job.id) && job.done.is_done());
+        if let Some(at) = ended {
+            let status = env.jobs[at].done.take().unwrap_or(127);
+            leave(env, at, status, into.as_deref());
+            return Ok(status);
+        }
+        if wanted.is_empty() {
+            return Ok(127);
+        }
+        env.step().await?;
+        crate::shell::tasks::yield_now().await;
+    }
+}
+
+async fn interrupted(env: &mut Env) -> Eval<i32> {
+    let signal = env.inbox.first();
+    env.take_signals().await?;
+    Ok(128 + i32::from(signal.unwrap_or_default()))
+}
+
+pub(super) async fn jobs(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let letters: String = args.iter().filter_map(|it| it.strip_prefix('-')).collect();
+    if let Some(bad) = letters.chars().find(|it| !"lnprs".contains(*it)) {
+        env.complain(&format!("jobs: -{bad}: invalid option")).await?;
+        return Ok(2);
+    }
+    let mut lines = String::new();
+    // A job that ended is told of at a prompt, and there is none.
+    let count = env.jobs.iter().filter(|job| !job.done.is_done()).count();
+    for (index, job) in env.jobs.iter().filter(|job| !job.done.is_done()).enumerate() {
+        let mark = match count - index {
+            1 => '+',
+            2 => '-',
+            _ => ' ',
+        };
+        if letters.contains('s') {
+            continue;
+        }
+        if letters.contains('p') {
+            lines.push_str(&format!("{}\n", job.id));
+            continue;
+        }
+        let pid = if letters.contains('l') { format!("{:>5} ", job.id) } else { String::new() };
+        lines.push_str(&format!("[{}]{mark}  {pid}{:<24}{} &\n", job.number, "Running", job.typed));
+    }
+    env.print(&lines).await?;
+    Ok(0)
+}
+
+pub(super) async fn disown(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let names: Vec<&String> = args.iter().filter(|it| !it.starts_with('-')).collect();
+    if names.is_empty() {
+        if args.iter().any(|it| it == "-a") {
+            env.jobs.clear();
+        } else {
+            env.jobs.pop();
+        }
         return Ok(0);
     }
-    env.complain(&format!("{name}: there is no job control; use `&` and `wait`")).await?;
-    Ok(1)
+    let mut status = 0;
+    for name in names {
+        match find(env, name) {
+            Some(at) => drop(env.jobs.remove(at)),
+            None => {
+                env.complain(&format!("disown: {name}: no such job")).await?;
+                status = 1;
+            }
+        }
+    }
+    Ok(status)
+}
+
+/// `fg` waits for a job, as it can be done without a terminal; `bg` has nothing to wake.
+pub(super) async fn foreground(env: &mut Env, name: &str, args: &[String]) -> Eval<i32> {
+    if !env.options.long("monitor").is_some_and(|it| *it) {
+        env.complain(&format!("{name}: no job control")).await?;
+        return Ok(1);
+    }
+    let at = position(env, args.first().map_or("%%", String::as_str));
+    let Some(at) = at else {
+        let which = args.first().map_or("current", String::as_str);
+        env.complain(&format!("{name}: {which}: no such job")).await?;
+        return Ok(1);
+    };
+    if name == "bg" {
+        env.complain(&format!("bg: job {} already in background", env.jobs[at].number)).await?;
+        return Ok(0);
+    }
+    let line = format!("{}\n", env.jobs[at].typed);
+    env.print(&line).await?;
+    let done = env.jobs[at].done.clone();
+    match env.job_or_signal(&done).await {
+        Some(status) => {
+            leave(env, at, status, None);
+            Ok(status)
+        }
+        None => interrupted(env).await,
+    }
 }

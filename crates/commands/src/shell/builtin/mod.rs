@@ -1,12 +1,15 @@
 //! The shell's own commands: those that must see or change its state, and the few that are too
 //! small to be worth a guest.
 
+mod alias;
 mod caller;
 mod control;
 mod dirs;
 mod getopts;
+mod history;
 mod jobs;
-mod lookup;
+mod kill;
+pub(crate) mod lookup;
 mod mapfile;
 pub(crate) mod nested;
 mod printf;
@@ -19,16 +22,17 @@ mod test;
 mod trap;
 mod unset;
 
+pub(crate) use signals::signal_name;
+
 use super::state::{Env, Eval};
 use super::text;
 
 /// Every builtin.
-pub(crate) const NAMES: [&str; 56] = [
+pub(crate) const NAMES: [&str; 55] = [
     ".",
     ":",
     "[",
     "alias",
-    "bash",
     "bg",
     "break",
     "builtin",
@@ -37,7 +41,6 @@ pub(crate) const NAMES: [&str; 56] = [
     "command",
     "compgen",
     "continue",
-    "dash",
     "declare",
     "dirs",
     "disown",
@@ -48,9 +51,11 @@ pub(crate) const NAMES: [&str; 56] = [
     "exit",
     "export",
     "false",
+    "fc",
     "fg",
     "getopts",
     "hash",
+    "history",
     "jobs",
     "kill",
     "let",
@@ -65,7 +70,6 @@ pub(crate) const NAMES: [&str; 56] = [
     "readonly",
     "return",
     "set",
-    "sh",
     "shift",
     "shopt",
     "source",
@@ -136,13 +140,16 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
         "shift" => set::shift(env, args).await,
         "unset" => unset::run(env, args).await,
         "let" => control::let_(env, args).await,
-        "bash" | "dash" | "sh" => nested::run(env, words).await,
         "eval" => source::eval(env, args).await,
         "source" | "." => source::source(env, &words[0], args).await,
         "exec" => control::exec(env, args).await,
         "wait" => jobs::wait(env, args).await,
-        "kill" | "disown" => jobs::kill(env, args).await,
-        "jobs" | "fg" | "bg" => jobs::refused(env, &words[0]).await,
+        "kill" => kill::run(env, args).await,
+        "disown" => jobs::disown(env, args).await,
+        "jobs" => jobs::jobs(env, args).await,
+        "fg" | "bg" => jobs::foreground(env, &words[0], args).await,
+        "history" => history::history(env, args).await,
+        "fc" => history::fc(env, args).await,
         "umask" => process::umask(env, args).await,
         "ulimit" => process::ulimit(env, args).await,
         "hash" => process::hash(env, args).await,
@@ -153,9 +160,11 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
             Ok(0)
         }
         "caller" => caller::run(env, args).await,
-        name @ ("alias" | "unalias") => {
-            env.complain(&format!("{name}: aliases are not supported; write a function")).await?;
-            Ok(1)
+        "alias" => alias::alias(env, args).await,
+        "unalias" => alias::unalias(env, args).await,
+        name if env.declares(name) => {
+            env.declare_words(name, args).await?;
+            Ok(env.status)
         }
         other => {
             env.complain(&format!("{other}: not a builtin here")).await?;

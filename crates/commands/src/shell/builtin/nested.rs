@@ -2,16 +2,26 @@
 //! of it but exported variables, open files and the working directory. It parses text, so it is
 //! refused like `eval` unless that is allowed.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use crate::shell::{
+    exec::Discarded,
+    inbox::Inbox,
     options::Options,
-    state::{Env, Eval},
-    syntax, text,
+    state::{Env, Eval, Flow},
+    text,
     vars::{Value, Vars},
 };
 
 use super::source::{allowed, read_whole};
+
+const HELP: &str = "GNU bash, version 5.2.15(1)-release-(wasm32-unknown-wasi)
+Usage:\tbash [GNU long option] [option] ...
+\tbash [GNU long option] [option] script-file ...
+Shell options:
+\t-irsD or -c command or -O shopt_option\t\t(invocation only)
+\t-abefhkmnptuvxBCEHPT or -o option
+";
 
 /// Names that mean this shell.
 pub(crate) const NAMES: [&str; 3] = ["bash", "dash", "sh"];
@@ -22,42 +32,45 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
     if !allowed(env, name).await? {
         return Ok(126);
     }
-    let mut setting = Vec::new();
-    let (mut line, mut from_stdin, mut check_only) = (false, false, false);
+    let mut asked = Asked::default();
     while let [first, more @ ..] = rest {
         match first.as_str() {
-            "--" => {
+            "--" | "-" => {
                 rest = more;
                 break;
             }
             "--version" => {
-                env.print("GNU bash, version 5.2.0(1)-drydock (wasm32-unknown-wasi)\n").await?;
+                env.print("GNU bash, version 5.2.15(1)-release (wasm32-unknown-wasi)\n").await?;
                 return Ok(0);
             }
-            "--norc" | "--noprofile" | "--posix" | "--login" | "-l" | "-i" => rest = more,
-            "-o" | "+o" | "-O" | "+O" => {
-                setting.extend(rest.iter().take(2).cloned());
+            "--help" => {
+                env.print(HELP).await?;
+                return Ok(0);
+            }
+            "--norc" => {
+                asked.no_rc = true;
+                rest = more;
+            }
+            "--noprofile" | "--posix" | "--login" | "--noediting" | "--verbose" | "-l" => rest = more,
+            "--rcfile" | "--init-file" => {
+                asked.rc = more.first().cloned();
                 rest = more.get(1..).unwrap_or_default();
             }
+            "-O" | "+O" => {
+                asked.setting.push(rest.iter().take(2).cloned().collect());
+                rest = more.get(1..).unwrap_or_default();
+            }
+            long if long.starts_with("--") => {
+                env.complain(&format!("{name}: {long}: invalid option")).await?;
+                return Ok(2);
+            }
             flags if flags.len() > 1 && (flags.starts_with('-') || flags.starts_with('+')) => {
-                let (sign, letters) = flags.split_at(1);
-                line |= letters.contains('c');
-                from_stdin |= letters.contains('s');
-                check_only |= letters.contains('n');
-                let others: String = letters.chars().filter(|it| !"csnli".contains(*it)).collect();
-                if !others.is_empty() {
-                    setting.push(format!("{sign}{others}"));
-                    if others.ends_with('o') {
-                        setting.extend(more.first().cloned());
-                        rest = more.get(1..).unwrap_or_default();
-                        continue;
-                    }
-                }
-                rest = more;
+                rest = asked.flags(flags, more);
             }
             _ => break,
         }
     }
+    let (line, from_stdin) = (asked.line, asked.from_stdin);
     let (source, zero, args) = match rest {
         [] if line => {
             env.complain(&format!("{name}: -c: option requires an argument")).await?;
@@ -77,7 +90,8 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
             (text::from_bytes(&bytes), name.clone(), args)
         }
     };
-    start(env, &source, &zero, args, &setting, check_only).await
+    asked.script_file = !line && !from_stdin && !rest.is_empty();
+    start(env, &source, &zero, args, asked).await
 }
 
 /// A script called by its path.
@@ -86,7 +100,10 @@ pub(crate) async fn run_file(env: &mut Env, words: &[String]) -> Eval<i32> {
         return Ok(126);
     }
     match script(env, &words[0]).await? {
-        Ok(source) => start(env, &source, &words[0], &words[1..], &[], false).await,
+        Ok(source) => {
+            let asked = Asked { script_file: true, ..Asked::default() };
+            start(env, &source, &words[0], &words[1..], asked).await
+        }
         Err(status) => Ok(status),
     }
 }
@@ -128,37 +145,68 @@ async fn script(env: &mut Env, path: &str) -> Eval<Result<String, i32>> {
     Ok(Ok(text::from_bytes(&bytes)))
 }
 
-async fn start(
-    env: &mut Env,
-    source: &str,
-    name: &str,
-    args: &[String],
-    setting: &[String],
-    check_only: bool,
-) -> Eval<i32> {
-    let script = match syntax::parse(source, env.shared.limits.parse()) {
-        Ok(script) => Arc::new(script),
-        Err(error) => {
-            env.complain(&format!("{name}: {error}")).await?;
-            return Ok(2);
+/// What the options of a shell ask for.
+#[derive(Debug, Default)]
+struct Asked {
+    line: bool,
+    from_stdin: bool,
+    interactive: bool,
+    script_file: bool,
+    no_rc: bool,
+    rc: Option<String>,
+    /// Words for `set`, or `shopt` where the first says `-O`.
+    setting: Vec<Vec<String>>,
+}
+
+impl Asked {
+    /// Takes `-ec` and the like, and the names that `o` wants; answers what is left.
+    fn flags<'w>(&mut self, flags: &str, mut rest: &'w [String]) -> &'w [String] {
+        let (sign, letters) = flags.split_at(1);
+        for letter in letters.chars() {
+            match letter {
+                'c' => self.line = true,
+                's' => self.from_stdin = true,
+                'i' => self.interactive = true,
+                'l' => {}
+                'o' => {
+                    let mut words = vec![format!("{sign}o")];
+                    words.extend(rest.first().cloned());
+                    rest = rest.get(1..).unwrap_or_default();
+                    self.setting.push(words);
+                }
+                other => self.setting.push(vec![format!("{sign}{other}")]),
+            }
         }
-    };
-    if check_only {
-        return Ok(0);
+        rest
     }
+}
+
+async fn start(env: &mut Env, source: &str, name: &str, args: &[String], asked: Asked) -> Eval<i32> {
     let mut inner = env.fork();
     inner.vars = only_exported(env);
-    inner.functions = Arc::default();
-    inner.traps = Arc::default();
+    Arc::make_mut(&mut inner.functions).retain(|name, _| env.exported_functions.contains(name));
+    inner.aliases = Arc::default();
+    // What is ignored stays ignored; other traps are this shell's own.
+    Arc::make_mut(&mut inner.traps).retain(|_, trap| trap.text.is_empty());
     inner.options = Options::default();
     inner.args = Arc::new(args.to_vec());
     inner.name = name.into();
     inner.calls.clear();
+    inner.sites.clear();
+    inner.sources.clear();
     inner.sourced = 0;
     inner.tested = 0;
     inner.status = 0;
-    for pair in setting.chunk_by(|first, _| first.ends_with('o') || first.ends_with('O')) {
-        let mut words = pair.to_vec();
+    inner.substitutions = 0;
+    inner.shell_level = inner.subshell;
+    inner.pid = inner.id;
+    inner.inbox = Arc::new(Inbox::default());
+    inner.owns_inbox = true;
+    env.shared.directory.enter(inner.pid, &inner.inbox);
+    inner.vars.entry("PPID").value = Value::Scalar(env.pid.to_string());
+    inner.script_file = asked.script_file;
+    inner.interactive = asked.interactive;
+    for mut words in asked.setting {
         let shopt = words[0].ends_with('O');
         if shopt {
             words[0] = if words[0].starts_with('+') { "-u" } else { "-s" }.to_owned();
@@ -171,7 +219,35 @@ async fn start(
             return Ok(2);
         }
     }
-    env.run_apart(inner, script).await
+    let mut texts = Vec::new();
+    if let Some(path) = asked.rc.filter(|_| asked.interactive && !asked.no_rc)
+        && let Ok(Ok(text)) = script(env, &path).await
+    {
+        texts.push((format!("{path}: "), text));
+    }
+    texts.push((String::new(), source.to_owned()));
+    env.step().await?;
+    env.room_for_one(&inner)?;
+    let done = env.shared.tasks.spawn(async move {
+        let mut result = Ok(());
+        for (label, text) in texts {
+            let (end, stopped) = inner.run_text(&text, Discarded::Line).await;
+            result = end;
+            if let Some(error) = stopped {
+                let _ = inner.complain(&format!("{label}{error}")).await;
+                inner.status = 2;
+            }
+            if result.is_err() {
+                break;
+            }
+        }
+        inner.end(result).await
+    });
+    let status = done.await;
+    if env.shared.aborted.load(Ordering::Relaxed) {
+        return Err(Flow::Abort);
+    }
+    Ok(status)
 }
 
 fn only_exported(env: &Env) -> Vars {

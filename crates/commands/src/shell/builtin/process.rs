@@ -15,6 +15,10 @@ pub(super) async fn umask(env: &mut Env, args: &[String]) -> Eval<i32> {
             "-S" => symbolic = true,
             "-p" => again = true,
             "--" => {}
+            other if other.len() > 1 && other.starts_with('-') => {
+                env.complain(&format!("umask: {other}: invalid option")).await?;
+                return Ok(2);
+            }
             other => {
                 operand = Some(other.to_owned());
                 break;
@@ -109,7 +113,8 @@ pub(super) async fn hash(env: &mut Env, args: &[String]) -> Eval<i32> {
     }
     let mut status = 0;
     for name in args.iter().filter(|it| !it.starts_with('-')) {
-        if !super::is_builtin(name) && env.command_of(name).is_none() && !env.functions.contains_key(name) {
+        if !super::is_builtin(name) && env.found_command(name).is_none() && !env.functions.contains_key(name)
+        {
             env.complain(&format!("hash: {name}: not found")).await?;
             status = 1;
         }

@@ -19,6 +19,8 @@ struct Wanted {
     exact: bool,
     fd: u32,
     prompt: String,
+    /// `-t 0`: only whether there is something to read.
+    asks: bool,
     names: Vec<String>,
 }
 
@@ -34,6 +36,9 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         env.complain(&format!("read: {}: invalid file descriptor", wanted.fd)).await?;
         return Ok(1);
     };
+    if wanted.asks {
+        return Ok(i32::from(!is_ready(&fd).await));
+    }
     let max = env.shared.limits.expansion_bytes_max;
     let taken = match take(&fd, &wanted, max).await {
         Ok(taken) => taken,
@@ -50,6 +55,19 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         return Ok(1);
     }
     Ok(i32::from(!taken.delimited))
+}
+
+/// Whether a read would not wait.
+async fn is_ready(fd: &Fd) -> bool {
+    let mut byte = [0];
+    std::future::poll_fn(|cx| match fd.poll_read(cx, &mut byte) {
+        std::task::Poll::Ready(Ok(count)) => {
+            fd.unread(&byte[..count]);
+            std::task::Poll::Ready(true)
+        }
+        std::task::Poll::Ready(Err(_)) | std::task::Poll::Pending => std::task::Poll::Ready(false),
+    })
+    .await
 }
 
 /// What is asked for, or a status and why it cannot be done.
@@ -96,6 +114,7 @@ fn parse(args: &[String]) -> Result<Wanted, (i32, String)> {
                         't' if value.parse::<f64>().is_err() => {
                             return Err((1, format!("{value}: invalid timeout specification")));
                         }
+                        't' if value.parse::<f64>() == Ok(0.0) => wanted.asks = true,
                         // Nothing here waits for a person.
                         _ => {}
                     }

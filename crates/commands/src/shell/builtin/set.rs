@@ -29,6 +29,7 @@ pub(super) async fn set(env: &mut Env, args: &[String]) -> Eval<i32> {
             }
             "-" => {
                 env.options.xtrace = false;
+                env.options.verbose = false;
                 let words: Vec<String> = rest.cloned().collect();
                 if !words.is_empty() {
                     env.args = Arc::new(words);
@@ -39,13 +40,8 @@ pub(super) async fn set(env: &mut Env, args: &[String]) -> Eval<i32> {
                 list_options(env, on).await?;
                 return Ok(0);
             }
-            "+" => {
-                let words: Vec<String> = rest.cloned().collect();
-                if !words.is_empty() {
-                    env.args = Arc::new(words);
-                }
-                return Ok(0);
-            }
+            // A plus alone is no argument.
+            "+" => {}
             _ if arg.len() > 1 && arg.starts_with(['-', '+']) => {
                 // Nothing is switched unless all of it can be.
                 let mut options = env.options;
@@ -131,6 +127,13 @@ pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
             continue;
         };
         match set {
+            Some(true) if arg == "expand_aliases" && !env.shared.mode.eval_allowed => {
+                env.complain(
+                    "shopt: expand_aliases: refused: an alias is parsed as code; pass --eval to allow it",
+                )
+                .await?;
+                status = 1;
+            }
             Some(on) => *switch = on,
             None => {
                 let on = *switch;
@@ -165,6 +168,10 @@ pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
 }
 
 pub(super) async fn shift(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let args = if args.first().is_some_and(|it| it == "--") { &args[1..] } else { args };
+    if args.len() > 1 {
+        return Err(env.too_many("shift").await?);
+    }
     let count = match args.first().map(|it| it.parse::<i64>()) {
         None => 1,
         Some(Ok(count)) if count >= 0 => usize::try_from(count).unwrap_or(usize::MAX),

@@ -1,4 +1,4 @@
-//! Names and numbers of signals: `kill -l`, `trap -l`. There is nothing here to send one to.
+//! Names and numbers of signals: `kill -l`, `trap -l`.
 
 use crate::shell::state::{Env, Eval};
 
@@ -19,6 +19,20 @@ fn number_of(name: &str) -> Option<usize> {
     let name = name.to_uppercase();
     let name = name.strip_prefix("SIG").unwrap_or(&name);
     if name == "EXIT" { Some(0) } else { NAMES.iter().position(|it| *it == name).map(|at| at + 1) }
+}
+
+/// The number of a name, with or without `SIG`, or of a number.
+pub(super) fn number(text: &str) -> Option<u8> {
+    let number = match text.parse::<usize>() {
+        Ok(number) => Some(number).filter(|it| *it <= 64),
+        Err(_) => number_of(text),
+    };
+    number.and_then(|it| u8::try_from(it).ok())
+}
+
+/// The name of a signal, as traps know it.
+pub(crate) fn signal_name(number: u8) -> &'static str {
+    name_of(usize::from(number)).unwrap_or("RTMIN")
 }
 
 /// The table without arguments, else the other spelling of each.

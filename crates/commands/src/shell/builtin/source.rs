@@ -5,9 +5,10 @@ use std::sync::Arc;
 use drydock_contract::BoxFuture;
 
 use crate::shell::{
+    exec::Discarded,
     fd::Fd,
     state::{Env, Eval, Flow},
-    syntax, text,
+    text,
 };
 
 pub(super) async fn allowed(env: &mut Env, name: &str) -> Eval<bool> {
@@ -40,26 +41,24 @@ fn run_text<'a>(env: &'a mut Env, name: &'a str, source: String) -> BoxFuture<'a
             let max = env.shared.limits.call_depth_max.min(200);
             return Err(env.abort(format!("`{name}` is nested deeper than {max}")));
         }
-        let script = match syntax::parse(&source, env.shared.limits.parse()) {
-            Ok(script) => Arc::new(script),
-            Err(error) => {
-                env.complain(&format!("{name}: {error}")).await?;
-                return Ok(2);
-            }
-        };
-        env.learn(&script);
+        // A file goes on with its next line, as the shell's own text does.
+        let discarded = if name == "eval" { Discarded::Text } else { Discarded::Line };
         env.status = 0;
         env.call_depth += 1;
         // A task of its own: the text may nest this very builtin.
         let hollow = env.hollow();
         let mut inner = std::mem::replace(env, hollow);
         let handle = env.shared.tasks.spawn(async move {
-            let result = inner.run_script(&script).await;
-            (inner, result)
+            let end = inner.run_text(&source, discarded).await;
+            (inner, end)
         });
-        let (inner, result) = handle.await;
+        let (inner, (result, stopped)) = handle.await;
         *env = inner;
         env.call_depth -= 1;
+        if let Some(error) = stopped {
+            env.complain(&format!("{name}: {error}")).await?;
+            return Ok(2);
+        }
         match result {
             Err(Flow::Discard) => Ok(1),
             Err(flow) => Err(flow),
@@ -90,7 +89,8 @@ pub(super) async fn source(env: &mut Env, name: &str, args: &[String]) -> Eval<i
         env.complain(&format!("{name}: filename argument required")).await?;
         return Ok(2);
     };
-    let fd = match env.open_for_reading(path) {
+    let found = env.sourced_path(path);
+    let fd = match env.open_for_reading(&found) {
         Ok(fd) => fd,
         Err(error) => {
             env.complain(&format!("{path}: {error}")).await?;
@@ -103,6 +103,12 @@ pub(super) async fn source(env: &mut Env, name: &str, args: &[String]) -> Eval<i
     let line = env.line;
     env.sources.push((line, path.as_str().into()));
     let result = run_text(env, name, text::from_bytes(&bytes)).await;
+    if let Ok(_) | Err(Flow::Return(_)) = result
+        && env.has_trap("RETURN")
+        && (env.calls.is_empty() || env.options.functrace)
+    {
+        env.run_trap("RETURN").await?;
+    }
     env.sourced -= 1;
     env.sources.pop();
     env.line = line;

@@ -1,4 +1,4 @@
-//! `trap`. There are no signals; `EXIT` and `ERR` happen, the others are remembered.
+//! `trap`: what to do at the end, at a failure, before each command, or when `kill` sends a signal.
 //!
 //! The action is parsed when it is set. Text that came out of an expansion may not carry syntax into
 //! it unless `eval` is allowed: the action is parsed once, like everything.
@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use crate::shell::{
-    expand::quote,
     state::{Env, Eval, Trap},
     syntax,
 };
@@ -23,67 +22,83 @@ fn normal(name: &str) -> Option<String> {
 }
 
 pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
-    let args: Vec<&String> = args.iter().filter(|it| *it != "--").collect();
-    if args.first().is_some_and(|it| it.as_str() == "-l") {
-        return super::signals::list(env, "trap", &[]).await;
-    }
-    if args.is_empty() || args[0] == "-p" {
-        let asked: Vec<String> = args.iter().skip(1).filter_map(|name| normal(name)).collect();
-        let mut lines: Vec<String> = Vec::new();
-        // The order in which bash lists them.
-        let order = ["EXIT"].into_iter().chain(super::signals::NAMES).chain(["DEBUG", "ERR", "RETURN"]);
-        for name in order {
-            let Some(trap) = env.traps.get(name) else { continue };
-            if !asked.is_empty() && !asked.iter().any(|it| it == name) {
-                continue;
+    let (mut args, mut prints) = (args, args.is_empty());
+    while let [first, rest @ ..] = args {
+        match first.as_str() {
+            "-l" => return super::signals::list(env, "trap", &[]).await,
+            "-p" => prints = true,
+            "--" => {
+                args = rest;
+                break;
             }
-            let real = !matches!(name, "EXIT" | "ERR" | "DEBUG" | "RETURN");
-            let shown = if real { format!("SIG{name}") } else { name.to_owned() };
-            lines.push(format!("trap -- {} {shown}\n", quote::single(&trap.text)));
+            "-" => break,
+            other if other.starts_with('-') => {
+                env.complain(&format!("trap: {other}: invalid option")).await?;
+                return Ok(2);
+            }
+            _ => break,
         }
-        let text = lines.concat();
-        env.print(&text).await?;
-        return Ok(0);
+        args = rest;
     }
-    let (action, names) = match args.as_slice() {
-        [only] => (None, std::slice::from_ref(only)),
-        [first, names @ ..] if first.as_str() == "-" => (None, names),
-        [first, names @ ..] => (Some((*first).clone()), names),
+    if prints || args.is_empty() {
+        return print(env, args).await;
+    }
+    let unsigned = !args[0].is_empty() && args[0].bytes().all(|it| it.is_ascii_digit());
+    let (action, names) = match args {
+        [only] if only == "-" || normal(only).is_none() => {
+            env.announce("trap: usage: trap [-lp] [[arg] signal_spec ...]").await?;
+            return Ok(2);
+        }
+        [_] => (None, args),
+        // A number alone is a signal, and no command.
+        [_, ..] if unsigned => (None, args),
+        [first, names @ ..] if first == "-" => (None, names),
+        [first, names @ ..] => (Some(first.clone()), names),
         [] => return Ok(0),
     };
+    // An action that is no script is an error when the trap is due, and not before.
+    let trap = action.map(|text| {
+        let script = syntax::parse(&text, env.shared.limits.parse()).ok().map(Arc::new);
+        Trap { text, script, inert: false }
+    });
     let mut status = 0;
-    let mut trap = None;
-    if let Some(text) = action {
-        // An action that is no script is an error when the trap is due, and not before.
-        let script = match syntax::parse(&text, env.shared.limits.parse()) {
-            Ok(script) => Some(Arc::new(script)),
-            Err(error) => {
-                let happens =
-                    names.iter().any(|name| matches!(normal(name).as_deref(), Some("EXIT" | "ERR")));
-                if happens {
-                    env.complain(&format!("trap: {error}")).await?;
-                    return Ok(2);
-                }
-                None
-            }
-        };
-        trap = Some(Trap { text, script });
-    }
-    for name in names {
-        let Some(name) = normal(name) else {
-            env.complain(&format!("trap: {name}: invalid signal specification")).await?;
-            status = 1;
-            continue;
-        };
-        let traps = Arc::make_mut(&mut env.traps);
-        match &trap {
-            Some(trap) => {
-                traps.insert(name, trap.clone());
-            }
-            None => {
-                traps.remove(&name);
-            }
+    let traps = Arc::make_mut(&mut env.traps);
+    // A subshell that sets one forgets those of the shell around it.
+    traps.retain(|_, trap| !trap.inert);
+    let mut strangers = Vec::new();
+    for word in names {
+        match (normal(word), &trap) {
+            (Some(name), Some(trap)) => drop(traps.insert(name, trap.clone())),
+            (Some(name), None) => drop(traps.remove(&name)),
+            (None, _) => strangers.push(word),
         }
     }
+    let handled: Vec<u8> = traps.keys().filter_map(|it| super::signals::number(it)).collect();
+    if env.owns_inbox {
+        env.inbox.handle(handled.into_iter().filter(|it| *it > 0));
+    }
+    for word in strangers {
+        env.complain(&format!("trap: {word}: invalid signal specification")).await?;
+        status = 1;
+    }
     Ok(status)
+}
+
+async fn print(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let asked: Vec<String> = args.iter().filter_map(|name| normal(name)).collect();
+    let mut text = String::new();
+    // As asked for, or in the order of their numbers.
+    let order = ["EXIT"].into_iter().chain(super::signals::NAMES).chain(["DEBUG", "ERR", "RETURN"]);
+    let names: Vec<&str> = match asked.is_empty() {
+        true => order.collect(),
+        false => asked.iter().map(String::as_str).collect(),
+    };
+    for name in names {
+        let Some(trap) = env.traps.get(name) else { continue };
+        let real = !matches!(name, "EXIT" | "ERR" | "DEBUG" | "RETURN");
+        let shown = if real { format!("SIG{name}") } else { name.to_owned() };
+        text.push_str(&format!("trap -- '{}' {shown}\n", trap.text.replace('\'', "'\\''")));
+    }
+    let written = env.write(1, &crate::shell::text::to_bytes(&text).into_owned()).await?;
+    Ok(i32::from(!written))
 }

@@ -69,11 +69,16 @@ fn unset_element(env: &mut Env, base: &str, key: &str) -> Result<(), String> {
     }
     let mut value = env.value(base);
     match &mut value {
-        Value::Assoc(map) => map.remove(key.trim_matches(['"', '\''])),
+        Value::Assoc(map) => {
+            let key = env.key_text(key);
+            map.remove(&key);
+        }
         Value::Indexed(items) => {
+            let key = &env.key_text(key);
             let mut index = env.compute(key).map_err(|error| error.0)?;
             if index < 0 {
-                index += items.keys().next_back().map_or(0, |last| last.saturating_add(1));
+                index =
+                    index.saturating_add(items.keys().next_back().map_or(0, |last| last.saturating_add(1)));
                 if index < 0 {
                     return Err(format!("[{key}]: bad array subscript"));
                 }

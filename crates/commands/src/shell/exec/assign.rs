@@ -60,10 +60,6 @@ impl Env {
             }
             return Err(Flow::Discard);
         }
-        if self.options.allexport {
-            let name = self.vars.resolve(&assign.name);
-            self.vars.entry(&name).attributes.exported = true;
-        }
         Ok(())
     }
 
@@ -74,11 +70,22 @@ impl Env {
                 let key = self.key(&assign.name, index, is_map).await?;
                 Ok(Ready::Element(key, self.expand_one(word).await?))
             }
-            (AssignValue::Array(elements), _) => self.elements(&assign.name, elements, is_map).await,
+            (AssignValue::Array(_), Some(_)) => {
+                self.complain(&format!("{}[…]: cannot assign list to array member", assign.name)).await?;
+                self.status = 1;
+                Err(Flow::Discard)
+            }
+            (AssignValue::Array(elements), None) => self.elements(&assign.name, elements, is_map).await,
         }
     }
 
     async fn key(&mut self, name: &str, index: &Subscript, is_map: bool) -> Eval<Key> {
+        if let Subscript::At { key, .. } = index
+            && key.pieces.is_empty()
+        {
+            self.complain(&format!("{name}[]: bad array subscript")).await?;
+            return Err(Flow::Discard);
+        }
         match index {
             Subscript::At { key, .. } if is_map => Ok(Key::Text(self.expand_one(key).await?)),
             Subscript::At { number, .. } => Ok(Key::Number(self.arith_value(number).await?)),
@@ -123,6 +130,16 @@ impl Env {
     pub(super) fn put(&mut self, name: &str, ready: Ready, append: bool) -> Result<(), SetError> {
         let integer = self.vars.var(name).is_some_and(|var| var.attributes.integer);
         match ready {
+            Ready::Text(text) if self.vars.points_at_element(name) => {
+                let target = self.vars.resolve(name);
+                let Some((base, key)) = crate::shell::vars::element(&target) else { return Ok(()) };
+                let (base, key) = (base.to_owned(), self.key_text(key));
+                if self.is_assoc(&base) {
+                    return self.vars.set_key(&base, &key, text);
+                }
+                let index = self.compute(&key).map_err(|error| SetError::Other(error.0))?;
+                self.vars.set_index(&base, index, text)
+            }
             Ready::Text(text) => {
                 let old = if append { self.scalar(name).unwrap_or_default() } else { String::new() };
                 let text = self.combine(&old, text, append, integer)?;
@@ -182,10 +199,10 @@ impl Env {
             let index = match key {
                 Some(Key::Number(index)) if index < 0 => {
                     let end = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
-                    if end + index < 0 {
+                    if end.saturating_add(index) < 0 {
                         return Err(SetError::Subscript(format!("{name}[{index}]")));
                     }
-                    end + index
+                    end.saturating_add(index)
                 }
                 Some(Key::Number(index)) => index,
                 // The last index there is has no next one.

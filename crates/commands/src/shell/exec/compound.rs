@@ -37,6 +37,7 @@ impl Env {
                 Compound::Loop { until, test, body } => self.repeat(*until, test, body).await,
                 Compound::Case { subject, arms } => self.case(subject, arms).await,
                 Compound::Arith(arith) => {
+                    self.debug_trap().await?;
                     match self.arith(arith).await? {
                         Ok(value) => self.status = i32::from(value == 0),
                         Err(error) => {
@@ -50,6 +51,7 @@ impl Env {
                     Ok(())
                 }
                 Compound::Cond(cond) => {
+                    self.debug_trap().await?;
                     self.status = match self.cond(cond).await? {
                         Ok(yes) => i32::from(!yes),
                         Err(text) => {
@@ -113,9 +115,20 @@ impl Env {
                 items
             }
         };
+        if !crate::shell::syntax::is_name(name) {
+            self.complain(&format!("`{name}': not a valid identifier")).await?;
+            self.status = 1;
+            return Ok(());
+        }
         self.status = 0;
+        let line = self.line;
         for item in items {
-            if let Err(error) = self.vars.set(name, item) {
+            self.at_line(line);
+            self.debug_trap().await?;
+            // A reference is pointed at each word in turn.
+            if self.vars.own(name).is_some_and(|var| var.attributes.nameref) {
+                self.vars.entry(name).value = crate::shell::vars::Value::Scalar(item);
+            } else if let Err(error) = self.vars.set(name, item) {
                 self.complain(&error.to_string()).await?;
                 self.status = 1;
                 return Err(Flow::Discard);
@@ -129,22 +142,28 @@ impl Env {
 
     async fn arith_for(&mut self, parts: [Option<&Arith>; 3], body: &Script) -> Eval<()> {
         let [start, test, step] = parts;
+        let line = self.line;
         if let Some(start) = start {
+            self.debug_trap().await?;
             self.arith_value(start).await?;
         }
         let mut status = 0;
         loop {
-            if let Some(test) = test
-                && self.arith_value(test).await? == 0
-            {
-                break;
+            self.at_line(line);
+            if let Some(test) = test {
+                self.debug_trap().await?;
+                if self.arith_value(test).await? == 0 {
+                    break;
+                }
             }
             let round = self.round(body).await?;
             status = self.status;
             if let Round::Stop = round {
                 break;
             }
+            self.at_line(line);
             if let Some(step) = step {
+                self.debug_trap().await?;
                 self.arith_value(step).await?;
             }
         }
@@ -180,7 +199,12 @@ impl Env {
     }
 
     async fn case(&mut self, subject: &Word, arms: &[Arm]) -> Eval<()> {
+        self.debug_trap().await?;
+        self.substituted = None;
         let text = self.expand_one(subject).await?;
+        if let Some(status) = self.substituted.take() {
+            self.status = status;
+        }
         let mut status = 0;
         let mut fall = false;
         for arm in arms {
@@ -197,7 +221,10 @@ impl Env {
             if !hit {
                 continue;
             }
-            self.status = 0;
+            // An arm without commands succeeds; one with some starts from the status there is.
+            if arm.body.items.is_empty() && arm.then == ArmEnd::Stop {
+                self.status = 0;
+            }
             self.run_script(&arm.body).await?;
             status = self.status;
             match arm.then {

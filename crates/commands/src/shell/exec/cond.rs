@@ -128,9 +128,17 @@ impl Env {
             'z' => return text.is_empty(),
             'v' => return self.is_set(text),
             'o' => return self.options.long(text).is_some_and(|it| *it),
-            'R' => return self.vars.own(text).is_some_and(|var| var.attributes.nameref),
-            't' | 'S' | 'p' | 'b' | 'c' | 'u' | 'g' | 'k' => return op == 'c' && text == "/dev/null",
+            'R' => {
+                let var = self.vars.own(text);
+                return var.is_some_and(|var| var.attributes.nameref && var.value.scalar().is_some());
+            }
+            't' | 'S' | 'p' | 'b' | 'c' => {
+                return op == 'c' && matches!(text, "/dev/null" | "/dev/zero" | "/dev/tty");
+            }
             _ => {}
+        }
+        if text.is_empty() {
+            return false;
         }
         if matches!(text, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr") {
             return matches!(op, 'e' | 'a' | 'r' | 'w');
@@ -143,8 +151,13 @@ impl Env {
             'd' => stat.kind == FileKind::Directory,
             'h' | 'L' => stat.kind == FileKind::Symlink,
             's' => stat.size > 0,
-            // There are no modes here: files are for reading and writing, directories for entering.
-            'x' => stat.kind == FileKind::Directory,
+            'x' => self.shared.modes.may(&stat, 0o111),
+            'r' => self.shared.modes.may(&stat, 0o400),
+            'w' => self.shared.modes.may(&stat, 0o200),
+            'u' => self.shared.modes.may(&stat, 0o4000),
+            'g' => self.shared.modes.may(&stat, 0o2000),
+            'k' => self.shared.modes.may(&stat, 0o1000),
+            'N' => stat.modified > stat.accessed,
             _ => true,
         }
     }
@@ -153,10 +166,11 @@ impl Env {
     fn is_set(&mut self, text: &str) -> bool {
         if let Some((base, key)) = text.strip_suffix(']').and_then(|it| it.split_once('[')) {
             let value = self.value(base);
+            let key = self.key_text(key);
             return match &value {
                 _ if key == "@" || key == "*" => value.len() > 0,
-                Value::Assoc(map) => map.get(key).is_some(),
-                other => self.compute(key).is_ok_and(|index| other.at(index).is_some()),
+                Value::Assoc(map) => map.get(&key).is_some(),
+                other => self.compute(&key).is_ok_and(|index| other.at(index).is_some()),
             };
         }
         if let Ok(number) = text.parse::<usize>() {

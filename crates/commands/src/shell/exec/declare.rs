@@ -1,12 +1,13 @@
 //! `declare`, `local`, `export`, `readonly`: the builtins whose arguments may be assignments.
 
+use std::sync::Arc;
+
 use super::assign::Ready;
 use crate::shell::{
-    expand::quote,
-    show,
     state::{Env, Eval, Flow},
     syntax::{
-        ast::{Arg, Assign, AssignValue, Word},
+        self, ParseLimits,
+        ast::{Arg, Assign, AssignValue, Command, Word},
         is_name,
     },
     vars::{Assoc, Value},
@@ -14,19 +15,19 @@ use crate::shell::{
 
 /// What the flags ask for.
 #[derive(Debug, Clone, Copy, Default)]
-struct Wanted {
-    array: bool,
-    map: bool,
-    integer: Option<bool>,
-    lower: Option<bool>,
-    upper: Option<bool>,
-    exported: Option<bool>,
-    readonly: bool,
-    nameref: Option<bool>,
-    global: bool,
-    print: bool,
-    functions: bool,
-    names_only: bool,
+pub(super) struct Wanted {
+    pub(super) array: bool,
+    pub(super) map: bool,
+    pub(super) integer: Option<bool>,
+    pub(super) lower: Option<bool>,
+    pub(super) upper: Option<bool>,
+    pub(super) exported: Option<bool>,
+    pub(super) readonly: bool,
+    pub(super) nameref: Option<bool>,
+    pub(super) global: bool,
+    pub(super) print: bool,
+    pub(super) functions: bool,
+    pub(super) names_only: bool,
 }
 
 pub(super) fn is_declaring(name: &str) -> bool {
@@ -34,7 +35,18 @@ pub(super) fn is_declaring(name: &str) -> bool {
 }
 
 impl Env {
-    pub(super) async fn run_declare(&mut self, name: &str, args: &[Arg]) -> Eval<()> {
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        is_declaring(name)
+    }
+
+    /// A declaring builtin whose words are expanded already: `command export A=1`.
+    pub(crate) async fn declare_words(&mut self, name: &str, words: &[String]) -> Eval<()> {
+        let args: Vec<Arg> = words.iter().map(|it| Arg::Word(Word::quoted(it.as_str()))).collect();
+        self.run_declare(name, &[], &args).await
+    }
+
+    /// `first` are words that came out of the same expansion as the name.
+    pub(super) async fn run_declare(&mut self, name: &str, first: &[Arg], args: &[Arg]) -> Eval<()> {
         if name == "local" && self.calls.is_empty() {
             self.complain("local: can only be used in a function").await?;
             self.status = 1;
@@ -48,10 +60,11 @@ impl Env {
         let local = name == "local" || (matches!(name, "declare" | "typeset") && !self.calls.is_empty());
         self.status = 0;
         let (mut named, mut flags) = (false, true);
-        for arg in args {
+        for arg in first.iter().chain(args) {
             match arg {
                 Arg::Assign(assign) => {
                     named = true;
+                    self.last_word.clone_from(&assign.name);
                     self.declare_assign(name, assign, wanted, local).await?;
                 }
                 Arg::Word(word) => {
@@ -70,6 +83,7 @@ impl Env {
                             }
                         } else {
                             named = true;
+                            self.last_word.clone_from(&text);
                             self.declare_text(name, &text, wanted, local).await?;
                         }
                     }
@@ -86,12 +100,23 @@ impl Env {
     async fn declare_text(&mut self, by: &str, text: &str, wanted: Wanted, local: bool) -> Eval<()> {
         if wanted.functions || wanted.names_only {
             if by == "export" {
-                self.status = i32::from(!self.functions.contains_key(text));
+                let function = self.functions.get(text).cloned();
+                let known = function.is_some();
+                if let Some(function) = function {
+                    self.shared.handed.lock().insert(text.to_owned(), function);
+                    Arc::make_mut(&mut self.exported_functions).insert(text.to_owned());
+                } else {
+                    self.complain(&format!("export: {text}: not a function")).await?;
+                }
+                self.status = i32::from(!known);
                 return Ok(());
             }
             return self.print_function(text, wanted.names_only).await;
         }
         if wanted.print && by != "export" && by != "readonly" {
+            if by == "local" && !self.vars.is_local(text) {
+                return Ok(());
+            }
             return self.print_one(text).await;
         }
         let (left, value) = match text.split_once('=') {
@@ -110,6 +135,14 @@ impl Env {
             self.complain(&format!("{by}: `{text}': not a valid identifier")).await?;
             self.status = 1;
             return Ok(());
+        }
+        if let Some(list) = value.filter(|it| it.starts_with('(') && it.ends_with(')'))
+            && index.is_none()
+            && (wanted.array || wanted.map)
+            && self.shared.mode.eval_allowed
+            && let Some(assign) = list_of(name, list, append, self.shared.limits.parse())
+        {
+            return Box::pin(self.declare_assign(by, &assign, wanted, local)).await;
         }
         let global_ready = match (value, index) {
             (None, _) => None,
@@ -215,6 +248,11 @@ impl Env {
                 (Some(Ready::Text(text)), _) | (None, Value::Scalar(text)) => text.as_str(),
                 _ => "",
             };
+            if target == name && !local {
+                self.complain(&format!("{by}: {name}: nameref variable self references not allowed")).await?;
+                self.status = 1;
+                return Ok(());
+            }
             let base = target.split('[').next().unwrap_or_default();
             if !target.is_empty() && !is_name(base) {
                 let text = format!("{by}: `{target}': invalid variable name for name reference");
@@ -243,78 +281,23 @@ impl Env {
         }
         Ok(())
     }
+}
 
-    async fn print_one(&mut self, name: &str) -> Eval<()> {
-        match self.vars.own(name).cloned() {
-            Some(var) => {
-                let line = quote::declaration(name, &var) + "\n";
-                self.print(&line).await
-            }
-            None => {
-                self.complain(&format!("declare: {name}: not found")).await?;
-                self.status = 1;
-                Ok(())
-            }
-        }
-    }
-
-    async fn print_function(&mut self, name: &str, names_only: bool) -> Eval<()> {
-        match self.functions.get(name).cloned() {
-            Some(_) if names_only => self.print(&format!("{name}\n")).await,
-            Some(function) => self.print(&format!("{}\n", show::function(&function))).await,
-            None => {
-                self.status = 1;
-                Ok(())
-            }
-        }
-    }
-
-    async fn list_declared(&mut self, by: &str, wanted: Wanted) -> Eval<()> {
-        if wanted.functions || wanted.names_only {
-            let mut names: Vec<String> = self.functions.keys().cloned().collect();
-            names.sort_unstable();
-            for name in names {
-                if wanted.names_only {
-                    self.print(&format!("declare -f {name}\n")).await?;
-                } else {
-                    self.print_function(&name, false).await?;
-                }
-            }
-            return Ok(());
-        }
-        let mut text = String::new();
-        for name in self.vars.names() {
-            let Some(var) = self.vars.own(&name) else { continue };
-            let fits = match by {
-                "export" => var.attributes.exported,
-                "readonly" => var.attributes.readonly,
-                "local" => self.vars.is_local(&name),
-                _ => {
-                    (!wanted.map || matches!(var.value, Value::Assoc(_)))
-                        && (!wanted.array || matches!(var.value, Value::Indexed(_)))
-                        && (wanted.exported.is_none() || var.attributes.exported)
-                        && (!wanted.readonly || var.attributes.readonly)
-                        && (wanted.integer.is_none() || var.attributes.integer)
-                }
-            };
-            if !fits {
-                continue;
-            }
-            let plain = matches!(by, "declare" | "typeset") && !wanted.print && wanted.plain();
-            if !plain {
-                text.push_str(&quote::declaration(&name, var));
-                text.push('\n');
-            } else if let Some(line) = quote::listed(&name, var) {
-                text.push_str(&line);
-                text.push('\n');
-            }
-        }
-        self.print(&text).await
+/// The assignment a text like `(1 2 3)` is the right side of.
+fn list_of(name: &str, list: &str, append: bool, limits: ParseLimits) -> Option<Assign> {
+    let text = format!("{name}{}={list}", if append { "+" } else { "" });
+    let mut items = syntax::parse(&text, limits).ok()?.items;
+    let item = items.pop().filter(|_| items.is_empty())?;
+    let mut stages = Arc::into_inner(item.list)?.first.stages;
+    let stage = stages.pop().filter(|_| stages.is_empty())?;
+    match Arc::into_inner(stage.command)? {
+        Command::Simple(mut simple) if simple.args.is_empty() => simple.assigns.pop(),
+        _ => None,
     }
 }
 
 impl Wanted {
-    fn plain(self) -> bool {
+    pub(super) fn plain(self) -> bool {
         !self.map && !self.array && self.exported.is_none() && !self.readonly && self.integer.is_none()
     }
 

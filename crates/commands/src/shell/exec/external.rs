@@ -18,7 +18,7 @@ use drydock_contract::{
 
 use crate::shell::{
     StageRecord,
-    builtin::nested,
+    builtin::{lookup, nested},
     fd::{Fd, FdSink, FdSource},
     state::{Env, Eval, Flow},
     text,
@@ -57,11 +57,72 @@ impl Env {
         (!name.contains('/') && (self.shared.commands)(name)).then_some(name)
     }
 
+    /// Where a name would be found, as `type` and `command -v` say it: commands are in the first
+    /// directory of `PATH` that other systems keep them in.
+    pub(crate) fn found_command(&self, word: &str) -> Option<String> {
+        let inner = |name: &str| nested::NAMES.contains(&name) || name == "which";
+        let there = self.command_of(word).is_some() || inner(bare(word));
+        if word.contains('/') {
+            return (there || self.unary_stat_x(word)).then(|| word.to_owned());
+        }
+        if !there {
+            return self.script_on_path(word);
+        }
+        let list = self.vars.get("PATH").unwrap_or_default();
+        let known = |it: &&str| matches!(*it, "/usr/bin" | "/bin");
+        let place = list.split(':').find(known).unwrap_or("/usr/bin");
+        Some(format!("{place}/{word}"))
+    }
+
+    /// What `source name` reads: a file of `PATH` first, the name itself else.
+    pub(crate) fn sourced_path(&self, name: &str) -> String {
+        if name.contains('/') {
+            return name.to_owned();
+        }
+        let list = self.vars.get("PATH").unwrap_or_default();
+        let mut paths = list.split(':').map(|place| {
+            if place.is_empty() {
+                format!("./{name}")
+            } else {
+                format!("{}/{name}", place.trim_end_matches('/'))
+            }
+        });
+        paths.find(|path| self.is_file(path)).unwrap_or_else(|| name.to_owned())
+    }
+
+    /// A script of that name in a directory of `PATH` that is not where commands are.
+    fn script_on_path(&self, name: &str) -> Option<String> {
+        if name.is_empty() || name.contains('/') {
+            return None;
+        }
+        let list = self.vars.get("PATH")?;
+        let known = |it: &str| PREFIXES.iter().any(|prefix| prefix.trim_end_matches('/') == it);
+        list.split(':').filter(|it| !known(it)).find_map(|place| {
+            let place = if place.is_empty() { "." } else { place.trim_end_matches('/') };
+            let path = format!("{place}/{name}");
+            self.unary_stat_x(&path).then_some(path)
+        })
+    }
+
+    /// Whether a file was made executable.
+    fn unary_stat_x(&self, word: &str) -> bool {
+        let found = self.tree_path(word).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
+        found.is_some_and(|it| it.kind == FileKind::File && self.shared.modes.may(&it, 0o111))
+    }
+
     pub(super) async fn run_external(&mut self, words: Vec<String>) -> Eval<()> {
         let Some(name) = self.command_of(&words[0]).map(str::to_owned) else {
             if nested::NAMES.contains(&bare(&words[0])) {
                 self.status = Box::pin(nested::run(self, &words)).await?;
                 return Ok(());
+            }
+            if bare(&words[0]) == "which" {
+                self.status = lookup::which(self, &words[1..]).await?;
+                return Ok(());
+            }
+            let mut words = words;
+            if let Some(path) = self.script_on_path(&words[0]) {
+                words[0] = path;
             }
             if words[0].contains('/') && self.is_file(&words[0]) {
                 self.status = Box::pin(nested::run_file(self, &words)).await?;
@@ -78,13 +139,18 @@ impl Env {
         }
         env.push(text::to_bytes(&format!("PWD={}", self.cwd)).into_owned());
         let args: Vec<Vec<u8>> = words[1..].iter().map(|word| text::to_bytes(word).into_owned()).collect();
-        let Ok(payload) = encode_command(&env, &name, &args, b"") else {
+        let Ok(mut payload) = encode_command(&env, &name, &args, b"") else {
             self.complain(&format!("{name}: argument list too long")).await?;
             self.status = 126;
             return Ok(());
         };
         let broken = Arc::new(AtomicU32::new(0));
         let started = self.shared.clock.now();
+        // What it starts has no more time than it has itself.
+        if let Some(deadline) = self.deadline {
+            let millis = deadline.0.saturating_sub(started.0) / 1_000_000;
+            payload.extend_from_slice(&u32::try_from(millis.max(1)).unwrap_or(u32::MAX).to_le_bytes());
+        }
         let streams = Streams {
             stdin: source(self.fd(0)),
             stdout: sink(self.fd(1), &broken),
@@ -92,14 +158,21 @@ impl Env {
         };
         let answer = {
             let call = Call::new(COMMAND, &payload, streams);
-            let mut answer = pin!(self.shared.door.dispatch(call));
+            let door = Arc::clone(self.door.as_ref().unwrap_or(&self.shared.door));
+            let mut answer = pin!(door.dispatch(call));
             poll_fn(|cx| match answer.as_mut().poll(cx) {
                 Poll::Ready(answer) => Poll::Ready(Some(answer)),
                 Poll::Pending if broken.load(Ordering::Relaxed) >= BROKEN_MAX => Poll::Ready(None),
-                Poll::Pending => Poll::Pending,
+                Poll::Pending => {
+                    self.inbox.listen(cx.waker());
+                    if self.inbox.deadly().is_some() { Poll::Ready(None) } else { Poll::Pending }
+                }
             })
             .await
         };
+        if answer.is_none() && self.inbox.any() {
+            self.take_signals().await?;
+        }
         // A command that was ended from outside is no answer to go on with.
         if !matches!(&answer, Some(Ok(reply)) if !cancelled(&reply.payload)) {
             self.check_expired()?;
@@ -134,12 +207,37 @@ impl Env {
         if piped {
             status = 141;
         }
+        if status == 0 && name == "chmod" {
+            self.remember_modes(&words[1..]);
+        }
+        // The command had what was left of the time, so none is left.
+        let late = self.deadline.is_some() && outcome == "timed_out";
         self.record(name, status, outcome, report, micros);
+        if late {
+            return Err(Flow::Exit(124));
+        }
         self.status = status;
+        if self.inbox.any() {
+            self.take_signals().await?;
+        }
         if self.shared.aborted.load(Ordering::Relaxed) {
             return Err(Flow::Abort);
         }
         Ok(())
+    }
+
+    /// Keeps what `chmod` agreed to; the command itself has nowhere to put it.
+    fn remember_modes(&self, args: &[String]) {
+        let is_mode = |it: &str| it.len() > 1 && it[1..].chars().all(|it| "rwxXst,+-=ugoa".contains(it));
+        let mut rest = args.iter().filter(|it| !it.starts_with('-') || is_mode(it));
+        let Some(mode) = rest.next() else { return };
+        for name in rest {
+            let found =
+                self.tree_path(name).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
+            if let Some(stat) = found {
+                self.shared.modes.change(&stat, mode, self.mask);
+            }
+        }
     }
 
     fn is_file(&self, word: &str) -> bool {

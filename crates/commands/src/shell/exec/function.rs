@@ -23,11 +23,12 @@ impl Env {
         self.call_depth += 1;
         self.calls.push(function.name.clone());
         let line = self.line;
-        self.sites.push((line, self.source_name()));
+        let source = self.defined_in.get(&function.name).cloned().unwrap_or_else(|| self.base_name());
+        self.sites.push((line, source));
         self.vars.push_scope();
         let depth = self.vars.depth();
         // Functions do not see the RETURN trap of their caller; one they set themselves stays.
-        let outer = match self.traps.contains_key("RETURN") && !self.options.functrace {
+        let outer = match self.has_trap("RETURN") && !self.options.functrace {
             true => Arc::make_mut(&mut self.traps).remove("RETURN"),
             false => None,
         };
@@ -37,7 +38,7 @@ impl Env {
             self.run_command(&function.body).await
         };
         if let Ok(()) | Err(Flow::Return(_)) = result
-            && self.traps.contains_key("RETURN")
+            && self.has_trap("RETURN")
         {
             self.run_trap("RETURN").await?;
         }

@@ -4,11 +4,14 @@ mod assign;
 mod compound;
 mod cond;
 mod declare;
+mod declared;
 mod external;
 mod function;
 mod pipeline;
 mod redirect;
+mod signal;
 mod simple;
+mod text;
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -16,6 +19,7 @@ use drydock_contract::BoxFuture;
 
 use super::{
     fd::Fd,
+    inbox::Inbox,
     state::{Env, Eval, Flow, Job},
     syntax::{
         Script,
@@ -25,6 +29,7 @@ use super::{
 };
 
 pub(crate) use external::file_error;
+pub(crate) use text::Discarded;
 
 /// How often the shell steps back for a job it started: until the job was picked up and polled.
 const CHILD_FIRST: usize = 3;
@@ -42,29 +47,7 @@ impl Env {
         })
     }
 
-    /// The top of a text: an error that costs a line costs no more than the line.
-    pub(crate) async fn run_top(&mut self, script: &Script) -> Eval<()> {
-        let mut discarding = false;
-        for item in &script.items {
-            if discarding && !item.starts_line {
-                continue;
-            }
-            discarding = false;
-            match self.run_item(item).await {
-                Ok(()) => {}
-                Err(Flow::Discard) if self.options.errexit => return Err(Flow::Exit(1)),
-                Err(Flow::Discard) => {
-                    self.status = 1;
-                    discarding = true;
-                }
-                Err(Flow::Break(_) | Flow::Continue(_)) => {}
-                Err(flow) => return Err(flow),
-            }
-        }
-        Ok(())
-    }
-
-    async fn run_item(&mut self, item: &Item) -> Eval<()> {
+    pub(super) async fn run_item(&mut self, item: &Item) -> Eval<()> {
         if self.options.noexec {
             return Ok(());
         }
@@ -74,13 +57,19 @@ impl Env {
         let mut inner = self.fork();
         inner.fds.insert(0, Fd::Null);
         let id = inner.id;
+        let inbox = Arc::new(Inbox::default());
+        self.shared.directory.enter(id, &inbox);
+        inner.inbox = Arc::clone(&inbox);
+        inner.owns_inbox = true;
         self.room_for_one(&inner)?;
         let list = Arc::clone(&item.list);
         let done = self.shared.tasks.spawn(async move {
             let result = inner.run_and_or(&list).await;
             inner.end(result).await
         });
-        self.jobs.push(Job { id, done });
+        let last = self.jobs.iter().filter(|job| !job.done.is_done()).map(|job| job.number).max();
+        let number = last.map_or(1, |it| it + 1);
+        self.jobs.push(Job { id, number, inbox, done, typed: Arc::clone(&item.typed) });
         self.last_job = Some(id);
         self.status = 0;
         // What can run at once does so first, as a forked child mostly would.
@@ -136,7 +125,8 @@ impl Env {
                     Ok(true) => self.run_compound(compound).await,
                     Ok(false) => {
                         self.status = 1;
-                        Ok(())
+                        self.fds.clone_from(&saved);
+                        if self.tested == 0 { self.failed().await } else { Ok(()) }
                     }
                     Err(flow) => Err(flow),
                 };
@@ -150,6 +140,10 @@ impl Env {
                 let max = FUNCTION_TEXTS_MAX * self.shared.limits.text_bytes_max;
                 if functions.values().map(|it| it.source.len()).sum::<usize>() > max {
                     return Err(self.abort(format!("the functions have more than {max} bytes of text")));
+                }
+                let source = self.source_name();
+                if !self.sources.is_empty() || self.defined_in.contains_key(&function.name) {
+                    Arc::make_mut(&mut self.defined_in).insert(function.name.clone(), source);
                 }
                 self.status = 0;
                 Ok(())
@@ -194,7 +188,13 @@ impl Env {
     }
 
     /// The end of a subshell: its EXIT trap, its jobs, its status.
-    pub(crate) async fn end(mut self, result: Eval<()>) -> i32 {
+    pub(crate) async fn end(mut self, mut result: Eval<()>) -> i32 {
+        if result.is_ok()
+            && self.inbox.any()
+            && let Err(flow) = self.take_signals().await
+        {
+            result = Err(flow);
+        }
         self.settle(&result);
         if self.run_trap("EXIT").await == Err(Flow::Abort) {
             return 125;
@@ -221,12 +221,20 @@ impl Env {
             if self.in_trap {
                 return Ok(());
             }
-            let Some(trap) = self.traps.get(name).cloned() else { return Ok(()) };
-            let Some(script) = trap.script else { return Ok(()) };
+            let Some(trap) = self.traps.get(name).filter(|it| !it.inert).cloned() else { return Ok(()) };
+            let Some(script) = trap.script else {
+                if !trap.text.is_empty() {
+                    self.complain(&format!("{name} trap: its text is no script")).await?;
+                }
+                return Ok(());
+            };
             if name == "EXIT" {
                 Arc::make_mut(&mut self.traps).remove("EXIT");
             }
             let status = self.status;
+            if name == "EXIT" {
+                self.exit_status = Some(status);
+            }
             self.in_trap = true;
             let result = self.run_script(&script).await;
             self.in_trap = false;

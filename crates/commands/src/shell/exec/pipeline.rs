@@ -33,6 +33,11 @@ impl Env {
                 self.write(2, text.as_bytes()).await?;
             }
         }
+        if pipeline.inverted
+            && let Err(Flow::Break(_) | Flow::Continue(_)) = result
+        {
+            self.status = i32::from(self.status == 0);
+        }
         result?;
         if pipeline.inverted {
             self.status = i32::from(self.status == 0);
@@ -49,7 +54,7 @@ impl Env {
     }
 
     /// A command failed where nobody looks: the ERR trap, and `-e`.
-    async fn failed(&mut self) -> Eval<()> {
+    pub(super) async fn failed(&mut self) -> Eval<()> {
         if self.calls.is_empty() || self.options.errtrace {
             self.run_trap("ERR").await?;
         }
@@ -64,6 +69,17 @@ impl Env {
         if count > self.shared.limits.stages_max {
             let max = self.shared.limits.stages_max;
             return Err(self.abort(format!("the pipeline has {count} stages; the limit is {max}")));
+        }
+        for stage in &pipeline.stages {
+            let (line, simple) = match &*stage.command {
+                Command::Simple(simple) => (simple.line, true),
+                Command::Compound(_, _, place) => (place.line, false),
+                Command::Function(_) => continue,
+            };
+            self.at_line(line);
+            if simple {
+                self.debug_trap().await?;
+            }
         }
         let mut handles: Vec<Handle<i32>> = Vec::with_capacity(count);
         let mut input = None;

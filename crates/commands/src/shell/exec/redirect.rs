@@ -157,7 +157,8 @@ impl Env {
             let result = inner.run_script(&script).await;
             inner.end(result).await
         });
-        self.jobs.push(Job { id, done });
+        let inbox = Arc::clone(&self.inbox);
+        self.jobs.push(Job { id, number: 0, inbox, done, typed: Arc::default() });
         self.last_job = Some(id);
         Ok(ours)
     }

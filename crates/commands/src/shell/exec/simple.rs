@@ -1,31 +1,46 @@
 //! Simple commands: expand, redirect, find out what the first word names, run it.
 
+use std::sync::Arc;
+
 use super::declare::is_declaring;
 use crate::shell::{
     builtin,
     expand::quote,
     fd::FdTable,
     state::{Env, Eval, Flow},
-    syntax::ast::{Arg, Piece, Simple},
+    syntax::ast::{Arg, Piece, Simple, Word},
     vars::Value,
 };
+
+/// Where a declaring builtin's own arguments begin, and those that came with its name.
+type Declaring = (usize, Vec<Arg>);
 
 impl Env {
     pub(super) async fn run_simple(&mut self, simple: &Simple) -> Eval<()> {
         self.at_line(simple.line);
         self.substituted = None;
-        if !self.traps.is_empty()
-            && self.traps.contains_key("DEBUG")
-            && (self.calls.is_empty() || self.options.functrace)
-        {
-            self.run_trap("DEBUG").await?;
+        self.vars.export_all = self.options.allexport;
+        if !simple.typed.is_empty() && !self.in_trap {
+            self.command = Arc::clone(&simple.typed);
         }
+        self.debug_trap().await?;
         let since = self.processes.len();
         let result = self.run_simple_here(simple).await;
         if self.processes.len() > since {
             self.finish_processes(since).await?;
         }
         result
+    }
+
+    /// The DEBUG trap, before whatever counts as a command.
+    pub(super) async fn debug_trap(&mut self) -> Eval<()> {
+        if !self.traps.is_empty()
+            && self.has_trap("DEBUG")
+            && (self.calls.is_empty() || self.options.functrace)
+        {
+            self.run_trap("DEBUG").await?;
+        }
+        Ok(())
     }
 
     async fn run_simple_here(&mut self, simple: &Simple) -> Eval<()> {
@@ -39,17 +54,16 @@ impl Env {
                 self.keep_unknown = false;
                 return expanded;
             }
-            match words.first().map(String::as_str) {
-                Some("command" | "builtin") if words.len() == 1 => {}
-                Some(name) if is_declaring(name) && !self.functions.contains_key(name) => {
-                    declaring = Some(index);
-                    break;
-                }
-                Some("command" | "builtin") if words.len() == 2 && is_declaring(&words[1]) => {
-                    declaring = Some(index);
-                    break;
-                }
-                _ => {}
+            // `command` and `builtin` may stand before it, and before one another.
+            let at = words.iter().position(|it| !matches!(it.as_str(), "command" | "builtin"));
+            if let Some(at) = at
+                && is_declaring(&words[at])
+                && (at > 0 || !self.functions.contains_key(&words[at]))
+            {
+                let first = words.split_off(at + 1);
+                let first = first.into_iter().map(|it| Arg::Word(Word::quoted(it))).collect();
+                declaring = Some((index, first));
+                break;
             }
         }
         self.keep_unknown = false;
@@ -69,9 +83,11 @@ impl Env {
         if self.options.xtrace {
             self.trace(simple, &words).await?;
         }
-        let last_word = words.last().cloned().unwrap_or_default();
+        let last_word = declaring.is_none().then(|| words.last().cloned().unwrap_or_default());
         let result = self.run_words(simple, words, declaring).await;
-        self.last_word = last_word;
+        if let Some(last_word) = last_word {
+            self.last_word = last_word;
+        }
         if scoped {
             self.vars.pop_scope();
         }
@@ -79,6 +95,7 @@ impl Env {
     }
 
     async fn run_assignments(&mut self, simple: &Simple) -> Eval<()> {
+        self.last_word.clear();
         let mut outcome = Ok(());
         for assign in &simple.assigns {
             outcome = self.assign(assign).await;
@@ -101,37 +118,44 @@ impl Env {
 
     /// `NAME=value command`: variables of the command alone.
     async fn scope_assigns(&mut self, simple: &Simple) -> Eval<()> {
-        let mut values = Vec::with_capacity(simple.assigns.len());
+        self.vars.push_temporary();
+        let result = self.scope_each(simple).await;
+        if result.is_err() {
+            self.vars.pop_scope();
+        }
+        result
+    }
+
+    /// Each sees those before it.
+    async fn scope_each(&mut self, simple: &Simple) -> Eval<()> {
         for assign in &simple.assigns {
             let is_map = matches!(self.vars.var(&assign.name).map(|it| &it.value), Some(Value::Assoc(_)));
             let ready = self.ready(assign, is_map).await?;
             if self.options.xtrace {
                 self.trace_assign(assign, &ready).await?;
             }
-            values.push((assign, ready));
-        }
-        self.vars.push_scope();
-        for (assign, ready) in values {
             let readonly = self.vars.var(&assign.name).is_some_and(|var| var.attributes.readonly);
             if readonly {
                 self.complain(&format!("{}: readonly variable", assign.name)).await?;
                 continue;
             }
             let old = if assign.append { self.scalar(&assign.name) } else { None };
-            let var = self.vars.local(&assign.name);
+            let var = self.vars.innermost(&assign.name);
             var.attributes.exported = true;
             if let Some(old) = old {
                 var.value = Value::Scalar(old);
             }
-            if let Err(flow) = self.store(assign, ready).await {
-                self.vars.pop_scope();
-                return Err(flow);
-            }
+            self.store(assign, ready).await?;
         }
         Ok(())
     }
 
-    async fn run_words(&mut self, simple: &Simple, words: Vec<String>, declaring: Option<usize>) -> Eval<()> {
+    async fn run_words(
+        &mut self,
+        simple: &Simple,
+        words: Vec<String>,
+        declaring: Option<Declaring>,
+    ) -> Eval<()> {
         let redirected = !simple.redirects.is_empty();
         let saved = if redirected { self.fds.clone() } else { Default::default() };
         if redirected {
@@ -148,15 +172,17 @@ impl Env {
                 }
             }
         }
-        if let Some(index) = declaring {
+        if let Some((index, first)) = declaring {
             let name = words.last().cloned().unwrap_or_default();
-            let result = self.run_declare(&name, &simple.args[index + 1..]).await;
+            let result = self.run_declare(&name, &first, &simple.args[index + 1..]).await;
             if redirected {
                 self.restore(saved);
             }
             return result;
         }
-        let keep_fds = words[0] == "exec" && words.len() == 1;
+        let plain =
+            words.iter().map(String::as_str).filter(|it| !matches!(*it, "command" | "builtin" | "--"));
+        let keep_fds = plain.eq(["exec"]);
         let result = self.dispatch(words).await;
         if redirected && !keep_fds {
             self.restore(saved);
@@ -209,9 +235,12 @@ impl Env {
     /// One line of `set -x`: `PS4`, its first character once more for each substitution around.
     pub(super) async fn trace_line(&mut self, text: &str) -> Eval<()> {
         let prompt = self.vars.get("PS4").unwrap_or("+ ").to_owned();
+        let prompt =
+            if prompt.contains(['$', '\\', '`']) { self.expand_prompt(&prompt).await? } else { prompt };
         let first: String = prompt.chars().take(1).collect();
         let line = format!("{}{prompt}{text}\n", first.repeat(self.substitutions as usize));
-        match self.write(2, line.as_bytes()).await {
+        let to = self.vars.get("BASH_XTRACEFD").and_then(|it| it.parse().ok()).unwrap_or(2);
+        match self.write(to, line.as_bytes()).await {
             Ok(_) | Err(Flow::Exit(141)) => Ok(()),
             Err(flow) => Err(flow),
         }

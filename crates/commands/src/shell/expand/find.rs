@@ -49,13 +49,20 @@ impl Env {
         if !var.attributes.nameref {
             return var.value.scalar().map(str::to_owned);
         }
+        if self.vars.circular(name) {
+            return None;
+        }
         let target = self.vars.resolve(name);
         match target.strip_suffix(']').and_then(|it| it.split_once('[')) {
-            None => self.vars.get(&target).map(str::to_owned),
+            None => match self.dynamic(&target) {
+                Some(value) => value.scalar().map(str::to_owned),
+                None => self.vars.get(&target).map(str::to_owned),
+            },
             Some((base, key)) => {
                 let value = self.value(base);
+                let key = &self.key_text(key);
                 match &value {
-                    Value::Assoc(map) => map.get(bare(key)).map(str::to_owned),
+                    Value::Assoc(map) => map.get(key).map(str::to_owned),
                     _ if key == "@" || key == "*" => Some(value.elements().join(" ")),
                     _ => {
                         let index = self.compute(key).ok()?;
@@ -68,7 +75,8 @@ impl Env {
 
     /// The whole value of a variable.
     pub(crate) fn value(&mut self, name: &str) -> Value {
-        match self.dynamic(name) {
+        let target = self.vars.resolve(name);
+        match self.dynamic(&target) {
             Some(value) => value,
             None => self.vars.var(name).map(|var| var.value.clone()).unwrap_or_default(),
         }
@@ -103,9 +111,17 @@ impl Env {
             '@' | '*' => return Found::Many { items: self.args.to_vec(), joined: sign == '*' },
             '?' => self.status.to_string(),
             '#' => self.args.len().to_string(),
-            '-' if self.shared.mode.script_file => self.options.flags(),
-            '-' => self.options.flags() + "c",
-            '$' => "1".to_owned(),
+            '-' => {
+                let mut flags = self.options.flags();
+                if self.interactive {
+                    flags.insert(flags.find('m').unwrap_or(flags.len()), 'i');
+                }
+                if !self.script_file {
+                    flags.push('c');
+                }
+                flags
+            }
+            '$' => self.pid.to_string(),
             '!' => return Found::One(self.last_job.map(|id| id.to_string())),
             _ => self.name.to_string(),
         };
@@ -133,19 +149,14 @@ impl Env {
             return Ok(None);
         }
         let value = self.value(base);
+        let spelled = self.key_text(key);
         Ok(Some(match (key, &value) {
             ("@" | "*", _) => Found::Many { items: value.elements(), joined: key == "*" },
-            (_, Value::Assoc(map)) => Found::One(map.get(bare(key)).map(str::to_owned)),
-            _ => match self.compute(key) {
+            (_, Value::Assoc(map)) => Found::One(map.get(&spelled).map(str::to_owned)),
+            _ => match self.compute(&spelled) {
                 Ok(index) => Found::One(value.at(index).map(str::to_owned)),
                 Err(_) => Found::One(None),
             },
         }))
     }
-}
-
-/// A key as it may be written in a text that names an element.
-fn bare(key: &str) -> &str {
-    let inner = |quote: char| key.strip_prefix(quote).and_then(|it| it.strip_suffix(quote));
-    inner('"').or_else(|| inner('\'')).unwrap_or(key)
 }

@@ -2,13 +2,16 @@
 
 mod field;
 mod find;
+mod key;
 mod number;
 mod ops;
 mod param;
 mod process;
+mod prompt;
 pub(crate) mod quote;
 mod replace;
 mod substitute;
+mod transform;
 
 use drydock_contract::BoxFuture;
 
@@ -213,6 +216,7 @@ impl Env {
             "" => self.vars.get("HOME"),
             "+" => Some(self.cwd.as_str()),
             "-" => self.vars.get("OLDPWD"),
+            "root" => Some("/root"),
             _ => None,
         };
         known.map_or_else(|| format!("~{name}"), str::to_owned)

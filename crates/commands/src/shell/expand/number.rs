@@ -39,6 +39,7 @@ impl Env {
                 if error.0.ends_with(": unbound variable") {
                     return Err(Flow::Exit(self.fatal_status()));
                 }
+                self.forgiven = true;
                 Err(Flow::Discard)
             }
         }
@@ -46,7 +47,7 @@ impl Env {
 
     /// What ends a shell whose expansion failed for good.
     pub(crate) fn fatal_status(&self) -> i32 {
-        if self.shared.mode.script_file || self.subshell > 0 || self.options.errexit { 1 } else { 127 }
+        if self.script_file || self.subshell > self.shell_level || self.options.errexit { 1 } else { 127 }
     }
 }
 
@@ -64,6 +65,9 @@ impl Names for Env {
         let found = match (self.dynamic(&place.name), &place.index) {
             (Some(value), None) => value.scalar().map(str::to_owned),
             (Some(value), Some(Index::Number(index))) => value.at(*index).map(str::to_owned),
+            (_, None) if self.vars.own(&place.name).is_some_and(|var| var.attributes.nameref) => {
+                self.scalar(&place.name)
+            }
             (_, None) => self.vars.get(&place.name).map(str::to_owned),
             (_, Some(index)) => self.vars.var(&place.name).and_then(|var| match index {
                 Index::Number(index) => var.value.at(*index).map(str::to_owned),

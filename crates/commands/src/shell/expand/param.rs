@@ -33,19 +33,19 @@ impl Env {
         let found = self.found(param).await?;
         match &param.op {
             ParamOp::Default { colon, word } => {
-                if missing(&found, *colon) {
+                if self.missing(&found, *colon) {
                     return self.operand(word, quoted, out).await;
                 }
                 self.emit(found, quoted, out)
             }
             ParamOp::Alternative { colon, word } => {
-                if missing(&found, *colon) {
+                if self.missing(&found, *colon) {
                     return Ok(());
                 }
                 self.operand(word, quoted, out).await
             }
             ParamOp::Assign { colon, word } => {
-                if !missing(&found, *colon) {
+                if !self.missing(&found, *colon) {
                     return self.emit(found, quoted, out);
                 }
                 let text = self.expand_one(word).await?;
@@ -53,7 +53,7 @@ impl Env {
                 self.emit(Found::One(Some(text)), quoted, out)
             }
             ParamOp::Error { colon, word } => {
-                if !missing(&found, *colon) {
+                if !self.missing(&found, *colon) {
                     return self.emit(found, quoted, out);
                 }
                 let text = self.expand_one(word).await?;
@@ -91,6 +91,27 @@ impl Env {
         }
     }
 
+    fn missing(&self, found: &Found, or_empty: bool) -> bool {
+        match found {
+            Found::One(None) => true,
+            Found::One(Some(text)) => or_empty && text.is_empty(),
+            // Joined by nothing, empty words are one empty text.
+            Found::Many { items, joined: true } if or_empty && self.ifs().is_empty() => {
+                items.iter().all(String::is_empty)
+            }
+            Found::Many { items, .. } => {
+                items.is_empty() || (or_empty && items.len() == 1 && items[0].is_empty())
+            }
+        }
+    }
+
+    /// Whether a character is a byte: in the locale `C`.
+    fn counts_bytes(&self) -> bool {
+        let set = |name: &str| self.vars.get(name).filter(|it| !it.is_empty());
+        let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
+        matches!(locale, Some("C" | "POSIX"))
+    }
+
     async fn found(&mut self, param: &Param) -> Eval<Found> {
         if !param.indirect {
             return self.find(&param.name, param.index.as_ref()).await;
@@ -103,11 +124,8 @@ impl Env {
         }
         let found = self.find(&param.name, param.index.as_ref()).await?;
         let Found::One(Some(text)) = found else {
-            if matches!(param.op, ParamOp::None | ParamOp::Length) {
-                self.complain(&format!("{}: invalid indirect expansion", label(param))).await?;
-                return Err(Flow::Discard);
-            }
-            return Ok(Found::One(None));
+            self.complain(&format!("{}: invalid indirect expansion", label(param))).await?;
+            return Err(Flow::Discard);
         };
         match self.find_named(&text).await? {
             Some(found) => Ok(found),
@@ -122,7 +140,14 @@ impl Env {
         match &param.op {
             ParamOp::Length => {
                 let length = match &found {
-                    Found::One(text) => text.as_deref().unwrap_or("").chars().count(),
+                    Found::One(text) => {
+                        let text = text.as_deref().unwrap_or("");
+                        if self.counts_bytes() {
+                            crate::shell::text::to_bytes(text).len()
+                        } else {
+                            text.chars().count()
+                        }
+                    }
                     Found::Many { items, .. } => items.len(),
                 };
                 Ok(Found::One(Some(length.to_string())))
@@ -153,7 +178,7 @@ impl Env {
             ParamOp::Case { how, all, pattern } => {
                 let pattern = match pattern {
                     None => None,
-                    Some(word) => Some(self.pattern(word).await?),
+                    Some(word) => Some(self.pattern_of(word, false).await?),
                 };
                 Ok(each(found, |text| ops::change_case(text, *how, *all, pattern.as_ref())))
             }
@@ -165,6 +190,17 @@ impl Env {
                 };
                 self.substring(param, found, offset, length).await
             }
+            ParamOp::Transform('P') => match found {
+                Found::One(Some(text)) => Ok(Found::One(Some(self.expand_prompt(&text).await?))),
+                Found::Many { items, joined } => {
+                    let mut shown = Vec::with_capacity(items.len());
+                    for item in &items {
+                        shown.push(self.expand_prompt(item).await?);
+                    }
+                    Ok(Found::Many { items: shown, joined })
+                }
+                other => Ok(other),
+            },
             ParamOp::Transform(letter) => Ok(self.transform(param, found, *letter)),
             _ => Ok(found),
         }
@@ -198,7 +234,12 @@ impl Env {
                     // The arguments count from 1, and 0 is the shell's own name.
                     ParamName::Special(_) => items.insert(0, self.name.to_string()),
                     ParamName::Var(name) => {
-                        if let Value::Indexed(map) = self.value(name) {
+                        let value = self.value(name);
+                        // Bash counts what is in a map from 1.
+                        if matches!(value, Value::Assoc(_)) && offset > 0 {
+                            from = offset - 1;
+                        }
+                        if let Value::Indexed(map) = value {
                             let end = map.keys().next_back().map_or(0, |last| last.saturating_add(1));
                             let first = if offset < 0 { end.saturating_add(offset) } else { offset };
                             from = if first < 0 {
@@ -219,45 +260,6 @@ impl Env {
                 self.complain(&text).await?;
                 Err(Flow::Discard)
             }
-        }
-    }
-
-    fn transform(&mut self, param: &Param, found: Found, letter: char) -> Found {
-        let name = match &param.name {
-            ParamName::Var(name) => name.clone(),
-            _ => String::new(),
-        };
-        let var = self.vars.var(&name).cloned().unwrap_or_default();
-        match (letter, found) {
-            ('a', Found::Many { items, joined }) => {
-                let letters = super::quote::attribute_letters(&var);
-                Found::Many { items: vec![letters; items.len()], joined }
-            }
-            ('a', _) => Found::One(Some(super::quote::attribute_letters(&var))),
-            ('A', Found::Many { items, .. }) if name.is_empty() => {
-                let items: Vec<String> = items.iter().map(|it| super::quote::single(it)).collect();
-                Found::One(Some(format!("set -- {}", items.join(" "))))
-            }
-            // Bash makes words of it: `declare`, its flags, the assignment.
-            ('A', Found::Many { joined, .. }) => {
-                let text = super::quote::assignment(&name, &var).unwrap_or_default();
-                Found::Many { items: text.splitn(3, ' ').map(str::to_owned).collect(), joined }
-            }
-            ('A', _) => Found::One(super::quote::assignment(&name, &var)),
-            ('k', Found::Many { joined, .. }) if matches!(var.value, Value::Assoc(_) | Value::Indexed(_)) => {
-                let pairs = var.value.keys().into_iter().zip(var.value.elements());
-                Found::Many { items: pairs.flat_map(|(key, value)| [key, value]).collect(), joined }
-            }
-            ('K', Found::Many { .. }) if matches!(var.value, Value::Assoc(_) | Value::Indexed(_)) => {
-                let pairs = var.value.keys().into_iter().zip(var.value.elements());
-                let pairs: Vec<String> =
-                    pairs.map(|(key, value)| format!("{key} {}", super::quote::double(&value))).collect();
-                // Bash ends a map's list with a blank.
-                let end = if matches!(var.value, Value::Assoc(_)) && !pairs.is_empty() { " " } else { "" };
-                Found::One(Some(pairs.join(" ") + end))
-            }
-            ('K' | 'k', found) => each(found, super::quote::single),
-            (_, found) => each(found, |text| ops::transform(text, letter)),
         }
     }
 
@@ -348,22 +350,12 @@ impl Env {
     }
 }
 
-fn each(found: Found, change: impl Fn(&str) -> String) -> Found {
+pub(super) fn each(found: Found, change: impl Fn(&str) -> String) -> Found {
     match found {
         Found::One(None) => Found::One(None),
         Found::One(Some(text)) => Found::One(Some(change(&text))),
         Found::Many { items, joined } => {
             Found::Many { items: items.iter().map(|it| change(it)).collect(), joined }
-        }
-    }
-}
-
-fn missing(found: &Found, or_empty: bool) -> bool {
-    match found {
-        Found::One(None) => true,
-        Found::One(Some(text)) => or_empty && text.is_empty(),
-        Found::Many { items, .. } => {
-            items.is_empty() || (or_empty && items.len() == 1 && items[0].is_empty())
         }
     }
 }

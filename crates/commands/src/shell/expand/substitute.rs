@@ -17,6 +17,9 @@ impl Env {
         inner.options.errexit &= self.options.inherit_errexit;
         inner.keep_unknown = false;
         inner.substitutions += 1;
+        if script.items.is_empty() {
+            inner.status = 0;
+        }
         inner.fds.insert(1, Fd::Capture(Arc::clone(&capture)));
         let status = self.run_apart(inner, Arc::clone(script)).await?;
         if capture.is_full() {

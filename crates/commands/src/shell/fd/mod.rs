@@ -4,6 +4,7 @@
 //! in its body take turns on one input. What `read` took too much is put back.
 
 mod file;
+mod output;
 mod pipe;
 mod stream;
 
@@ -16,8 +17,9 @@ use std::{
 };
 
 pub(crate) use file::FileEnd;
+pub(crate) use output::Output;
 pub(crate) use pipe::{Reader, Writer, pipe};
-pub(crate) use stream::{Capture, FdSink, FdSource, Input, Output};
+pub(crate) use stream::{Capture, FdSink, FdSource, Input};
 
 /// An open descriptor.
 #[derive(Clone)]
@@ -87,8 +89,13 @@ impl Fd {
             if count == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
-            bytes = &bytes[count..];
+            bytes = &bytes[count.min(bytes.len())..];
         }
-        Ok(())
+        // What was written has arrived, or whoever wrote it is told.
+        self.flush().await
+    }
+
+    pub(crate) async fn flush(&self) -> io::Result<()> {
+        poll_fn(|cx| self.poll_flush(cx)).await
     }
 }

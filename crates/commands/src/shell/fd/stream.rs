@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use drydock_contract::{ByteSink, ByteSource, Sink, Source};
+use drydock_contract::{ByteSink, ByteSource, Source};
 use parking_lot::Mutex;
 
 use super::Fd;
@@ -52,29 +52,6 @@ impl Input {
             Source::Bytes(bytes) => bytes.is_empty(),
             Source::Stream(_) => false,
         }
-    }
-}
-
-/// Somewhere to write, shared.
-pub(crate) struct Output {
-    sink: Mutex<Sink>,
-}
-
-impl Output {
-    pub(crate) fn new(sink: Sink) -> Self {
-        Self { sink: Mutex::new(sink) }
-    }
-
-    pub(super) fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.sink.lock().poll_write(cx, bytes)
-    }
-
-    pub(super) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.sink.lock().poll_flush(cx)
-    }
-
-    pub(crate) fn take(&self) -> Sink {
-        std::mem::take(&mut *self.sink.lock())
     }
 }
 

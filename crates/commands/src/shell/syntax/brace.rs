@@ -39,6 +39,7 @@ impl Parser<'_> {
                     Atom::Piece(piece) => pieces.0.push(piece),
                 }
             }
+            tilde_first(&mut pieces.0);
             if !pieces.0.is_empty() {
                 words.push(Word { pieces: pieces.0, span });
             }
@@ -153,4 +154,21 @@ fn sequence(inside: &[Atom], words_max: usize) -> Option<Vec<String>> {
         char::from(value).to_string()
     };
     Some((0..=count).map(item).collect())
+}
+
+/// Braces come before tildes: `{~,x}/y` has one at the start of its first word.
+fn tilde_first(pieces: &mut Vec<Piece>) {
+    let Some(Piece::Text(text)) = pieces.first() else { return };
+    let Some(rest) = text.strip_prefix('~') else { return };
+    let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | '+');
+    let end = rest.find(|it| !plain(it)).unwrap_or(rest.len());
+    if !matches!(rest[end..].chars().next(), None | Some('/')) || (end == rest.len() && pieces.len() > 1) {
+        return;
+    }
+    let (name, tail) = (rest[..end].to_owned(), rest[end..].to_owned());
+    let mut parts = vec![Piece::Tilde(name)];
+    if !tail.is_empty() {
+        parts.push(Piece::Text(tail));
+    }
+    pieces.splice(0..1, parts);
 }

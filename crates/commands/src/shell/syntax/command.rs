@@ -13,6 +13,7 @@ const DECLARING: [&str; 5] = ["declare", "typeset", "local", "export", "readonly
 
 impl Parser<'_> {
     pub(super) fn command(&mut self) -> Parsed<Command> {
+        self.stop_at_alias()?;
         let start = self.at;
         if let Some(compound) = self.compound()? {
             let place = self.place_from(start);
@@ -62,6 +63,9 @@ impl Parser<'_> {
                 }
                 _ => {}
             }
+            if simple.args.is_empty() || self.after_open_alias() {
+                self.stop_at_alias()?;
+            }
             if (simple.args.is_empty() || declaring)
                 && let Some(assign) = self.assign()?
             {
@@ -92,6 +96,9 @@ impl Parser<'_> {
             return Err(self.expected("a command"));
         }
         self.note_names(&simple);
+        if self.keeps_commands {
+            simple.typed = self.text[start..self.at].trim().into();
+        }
         Ok(Command::Simple(simple))
     }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::{
     Parsed, Parser,
     ast::{Arm, ArmEnd, Compound, Script},
-    is_name,
 };
 
 impl Parser<'_> {
@@ -105,13 +104,15 @@ impl Parser<'_> {
         if self.eat("((") {
             return self.arith_for();
         }
+        self.stop_after_alias()?;
         let name = self.peek_word().to_owned();
-        if !is_name(&name) {
+        if name.is_empty() || name.contains(['$', '`', '"', '\'', '\\']) {
             return Err(self.error(format!("`{name}` is not a name `for` can assign to")));
         }
         self.names.push(name.clone());
         self.at += name.len();
         self.skip_space()?;
+        self.stop_after_alias()?;
         let mut words = None;
         if self.eat_word("in") {
             let mut list = Vec::new();
@@ -120,6 +121,7 @@ impl Parser<'_> {
                 if matches!(self.peek(), None | Some(b'\n' | b';' | b'#')) {
                     break;
                 }
+                self.stop_after_alias()?;
                 let before = self.at;
                 let word = self.word()?;
                 if self.at == before {

@@ -1,9 +1,12 @@
 //! Where the parser is in the text, and how it says what is wrong there.
 
+use std::sync::Arc;
+
 use super::{
     ParseLimits, Parsed, Script, SyntaxError,
-    ast::{Place, Span},
+    ast::{Item, Place, Span},
     heredoc::Pending,
+    source::{Aliases, Region},
 };
 
 pub(crate) struct Parser<'t> {
@@ -16,7 +19,18 @@ pub(crate) struct Parser<'t> {
     pub(super) retries: u32,
     /// Names that are assigned, read, declared or unset somewhere in the text.
     pub(super) names: Vec<String>,
-    line_starts: Vec<usize>,
+    pub(super) line_starts: Vec<usize>,
+    /// Names to stop at, where words of commands may be aliases.
+    pub(super) aliases: Option<Arc<Aliases>>,
+    pub(super) alias_hit: Option<(usize, usize)>,
+    pub(super) regions: Vec<Region>,
+    /// Whether commands are kept as typed.
+    pub(super) keeps_commands: bool,
+    /// Whether a line that a backslash continues inside a word is to be joined first, and where.
+    pub(super) joins: bool,
+    pub(super) joint: Option<usize>,
+    /// Command substitutions around here.
+    pub(super) substituting: u32,
 }
 
 /// What may follow a reserved word or a plain one.
@@ -28,29 +42,49 @@ impl<'t> Parser<'t> {
     pub(crate) fn new(text: &'t str, limits: ParseLimits, depth: u32) -> Self {
         let line_starts =
             std::iter::once(0).chain(text.bytes().enumerate().filter(|it| it.1 == b'\n').map(|it| it.0 + 1));
-        let line_starts = line_starts.collect();
+        Self { depth, ..Self::at(text, limits, 0, line_starts.collect()) }
+    }
+
+    /// The parser of a text that was read so far already.
+    pub(super) fn at(text: &'t str, limits: ParseLimits, at: usize, line_starts: Vec<usize>) -> Self {
         Self {
             text,
-            at: 0,
+            at,
             limits,
-            depth,
+            depth: 0,
             brace_words: 0,
             pending: Vec::new(),
             retries: 0,
             names: Vec::new(),
             line_starts,
+            aliases: None,
+            alias_hit: None,
+            regions: Vec::new(),
+            keeps_commands: false,
+            joins: false,
+            joint: None,
+            substituting: 0,
         }
     }
 
     /// The whole text as one script.
     pub(crate) fn whole(&mut self) -> Parsed<Script> {
-        let mut script = self.script()?;
-        if self.at < self.text.len() {
-            let found = self.found();
-            return Err(self.error(format!("syntax error near unexpected token `{found}`")));
+        let mut script = Script::default();
+        while let Some(items) = self.line()? {
+            script.items.extend(items);
         }
         script.names = std::mem::take(&mut self.names);
         Ok(script)
+    }
+
+    /// The next line that has commands: what bash reads before it runs any of it.
+    pub(super) fn line(&mut self) -> Parsed<Option<Vec<Item>>> {
+        let (script, ended) = self.deeper(|it| it.list_of_commands(true))?;
+        if !ended && self.at < self.text.len() {
+            let found = self.found();
+            return Err(self.error(format!("syntax error near unexpected token `{found}`")));
+        }
+        Ok((!script.items.is_empty()).then_some(script.items))
     }
 
     pub(super) fn peek(&self) -> Option<u8> {

@@ -12,7 +12,17 @@ impl Parser<'_> {
     /// The expansion here, or `None` if the `$` stands for itself.
     pub(super) fn dollar(&mut self, quoted: bool) -> Parsed<Option<Piece>> {
         let start = self.at;
+        self.stop_at_joint(1)?;
         let Some(next) = self.peek_at(1) else { return Ok(None) };
+        match next {
+            b'(' => self.stop_at_joint(2)?,
+            b'{' => {
+                let name = |b: &u8| b.is_ascii_alphanumeric() || b"_#!@*?:+-=%/^,".contains(b);
+                let inside = self.rest().as_bytes()[2..].iter().take_while(|it| name(it)).count();
+                self.stop_at_joint(2 + inside)?;
+            }
+            _ => {}
+        }
         let piece = match next {
             b'\'' if !quoted => self.ansi_quoted()?,
             b'"' if !quoted => {
@@ -92,7 +102,10 @@ impl Parser<'_> {
     }
 
     fn substitution(&mut self, start: usize, what: &str) -> Parsed<Script> {
-        let script = self.script()?;
+        self.substituting += 1;
+        let script = self.script();
+        self.substituting -= 1;
+        let script = script?;
         if self.eat(")") {
             return Ok(script);
         }

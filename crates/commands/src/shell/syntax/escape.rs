@@ -54,9 +54,12 @@ pub(crate) fn ansi_c(source: &str) -> String {
                     bytes.push(b'\\');
                     put(&mut bytes, letter);
                 }
+                Some(0) => break,
                 Some(value) => put(&mut bytes, char::from_u32(value).unwrap_or('\u{fffd}')),
             },
             'c' => match rest.next() {
+                Some('?') => bytes.push(0x7f),
+                Some('@') => break,
                 Some(control) => bytes.push((control as u32 & 0x1f) as u8),
                 None => bytes.extend_from_slice(b"\\c"),
             },

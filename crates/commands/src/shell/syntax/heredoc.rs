@@ -27,7 +27,8 @@ impl Parser<'_> {
             return Err(self.expected("a delimiter after `<<`"));
         }
         let quoted = raw.contains(['\'', '"', '\\']);
-        let delimiter = word.literal().unwrap_or_else(|| raw.to_owned());
+        // Expansions are not carried out here; only quotes come off.
+        let delimiter = word.literal().unwrap_or_else(|| raw.replace(['\'', '"'], ""));
         let body = Arc::new(OnceLock::new());
         self.pending.push(Pending { delimiter, quoted, strip_tabs, body: Arc::clone(&body) });
         Ok(body)
@@ -39,12 +40,19 @@ impl Parser<'_> {
             while self.at < self.text.len() {
                 let rest = self.rest();
                 let length = rest.find('\n').unwrap_or(rest.len());
+                let line_at = self.at;
                 let mut line = &rest[..length];
                 self.at += (length + 1).min(rest.len());
                 if pending.strip_tabs {
                     line = line.trim_start_matches('\t');
                 }
                 if line == pending.delimiter {
+                    break;
+                }
+                // `$(cat <<X` that ends in `X)`: bash warns, and takes it.
+                let closes = self.substituting > 0 && line.strip_prefix(&pending.delimiter) == Some(")");
+                if closes {
+                    self.at = line_at + length - 1;
                     break;
                 }
                 text.push_str(line);

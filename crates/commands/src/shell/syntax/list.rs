@@ -10,30 +10,47 @@ use super::{
 impl Parser<'_> {
     /// Commands until something that is not one; the caller says whether it may stand there.
     pub(super) fn script(&mut self) -> Parsed<Script> {
-        self.deeper(Self::script_here)
+        self.deeper(|it| it.list_of_commands(false)).map(|read| read.0)
     }
 
-    fn script_here(&mut self) -> Parsed<Script> {
+    /// Commands, all of them or those of one line; and whether a newline ended them.
+    pub(super) fn list_of_commands(&mut self, one_line: bool) -> Parsed<(Script, bool)> {
         let mut items = Vec::new();
         let mut line = 0;
         loop {
             self.skip_space()?;
-            let (here, _) = self.place(self.at);
+            let start = self.at;
+            let (here, _) = self.place(start);
             let starts_line = here > line;
             if self.at_list_end() {
-                return Ok(Script { items, names: Vec::new() });
+                return Ok((Script { items, names: Vec::new() }, false));
             }
             let list = Arc::new(self.and_or()?);
+            let end = self.at;
             self.skip_blanks();
+            if matches!(self.peek(), Some(b'&' | b';' | b'|')) {
+                self.stop_at_joint(1)?;
+            }
             let background = self.peek() == Some(b'&') && self.peek_at(1) != Some(b'&');
             line = self.place(self.at).0;
-            items.push(Item { list, background, starts_line });
+            // What `jobs` shows of it.
+            let typed = if background { self.text[start..end].trim().into() } else { Arc::default() };
+            items.push(Item { list, background, starts_line, start, typed });
             match self.peek() {
                 Some(b'&') if background => self.at += 1,
                 Some(b';') if !matches!(self.peek_at(1), Some(b';' | b'&')) => self.at += 1,
-                Some(b'\n') => self.newline()?,
-                Some(b'#') => self.skip_comment(),
-                _ => return Ok(Script { items, names: Vec::new() }),
+                Some(b'\n' | b'#') => {}
+                _ => return Ok((Script { items, names: Vec::new() }, false)),
+            }
+            if one_line {
+                self.skip_blanks();
+                if self.peek() == Some(b'#') {
+                    self.skip_comment();
+                }
+                if self.peek() == Some(b'\n') {
+                    self.newline()?;
+                    return Ok((Script { items, names: Vec::new() }, true));
+                }
             }
         }
     }
@@ -60,6 +77,9 @@ impl Parser<'_> {
         let mut rest = Vec::new();
         loop {
             self.skip_blanks();
+            if matches!(self.peek(), Some(b'&' | b'|')) {
+                self.stop_at_joint(1)?;
+            }
             let join = if self.eat("&&") {
                 Join::And
             } else if self.eat("||") {
@@ -101,6 +121,9 @@ impl Parser<'_> {
         loop {
             let command = Arc::new(self.command()?);
             self.skip_blanks();
+            if self.peek() == Some(b'|') {
+                self.stop_at_joint(1)?;
+            }
             let both = self.peek() == Some(b'|') && self.peek_at(1) == Some(b'&');
             let more = self.peek() == Some(b'|') && self.peek_at(1) != Some(b'|');
             stages.push(Stage { command, both });

@@ -17,11 +17,13 @@ mod heredoc;
 mod list;
 mod param;
 mod redirect;
+mod source;
 mod word;
 
 pub(crate) use ast::Script;
 pub(crate) use cursor::Parser;
 pub(crate) use escape::ansi_c;
+pub(crate) use source::{Aliases, Source};
 
 /// What a line may cost to parse.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +57,12 @@ pub(crate) fn parse(text: &str, limits: ParseLimits) -> Parsed<Script> {
         return Err(SyntaxError { message, line: 1, column: 1, incomplete: false });
     }
     Parser::new(text, limits, 0).whole()
+}
+
+/// The text of a prompt: expansions count, and nothing else does.
+pub(crate) fn prompt_word(text: &str, limits: ParseLimits) -> Parsed<ast::Word> {
+    let mut parser = Parser::new(text, limits, 0);
+    Ok(ast::Word::of(parser.quoted_pieces(word::Stop::End)?))
 }
 
 /// Whether the text is a legal variable name.

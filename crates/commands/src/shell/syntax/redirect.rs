@@ -50,6 +50,10 @@ impl Parser<'_> {
         if !matches!(self.peek(), Some(b'<' | b'>')) || self.at_process() {
             return Ok(None);
         }
+        self.stop_at_joint(1)?;
+        if matches!(self.peek_at(1), Some(b'<' | b'>')) {
+            self.stop_at_joint(2)?;
+        }
         let standard = !numbered || self.text[..self.at].ends_with('1');
         let kind = if self.eat("<<<") {
             RedirectKind::HereString(self.target("<<<")?)

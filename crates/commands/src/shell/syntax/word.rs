@@ -119,7 +119,12 @@ impl Parser<'_> {
             }
             match byte {
                 b'\\' => match self.peek_at(1) {
-                    Some(b'\n') => self.at += 2,
+                    Some(b'\n') => {
+                        if stop == Stop::Word && self.at > start {
+                            self.stop_at_joint(0)?;
+                        }
+                        self.at += 2;
+                    }
                     None => {
                         self.at += 1;
                         pieces.quoted("\\");
@@ -143,7 +148,9 @@ impl Parser<'_> {
                     }
                 },
                 b'`' => pieces.0.push(self.backquoted(false)?),
-                b'~' if self.at == start && matches!(stop, Stop::Word | Stop::Brace | Stop::Slash) => {
+                b'~' if self.at == start
+                    && matches!(stop, Stop::Word | Stop::Brace | Stop::Slash | Stop::Regex) =>
+                {
                     pieces.0.push(self.tilde(stop));
                 }
                 b'<' | b'>' if stop == Stop::Word => pieces.0.push(self.process()?),
@@ -205,7 +212,7 @@ impl Parser<'_> {
     fn stops(&self, byte: u8, stop: Stop) -> bool {
         match stop {
             Stop::Word => ends_word(byte) && !self.at_process(),
-            Stop::Regex => matches!(byte, b' ' | b'\t' | b'\n'),
+            Stop::Regex => matches!(byte, b' ' | b'\t' | b'\n' | b')'),
             Stop::Quote => byte == b'"',
             Stop::End => false,
             Stop::Brace => byte == b'}',

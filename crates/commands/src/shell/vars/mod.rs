@@ -8,7 +8,7 @@ mod scope;
 mod value;
 
 pub(crate) use assoc::Assoc;
-pub(crate) use scope::Vars;
+pub(crate) use scope::{Vars, element};
 pub(crate) use value::{Attributes, Value, Var};
 
 /// Why a variable was not set.

@@ -15,24 +15,49 @@ const NAMEREF_MAX: usize = 8;
 #[derive(Debug, Clone)]
 pub(crate) struct Vars {
     scopes: Vec<Arc<Scope>>,
+    /// Which scopes are those of `NAME=value command`, and no function's.
+    temporary: Vec<bool>,
     bytes: usize,
     bytes_max: usize,
     held: Held,
+    /// `set -a`: what is given a text is exported.
+    pub(crate) export_all: bool,
 }
 
 impl Vars {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { scopes: vec![Arc::default()], bytes: 0, bytes_max, held: Held::default() }
+        Self {
+            scopes: vec![Arc::default()],
+            temporary: vec![false],
+            bytes: 0,
+            bytes_max,
+            export_all: false,
+            held: Held::default(),
+        }
     }
 
     pub(crate) fn push_scope(&mut self) {
         self.scopes.push(Arc::default());
+        self.temporary.push(false);
+    }
+
+    /// The scope of `NAME=value command`.
+    pub(crate) fn push_temporary(&mut self) {
+        self.scopes.push(Arc::default());
+        self.temporary.push(true);
+    }
+
+    /// The variable in the innermost scope, of whatever kind.
+    pub(crate) fn innermost(&mut self, name: &str) -> &mut Var {
+        let at = self.scopes.len() - 1;
+        Arc::make_mut(&mut self.scopes[at]).entry(name.to_owned()).or_default()
     }
 
     pub(crate) fn pop_scope(&mut self) {
         if self.scopes.len() > 1
             && let Some(scope) = self.scopes.pop()
         {
+            self.temporary.pop();
             let freed = weight(&scope);
             self.bytes = self.bytes.saturating_sub(freed);
             self.held.grow(0, freed);
@@ -57,6 +82,20 @@ impl Vars {
             }
         }
         name
+    }
+
+    /// Whether a nameref ends at an element of an array.
+    pub(crate) fn points_at_element(&self, name: &str) -> bool {
+        self.raw(name).is_some_and(|var| var.attributes.nameref) && element(&self.resolve(name)).is_some()
+    }
+
+    /// Whether namerefs go round in a circle.
+    pub(crate) fn circular(&self, name: &str) -> bool {
+        let end = self.resolve(name);
+        self.raw(&end).is_some_and(|var| {
+            var.attributes.nameref
+                && matches!(&var.value, Value::Scalar(next) if !next.is_empty() && *next != end)
+        })
     }
 
     fn raw(&self, name: &str) -> Option<&Var> {
@@ -95,22 +134,39 @@ impl Vars {
 
     /// The variable in the running function's own scope, new if it is not there.
     pub(crate) fn local(&mut self, name: &str) -> &mut Var {
-        let at = self.scopes.len() - 1;
+        let at = self.own_scope();
+        // A variable given to the function itself is its own already, value and all.
+        if !self.scopes[at].contains_key(name)
+            && at > 0
+            && self.temporary[at - 1]
+            && let Some(given) = self.scopes[at - 1].get(name).cloned()
+        {
+            Arc::make_mut(&mut self.scopes[at]).insert(name.to_owned(), given);
+        }
         Arc::make_mut(&mut self.scopes[at]).entry(name.to_owned()).or_default()
     }
 
+    /// The innermost scope that is a function's.
+    fn own_scope(&self) -> usize {
+        self.temporary.iter().rposition(|it| !it).unwrap_or(0)
+    }
+
     pub(crate) fn is_local(&self, name: &str) -> bool {
-        self.scopes.last().is_some_and(|scope| scope.contains_key(name))
+        self.scopes[self.own_scope()].contains_key(name)
     }
 
     /// Sets the text of a variable, as `name=value` does; arrays get it as element 0.
     pub(crate) fn set(&mut self, name: &str, value: String) -> Result<(), SetError> {
+        if self.circular(name) {
+            return Err(SetError::Other(format!("{name}: circular name reference")));
+        }
         let name = self.resolve(name);
         if let Some((base, key)) = element(&name) {
             return self.set_element(base, key, value);
         }
         let old = self.check(&name)?;
         self.charge(&name, value.len(), old)?;
+        let export_all = self.export_all;
         let var = self.entry(&name);
         let value = var.attributes.cased(value);
         match &mut var.value {
@@ -120,7 +176,10 @@ impl Vars {
             Value::Assoc(map) => {
                 map.set("0", value);
             }
-            other => *other = Value::Scalar(value),
+            other => {
+                *other = Value::Scalar(value);
+                var.attributes.exported |= export_all;
+            }
         }
         Ok(())
     }
@@ -146,7 +205,7 @@ impl Vars {
         }
         let mut items = std::mem::take(&mut var.value).into_indexed();
         let end = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
-        let index = if index < 0 { end + index } else { index };
+        let index = if index < 0 { end.saturating_add(index) } else { index };
         let legal = index >= 0;
         if legal {
             items.insert(index, value);
@@ -170,7 +229,7 @@ impl Vars {
             var.value = Value::Indexed(items);
             return Err(SetError::Subscript(name));
         }
-        items.extend((next..).zip(list.into_iter().map(|it| attributes.cased(it))));
+        items.extend((next..=i64::MAX).zip(list.into_iter().map(|it| attributes.cased(it))));
         var.value = Value::Indexed(items);
         Ok(())
     }
@@ -253,7 +312,7 @@ impl Vars {
         if self.scopes[at].get(name).is_some_and(|var| var.attributes.readonly) {
             return Err(SetError::Other(format!("{name}: cannot unset: readonly variable")));
         }
-        let innermost = at > 0 && at + 1 == self.scopes.len();
+        let innermost = at > 0 && at == self.own_scope();
         let scope = Arc::make_mut(&mut self.scopes[at]);
         if innermost {
             // A local that is unset hides the outer one still.

@@ -76,7 +76,11 @@ impl Value {
     pub(crate) fn at(&self, index: i64) -> Option<&str> {
         match self {
             Self::Indexed(items) => {
-                let index = if index < 0 { items.keys().next_back()? + (index + 1) } else { index };
+                let index = if index < 0 {
+                    items.keys().next_back()?.saturating_add(1).saturating_add(index)
+                } else {
+                    index
+                };
                 items.get(&index).map(String::as_str)
             }
             Self::Scalar(text) if index == 0 || index == -1 => Some(text),

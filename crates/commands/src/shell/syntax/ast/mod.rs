@@ -3,7 +3,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+mod param;
+
 use crate::shell::arith::Expr;
+pub(crate) use param::{CaseChange, Param, ParamName, ParamOp, Replace, Subscript};
 
 /// Lists, one after another.
 #[derive(Debug, Default)]
@@ -34,6 +37,10 @@ pub(crate) struct Item {
     pub(crate) background: bool,
     /// Whether a newline stands before it: where a discarded line ends.
     pub(crate) starts_line: bool,
+    /// Where in its text it begins.
+    pub(crate) start: usize,
+    /// As typed, if it runs beside what follows.
+    pub(crate) typed: Arc<str>,
 }
 
 /// Pipelines joined by `&&` and `||`.
@@ -90,6 +97,8 @@ pub(crate) struct Simple {
     pub(crate) redirects: Vec<Redirect>,
     pub(crate) line: u32,
     pub(crate) column: u32,
+    /// As typed, in a text that asks for `BASH_COMMAND`.
+    pub(crate) typed: Arc<str>,
 }
 
 /// A word of a command, or an assignment to a declaring builtin.
@@ -257,101 +266,6 @@ pub(crate) enum Arith {
     /// With its text, for messages.
     Parsed(Expr, Box<str>),
     Text(Word),
-}
-
-/// `$name` or `${…}`.
-#[derive(Debug)]
-pub(crate) struct Param {
-    pub(crate) name: ParamName,
-    pub(crate) index: Option<Subscript>,
-    pub(crate) indirect: bool,
-    pub(crate) op: ParamOp,
-    /// As it was typed, for the mode that leaves unknown names alone.
-    pub(crate) typed: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ParamName {
-    Var(String),
-    Position(usize),
-    Special(char),
-}
-
-#[derive(Debug)]
-pub(crate) enum Subscript {
-    All,
-    Joined,
-    At { key: Word, number: Arith },
-}
-
-#[derive(Debug)]
-pub(crate) enum ParamOp {
-    None,
-    Length,
-    Default {
-        colon: bool,
-        word: Word,
-    },
-    Assign {
-        colon: bool,
-        word: Word,
-    },
-    Error {
-        colon: bool,
-        word: Word,
-    },
-    Alternative {
-        colon: bool,
-        word: Word,
-    },
-    RemovePrefix {
-        longest: bool,
-        pattern: Word,
-    },
-    RemoveSuffix {
-        longest: bool,
-        pattern: Word,
-    },
-    Replace {
-        how: Replace,
-        pattern: Word,
-        with: Word,
-    },
-    Case {
-        how: CaseChange,
-        all: bool,
-        pattern: Option<Word>,
-    },
-    Substring {
-        offset: Arith,
-        length: Option<Arith>,
-    },
-    Transform(char),
-    /// `${!prefix*}` and `${!prefix@}`.
-    Names {
-        joined: bool,
-    },
-    /// `${!name[@]}`.
-    Keys {
-        joined: bool,
-    },
-    /// What is no substitution: an error when it is reached.
-    Bad,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Replace {
-    First,
-    All,
-    Prefix,
-    Suffix,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CaseChange {
-    Upper,
-    Lower,
-    Toggle,
 }
 
 impl Word {

@@ -1,0 +1,62 @@
+//! What a shell does with its signals: the trap, or the end.
+
+use std::{future::poll_fn, pin::Pin, task::Poll};
+
+use drydock_contract::BoxFuture;
+
+use crate::shell::{
+    builtin::signal_name,
+    inbox::is_deadly,
+    state::{Env, Eval, Flow},
+    tasks::Handle,
+};
+
+impl Env {
+    /// Runs the traps of signals that came, or ends.
+    pub(crate) fn take_signals(&mut self) -> BoxFuture<'_, Eval<()>> {
+        Box::pin(async move {
+            if !self.owns_inbox {
+                // A subshell dies with its shell; what its shell has a trap for is not its own.
+                return match self.inbox.deadly() {
+                    Some(signal) => Err(Flow::Exit(128 + i32::from(signal))),
+                    None => Ok(()),
+                };
+            }
+            while let Some(signal) = self.inbox.take() {
+                let name = signal_name(signal);
+                // Nobody can catch KILL.
+                let trapped = signal != 9 && self.traps.get(name).is_some_and(|trap| !trap.inert);
+                if trapped {
+                    self.run_signal_trap(name).await?;
+                } else if is_deadly(signal) {
+                    if signal == 9 {
+                        self.traps = Default::default();
+                    }
+                    return Err(Flow::Exit(128 + i32::from(signal)));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// A signal's trap runs even within another trap.
+    async fn run_signal_trap(&mut self, name: &str) -> Eval<()> {
+        let inside = std::mem::replace(&mut self.in_trap, false);
+        let result = self.run_trap(name).await;
+        self.in_trap = inside;
+        result
+    }
+
+    /// Waits for a job; nothing if a signal came first.
+    pub(crate) async fn job_or_signal(&self, done: &Handle<i32>) -> Option<i32> {
+        let mut done = done.clone();
+        poll_fn(|cx| {
+            if let Poll::Ready(status) = Pin::new(&mut done).poll(cx) {
+                return Poll::Ready(Some(status));
+            }
+            self.inbox.listen(cx.waker());
+            if self.inbox.any() { Poll::Ready(None) } else { Poll::Pending }
+        })
+        .await
+    }
+}

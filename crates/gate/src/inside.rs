@@ -1,0 +1,31 @@
+//! Commands that are no modules: the front end that opened a session answers them itself, with what
+//! the session may do and nothing more. A shell offers `sh` this way to `xargs`, `find` and `env`.
+
+use std::{sync::Arc, time::Duration};
+
+use drydock_contract::{BoxFuture, Dispatch, Outcome, Streams};
+
+/// One such command.
+pub struct InsideCommand {
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    pub args: Vec<Vec<u8>>,
+    /// `NAME=value` entries.
+    pub env: Arc<[Vec<u8>]>,
+    /// How long it may take, where that is less than the session allows.
+    pub wall_max: Option<Duration>,
+    /// What it reads and writes.
+    pub streams: Streams,
+    /// The gate for whatever it starts, one level deeper.
+    pub door: Arc<dyn Dispatch>,
+}
+
+/// Whoever answers them. Asked only after the gate let the call through.
+pub trait Inside: Send + Sync {
+    /// Whether a name that nothing is registered under is one of these.
+    fn offers(&self, name: &str) -> bool;
+
+    /// Runs one to its end and hands its streams back.
+    fn run(&self, command: InsideCommand) -> BoxFuture<'static, (Outcome, Streams)>;
+}
