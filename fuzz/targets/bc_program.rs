@@ -5,5 +5,5 @@ use guest_bc::parser::Parser;
 
 libfuzzer_sys::fuzz_target!(|source: &str| {
     let mut parser = Parser::new(source);
-    while parser.next().is_some() {}
+    while parser.item().is_some() {}
 });

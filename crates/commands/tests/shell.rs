@@ -400,3 +400,12 @@ fn the_words_of_a_command_are_weighed_together() {
         assert_eq!((ran.status, ran.stdout.as_str()), (125, ""), "{text}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn functions_made_by_eval_are_weighed() {
+    let limits = ShellLimits { text_bytes_max: 1_000, ..ShellLimits::default() };
+    let mut room = room_with(Mode { eval_allowed: true, ..Mode::default() }, limits);
+    let ran = room.run("x=$(printf %500s :); for i in {1..20}; do eval \"f$i() { $x; }\"; done; echo after");
+    assert_eq!((ran.status, ran.stdout.as_str()), (125, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the functions have more than 4000 bytes"), "{}", ran.stderr);
+}

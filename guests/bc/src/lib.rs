@@ -24,7 +24,7 @@ pub fn run(
     mut report: impl FnMut(&str),
 ) -> Ended {
     let mut parser = Parser::new(source);
-    while let Some(item) = parser.next() {
+    while let Some(item) = parser.item() {
         match item {
             Item::Quit => return Ended::Halted,
             Item::Define(name, function) => machine.define(name, function),

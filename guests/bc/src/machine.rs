@@ -127,7 +127,7 @@ impl Machine {
             }
             Op::Compare(sign) => {
                 let (right, left) = (self.pop(), self.pop());
-                self.stack.push(Number::from(i64::from(holds(sign, left.cmp(&right)))));
+                self.stack.push(Number::from(i64::from(holds(sign, left.compare(&right)))));
             }
             Op::Negate => {
                 let value = self.pop().neg();

@@ -43,7 +43,7 @@ fn exp(x: &Number, scale: usize) -> Outcome {
     let whole_digits = usize::try_from(size.max(0)).unwrap_or(0) * 10 / 23 + 1;
     let mut work = scale + GUARD + whole_digits;
     let (mut small, mut halvings) = (x.at(work + 40), 0usize);
-    while small.split().0 > 0.into() || small.cmp(&Number::from(-1)) == Ordering::Less {
+    while small.split().0 > 0.into() || small.compare(&Number::from(-1)) == Ordering::Less {
         small = half(&small, work + 40)?;
         halvings += 1;
     }
@@ -65,7 +65,7 @@ fn ln(x: &Number, scale: usize) -> Outcome {
     let work = scale + GUARD + x.length() / 2;
     let (mut small, mut factor) = (x.at(work.max(x.scale)), Number::from(2));
     let (low, high) = (Number::new(5.into(), 1), Number::from(2));
-    while small.cmp(&high) != Ordering::Less || small.cmp(&low) != Ordering::Greater {
+    while small.compare(&high) != Ordering::Less || small.compare(&low) != Ordering::Greater {
         small = small.sqrt(work + 10)?;
         factor = factor.mul(&Number::from(2), 0);
     }
@@ -97,7 +97,9 @@ fn atan(x: &Number, scale: usize) -> Outcome {
     let (mut small, mut doublings) = (x.at(work.max(x.scale)), 0);
     let limit = Number::new(2.into(), 1);
     // atan x = 2·atan(x / (1 + sqrt(1 + x²)))
-    while Number::new(small.digits.magnitude().clone().into(), small.scale).cmp(&limit) == Ordering::Greater {
+    while Number::new(small.digits.magnitude().clone().into(), small.scale).compare(&limit)
+        == Ordering::Greater
+    {
         let root = Number::from(1).add(&small.mul(&small, work + 6)).sqrt(work + 6)?;
         small = small.div(&root.add(&Number::from(1)), work + 6)?;
         doublings += 1;

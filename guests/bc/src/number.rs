@@ -152,7 +152,8 @@ impl Number {
         Ok(Self { digits: self.at(scale * 2).digits.sqrt(), scale })
     }
 
-    pub fn cmp(&self, other: &Self) -> Ordering {
+    /// Which of the two is greater, whatever their scales.
+    pub fn compare(&self, other: &Self) -> Ordering {
         let scale = self.scale.max(other.scale);
         self.at(scale).digits.cmp(&other.at(scale).digits)
     }

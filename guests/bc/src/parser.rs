@@ -39,7 +39,7 @@ impl Parser {
     }
 
     /// The next item; `None` at the end.
-    pub fn next(&mut self) -> Option<Item> {
+    pub fn item(&mut self) -> Option<Item> {
         while matches!(self.peek(), Word::LineEnd | Word::Sign(";")) {
             self.at += 1;
         }

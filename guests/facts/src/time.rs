@@ -76,7 +76,7 @@ impl Time {
         let it = self.civil();
         let month = MONTHS.get(it.month as usize - 1).copied().unwrap_or_default();
         let day = DAYS.get(it.weekday as usize).copied().unwrap_or_default();
-        let hour12 = if it.hour % 12 == 0 { 12 } else { it.hour % 12 };
+        let hour12 = if it.hour.is_multiple_of(12) { 12 } else { it.hour % 12 };
         let clock = format!("{:02}:{:02}:{:02}", it.hour, it.minute, it.second);
         Some(match letter {
             'Y' => it.year.to_string(),

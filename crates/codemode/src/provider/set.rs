@@ -1,9 +1,6 @@
 //! Providers: namespaces of tools, checked and compiled when they are made, never when they are called.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use drydock_contract::{BoxFuture, FailureCode, ToolAnswer, ToolFailure, ToolRequest, Tools};
 

@@ -335,8 +335,11 @@ impl Env {
             let text = format!("the line took more than {} steps", shared.limits.steps_max);
             return Err(self.abort(text));
         }
-        if done.is_multiple_of(256) {
+        // A step may be long, so time is asked for more often than others get their turn.
+        if done.is_multiple_of(16) {
             self.check_expired()?;
+        }
+        if done.is_multiple_of(256) {
             yield_now().await;
         }
         Ok(())

@@ -90,7 +90,8 @@ impl Files for Counted {
 fn cost(lower: &Arc<Counted>, upper: &Arc<Counted>) -> usize {
     let mut mounts = Mounts::new();
     mounts.mount("w", Arc::new(Overlay::new(Arc::clone(lower) as _, Arc::clone(upper) as _))).unwrap();
-    (lower.take(), upper.take());
+    lower.take();
+    upper.take();
     let path = TreePath::new(&format!("/w/{}f", "d/".repeat(DEPTH))).unwrap();
     assert_eq!(mounts.stat(&path, Follow::Yes).unwrap().size, 4);
     lower.take() + upper.take()

@@ -49,7 +49,7 @@ impl Header {
             name = [prefix, b"/", &name].concat();
         }
         let kind = match block[156] {
-            0 | b'0' | b'7' if name.ends_with(b"/") => Kind::Directory,
+            // A directory too, if its whole name ends so: the reader knows that.
             0 | b'0' | b'7' => Kind::File,
             b'1' => Kind::Hard,
             b'2' => Kind::Symbolic,

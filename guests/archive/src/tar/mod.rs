@@ -197,7 +197,7 @@ fn append(options: &Options, newer: bool) -> Result<bool, Fatal> {
     let mut file = file.map_err(|error| cannot(&error))?;
     let (mut end, mut known) = (0, Vec::new());
     let mut reader = Reader::new(BufReader::new(&mut file));
-    while let Some(header) = reader.next()? {
+    while let Some(header) = reader.member()? {
         let stored = header.blocks().len() as u64 + header.size + padding(header.size) as u64;
         end += stored.next_multiple_of(BLOCK as u64);
         if newer {
@@ -264,7 +264,7 @@ fn read(options: &Options) -> Result<bool, Fatal> {
     let mut reader = Reader::new(codec.decoder(source));
     let mut extractor = Extractor::new(options, base);
     let mut width = list::WIDTH;
-    while let Some(header) = reader.next()? {
+    while let Some(header) = reader.member()? {
         let left = String::from_utf8_lossy(&header.name).into_owned();
         // What stripping leaves nothing of is passed over without a word.
         if wanted(options, &header, &mut chosen)

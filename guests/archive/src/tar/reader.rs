@@ -39,7 +39,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// The next member; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Header>, Broken> {
+    pub fn member(&mut self) -> Result<Option<Header>, Broken> {
         let (mut name, mut link, mut pax) = (None, None, Vec::new());
         loop {
             self.skip()?;
@@ -56,6 +56,9 @@ impl<R: Read> Reader<R> {
                     header.name = name.take().unwrap_or(header.name);
                     header.link = link.take().unwrap_or(header.link);
                     extend(&mut header, &pax);
+                    if header.kind == Kind::File && header.name.ends_with(b"/") {
+                        header.kind = Kind::Directory;
+                    }
                     if !matches!(header.kind, Kind::File | Kind::Special(_)) {
                         header.size = 0;
                     }

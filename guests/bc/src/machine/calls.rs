@@ -21,6 +21,9 @@ pub(super) struct Frame {
     hidden: Vec<Hidden>,
 }
 
+/// What a parameter is given: a value or an array.
+type Given = (Option<Number>, Option<BTreeMap<i64, Number>>);
+
 /// What a local name stands for outside.
 enum Hidden {
     Variable(String, Option<Number>),
@@ -47,7 +50,7 @@ impl Machine {
         let mut values = self.stack.split_off(height).into_iter();
         let mut hidden = Vec::new();
         // Arrays are copied before any name is hidden, for they may have the same names.
-        let given: Vec<(Option<Number>, Option<BTreeMap<i64, Number>>)> = args
+        let given: Vec<Given> = args
             .iter()
             .map(|arg| match arg {
                 Argument::Value => (values.next(), None),

@@ -42,8 +42,7 @@ impl Parser {
             Operand::Value => {}
             Operand::Place(place) => assigned = self.assignment(place)?,
         }
-        loop {
-            let Word::Sign(sign) = *self.peek() else { break };
+        while let Word::Sign(sign) = *self.peek() {
             let Some(tight) = level(sign).filter(|tight| *tight > least) else { break };
             self.at += 1;
             assigned = false;

@@ -34,6 +34,9 @@ pub(crate) use text::Discarded;
 /// How often the shell steps back for a job it started: until the job was picked up and polled.
 const CHILD_FIRST: usize = 3;
 
+/// How many texts of the longest kind all functions together may be: `eval` can define them for ever.
+const FUNCTION_TEXTS_MAX: usize = 4;
+
 impl Env {
     pub(crate) fn run_script<'a>(&'a mut self, script: &'a Script) -> BoxFuture<'a, Eval<()>> {
         Box::pin(async move {
@@ -134,6 +137,10 @@ impl Env {
             Command::Function(function) => {
                 let functions = Arc::make_mut(&mut self.functions);
                 functions.insert(function.name.clone(), Arc::clone(function));
+                let max = FUNCTION_TEXTS_MAX * self.shared.limits.text_bytes_max;
+                if functions.values().map(|it| it.source.len()).sum::<usize>() > max {
+                    return Err(self.abort(format!("the functions have more than {max} bytes of text")));
+                }
                 let source = self.source_name();
                 if !self.sources.is_empty() || self.defined_in.contains_key(&function.name) {
                     Arc::make_mut(&mut self.defined_in).insert(function.name.clone(), source);
