@@ -184,15 +184,12 @@ impl<'p> Interp<'p> {
     #[inline(never)]
     fn print(&mut self, values: &'p [Expr], to: Option<&'p (Redirect, Expr)>) -> Result<(), Stop> {
         let Some((how, name)) = to else {
-            let mut out = std::mem::take(&mut self.outputs.stdout);
+            // Apart, because a function that is called for a value may print as well, and comes first.
+            let mut out = std::mem::take(&mut self.printed);
+            out.clear();
             let filled = self.fill(values, &mut out);
-            // What was written meanwhile, by a function that prints, comes first.
-            if !self.outputs.stdout.is_empty() {
-                let mut before = std::mem::take(&mut self.outputs.stdout);
-                before.append(&mut out);
-                out = before;
-            }
-            self.outputs.stdout = out;
+            self.outputs.stdout.extend_from_slice(&out);
+            self.printed = out;
             filled?;
             self.outputs.settle();
             return Ok(());

@@ -70,6 +70,8 @@ struct Interp<'p> {
     readers: BTreeMap<Vec<u8>, Option<Reader>>,
     /// How the commands ended whose output is read.
     statuses: BTreeMap<Vec<u8>, i32>,
+    /// What a `print` is putting together.
+    printed: Vec<u8>,
     /// Which ranges are open.
     ranges: Vec<bool>,
     patterns: BTreeMap<Vec<u8>, Rc<Pattern>>,
@@ -114,6 +116,7 @@ impl<'p> Interp<'p> {
             files: files::Files::default(),
             readers: BTreeMap::new(),
             statuses: BTreeMap::new(),
+            printed: Vec::new(),
             ranges: vec![false; program.ranges],
             patterns: BTreeMap::new(),
             captures: Slots::default(),
