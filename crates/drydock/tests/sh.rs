@@ -35,7 +35,8 @@ fn a_shell_is_a_command_of_commands() {
 
 #[test]
 fn what_chmod_agreed_to_is_remembered_by_the_shell() {
-    let line = "touch f; test -x f || echo no; chmod +x f; test -x f && echo yes; chmod 644 f; test -x f || echo no
+    let line =
+        "touch f; test -x f || echo no; chmod +x f; test -x f && echo yes; chmod 644 f; test -x f || echo no
         mkdir b; echo 'echo ran $1' > b/tool; chmod +x b/tool; PATH=$PWD/b:$PATH; tool 1; type tool";
     let said = Shell::sharing().run(&["sh", "--eval", "--posix-unknown", "-c", line]);
     assert_eq!(said.stdout, "no\nyes\nno\nran 1\ntool is /workspace/b/tool\n", "{}", said.stderr);
