@@ -163,6 +163,8 @@ pub(crate) struct Env {
     pub(crate) exit_status: Option<i32>,
     /// An arithmetic error costs a line, and the shell not even under `-e`.
     pub(crate) forgiven: bool,
+    /// References and prompts inside one another.
+    pub(crate) inside_itself: u32,
     /// Where commands are called, if not at the line's own door.
     pub(crate) door: Option<Arc<dyn Dispatch>>,
     /// When it must have ended: what `timeout` allows.
@@ -292,6 +294,7 @@ impl Env {
             defined_in: Arc::default(),
             exit_status: None,
             forgiven: false,
+            inside_itself: 0,
             door: None,
             deadline: None,
         }
