@@ -354,7 +354,7 @@ fn host_messages() -> impl Strategy<Value = HostMessage> {
                 id,
                 code,
                 options,
-                providers,
+                providers: providers.into(),
                 args
             })),
     ]
