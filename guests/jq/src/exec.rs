@@ -1,19 +1,18 @@
 //! Runs a program over the inputs and turns what happens into jq's exit status.
 
 use crate::cli::{Options, Source};
-use crate::data::{Data, Kind};
 use crate::error::Failure;
-use crate::input::{self, Place, Values};
-use crate::{library, output, stdio};
-use bytes::Bytes;
-use jaq_core::{Ctx, Vars};
-use jaq_json::{Map, Val, ValX};
-use jaq_std::input::RcIter;
+use crate::read::{self, Place, Values};
+use crate::run::{Exit, Flow, Run, World};
+use crate::value::{Object, Text, Value};
+use crate::write::Printer;
+use crate::{compile, stdio, write};
+use std::cell::RefCell;
 
 /// What happened to the last input; jq's exit status is about that one.
 enum Ended {
     NoOutput,
-    Output(Truth),
+    Output,
     Failed,
 }
 
@@ -23,45 +22,73 @@ enum Truth {
     Other,
 }
 
+/// The inputs and standard error.
+struct Outside<'a> {
+    inputs: RefCell<Values<'a>>,
+    place: &'a Place,
+}
+
+impl World for Outside<'_> {
+    fn input(&self) -> Option<Result<Value, String>> {
+        self.inputs.borrow_mut().next()
+    }
+
+    fn file(&self) -> Option<String> {
+        self.place.file()
+    }
+
+    fn line(&self) -> usize {
+        self.inputs.borrow_mut().count_lines();
+        self.place.line()
+    }
+
+    fn complain(&self, bytes: &[u8]) {
+        stdio::print_error(bytes);
+    }
+}
+
 /// Runs what `options` ask for, and ends the guest; it returns only to say why it could not begin.
 pub fn run(mut options: Options) -> Result<i32, Failure> {
     if options.from_file {
-        let text = read(&options.program)?;
+        let text = read_file(&options.program).map_err(Failure::File)?;
         options.program = String::from_utf8_lossy(&text).into_owned();
     }
     let named = std::mem::take(&mut options.named);
     let positional = std::mem::take(&mut options.positional);
-    let named = named.into_iter().map(|(name, source)| Ok((name, value(source)?)));
-    let named: Vec<(String, Val)> = named.collect::<Result<_, Failure>>()?;
-    let positional: Vec<Val> = positional.into_iter().map(value).collect::<Result<_, _>>()?;
-
-    let globals = globals(&options.program, &named, positional);
-    let names: Vec<String> = globals.iter().map(|(name, _)| format!("${name}")).collect();
-    let filter = library::compile(&options.program, &names, &options.library)?;
-    let vars = Vars::new(globals.into_iter().map(|(_, value)| value));
+    let named = named.into_iter().map(|(name, source)| {
+        let option = if matches!(source, Source::Json(_)) { "argjson" } else { &name };
+        let value = value(source, option)?;
+        Ok((name, value))
+    });
+    let named: Vec<(String, Value)> = named.collect::<Result<_, Failure>>()?;
+    let positional: Vec<Value> =
+        positional.into_iter().map(|source| value(source, "jsonargs")).collect::<Result<_, _>>()?;
+    let program =
+        compile::compile(&options.program, globals(&options.program, named, positional), &options.library)?;
 
     let place = Place::default();
-    let inputs = RcIter::new(Values::new(&options, &place));
-    let data = Data { lut: &filter.lut, inputs: &inputs, place: &place };
-    let ctx = Ctx::<Kind>::new(&data, vars);
+    let world = Outside { inputs: RefCell::new(Values::new(&options, &place)), place: &place };
+    let runner = Run::new(&program, &world);
+    let printer = Printer::new(&options.output);
 
     let mut ended = Ended::NoOutput;
     let mut last = None;
-    let mut each = |input: Val| {
+    let mut each = |input: Value| {
         ended = Ended::NoOutput;
-        for result in filter.id.run((ctx.clone(), input)) {
-            ended = emit(result, &options, &place);
-            match ended {
-                Ended::Output(truth) => last = Some(truth),
-                Ended::Failed => break,
-                Ended::NoOutput => {}
-            }
+        let result = runner.run(input, &mut |value| {
+            let truth = if value.is_true() { Truth::Other } else { Truth::FalseOrNull };
+            stdio::write(|out| printer.output(out, &value));
+            (ended, last) = (Ended::Output, Some(truth));
+            Ok(())
+        });
+        if let Some(failed) = told(result, &world) {
+            ended = failed;
         }
     };
     if options.input.null {
-        each(Val::Null);
+        each(Value::Null);
     } else {
-        for input in &inputs {
+        while let Some(input) = world.input() {
             match input {
                 Ok(input) => each(input),
                 Err(problem) => return Err(Failure::Parse(problem)),
@@ -83,71 +110,59 @@ fn status(ended: &Ended, last: Option<Truth>, place: &Place, exit_status: bool) 
     }
 }
 
-fn emit(result: ValX<'_>, options: &Options, place: &Place) -> Ended {
-    let exception = match result {
-        Ok(value) => {
-            stdio::write(|out| output::write(out, &value, &options.output));
-            let falsy = matches!(value, Val::Null | Val::Bool(false));
-            return Ended::Output(if falsy { Truth::FalseOrNull } else { Truth::Other });
-        }
-        Err(exception) => exception,
-    };
-    let place = place.describe();
-    match exception.get_halt() {
-        Ok(status) => crate::halt(status),
-        Err(exception) => match exception.get_err().map(jaq_json::Error::into_val) {
-            Ok(Val::TStr(text)) => {
-                let text = library::wording::of(&String::from_utf8_lossy(&text));
-                stdio::complain(&format!("jq: error (at {place}): {text}"));
+/// Reports what went wrong, if anything did.
+fn told(result: Flow, world: &Outside<'_>) -> Option<Ended> {
+    if result.is_ok() {
+        return None;
+    }
+    world.line();
+    let place = world.place.describe();
+    match result {
+        Ok(()) | Err(Exit::Enough) => return None,
+        Err(Exit::Halt(status)) => crate::halt(status),
+        Err(Exit::Break(_)) => stdio::complain(&format!("jq: error (at {place}): break")),
+        Err(Exit::Error(error)) => match *error {
+            Value::Str(text) => stdio::complain(&format!("jq: error (at {place}): {}", text.as_str())),
+            other => {
+                stdio::complain(&format!("jq: error (at {place}) (not a string): {}", write::compact(&other)))
             }
-            Ok(other) => {
-                let text = output::compact(&other);
-                stdio::complain(&format!("jq: error (at {place}) (not a string): {text}"));
-            }
-            Err(_) => stdio::complain(&format!("jq: error (at {place}): break")),
         },
     }
-    Ended::Failed
+    Some(Ended::Failed)
 }
 
 /// The variables every program sees. Values nobody asks for are not made.
-fn globals(program: &str, named: &[(String, Val)], positional: Vec<Val>) -> Vec<(String, Val)> {
-    let mut all: Vec<(String, Val)> = named.to_vec();
-    let mut add = |name: &str, make: &dyn Fn() -> Val| {
-        if program.contains(name) {
-            all.push((name.to_owned(), make()));
-        }
-    };
-    let object =
-        || Val::obj(named.iter().map(|(name, value)| (Val::from(name.clone()), value.clone())).collect());
-    add("ENV", &|| Val::obj(std::env::vars().map(|(name, value)| (name.into(), value.into())).collect()));
-    add("__prog_args", &object);
-    add("ARGS", &|| {
-        let positional: Val = positional.iter().cloned().collect();
-        let fields = [("positional", positional), ("named", object())];
-        Val::obj(fields.into_iter().map(|(name, value)| (Val::from(name.to_owned()), value)).collect::<Map>())
-    });
-    add("__loc__", &|| {
-        let fields = [("file", Val::from("<top-level>".to_owned())), ("line", Val::from(1usize))];
-        Val::obj(fields.into_iter().map(|(name, value)| (Val::from(name.to_owned()), value)).collect::<Map>())
-    });
+fn globals(program: &str, named: Vec<(String, Value)>, positional: Vec<Value>) -> Vec<(String, Value)> {
+    let mut all = named;
+    if program.contains("ARGS") || program.contains("__prog_args") {
+        let object: Object = all.iter().map(|(name, value)| (Text::new(name), value.clone())).collect();
+        let object = Value::obj(object);
+        all.push(("__prog_args".to_owned(), object.clone()));
+        all.push((
+            "ARGS".to_owned(),
+            Value::record([("positional", Value::arr(positional)), ("named", object)]),
+        ));
+    }
     all
 }
 
-fn value(source: Source) -> Result<Val, Failure> {
+/// `option` is what the value was given by: the name of the variable, or of the option.
+fn value(source: Source, option: &str) -> Result<Value, Failure> {
     Ok(match source {
-        Source::Text(text) => Val::from(text),
-        Source::Json(text) => input::parse_one(Bytes::from(text.clone().into_bytes()))
-            .map_err(|_| Failure::Usage(format!("Invalid JSON text passed to --argjson: {text}")))?,
-        Source::RawFile(path) => Val::from(String::from_utf8_lossy(&read(&path)?).into_owned()),
-        Source::SlurpFile(path) => input::parse_all(read(&path)?.into())
-            .map_err(|problem| Failure::File(format!("Bad JSON in {path}: {problem}")))?
-            .into_iter()
-            .collect(),
+        Source::Text(text) => Value::from(text),
+        Source::Json(text) => read::parse_one(text.into_bytes())
+            .map_err(|_| Failure::Usage(format!("invalid JSON text passed to --{option}")))?,
+        Source::RawFile(path) => {
+            let bad = |problem| Failure::File(format!("Bad JSON in --rawfile {option} {path}: {problem}"));
+            Value::from(String::from_utf8_lossy(&read_file(&path).map_err(bad)?).into_owned())
+        }
+        Source::SlurpFile(path) => read_file(&path)
+            .and_then(read::parse_all)
+            .map_err(|problem| Failure::File(format!("Bad JSON in --slurpfile {option} {path}: {problem}")))?
+            .into(),
     })
 }
 
-fn read(path: &str) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path)
-        .map_err(|error| Failure::File(format!("Could not open {path}: {}", input::reason(&error))))
+fn read_file(path: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("Could not open {path}: {}", read::reason(&error)))
 }

@@ -1,16 +1,20 @@
 //! jq's language, values and habits: what the guests `jq` and `yq` are both made of.
 //!
-//! The library of definitions can be made ready before the first run: the build calls
-//! `wizer-initialize` and keeps the memory it leaves behind (see [`library`]).
+//! A program is parsed ([`syntax`]), its names are looked up ([`compile`]), and it runs over values
+//! ([`run`]). Nothing is prepared that a program does not use, so a short run starts at once.
 
 pub mod cli;
-pub mod data;
+pub mod compile;
 pub mod error;
 pub mod exec;
-pub mod input;
-pub mod library;
-pub mod output;
+pub mod natives;
+pub mod read;
+pub mod regex;
+pub mod run;
 pub mod stdio;
+pub mod syntax;
+pub mod value;
+pub mod write;
 
 use error::Failure;
 

@@ -1,4 +1,4 @@
-//! The guest `jq`: jq's command line, exit codes and printing around jaq's language.
+//! The guest `jq`.
 
 #[cfg(target_family = "wasm")]
 #[global_allocator]
@@ -15,10 +15,4 @@ fn main() {
         }
     };
     jq::halt(status)
-}
-
-/// Called once, when the module is built; what it leaves in memory is part of the module.
-#[unsafe(export_name = "wizer-initialize")]
-extern "C" fn initialize() {
-    jq::library::prepare();
 }

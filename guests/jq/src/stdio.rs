@@ -5,13 +5,13 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd;
 
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// Small, so that a short input touches few pages.
-const READ_BYTES_MIN: usize = 8 * 1024;
+const READ_BYTES_MIN: usize = 16 * 1024;
 
 thread_local! {
     static OUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -51,19 +51,32 @@ pub fn complain(text: &str) {
 
 /// All of standard input.
 pub fn read() -> std::io::Result<Vec<u8>> {
-    let (mut bytes, mut filled) = (Vec::new(), 0);
+    unsafe extern "C" {
+        fn read(fd: i32, into: *mut u8, count: usize) -> isize;
+    }
+    flush();
+    let mut bytes: Vec<u8> = Vec::with_capacity(READ_BYTES_MIN);
     loop {
-        // `read_to_end` would first ask the host for a size that a pipe does not have.
-        if bytes.len() == filled {
-            bytes.resize((bytes.len() * 2).max(READ_BYTES_MIN), 0);
+        // `read_to_end` would first ask the host for a size that a pipe does not have, and fill the
+        // room with zeros.
+        if bytes.capacity() - bytes.len() < READ_BYTES_MIN / 2 {
+            bytes.reserve(bytes.capacity());
         }
-        match stream(0).read(&mut bytes[filled..])? {
-            0 => break,
-            read => filled += read,
+        let room = bytes.spare_capacity_mut();
+        // SAFETY: the system writes at most as many bytes as there is room for.
+        let count = unsafe { read(0, room.as_mut_ptr().cast(), room.len()) };
+        match usize::try_from(count) {
+            Err(_) => {
+                let error = std::io::Error::last_os_error();
+                if error.kind() != std::io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+            Ok(0) => return Ok(bytes),
+            // SAFETY: so many bytes have just been written there.
+            Ok(count) => unsafe { bytes.set_len(bytes.len() + count) },
         }
     }
-    bytes.truncate(filled);
-    Ok(bytes)
 }
 
 fn drain(out: &mut Vec<u8>) {

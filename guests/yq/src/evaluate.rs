@@ -3,12 +3,10 @@
 use crate::format::{Format, Layout};
 use crate::options::{Named, Options};
 use crate::spelling;
-use jaq_core::{Ctx, Vars};
-use jaq_json::{Map, Val};
-use jaq_std::input::RcIter;
-use jq::data::{Data, Kind};
-use jq::input::Place;
-use jq::{library, stdio};
+use jq::run::{Exit, Run, World};
+use jq::value::{Object as Map, Text, Value as Val};
+use jq::{compile, stdio, write};
+use std::cell::RefCell;
 
 /// The documents of one file.
 struct Source {
@@ -29,7 +27,7 @@ pub fn run(options: &Options) -> Result<i32, String> {
             let one = read(options, Some(file))?;
             let target = options.to.unwrap_or(one.format);
             let (text, _) = results(options, vec![one], target)?;
-            std::fs::write(file, text).map_err(|error| format!("{file}: {}", jq::input::reason(&error)))?;
+            std::fs::write(file, text).map_err(|error| format!("{file}: {}", jq::read::reason(&error)))?;
         }
         return Ok(0);
     }
@@ -61,7 +59,7 @@ fn read(options: &Options, file: Option<&String>) -> Result<Source, String> {
     let bytes = match file {
         None => stdio::read().map_err(|error| format!("cannot read standard input: {error}"))?,
         Some(file) => std::fs::read(file)
-            .map_err(|error| format!("open {file}: {}", jq::input::reason(&error).to_lowercase()))?,
+            .map_err(|error| format!("open {file}: {}", jq::read::reason(&error).to_lowercase()))?,
     };
     let ending = file.and_then(|name| name.rsplit('.').next()).and_then(Format::of_ending);
     let format = options.from.or(ending).unwrap_or(Format::Yaml);
@@ -89,25 +87,19 @@ fn results(
     for (name, value) in &options.named {
         let value = match value {
             Named::Text(text) => Val::from(text.clone()),
-            Named::Json(text) => jq::input::parse_one(text.clone().into_bytes().into())
+            Named::Json(text) => jq::read::parse_one(text.clone().into_bytes())
                 .map_err(|_| format!("invalid JSON text passed to --argjson: {text}"))?,
         };
         variables.push((name.clone(), value));
     }
-    let named: Map = variables.iter().map(|(name, value)| (Val::from(name.clone()), value.clone())).collect();
-    let fields = [("positional", Val::Arr(Vec::new().into())), ("named", Val::obj(named))];
-    variables.push((
-        "ARGS".to_owned(),
-        Val::obj(fields.map(|(name, value)| (Val::from(name.to_owned()), value)).into_iter().collect()),
-    ));
-    variables.push((
-        "ENV".to_owned(),
-        Val::obj(std::env::vars().map(|(name, value)| (name.into(), value.into())).collect()),
-    ));
+    let named: Map = variables.iter().map(|(name, value)| (Text::new(name), value.clone())).collect();
+    let args = Val::record([("positional", Val::arr(Vec::new())), ("named", Val::obj(named))]);
+    variables.push(("ARGS".to_owned(), args));
     variables.push(("__docs".to_owned(), all.clone()));
-    variables.push(("__di".to_owned(), Val::from(0usize)));
-    let names: Vec<String> = variables.iter().map(|(name, _)| format!("${name}")).collect();
-    let filter = library::compile(&program, &names, &[]).map_err(|failure| failure.to_string())?;
+    // The index of a document is only known when its turn comes; then the program is compiled anew.
+    variables.push(("__di".to_owned(), Val::Num(0.0)));
+    let mut filter =
+        compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
 
     let documents: Vec<Val> = if options.slurp {
         vec![all]
@@ -122,42 +114,73 @@ fn results(
         raw: options.raw.or(options.to.is_none().then_some(true)),
     };
     let (mut out, mut last, mut separate) = (Vec::new(), None, false);
-    let queue = RcIter::new(documents.into_iter().enumerate());
-    for (index, document) in &queue {
-        if let Some((_, slot)) = variables.last_mut() {
-            *slot = Val::from(index);
+    let queue = Queue(RefCell::new(documents.into_iter().enumerate()));
+    while let Some((index, document)) = queue.next() {
+        if index > 0 && program.contains("$__di") {
+            if let Some((_, slot)) = variables.last_mut() {
+                *slot = Val::from(index);
+            }
+            filter =
+                compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
         }
-        let place = Place::default();
-        let rest = RcIter::new((&queue).map(|(_, document)| Ok::<Val, String>(document)));
-        let data = Data { lut: &filter.lut, inputs: &rest, place: &place };
-        let vars = Vars::new(variables.iter().map(|(_, value)| value.clone()));
-        let ctx = Ctx::<Kind>::new(&data, vars);
         let mut any = false;
-        for result in filter.id.run((ctx, document)) {
-            let value = match result {
-                Ok(value) => value,
-                Err(exception) => return Err(message(exception)),
-            };
+        let mut problem = None;
+        let result = Run::new(&filter, &queue).run(document, &mut |value| {
             if separate && options.separators && target == Format::Yaml && !any {
                 out.extend_from_slice(b"---\n");
             }
             any = true;
-            last = Some(!matches!(value, Val::Null | Val::Bool(false)));
-            target.write(&mut out, &value, &layout)?;
+            last = Some(value.is_true());
+            if let Err(found) = target.write(&mut out, &value, &layout) {
+                problem = Some(found);
+                return Err(Exit::Enough);
+            }
             out.push(if options.nul { 0 } else { b'\n' });
+            Ok(())
+        });
+        if let Some(problem) = problem {
+            return Err(problem);
         }
+        result.map_err(message)?;
         separate |= any;
     }
     Ok((out, last))
 }
 
-fn message(exception: jaq_core::Exn<'_, Val>) -> String {
-    match exception.get_halt() {
-        Ok(status) => jq::halt(status),
-        Err(exception) => match exception.get_err().map(jaq_json::Error::into_val) {
-            Ok(Val::TStr(text)) => library::wording::of(&String::from_utf8_lossy(&text)),
-            Ok(other) => jq::output::compact(&other),
-            Err(_) => "break".to_owned(),
+/// The documents that were not read yet; `input` takes from them, too.
+struct Queue(RefCell<std::iter::Enumerate<std::vec::IntoIter<Val>>>);
+
+impl Queue {
+    fn next(&self) -> Option<(usize, Val)> {
+        self.0.borrow_mut().next()
+    }
+}
+
+impl World for Queue {
+    fn input(&self) -> Option<Result<Val, String>> {
+        self.next().map(|(_, document)| Ok(document))
+    }
+
+    fn file(&self) -> Option<String> {
+        None
+    }
+
+    fn line(&self) -> usize {
+        0
+    }
+
+    fn complain(&self, bytes: &[u8]) {
+        stdio::print_error(bytes);
+    }
+}
+
+fn message(exit: Exit) -> String {
+    match exit {
+        Exit::Halt(status) => jq::halt(status),
+        Exit::Error(error) => match *error {
+            Val::Str(text) => text.as_str().to_owned(),
+            other => write::compact(&other),
         },
+        Exit::Break(_) | Exit::Enough => "break".to_owned(),
     }
 }

@@ -13,9 +13,3 @@ fn main() {
     let args: Vec<String> = args.collect();
     jq::halt(yq::run(&name, &args))
 }
-
-/// Called once, when the module is built; what it leaves in memory is part of the module.
-#[unsafe(export_name = "wizer-initialize")]
-extern "C" fn initialize() {
-    jq::library::prepare();
-}

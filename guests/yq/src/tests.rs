@@ -89,10 +89,10 @@ proptest! {
 
     #[test]
     fn yaml_reads_what_it_writes(text in "[ -~\n\t]{0,40}", more in "[a-z:#' -]{1,10}") {
-        let value = jq::input::parse_one(format!("{{\"k\":{}}}", serde(&text)).into_bytes().into());
+        let value = jq::read::parse_one(format!("{{\"k\":{}}}", serde(&text)).into_bytes());
         let Ok(value) = value else { return Ok(()) };
         let layout = Layout { indent: 2, sort_keys: false, raw: None };
-        let array: jaq_json::Val = [value, jaq_json::Val::from(more)].into_iter().collect();
+        let array: jq::value::Value = [value, jq::value::Value::from(more)].into_iter().collect();
         let mut out = Vec::new();
         let written = Format::Yaml.write(&mut out, &array, &layout);
         prop_assert!(written.is_ok());
@@ -102,5 +102,5 @@ proptest! {
 }
 
 fn serde(text: &str) -> String {
-    jq::output::compact(&jaq_json::Val::from(text.to_owned()))
+    jq::write::compact(&jq::value::Value::from(text.to_owned()))
 }

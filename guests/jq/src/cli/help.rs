@@ -13,6 +13,7 @@ Input:
   -R, --raw-input          each line is a string
   -s, --slurp              all values at once, as one array
       --stream             paths and leaves instead of whole values
+      --stream-errors      as --stream, with errors as events
       --seq                RFC 7464 record separators, in and out
 
 Output:

@@ -60,6 +60,8 @@ pub struct Input {
     pub slurp: bool,
     pub raw: bool,
     pub stream: bool,
+    /// A broken text is an event, and no error.
+    pub stream_errors: bool,
     pub seq: bool,
 }
 

@@ -27,10 +27,12 @@ pub fn parse(args: &[String]) -> Result<Request, Failure> {
             Err(Stop::Failed(failure)) => return Err(failure),
         }
     }
-    let Some(program) = reader.program else {
-        return Err(Failure::Usage("no program given".to_owned()));
+    // jq prints its usage only to a terminal; elsewhere, it passes everything on.
+    let (program, from_file) = match reader.program {
+        Some(program) => (program, reader.options.from_file),
+        None => (".".to_owned(), false),
     };
-    Ok(Request::Run(Box::new(Options { program, ..reader.options })))
+    Ok(Request::Run(Box::new(Options { program, from_file, ..reader.options })))
 }
 
 /// What operands after the program are.
@@ -118,6 +120,7 @@ impl Reader<'_> {
             "raw-input" => input.raw = true,
             "null-input" => input.null = true,
             "stream" => input.stream = true,
+            "stream-errors" => (input.stream, input.stream_errors) = (true, true),
             "seq" => (input.seq, output.seq) = (true, true),
             "raw-output" => output.raw = true,
             "join-output" => (output.raw, output.end) = (true, End::Nothing),
@@ -148,7 +151,14 @@ impl Reader<'_> {
     }
 
     fn named(&mut self, option: &str) -> Result<(), Stop> {
-        let two = || Failure::Usage(format!("--{option} takes two parameters (e.g. --{option} name value)"));
+        let example = if option.ends_with("file") {
+            "varname filename"
+        } else if option == "argjson" {
+            "varname text"
+        } else {
+            "varname value"
+        };
+        let two = || Failure::Usage(format!("--{option} takes two parameters (e.g. --{option} {example})"));
         let name = self.rest.next().ok_or_else(two)?;
         let value = self.rest.next().ok_or_else(two)?.clone();
         let source = match option {
@@ -171,15 +181,17 @@ impl Reader<'_> {
 }
 
 fn indent(text: &str) -> Result<Indent, Stop> {
-    match text.parse::<i64>() {
-        Ok(0) => Ok(Indent::Compact),
-        Ok(spaces @ 1..=7) => Ok(Indent::Spaces(spaces as usize)),
-        Ok(8..) => Err(Failure::Usage("Cannot indent more than 7 characters".to_owned()).into()),
-        Ok(_) => Err(Failure::Usage("Cannot indent less than 0 characters".to_owned()).into()),
-        Err(_) => Err(Failure::Usage(format!("--indent takes a number, not `{text}`")).into()),
+    // As C reads a number: what does not begin with digits is zero.
+    let digits =
+        text.len() - text.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '-').len();
+    match text[..digits].parse::<i64>().unwrap_or(0) {
+        0 => Ok(Indent::Compact),
+        -1 => Ok(Indent::Tab),
+        spaces @ 1..=7 => Ok(Indent::Spaces(spaces as usize)),
+        _ => Err(Failure::Usage("--indent takes a number between -1 and 7".to_owned()).into()),
     }
 }
 
 fn unknown(option: &str) -> Stop {
-    Stop::Failed(Failure::Usage(format!("Unknown option: {option}")))
+    Stop::Failed(Failure::Usage(format!("Unknown option {option}")))
 }

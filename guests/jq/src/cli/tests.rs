@@ -43,7 +43,7 @@ fn operands_after_args_are_values() {
 
 #[test]
 fn a_wrong_command_line_is_a_usage_failure() {
-    for line in ["", "-r", "--nope .", "-rz .", "--arg a", "--indent 9 .", "--indent x .", "--tab"] {
+    for line in ["--nope .", "-rz .", "--arg a", "--indent 9 .", "--indent"] {
         assert!(fails(line), "{line:?}");
     }
 }

@@ -1,7 +1,5 @@
-//! Stands in for the `ryu` crate under jaq, so that a number reads as jq would print it.
-//!
-//! jaq prints the result of `4 / 2` as `2.0`, in strings and in errors too, where jq says `2`. The
-//! text of a float comes from this one call, so the difference is settled here once.
+//! Stands in for the `ryu` crate under `csv`, so that a number in a cell reads as `jq` prints it: the
+//! result of `4 / 2` is `2`, not `2.0`.
 //!
 //! The digits are the shortest that read back as the same number; only their layout is jq's.
 #![no_std]

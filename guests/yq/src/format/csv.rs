@@ -2,7 +2,7 @@
 
 use super::yaml::resolve;
 use super::{key, plain};
-use jaq_json::{Map, Val};
+use jq::value::{Object as Map, Value as Val};
 
 /// An array of objects, with numbers and booleans as what they look like.
 pub fn read(text: &str, separator: u8) -> Val {
@@ -68,14 +68,14 @@ pub fn write(out: &mut Vec<u8>, value: &Val, separator: u8) -> Result<(), String
     let mut lines = Vec::new();
     match items.first() {
         Some(Val::Obj(first)) => {
-            let names: Vec<Val> = first.keys().cloned().collect();
+            let names: Vec<Val> = first.iter().map(|(name, _)| Val::Str(name.clone())).collect();
             lines.push(line(names.iter(), separator));
             for item in items.iter() {
                 let Val::Obj(fields) = item else {
                     return Err("csv encoding only works for arrays of one kind".to_owned());
                 };
                 let empty = Val::from(String::new());
-                lines.push(line(names.iter().map(|name| fields.get(name).unwrap_or(&empty)), separator));
+                lines.push(line(first.iter().map(|(name, _)| fields.get(name).unwrap_or(&empty)), separator));
             }
         }
         Some(Val::Arr(_)) => {

@@ -6,8 +6,8 @@ mod toml;
 mod xml;
 pub mod yaml;
 
-use jaq_json::Val;
 use jq::cli::{End, Indent, Output};
+use jq::value::{Text, Value as Val};
 
 /// Deeper documents than this could not be dropped or printed within the stack a guest has.
 pub const DEPTH_MAX: usize = 300;
@@ -69,7 +69,7 @@ impl Format {
     pub fn read(self, text: &str) -> Result<Vec<Val>, String> {
         match self {
             Self::Yaml => yaml::read(text),
-            Self::Json => jq::input::parse_all(text.as_bytes().to_vec().into()),
+            Self::Json => jq::read::parse_all(text.as_bytes().to_vec()),
             Self::Toml => toml::read(text).map(|value| vec![value]),
             Self::Xml => xml::read(text).map(|value| vec![value]),
             Self::Csv => Ok(vec![csv::read(text, b',')]),
@@ -80,8 +80,8 @@ impl Format {
 
     /// Appends one value, without a line end behind it.
     pub fn write(self, out: &mut Vec<u8>, value: &Val, layout: &Layout) -> Result<(), String> {
-        if let (Val::TStr(text), true) = (value, layout.raw.unwrap_or(self != Self::Json)) {
-            out.extend_from_slice(text);
+        if let (Val::Str(text), true) = (value, layout.raw.unwrap_or(self != Self::Json)) {
+            out.extend_from_slice(text.as_bytes());
             return Ok(());
         }
         match self {
@@ -90,7 +90,7 @@ impl Format {
                 let indent = if layout.indent == 0 { Indent::Compact } else { Indent::Spaces(layout.indent) };
                 let options =
                     Output { indent, sort_keys: layout.sort_keys, end: End::Nothing, ..Output::default() };
-                jq::output::write(out, value, &options);
+                jq::write::write(out, value, &options);
             }
             Self::Toml => toml::write(out, value)?,
             Self::Xml => xml::write(out, value, layout.indent)?,
@@ -105,12 +105,12 @@ impl Format {
 /// A scalar as text; containers as JSON.
 pub fn plain(value: &Val) -> String {
     match value {
-        Val::TStr(text) => String::from_utf8_lossy(text).into_owned(),
-        other => jq::output::compact(other),
+        Val::Str(text) => text.as_str().to_owned(),
+        other => jq::write::compact(other),
     }
 }
 
 /// A key for a map.
-pub fn key(text: &str) -> Val {
-    Val::from(text.to_owned())
+pub fn key(text: &str) -> Text {
+    Text::new(text)
 }

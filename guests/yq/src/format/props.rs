@@ -2,11 +2,11 @@
 
 use super::yaml::resolve;
 use super::{DEPTH_MAX, key, plain};
-use jaq_json::{Map, Val};
+use jq::value::{Object as Map, Value as Val};
 
 /// Nested objects; a part that is a number is still a name, for the text cannot tell.
 pub fn read(text: &str) -> Val {
-    let mut root = Map::default();
+    let mut root = Map::new();
     for line in text.lines().map(str::trim) {
         if line.is_empty() || line.starts_with(['#', '!']) {
             continue;
@@ -31,8 +31,8 @@ fn put(fields: &mut Map, parts: &[&str], value: Val) {
         return;
     }
     let mut inner = match fields.get(&key(first)) {
-        Some(Val::Obj(inner)) => (**inner).clone(),
-        _ => Map::default(),
+        Some(Val::Obj(inner)) => Map::clone(inner),
+        _ => Map::new(),
     };
     put(&mut inner, rest, value);
     fields.insert(key(first), Val::obj(inner));
@@ -50,7 +50,7 @@ fn leaves(lines: &mut Vec<String>, value: &Val, path: &str, depth: usize) {
     match value {
         _ if depth > DEPTH_MAX => {}
         Val::Obj(fields) => {
-            fields.iter().for_each(|(name, item)| leaves(lines, item, &below(&plain(name)), depth + 1))
+            fields.iter().for_each(|(name, item)| leaves(lines, item, &below(name), depth + 1))
         }
         Val::Arr(items) => items
             .iter()

@@ -1,7 +1,7 @@
 //! TOML: read with its order kept, written with tables after the plain values of each table.
 
 use super::{DEPTH_MAX, key, plain};
-use jaq_json::{Map, Val};
+use jq::value::{Object as Map, Value as Val};
 use std::fmt::Write as _;
 use toml_edit::{Item, Value};
 
@@ -36,11 +36,11 @@ fn value(it: &Value, depth: usize) -> Result<Val, String> {
     Ok(match it {
         Value::String(text) => Val::from(text.value().clone()),
         Value::Integer(number) => {
-            jq::input::parse_literal(number.value().to_string().as_bytes()).unwrap_or_default()
+            jq::read::parse_literal(number.value().to_string().as_bytes()).unwrap_or(Val::Null)
         }
         Value::Float(number) => {
             let spelled = number.as_repr().and_then(|repr| repr.as_raw().as_str()).unwrap_or_default();
-            let literal = jq::input::parse_literal(spelled.replace('_', "").as_bytes());
+            let literal = jq::read::parse_literal(spelled.replace('_', "").as_bytes());
             literal.unwrap_or_else(|| Val::from(*number.value()))
         }
         Value::Boolean(truth) => Val::Bool(*truth.value()),
@@ -74,14 +74,15 @@ fn body(out: &mut String, fields: &Map, path: &mut Vec<String>) -> Result<(), St
     for (name, item) in fields.iter().filter(|(_, item)| !is_table(item) && !is_tables(item)) {
         // TOML has no null; what is not there is left out.
         if !matches!(item, Val::Null) {
-            let _ = writeln!(out, "{} = {}", bare(&plain(name)), inline(item));
+            let _ = writeln!(out, "{} = {}", bare(name), inline(item));
         }
     }
-    for (name, item) in fields {
-        path.push(bare(&plain(name)));
+    for (name, item) in fields.iter() {
+        path.push(bare(name));
         match item {
             Val::Obj(inner) => {
-                let only_tables = !inner.is_empty() && inner.values().all(|it| is_table(it) || is_tables(it));
+                let only_tables = !inner.is_empty()
+                    && inner.iter().map(|(_, it)| it).all(|it| is_table(it) || is_tables(it));
                 if !only_tables {
                     let _ = writeln!(out, "{}[{}]", if out.is_empty() { "" } else { "\n" }, path.join("."));
                 }
@@ -115,7 +116,7 @@ fn bare(name: &str) -> String {
     if !name.is_empty() && name.bytes().all(legal) {
         name.to_owned()
     } else {
-        jq::output::compact(&key(name))
+        jq::write::compact(&Val::Str(key(name)))
     }
 }
 
@@ -123,11 +124,10 @@ fn inline(value: &Val) -> String {
     match value {
         Val::Arr(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
         Val::Obj(fields) => {
-            let fields =
-                fields.iter().map(|(name, item)| format!("{} = {}", bare(&plain(name)), inline(item)));
+            let fields = fields.iter().map(|(name, item)| format!("{} = {}", bare(name), inline(item)));
             format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
         }
         Val::Null => "\"\"".to_owned(),
-        other => jq::output::compact(other),
+        other => jq::write::compact(other),
     }
 }

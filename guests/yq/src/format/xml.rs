@@ -2,7 +2,7 @@
 //! both are there, its text (`+content`). Elements of one name are an array.
 
 use super::{DEPTH_MAX, key, plain};
-use jaq_json::{Map, Val};
+use jq::value::{Object as Map, Value as Val};
 use quick_xml::escape::escape;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
@@ -19,7 +19,7 @@ struct Element {
 /// The one document of a text.
 pub fn read(text: &str) -> Result<Val, String> {
     let mut reader = Reader::from_str(text);
-    let mut open = vec![Element { name: String::new(), fields: Map::default(), text: String::new() }];
+    let mut open = vec![Element { name: String::new(), fields: Map::new(), text: String::new() }];
     loop {
         let event = reader.read_event().map_err(|error| format!("xml: {error}"))?;
         match event {
@@ -71,7 +71,7 @@ pub fn read(text: &str) -> Result<Val, String> {
     if open.len() > 1 {
         return Err("xml: unexpected end of the text".to_owned());
     }
-    Ok(open.pop().map(value).unwrap_or_default())
+    Ok(open.pop().map(value).unwrap_or(Val::Null))
 }
 
 fn entity(name: &str) -> String {
@@ -91,7 +91,7 @@ fn entity(name: &str) -> String {
 }
 
 fn element(start: &BytesStart<'_>) -> Element {
-    let mut fields = Map::default();
+    let mut fields = Map::new();
     for attribute in start.attributes().flatten() {
         let name = format!("{ATTRIBUTE}{}", attribute.key.as_ref());
         let raw = attribute.value.into_owned();
@@ -107,9 +107,9 @@ fn value(element: Element) -> Val {
         return if text.is_empty() { Val::Null } else { Val::from(text) };
     }
     if !text.is_empty() {
-        let mut with_text: Map = Map::default();
+        let mut with_text: Map = Map::new();
         with_text.insert(key(CONTENT), Val::from(text));
-        with_text.extend(fields);
+        fields.take_fields().into_iter().for_each(|(key, value)| with_text.insert(key, value));
         fields = with_text;
     }
     Val::obj(fields)
@@ -133,10 +133,10 @@ pub fn write(out: &mut Vec<u8>, value: &Val, indent: usize) -> Result<(), String
     match value {
         Val::Obj(fields) => {
             for (name, item) in fields.iter() {
-                let name = plain(name);
-                match name.as_str() {
+                let name = name.as_str();
+                match name {
                     "+p_xml" => text.push_str(&format!("<?xml {}?>\n", plain(item))),
-                    _ => element_text(&mut text, &name, item, indent, 0)?,
+                    _ => element_text(&mut text, name, item, indent, 0)?,
                 }
             }
         }
@@ -169,7 +169,7 @@ fn element_text(
     };
     let (mut text, mut children) = (String::new(), Vec::new());
     for (field, item) in fields.iter() {
-        let field = plain(field);
+        let field = field.as_str().to_owned();
         match field.strip_prefix(ATTRIBUTE) {
             Some(attribute) => out.push_str(&format!(" {attribute}=\"{}\"", escape(plain(item)))),
             None if field == CONTENT => text = plain(item),

@@ -7,7 +7,7 @@ pub use emit::write;
 pub use scalar::resolve;
 
 use super::DEPTH_MAX;
-use jaq_json::{Map, Val};
+use jq::value::{Object as Map, Text, Value as Val};
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 /// So many values may come out of aliases; a few lines can otherwise stand for billions.
@@ -16,7 +16,7 @@ const ALIASED_VALUES_MAX: usize = 1 << 20;
 /// A container that is not closed yet, and the anchor it has.
 enum Open {
     Sequence(Vec<Val>, usize),
-    Mapping(Map, Option<Val>, usize),
+    Mapping(Map, Option<Text>, usize),
 }
 
 /// All documents.
@@ -50,7 +50,7 @@ pub fn read(text: &str) -> Result<Vec<Val>, String> {
                 continue;
             }
             Event::MappingStart(anchor, _) => {
-                push(&mut open, Open::Mapping(Map::default(), None, anchor))?;
+                push(&mut open, Open::Mapping(Map::new(), None, anchor))?;
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
@@ -68,7 +68,7 @@ pub fn read(text: &str) -> Result<Vec<Val>, String> {
             Some(Open::Sequence(items, _)) => items.push(done),
             Some(Open::Mapping(fields, key, _)) => match key.take() {
                 None => *key = Some(as_key(done)),
-                Some(key) => drop(fields.insert(key, done)),
+                Some(key) => fields.insert(key, done),
             },
         }
     }
@@ -84,15 +84,15 @@ fn push(open: &mut Vec<Open>, container: Open) -> Result<(), String> {
 }
 
 /// jq's objects have strings for keys.
-fn as_key(value: Val) -> Val {
+fn as_key(value: Val) -> Text {
     match value {
-        Val::TStr(_) => value,
-        other => Val::from(super::plain(&other)),
+        Val::Str(text) => text,
+        other => super::plain(&other).into(),
     }
 }
 
 /// Takes over what `<<` names, where the mapping does not say it itself.
-fn merged(fields: Map) -> Map {
+fn merged(mut fields: Map) -> Map {
     let merge = super::key("<<");
     let Some(from) = fields.get(&merge).cloned() else { return fields };
     let sources = match from {
@@ -100,8 +100,8 @@ fn merged(fields: Map) -> Map {
         Val::Arr(items) if items.iter().all(|item| matches!(item, Val::Obj(_))) => items.to_vec(),
         _ => return fields,
     };
-    let mut all = Map::default();
-    for (key, value) in fields {
+    let mut all = Map::new();
+    for (key, value) in fields.take_fields() {
         if key != merge {
             all.insert(key, value);
             continue;

@@ -2,7 +2,7 @@
 
 use super::super::Layout;
 use super::scalar::resolve;
-use jaq_json::{Num, Val};
+use jq::value::Value as Val;
 use std::io::Write as _;
 
 /// Appends a value, without a line end behind it.
@@ -27,20 +27,17 @@ impl Emitter {
                 }
             }
             Val::Obj(fields) if !fields.is_empty() => {
-                let mut all: Vec<(&Val, &Val)> = fields.iter().collect();
-                if self.sort_keys {
-                    all.sort_by_key(|(key, _)| *key);
-                }
+                let all = if self.sort_keys { fields.sorted() } else { fields.iter().collect() };
                 for (at, (key, item)) in all.into_iter().enumerate() {
                     self.start(out, at, level);
-                    self.scalar(out, key, level, true);
+                    self.text(out, key, level, true);
                     out.push(b':');
                     self.field(out, item, level);
                 }
             }
             Val::Arr(_) => out.extend_from_slice(b"[]"),
             Val::Obj(_) => out.extend_from_slice(b"{}"),
-            scalar => self.scalar(out, scalar, level, false),
+            scalar => self.scalar(out, scalar, level),
         }
     }
 
@@ -66,24 +63,23 @@ impl Emitter {
         self.node(out, item, level + self.step);
     }
 
-    fn scalar(&self, out: &mut Vec<u8>, value: &Val, level: usize, key: bool) {
-        // A number that was read keeps its spelling.
-        if let Val::Num(Num::Dec(spelled)) = value {
-            return out.extend_from_slice(spelled.as_bytes());
+    fn scalar(&self, out: &mut Vec<u8>, value: &Val, level: usize) {
+        match value {
+            Val::Str(text) => self.text(out, text, level, false),
+            other => out.extend_from_slice(super::super::plain(other).as_bytes()),
         }
-        let Val::TStr(text) = value else {
-            return out.extend_from_slice(super::super::plain(value).as_bytes());
-        };
-        let text = String::from_utf8_lossy(text);
-        match style(&text, key) {
+    }
+
+    fn text(&self, out: &mut Vec<u8>, text: &str, level: usize, key: bool) {
+        match style(text, key) {
             Style::Plain => out.extend_from_slice(text.as_bytes()),
             Style::Single => {
                 let quoted = text.replace('\'', "''");
                 // Writing to a vector cannot fail.
                 let _ = write!(out, "'{quoted}'");
             }
-            Style::Double => double(out, &text),
-            Style::Literal => self.literal(out, &text, level.max(self.step)),
+            Style::Double => double(out, text),
+            Style::Literal => self.literal(out, text, level.max(self.step)),
         }
     }
 

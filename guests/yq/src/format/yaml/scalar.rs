@@ -1,20 +1,21 @@
 //! What a scalar is: the core schema of YAML 1.2, as Go's parser applies it.
 
-use jaq_json::{Num, Val};
+use jq::value::{Literal, Value as Val};
 use saphyr_parser::Tag;
+use std::rc::Rc;
 
 /// A scalar without quotes, whose type its spelling tells.
 pub fn plain(text: &str, tag: Option<&Tag>) -> Val {
     if tag.is_some_and(|tag| tag.suffix == "str") {
-        return Val::from(text.to_owned());
+        return Val::str(text);
     }
-    resolve(text).unwrap_or_else(|| Val::from(text.to_owned()))
+    resolve(text).unwrap_or_else(|| Val::str(text))
 }
 
 /// A scalar in quotes or a block: text, unless its tag says otherwise.
 pub fn quoted(text: &str, tag: Option<&Tag>) -> Val {
     let typed = tag.is_some_and(|tag| matches!(tag.suffix.as_str(), "int" | "float" | "bool" | "null"));
-    typed.then(|| resolve(text)).flatten().unwrap_or_else(|| Val::from(text.to_owned()))
+    typed.then(|| resolve(text)).flatten().unwrap_or_else(|| Val::str(text))
 }
 
 /// The value that is not a string; `None` for strings.
@@ -34,12 +35,7 @@ pub fn resolve(text: &str) -> Option<Val> {
         if let Some(digits) = unsigned.strip_prefix(start) {
             let number = i64::from_str_radix(digits, base).ok()?;
             let number = if text.starts_with('-') { -number } else { number };
-            return number
-                .to_string()
-                .parse::<isize>()
-                .ok()
-                .map(Val::from)
-                .or_else(|| Some(Val::from(number as f64)));
+            return Some(Val::from(number as f64));
         }
     }
     let first = unsigned.bytes().next()?;
@@ -56,10 +52,14 @@ pub fn resolve(text: &str) -> Option<Val> {
     }
     if unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
         let spelled = text.strip_prefix('+').unwrap_or(text);
-        return jq::input::parse_literal(spelled.as_bytes());
+        return jq::read::parse_literal(spelled.as_bytes());
     }
     // Kept in the spelling it has, as long as JSON has it too.
     let json = !first.is_ascii_punctuation() && !unsigned.ends_with('.') && !text.starts_with('+');
     let float: f64 = text.parse().ok()?;
-    Some(if json { Val::Num(Num::Dec(text.to_owned().into())) } else { Val::from(float) })
+    Some(if json {
+        Val::Lit(Rc::new(Literal { spelled: text.into(), nearest: float }))
+    } else {
+        Val::from(float)
+    })
 }

@@ -1,0 +1,417 @@
+//! JSON text to values, without recursion: the depth of a text cannot exhaust the stack.
+//!
+//! Besides JSON, `nan` is read, as jq does; everything else is refused with jq's words and the
+//! place where it stands. Items of open containers wait on two common stacks, so that a container is
+//! made once, in its final size.
+
+use super::broken::misplaced;
+use super::{literal, scan};
+use crate::value::{Object, Text, Value};
+
+/// Deeper texts are refused, as by jq.
+const DEPTH_MAX: usize = 10_000;
+/// Objects of up to so many fields are searched for repeated keys by comparing all.
+const COMPARED_MAX: usize = 12;
+/// Long keys of one text are shared between so many recent ones.
+const KEYS_KEPT: usize = 64;
+
+const UNESCAPED: &str = "Invalid string: control characters from U+0000 through U+001F must be escaped";
+
+/// The values of a text, one after the other.
+pub struct Reader {
+    /// The text, and [`scan::PAD_BYTES`] zeros behind it.
+    pub(super) text: Vec<u8>,
+    pub(super) end: usize,
+    pub(super) at: usize,
+    pub(super) lines: usize,
+    pub(super) lines_before: usize,
+    pub(super) counted: usize,
+    pub(super) seq: bool,
+    pub(super) open: Vec<Open>,
+    pub(super) items: Vec<Value>,
+    pub(super) fields: Vec<(Text, Value)>,
+    pub(super) keys: Vec<Text>,
+}
+
+/// A container that is not closed yet, and where its part of the common stack begins.
+#[derive(Clone, Copy)]
+pub(super) enum Open {
+    Array(usize),
+    Object(usize),
+}
+
+impl Reader {
+    /// Reads `text`; with `seq`, record separators count as white space.
+    pub fn new(mut text: Vec<u8>, seq: bool) -> Self {
+        let end = text.len();
+        text.extend_from_slice(&[0; scan::PAD_BYTES]);
+        // A byte order mark is not part of the text.
+        let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        Self {
+            text,
+            end,
+            at,
+            lines: 0,
+            lines_before: 0,
+            counted: 0,
+            seq,
+            open: Vec::new(),
+            items: Vec::new(),
+            fields: Vec::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// Messages count their lines from here on.
+    pub fn after_lines(mut self, lines: usize) -> Self {
+        self.lines_before = lines;
+        self
+    }
+
+    /// How many lines jq would have read by now: up to the end of the one the value ends on.
+    pub fn lines(&mut self) -> usize {
+        let rest = self.text.get(self.at..self.end).unwrap_or(&[]);
+        let end = rest.iter().position(|byte| *byte == b'\n').map_or(self.end, |at| self.at + at + 1);
+        if let Some(new) = self.text.get(self.counted..end) {
+            self.lines += new.iter().filter(|byte| **byte == b'\n').count();
+            self.counted = end;
+        }
+        self.lines
+    }
+
+    /// The next value, or why there is none.
+    pub fn next(&mut self) -> Option<Result<Value, String>> {
+        self.skip_blank();
+        self.peek()?;
+        self.open.clear();
+        self.items.clear();
+        self.fields.clear();
+        Some(self.value())
+    }
+
+    /// The value that begins here. The cursor is kept apart from `self`, where each look at it would
+    /// go through memory; it is put back before anything else is called that needs it.
+    fn value(&mut self) -> Result<Value, String> {
+        let base = self.text.as_ptr();
+        // SAFETY: the cursor stays within the text and its padding: every step over a byte follows a
+        // look at it that found it not to be zero, or `self.at`, which is within.
+        let mut at = unsafe { base.add(self.at) };
+        macro_rules! slow {
+            ($call:expr) => {{
+                self.at = unsafe { at.offset_from(base) } as usize;
+                let result = $call;
+                at = unsafe { base.add(self.at) };
+                result
+            }};
+        }
+        loop {
+            at = unsafe { scan::skip_blank(at) };
+            let mut done = match unsafe { *at } {
+                b'"' => {
+                    let start = unsafe { at.add(1) };
+                    let len = unsafe { scan::plain_len(start) };
+                    if unsafe { *start.add(len) } == b'"' {
+                        at = unsafe { start.add(len + 1) };
+                        Value::Str(unsafe { scan::text(start, len) })
+                    } else {
+                        Value::Str(slow!(self.long_string(self.at + 1))?)
+                    }
+                }
+                b'{' => {
+                    at = unsafe { scan::skip_blank(at.add(1)) };
+                    if self.open.len() >= DEPTH_MAX {
+                        slow!(self.deep_enough())?;
+                    }
+                    if unsafe { *at } == b'}' {
+                        at = unsafe { at.add(1) };
+                        Value::obj(Object::new())
+                    } else {
+                        self.open.push(Open::Object(self.fields.len()));
+                        slow!(self.key())?;
+                        continue;
+                    }
+                }
+                b'[' => {
+                    at = unsafe { scan::skip_blank(at.add(1)) };
+                    if self.open.len() >= DEPTH_MAX {
+                        slow!(self.deep_enough())?;
+                    }
+                    if unsafe { *at } == b']' {
+                        at = unsafe { at.add(1) };
+                        Value::arr(Vec::new())
+                    } else {
+                        self.open.push(Open::Array(self.items.len()));
+                        continue;
+                    }
+                }
+                b'0'..=b'9' => match unsafe { scan::small_integer(at) } {
+                    Some((number, behind)) => {
+                        at = behind;
+                        Value::Num(number)
+                    }
+                    None => slow!(self.other())?,
+                },
+                b't' | b'f' | b'n' => match unsafe { scan::word(at) } {
+                    Some((word, behind)) => {
+                        at = behind;
+                        word
+                    }
+                    None => slow!(self.other())?,
+                },
+                _ => slow!(self.other())?,
+            };
+            // Hand the value to its container, and close as many as end here.
+            loop {
+                let Some(open) = self.open.last().copied() else {
+                    self.at = unsafe { at.offset_from(base) } as usize;
+                    return Ok(done);
+                };
+                match open {
+                    Open::Array(_) => self.items.push(done),
+                    Open::Object(_) => {
+                        if let Some((_, slot)) = self.fields.last_mut() {
+                            // SAFETY: what is overwritten is the `null` that held the place.
+                            unsafe { std::ptr::write(slot, done) };
+                        }
+                    }
+                }
+                at = unsafe { scan::skip_blank(at) };
+                while self.seq && unsafe { *at } == 0x1e {
+                    at = unsafe { scan::skip_blank(at.add(1)) };
+                }
+                match (unsafe { *at }, open) {
+                    (b',', Open::Object(_)) => {
+                        at = unsafe { at.add(1) };
+                        slow!(self.key())?;
+                        break;
+                    }
+                    (b',', Open::Array(_)) => {
+                        at = unsafe { at.add(1) };
+                        break;
+                    }
+                    (b']', Open::Array(start)) => {
+                        at = unsafe { at.add(1) };
+                        self.open.pop();
+                        done = Value::arr(moved(&mut self.items, start));
+                    }
+                    (b'}', Open::Object(start)) => {
+                        at = unsafe { at.add(1) };
+                        self.open.pop();
+                        done = Value::obj(self.object(start));
+                    }
+                    _ => {
+                        self.at = unsafe { at.offset_from(base) } as usize;
+                        return Err(self.not_a_separator(open));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A value that is none of the above, or what stands in the place of one.
+    #[cold]
+    fn other(&mut self) -> Result<Value, String> {
+        self.skip_blank();
+        match self.peek() {
+            None => Err(self.problem("Unfinished JSON term")),
+            Some(sign @ (b',' | b':' | b']' | b'}')) => {
+                self.at += 1;
+                let what = misplaced(sign, self.open.last());
+                Err(self.problem(&what))
+            }
+            Some(b'"' | b'[' | b'{') => self.after_separator(),
+            Some(_) => self.literal(),
+        }
+    }
+
+    /// A record separator stood before the value.
+    fn after_separator(&mut self) -> Result<Value, String> {
+        let open = std::mem::take(&mut self.open);
+        let value = self.value();
+        if value.is_ok() {
+            self.open = open;
+        }
+        value
+    }
+
+    #[inline]
+    fn object(&mut self, start: usize) -> Object {
+        // Keys with different fingerprints differ; only where two share one they are compared.
+        let (mut seen, mut suspect) = (0u64, false);
+        for (key, _) in &self.fields[start..] {
+            let bit = 1 << key.fingerprint();
+            suspect |= seen & bit != 0;
+            seen |= bit;
+        }
+        let fields = moved(&mut self.fields, start);
+        let repeated = |at: usize| fields[..at].iter().any(|(known, _)| *known == fields[at].0);
+        if fields.len() <= COMPARED_MAX && (!suspect || !(1..fields.len()).any(repeated)) {
+            return Object::of_distinct(fields);
+        }
+        fields.into_iter().collect()
+    }
+
+    fn deep_enough(&self) -> Result<(), String> {
+        if self.open.len() >= DEPTH_MAX {
+            return Err(self.problem("Exceeds depth limit for parsing"));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn key(&mut self) -> Result<(), String> {
+        // SAFETY: as in `value`.
+        unsafe {
+            let base = self.text.as_ptr();
+            let quote = scan::skip_blank(base.add(self.at));
+            let start = quote.add(1);
+            if *quote == b'"' {
+                let len = scan::plain_len(start);
+                let colon = scan::skip_blank(start.add(len + 1));
+                if *start.add(len) == b'"' && *colon == b':' {
+                    self.at = colon.add(1).offset_from(base) as usize;
+                    let name = scan::text(start, len);
+                    let name = if len > 14 { self.shared(name) } else { name };
+                    self.fields.push((name, Value::Null));
+                    return Ok(());
+                }
+            }
+        }
+        self.odd_key()
+    }
+
+    /// A key that is no plain string, or not followed by its colon.
+    #[cold]
+    fn odd_key(&mut self) -> Result<(), String> {
+        self.skip_blank();
+        if self.peek() != Some(b'"') {
+            return Err(self.wrong_key());
+        }
+        let name = self.string()?;
+        let name = self.shared(name);
+        self.skip_blank();
+        match self.peek() {
+            Some(b':') => self.at += 1,
+            Some(b',' | b'}') => {
+                self.at += 1;
+                return Err(self.problem("Objects must consist of key:value pairs"));
+            }
+            Some(_) => {
+                self.at += 1;
+                return Err(self.second_value());
+            }
+            None => return Err(self.problem("Unfinished JSON term")),
+        }
+        self.fields.push((name, Value::Null));
+        Ok(())
+    }
+
+    /// The same key as before, so that it lies in memory once.
+    #[inline(never)]
+    fn shared(&mut self, key: Text) -> Text {
+        if key.is_empty() {
+            return key;
+        }
+        if self.keys.is_empty() {
+            self.keys.resize(KEYS_KEPT, Text::EMPTY);
+        }
+        let bytes = key.as_bytes();
+        let slot = (bytes.len() * 31
+            + usize::from(bytes[bytes.len() - 1]) * 7
+            + usize::from(bytes[bytes.len() / 2]))
+            % KEYS_KEPT;
+        if self.keys[slot] != key {
+            self.keys[slot] = key.clone();
+            return key;
+        }
+        self.keys[slot].clone()
+    }
+
+    #[inline]
+    pub(super) fn string(&mut self) -> Result<Text, String> {
+        match self.quick_string() {
+            Some(text) => Ok(text),
+            None => self.long_string(self.at + 1),
+        }
+    }
+
+    /// A string of plain ASCII, which most are.
+    #[inline]
+    fn quick_string(&mut self) -> Option<Text> {
+        let start = self.at + 1;
+        // SAFETY: the text is padded, and the quote before `start` is within it.
+        unsafe {
+            let from = self.text.as_ptr().add(start);
+            let len = scan::plain_len(from);
+            if *from.add(len) != b'"' {
+                return None;
+            }
+            self.at = start + len + 1;
+            Some(scan::text(from, len))
+        }
+    }
+
+    #[inline(never)]
+    fn long_string(&mut self, start: usize) -> Result<Text, String> {
+        let rest = &self.text[start..self.end];
+        // jq judges a string when it has ended.
+        let Some(closed) = literal::closing_quote(rest) else {
+            self.at = self.end;
+            return Err(self.problem("Unfinished string"));
+        };
+        self.at = start + closed + 1;
+        let inside = &rest[..closed];
+        match literal::string(inside) {
+            Err(why) => Err(self.problem(why)),
+            Ok(_) if inside.iter().any(|byte| *byte < 0x20) => Err(self.problem(UNESCAPED)),
+            Ok(text) => Ok(text.into()),
+        }
+    }
+
+    pub(super) fn literal(&mut self) -> Result<Value, String> {
+        let rest = self.text.get(self.at..self.end).unwrap_or(&[]);
+        let len = rest.iter().position(|byte| literal::ends_at(*byte)).unwrap_or(rest.len());
+        let value = literal::value(&rest[..len]);
+        if let Some(value) = value {
+            self.at += len;
+            return Ok(value);
+        }
+        let word_like = matches!(rest.first(), Some(b't' | b'f')) || (rest.first() == Some(&b'n') && len < 4);
+        let a_word = len == 4 && matches!(rest.first(), Some(b't' | b'n')) || len == 5 && rest[0] == b'f';
+        self.at += len.max(1);
+        self.at = self.token_end();
+        Err(self.problem(if word_like && !a_word { "Invalid literal" } else { "Invalid numeric literal" }))
+    }
+
+    #[inline]
+    pub(super) fn peek(&self) -> Option<u8> {
+        if self.at < self.end { Some(self.text[self.at]) } else { None }
+    }
+
+    fn skip_blank(&mut self) {
+        while self.at < self.end {
+            match self.text[self.at] {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                0x1e if self.seq => self.at += 1,
+                _ => break,
+            }
+        }
+    }
+}
+
+/// The items from `start` on, moved into a list of their own that is just large enough.
+#[inline]
+fn moved<T>(from: &mut Vec<T>, start: usize) -> Vec<T> {
+    let count = from.len() - start;
+    let mut list = Vec::with_capacity(count);
+    // SAFETY: the items are copied into room for as many, and their old places are given up.
+    unsafe {
+        from.set_len(start);
+        let (old, new): (*const T, *mut T) = (from.as_ptr().add(start), list.as_mut_ptr());
+        for at in 0..count {
+            new.add(at).write(old.add(at).read());
+        }
+        list.set_len(count);
+    }
+    list
+}
