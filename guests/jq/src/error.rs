@@ -42,7 +42,9 @@ impl fmt::Display for Failure {
             }
             Self::File(text) => write!(out, "jq: {text}"),
             Self::Parse(text) => write!(out, "jq: parse error: {text}"),
-            Self::Compile(text) | Self::Mistakes(text, 1) => write!(out, "jq: error: {text}\njq: 1 compile error"),
+            Self::Compile(text) | Self::Mistakes(text, 1) => {
+                write!(out, "jq: error: {text}\njq: 1 compile error")
+            }
             Self::Mistakes(text, count) => write!(out, "jq: error: {text}\njq: {count} compile errors"),
         }
     }

@@ -56,13 +56,15 @@ pub fn run(mut options: Options) -> Result<i32, Failure> {
     let named = std::mem::take(&mut options.named);
     let positional = std::mem::take(&mut options.positional);
     let named = named.into_iter().map(|(name, source)| {
-            let option = if matches!(source, Source::Json(_)) { "argjson" } else { &name };
-            let value = value(source, option)?;
-            Ok((name, value))
-        });
+        let option = if matches!(source, Source::Json(_)) { "argjson" } else { &name };
+        let value = value(source, option)?;
+        Ok((name, value))
+    });
     let named: Vec<(String, Value)> = named.collect::<Result<_, Failure>>()?;
-    let positional: Vec<Value> = positional.into_iter().map(|source| value(source, "jsonargs")).collect::<Result<_, _>>()?;
-    let program = compile::compile(&options.program, globals(&options.program, named, positional), &options.library)?;
+    let positional: Vec<Value> =
+        positional.into_iter().map(|source| value(source, "jsonargs")).collect::<Result<_, _>>()?;
+    let program =
+        compile::compile(&options.program, globals(&options.program, named, positional), &options.library)?;
 
     let place = Place::default();
     let world = Outside { inputs: RefCell::new(Values::new(&options, &place)), place: &place };
@@ -121,7 +123,9 @@ fn told(result: Flow, world: &Outside<'_>) -> Option<Ended> {
         Err(Exit::Break(_)) => stdio::complain(&format!("jq: error (at {place}): break")),
         Err(Exit::Error(error)) => match *error {
             Value::Str(text) => stdio::complain(&format!("jq: error (at {place}): {}", text.as_str())),
-            other => stdio::complain(&format!("jq: error (at {place}) (not a string): {}", write::compact(&other))),
+            other => {
+                stdio::complain(&format!("jq: error (at {place}) (not a string): {}", write::compact(&other)))
+            }
         },
     }
     Some(Ended::Failed)
@@ -134,7 +138,10 @@ fn globals(program: &str, named: Vec<(String, Value)>, positional: Vec<Value>) -
         let object: Object = all.iter().map(|(name, value)| (Text::new(name), value.clone())).collect();
         let object = Value::obj(object);
         all.push(("__prog_args".to_owned(), object.clone()));
-        all.push(("ARGS".to_owned(), Value::record([("positional", Value::arr(positional)), ("named", object)])));
+        all.push((
+            "ARGS".to_owned(),
+            Value::record([("positional", Value::arr(positional)), ("named", object)]),
+        ));
     }
     all
 }

@@ -3,8 +3,8 @@
 use crate::format::{Format, Layout};
 use crate::options::{Named, Options};
 use crate::spelling;
-use jq::value::{Object as Map, Text, Value as Val};
 use jq::run::{Exit, Run, World};
+use jq::value::{Object as Map, Text, Value as Val};
 use jq::{compile, stdio, write};
 use std::cell::RefCell;
 
@@ -98,7 +98,8 @@ fn results(
     variables.push(("__docs".to_owned(), all.clone()));
     // The index of a document is only known when its turn comes; then the program is compiled anew.
     variables.push(("__di".to_owned(), Val::Num(0.0)));
-    let mut filter = compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
+    let mut filter =
+        compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
 
     let documents: Vec<Val> = if options.slurp {
         vec![all]
@@ -119,7 +120,8 @@ fn results(
             if let Some((_, slot)) = variables.last_mut() {
                 *slot = Val::from(index);
             }
-            filter = compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
+            filter =
+                compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
         }
         let mut any = false;
         let mut problem = None;

@@ -151,7 +151,13 @@ impl Reader<'_> {
     }
 
     fn named(&mut self, option: &str) -> Result<(), Stop> {
-        let example = if option.ends_with("file") { "varname filename" } else if option == "argjson" { "varname text" } else { "varname value" };
+        let example = if option.ends_with("file") {
+            "varname filename"
+        } else if option == "argjson" {
+            "varname text"
+        } else {
+            "varname value"
+        };
         let two = || Failure::Usage(format!("--{option} takes two parameters (e.g. --{option} {example})"));
         let name = self.rest.next().ok_or_else(two)?;
         let value = self.rest.next().ok_or_else(two)?.clone();
@@ -176,7 +182,8 @@ impl Reader<'_> {
 
 fn indent(text: &str) -> Result<Indent, Stop> {
     // As C reads a number: what does not begin with digits is zero.
-    let digits = text.len() - text.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '-').len();
+    let digits =
+        text.len() - text.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '-').len();
     match text[..digits].parse::<i64>().unwrap_or(0) {
         0 => Ok(Indent::Compact),
         -1 => Ok(Indent::Tab),

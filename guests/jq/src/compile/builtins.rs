@@ -90,7 +90,8 @@ impl Compiler {
                 self.pipe(to, rest)
             }
             ("debug", [message]) => {
-                let (debug, none) = (self.push(Node::Special(Special::Debug, [].into())), self.push(Node::Empty));
+                let (debug, none) =
+                    (self.push(Node::Special(Special::Debug, [].into())), self.push(Node::Empty));
                 let silent = self.pipe(debug, none);
                 let told = self.pipe(*message, silent);
                 let input = self.push(Node::Identity);
@@ -139,7 +140,9 @@ impl Compiler {
 
     /// A function defined in the language itself, compiled on first use.
     fn defined(&mut self, name: &str, arity: usize) -> Option<u32> {
-        if let Some((.., function)) = self.ready.iter().find(|(known, count, _)| *known == name && *count == arity) {
+        if let Some((.., function)) =
+            self.ready.iter().find(|(known, count, _)| *known == name && *count == arity)
+        {
             return Some(*function);
         }
         let (known, text) = definitions::find(name, arity)?;

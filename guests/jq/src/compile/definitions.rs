@@ -16,28 +16,44 @@ const ALL: &[(&str, usize, &str)] = &[
     ("leaf_paths", 0, "def leaf_paths: paths(scalars);"),
     ("in", 1, "def in(whole): . as $key | whole | has($key);"),
     ("inside", 1, "def inside(whole): . as $part | whole | contains($part);"),
-    ("combinations", 0, "def combinations: if length == 0 then [] else .[0][] as $head | (.[1:] | combinations) as $rest | [$head] + $rest end;"),
+    (
+        "combinations",
+        0,
+        "def combinations: if length == 0 then [] else .[0][] as $head | (.[1:] | combinations) as $rest | [$head] + $rest end;",
+    ),
     ("combinations", 1, "def combinations(count): . as $all | [range(count) | $all] | combinations;"),
     ("match", 1, "def match($re): _match($re; null)[];"),
     ("match", 2, "def match($re; $flags): _match($re; $flags)[];"),
     ("capture", 1, "def capture($re): _match($re; null)[] | _named;"),
     ("capture", 2, "def capture($re; $flags): _match($re; $flags)[] | _named;"),
     ("scan", 1, "def scan($re): scan($re; null);"),
-    ("scan", 2, r#"def scan($re; $flags): _match($re; "g" + $flags)[] | if .captures == [] then .string else [.captures[].string] end;"#),
+    (
+        "scan",
+        2,
+        r#"def scan($re; $flags): _match($re; "g" + $flags)[] | if .captures == [] then .string else [.captures[].string] end;"#,
+    ),
     ("splits", 1, "def splits($re): split($re; null)[];"),
     ("splits", 2, "def splits($re; flags): split($re; flags)[];"),
     ("sub", 2, r#"def sub($re; text): _substitute($re; text; "");"#),
     ("sub", 3, "def sub($re; text; $flags): _substitute($re; text; $flags);"),
     ("gsub", 2, r#"def gsub($re; text): _substitute($re; text; "g");"#),
     ("gsub", 3, r#"def gsub($re; text; $flags): _substitute($re; text; $flags + "g");"#),
-    ("fromstream", 1, r#"def fromstream(events): {value: null, done: false} as $start | foreach events as $event ($start;
+    (
+        "fromstream",
+        1,
+        r#"def fromstream(events): {value: null, done: false} as $start | foreach events as $event ($start;
         (if .done then $start else . end)
         | if $event | length == 2
           then setpath(["done"]; $event[0] | length == 0) | setpath(["value"] + $event[0]; $event[1])
           else setpath(["done"]; $event[0] | length == 1) end;
-        if .done then .value else empty end);"#),
-    ("truncate_stream", 1, r#"def truncate_stream(events): . as $depth | null | events | . as $event
-        | if (.[0] | length) > $depth then setpath([0]; $event[0][$depth:]) else empty end;"#),
+        if .done then .value else empty end);"#,
+    ),
+    (
+        "truncate_stream",
+        1,
+        r#"def truncate_stream(events): . as $depth | null | events | . as $event
+        | if (.[0] | length) > $depth then setpath([0]; $event[0][$depth:]) else empty end;"#,
+    ),
     ("INDEX", 1, "def INDEX(key): INDEX(.[]; key);"),
     ("INDEX", 2, "def INDEX(rows; key): reduce rows as $row ({}; .[$row | key | tostring] = $row);"),
     ("JOIN", 2, "def JOIN($index; key): [.[] | [., $index[key]]];"),
@@ -53,7 +69,11 @@ const ALL: &[(&str, usize, &str)] = &[
     ("todateiso8601", 0, r#"def todateiso8601: strftime("%Y-%m-%dT%H:%M:%SZ");"#),
     ("fromdateiso8601", 0, r#"def fromdateiso8601: strptime("%Y-%m-%dT%H:%M:%SZ") | mktime;"#),
     ("ascii", 0, r#"def ascii: [.] | implode;"#),
-    ("_nwise", 1, "def _nwise($size): if length <= $size then . else .[:$size], (.[$size:] | _nwise($size)) end;"),
+    (
+        "_nwise",
+        1,
+        "def _nwise($size): if length <= $size then . else .[:$size], (.[$size:] | _nwise($size)) end;",
+    ),
     ("_nwise", 2, "def _nwise(all; $size): all | _nwise($size);"),
 ];
 

@@ -48,11 +48,15 @@ impl Compiler {
             Ast::Negate(inner) => Node::Negate(self.expression(inner)),
             Ast::Pipe(stages) => return self.stages(stages),
             Ast::Comma(items) => Node::Comma(items.iter().map(|item| self.expression(item)).collect()),
-            Ast::Binary(operator, left, right) => Node::Binary(*operator, self.expression(left), self.expression(right)),
+            Ast::Binary(operator, left, right) => {
+                Node::Binary(*operator, self.expression(left), self.expression(right))
+            }
             Ast::And(left, right) => Node::And(self.expression(left), self.expression(right)),
             Ast::Or(left, right) => Node::Or(self.expression(left), self.expression(right)),
             Ast::Alternative(left, right) => Node::Alternative(self.expression(left), self.expression(right)),
-            Ast::Assign(how, left, right) => Node::Assign(*how, self.expression(left), self.expression(right)),
+            Ast::Assign(how, left, right) => {
+                Node::Assign(*how, self.expression(left), self.expression(right))
+            }
             Ast::If(test, then, otherwise) => {
                 let (test, then) = (self.expression(test), self.expression(then));
                 let otherwise = match otherwise {
@@ -65,7 +69,9 @@ impl Compiler {
                 let body = self.expression(body);
                 Node::Try(body, handler.as_ref().map(|handler| self.expression(handler)))
             }
-            Ast::Reduce(source, patterns, init, update) => self.fold(source, patterns, init, update, None, true),
+            Ast::Reduce(source, patterns, init, update) => {
+                self.fold(source, patterns, init, update, None, true)
+            }
             Ast::Foreach(source, patterns, init, update, extract) => {
                 self.fold(source, patterns, init, update, extract.as_deref(), false)
             }
@@ -127,7 +133,9 @@ impl Compiler {
     }
 
     fn text(&mut self, format: Option<&str>, parts: &[Part]) -> Id {
-        let Some(kind) = Format::named(format.unwrap_or("@text")) else { return self.no_format(format.unwrap_or_default()) };
+        let Some(kind) = Format::named(format.unwrap_or("@text")) else {
+            return self.no_format(format.unwrap_or_default());
+        };
         let parts = parts.iter().map(|part| match part {
             Part::Plain(text) => TextPart::Plain(text.as_str().into()),
             Part::Inserted(tree) => TextPart::Inserted(self.expression(tree)),
@@ -184,12 +192,16 @@ impl Compiler {
     /// A call by name: what is in scope first, then what the language brings along.
     pub(super) fn call(&mut self, name: &str, args: &[Ast], at: usize) -> Id {
         let found = self.scope.iter().rev().find_map(|entry| match entry {
-            Entry::Function { name: known, arity, function, depth } if known == name && *arity == args.len() => {
+            Entry::Function { name: known, arity, function, depth }
+                if known == name && *arity == args.len() =>
+            {
                 Some((Some(*function), *depth))
             }
             Entry::Filter { name: known, link } if known == name && args.is_empty() => Some((None, *link)),
             // `def f($x)` makes `x` a filter, too.
-            Entry::Variable { name: known, link, callable: true } if known == name && args.is_empty() => Some((Some(u32::MAX), *link)),
+            Entry::Variable { name: known, link, callable: true } if known == name && args.is_empty() => {
+                Some((Some(u32::MAX), *link))
+            }
             _ => None,
         });
         match found {

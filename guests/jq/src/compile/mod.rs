@@ -18,8 +18,10 @@ use node::{Id, Node, Program};
 
 /// Compiles `text`, which may use the variables `globals` and modules below `folders`.
 pub fn compile(text: &str, globals: Vec<(String, Value)>, folders: &[String]) -> Result<Program, Failure> {
-    let module = syntax::parse(text).map_err(|error| Failure::Compile(syntax_report(&error, text, "<top-level>")))?;
-    let mut compiler = Compiler { globals, folders: folders.to_vec(), text: text.to_owned(), ..Compiler::default() };
+    let module =
+        syntax::parse(text).map_err(|error| Failure::Compile(syntax_report(&error, text, "<top-level>")))?;
+    let mut compiler =
+        Compiler { globals, folders: folders.to_vec(), text: text.to_owned(), ..Compiler::default() };
     compiler.imports(&module, None)?;
     for definition in &module.definitions {
         compiler.define(definition);
@@ -57,12 +59,30 @@ struct Compiler {
 #[derive(Clone)]
 enum Entry {
     /// With `callable`, a parameter `$x`, which is also the filter `x`.
-    Variable { name: String, link: u32, callable: bool },
+    Variable {
+        name: String,
+        link: u32,
+        callable: bool,
+    },
     /// A parameter that is a filter.
-    Filter { name: String, link: u32 },
-    Label { name: String, link: u32 },
-    Function { name: String, arity: usize, function: u32, depth: u32 },
-    Constant { name: String, value: Value },
+    Filter {
+        name: String,
+        link: u32,
+    },
+    Label {
+        name: String,
+        link: u32,
+    },
+    Function {
+        name: String,
+        arity: usize,
+        function: u32,
+        depth: u32,
+    },
+    Constant {
+        name: String,
+        value: Value,
+    },
 }
 
 impl Compiler {

@@ -78,9 +78,12 @@ impl Compiler {
         let text = std::fs::read(path).map_err(|_| not_found(import))?;
         let text = String::from_utf8_lossy(&text).into_owned();
         let shown = path.display().to_string();
-        let module = syntax::parse(&text).map_err(|error| Failure::Compile(syntax_report(&error, &text, &shown)))?;
+        let module =
+            syntax::parse(&text).map_err(|error| Failure::Compile(syntax_report(&error, &text, &shown)))?;
         if module.body.is_some() {
-            return Err(Failure::Compile(format!("library should only have function definitions, not a main expression at {shown}")));
+            return Err(Failure::Compile(format!(
+                "library should only have function definitions, not a main expression at {shown}"
+            )));
         }
         // Known before it is done, so that a circle ends.
         let place = self.modules.len();

@@ -38,7 +38,9 @@ impl Compiler {
                 self.bind(name, false);
                 Pattern::Variable
             }
-            ast::Pattern::Array(items) => Pattern::Array(items.iter().map(|item| self.pattern(item)).collect()),
+            ast::Pattern::Array(items) => {
+                Pattern::Array(items.iter().map(|item| self.pattern(item)).collect())
+            }
             ast::Pattern::Object(fields) => Pattern::Object(
                 fields
                     .iter()

@@ -34,10 +34,12 @@ fn is_single(program: &Program, functions: &[bool], node: &Node) -> bool {
         Node::Identity | Node::Empty | Node::Const(_) | Node::Field(_) | Node::Array(_) => true,
         Node::Format(_) | Node::Var(_) | Node::Break(_) => true,
         Node::Iterate | Node::Arg(_) | Node::Comma(_) => false,
-        Node::Index(a, b) | Node::Pipe(a, b) | Node::Binary(_, a, b) | Node::And(a, b) | Node::Or(a, b)
-        | Node::Alternative(a, b) => {
-            one(*a) && one(*b)
-        }
+        Node::Index(a, b)
+        | Node::Pipe(a, b)
+        | Node::Binary(_, a, b)
+        | Node::And(a, b)
+        | Node::Or(a, b)
+        | Node::Alternative(a, b) => one(*a) && one(*b),
         Node::Slice(target, from, to) => one(*target) && optional(*from) && optional(*to),
         Node::Object(fields) => fields.iter().all(|(key, value)| one(*key) && optional(*value)),
         Node::Negate(inner) => one(*inner),
@@ -48,16 +50,22 @@ fn is_single(program: &Program, functions: &[bool], node: &Node) -> bool {
             TextPart::Inserted(id) => one(*id),
         }),
         Node::Fold(fold) => {
-            fold.extract.is_none() && one(fold.init) && fold.binder.alternatives.iter().all(|it| plain(program, it))
+            fold.extract.is_none()
+                && one(fold.init)
+                && fold.binder.alternatives.iter().all(|it| plain(program, it))
         }
         Node::Bind(source, binder, body) => {
-            one(*source) && one(*body) && binder.alternatives.len() == 1 && plain(program, &binder.alternatives[0])
+            one(*source)
+                && one(*body)
+                && binder.alternatives.len() == 1
+                && plain(program, &binder.alternatives[0])
         }
         // A `break` may come out of the middle, but never a second output.
         Node::Label(body) => one(*body),
         Node::Call(call) => {
             let values = &program.functions[call.function as usize].params;
-            functions[call.function as usize] && call.args.iter().zip(values).all(|(arg, value)| !value || one(*arg))
+            functions[call.function as usize]
+                && call.args.iter().zip(values).all(|(arg, value)| !value || one(*arg))
         }
         Node::Native(_, args, _) => all(args),
         Node::Assign(assignment, _, right) => {
@@ -67,7 +75,11 @@ fn is_single(program: &Program, functions: &[bool], node: &Node) -> bool {
             Special::First | Special::Last | Special::Any | Special::All | Special::IsEmpty => true,
             Special::Delete | Special::Pick | Special::Add => true,
             Special::SortBy | Special::GroupBy | Special::UniqueBy | Special::MinBy | Special::MaxBy => true,
-            Special::Input | Special::Debug | Special::Stderr | Special::InputFilename | Special::InputLine => true,
+            Special::Input
+            | Special::Debug
+            | Special::Stderr
+            | Special::InputFilename
+            | Special::InputLine => true,
             Special::Halt | Special::Error => true,
             Special::HaltError | Special::GetPath => all(args),
             Special::Until | Special::Walk => all(args),
@@ -83,7 +95,8 @@ fn plain(program: &Program, alternative: &Alternative) -> bool {
             Pattern::Variable => true,
             Pattern::Array(items) => items.iter().all(|item| walk(program, item)),
             Pattern::Object(fields) => fields.iter().all(|field| {
-                program.single[field.key as usize] && field.value.as_ref().is_none_or(|value| walk(program, value))
+                program.single[field.key as usize]
+                    && field.value.as_ref().is_none_or(|value| walk(program, value))
             }),
         }
     }

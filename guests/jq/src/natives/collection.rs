@@ -31,14 +31,18 @@ pub(super) const TABLE: &[Row] = &[
         flatten(value, depth)
     }),
     ("transpose", 0, |value, _| transpose(&value)),
-    ("toarray", 0, |value, _| Ok(if matches!(value, Value::Arr(_)) { value } else { Value::arr(vec![value]) })),
+    ("toarray", 0, |value, _| {
+        Ok(if matches!(value, Value::Arr(_)) { value } else { Value::arr(vec![value]) })
+    }),
     ("indices", 1, |value, args| indices(&value, &args[0])),
     ("index", 1, |value, args| edge(&value, &args[0], false)),
     ("rindex", 1, |value, args| edge(&value, &args[0], true)),
     ("bsearch", 1, |value, args| search(&value, &args[0])),
     ("setpath", 2, |value, args| run::set_path(value, path(&args[0])?, args[1].clone())),
     ("delpaths", 1, |value, args| {
-        let Value::Arr(paths) = &args[0] else { return Err(Exit::error("Paths must be specified as an array")) };
+        let Value::Arr(paths) = &args[0] else {
+            return Err(Exit::error("Paths must be specified as an array"));
+        };
         let mut all = Vec::with_capacity(paths.len());
         for path in paths.iter() {
             let Value::Arr(keys) = path else {
@@ -53,7 +57,9 @@ pub(super) const TABLE: &[Row] = &[
         Value::Str(text) => parsed(text),
         other => Err(wrong(other, "only strings can be parsed")),
     }),
-    ("tostring", 0, |value, _| Ok(if matches!(value, Value::Str(_)) { value } else { Value::from(write::compact(&value)) })),
+    ("tostring", 0, |value, _| {
+        Ok(if matches!(value, Value::Str(_)) { value } else { Value::from(write::compact(&value)) })
+    }),
     ("tonumber", 0, |value, _| match &value {
         Value::Num(_) | Value::Lit(_) => Ok(value),
         Value::Str(text) => match parsed(text)? {
@@ -108,7 +114,9 @@ fn length(value: &Value) -> Result<Value, Exit> {
 fn keys(value: &Value, sorted: bool) -> Result<Value, Exit> {
     Ok(match value {
         Value::Arr(items) => (0..items.len()).map(Value::from).collect(),
-        Value::Obj(fields) if sorted => fields.sorted().into_iter().map(|(key, _)| Value::Str(key.clone())).collect(),
+        Value::Obj(fields) if sorted => {
+            fields.sorted().into_iter().map(|(key, _)| Value::Str(key.clone())).collect()
+        }
         Value::Obj(fields) => fields.iter().map(|(key, _)| Value::Str(key.clone())).collect(),
         other => return Err(wrong(other, "has no keys")),
     })
@@ -129,12 +137,12 @@ fn contains(whole: &Value, part: &Value) -> Result<bool, Exit> {
     fn inside(whole: &Value, part: &Value, depth: u32) -> bool {
         match (whole, part) {
             _ if depth > 1000 => equal(whole, part),
-            (Value::Obj(whole), Value::Obj(part)) => {
-                part.iter().all(|(key, part)| whole.get(key).is_some_and(|whole| same_kind(whole, part) && inside(whole, part, depth + 1)))
-            }
-            (Value::Arr(whole), Value::Arr(part)) => {
-                part.iter().all(|part| whole.iter().any(|whole| same_kind(whole, part) && inside(whole, part, depth + 1)))
-            }
+            (Value::Obj(whole), Value::Obj(part)) => part.iter().all(|(key, part)| {
+                whole.get(key).is_some_and(|whole| same_kind(whole, part) && inside(whole, part, depth + 1))
+            }),
+            (Value::Arr(whole), Value::Arr(part)) => part.iter().all(|part| {
+                whole.iter().any(|whole| same_kind(whole, part) && inside(whole, part, depth + 1))
+            }),
             (Value::Str(whole), Value::Str(part)) => whole.contains(part.as_str()),
             _ => equal(whole, part),
         }
@@ -146,14 +154,22 @@ fn contains(whole: &Value, part: &Value) -> Result<bool, Exit> {
     if same_kind(whole, part) || (scalar(whole) && scalar(part) && equal(whole, part)) {
         return Ok(inside(whole, part, 0));
     }
-    Err(Exit::error(format!("{} and {} cannot have their containment checked", whole.described(), part.described())))
+    Err(Exit::error(format!(
+        "{} and {} cannot have their containment checked",
+        whole.described(),
+        part.described()
+    )))
 }
 
 fn to_entries(value: &Value) -> Result<Value, Exit> {
     let entry = |key: Value, item: &Value| Value::record([("key", key), ("value", item.clone())]);
     match value {
-        Value::Obj(fields) => Ok(fields.iter().map(|(key, item)| entry(Value::Str(key.clone()), item)).collect()),
-        Value::Arr(items) => Ok(items.iter().enumerate().map(|(at, item)| entry(Value::from(at), item)).collect()),
+        Value::Obj(fields) => {
+            Ok(fields.iter().map(|(key, item)| entry(Value::Str(key.clone()), item)).collect())
+        }
+        Value::Arr(items) => {
+            Ok(items.iter().enumerate().map(|(at, item)| entry(Value::from(at), item)).collect())
+        }
         other => Err(wrong(other, "has no keys")),
     }
 }
@@ -204,7 +220,11 @@ fn unique(value: Value) -> Result<Value, Exit> {
 /// The least or the greatest; of equals, the first least and the last greatest.
 fn extreme(value: Value, wanted: Ordering) -> Result<Value, Exit> {
     let Value::Arr(items) = &value else {
-        return Err(Exit::error(format!("{} and {} cannot be iterated over", value.described(), value.described())));
+        return Err(Exit::error(format!(
+            "{} and {} cannot be iterated over",
+            value.described(),
+            value.described()
+        )));
     };
     let mut best: Option<&Value> = None;
     for item in items.iter() {
@@ -228,7 +248,11 @@ pub fn by_keys(special: Special, value: Value, keys: Vec<Value>) -> Result<Value
             Special::MinBy | Special::MaxBy => "cannot be iterated over",
             _ => "cannot be sorted, as they are not both arrays",
         };
-        return Err(Exit::error(format!("{} and {} {what}", value.described(), Value::arr(keys).described())));
+        return Err(Exit::error(format!(
+            "{} and {} {what}",
+            value.described(),
+            Value::arr(keys).described()
+        )));
     };
     let mut pairs: Vec<(Value, Value)> = keys.into_iter().zip(items.take()).collect();
     if matches!(special, Special::MinBy | Special::MaxBy) {
@@ -340,7 +364,9 @@ fn indices(value: &Value, wanted: &Value) -> Result<Value, Exit> {
 
 fn edge(value: &Value, wanted: &Value, last: bool) -> Result<Value, Exit> {
     match indices(value, wanted)? {
-        Value::Arr(found) => Ok((if last { found.last() } else { found.first() }).cloned().unwrap_or(Value::Null)),
+        Value::Arr(found) => {
+            Ok((if last { found.last() } else { found.first() }).cloned().unwrap_or(Value::Null))
+        }
         Value::Null => Ok(Value::Null),
         other => run::index(&other, &Value::Num(0.0)),
     }

@@ -30,7 +30,17 @@ pub(super) const TABLE: &[Row] = &[
 
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
@@ -54,7 +64,9 @@ fn moment(items: &[Value], function: &str) -> Result<Moment, Exit> {
     let part = |at: usize| match items.get(at) {
         None => Ok(0),
         Some(item) => {
-            let number = item.as_f64().ok_or_else(|| Exit::error(format!("{function} requires parsed datetime inputs")))?;
+            let number = item
+                .as_f64()
+                .ok_or_else(|| Exit::error(format!("{function} requires parsed datetime inputs")))?;
             Ok(number.clamp(-2_147_483_648.0, 2_147_483_647.0) as i64)
         }
     };
@@ -111,8 +123,11 @@ fn write(out: &mut String, at: &Moment, format: &str) {
             out.push('%');
             return;
         };
-        let number = |width: usize, number: i64| if padded { format!("{number:0width$}") } else { number.to_string() };
-        let name = |all: &[&'static str], place: i64| usize::try_from(place).ok().and_then(|it| all.get(it).copied()).unwrap_or("?");
+        let number =
+            |width: usize, number: i64| if padded { format!("{number:0width$}") } else { number.to_string() };
+        let name = |all: &[&'static str], place: i64| {
+            usize::try_from(place).ok().and_then(|it| all.get(it).copied()).unwrap_or("?")
+        };
         let short = |name: &'static str| name.get(..3).unwrap_or(name);
         let hour12 = if at.hour % 12 == 0 { 12 } else { at.hour % 12 };
         let text = match letter {
@@ -121,7 +136,13 @@ fn write(out: &mut String, at: &Moment, format: &str) {
             'y' => number(2, at.year.rem_euclid(100)),
             'm' => number(2, at.month + 1),
             'd' => number(2, at.day),
-            'e' => if padded { format!("{:2}", at.day) } else { at.day.to_string() },
+            'e' => {
+                if padded {
+                    format!("{:2}", at.day)
+                } else {
+                    at.day.to_string()
+                }
+            }
             'H' => number(2, at.hour),
             'k' => format!("{:2}", at.hour),
             'I' => number(2, hour12),
@@ -167,7 +188,14 @@ fn nested(out: &mut String, at: &Moment, meaning: &str, rest: &str) {
 }
 
 fn parsed(text: &str, format: &str) -> Result<Value, Exit> {
-    let mut reader = Reader { rest: text, at: Moment::default(), weekday: false, yearday: false, afternoon: None, zone: None };
+    let mut reader = Reader {
+        rest: text,
+        at: Moment::default(),
+        weekday: false,
+        yearday: false,
+        afternoon: None,
+        zone: None,
+    };
     let read = reader.read(format);
     let blank = reader.rest.is_empty() || reader.rest.starts_with(|sign: char| sign.is_ascii_whitespace());
     if read.is_none() || !blank {
@@ -332,7 +360,8 @@ impl Reader<'_> {
         self.rest = self.rest.strip_prefix(['-', '+'])?;
         let hours = self.number(2)?;
         self.rest = self.rest.strip_prefix(':').unwrap_or(self.rest);
-        let minutes = if self.rest.starts_with(|sign: char| sign.is_ascii_digit()) { self.number(2)? } else { 0 };
+        let minutes =
+            if self.rest.starts_with(|sign: char| sign.is_ascii_digit()) { self.number(2)? } else { 0 };
         let seconds = hours * 3600 + minutes * 60;
         Some(if negative { -seconds } else { seconds })
     }

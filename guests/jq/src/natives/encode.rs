@@ -5,7 +5,8 @@ const LETTERS32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 pub fn to_base64(out: &mut String, bytes: &[u8]) {
     for chunk in bytes.chunks(3) {
-        let code = chunk.iter().fold(0u32, |code, byte| code << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        let code =
+            chunk.iter().fold(0u32, |code, byte| code << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
         for at in 0..4 {
             let letter = LETTERS64[(code >> (18 - 6 * at) & 63) as usize];
             out.push(if at <= chunk.len() { char::from(letter) } else { '=' });
@@ -39,7 +40,8 @@ pub fn from_base64(text: &str) -> Result<Vec<u8>, &'static str> {
 
 pub fn to_base32(out: &mut String, bytes: &[u8]) {
     for chunk in bytes.chunks(5) {
-        let code = chunk.iter().fold(0u64, |code, byte| code << 8 | u64::from(*byte)) << (8 * (5 - chunk.len()));
+        let code =
+            chunk.iter().fold(0u64, |code, byte| code << 8 | u64::from(*byte)) << (8 * (5 - chunk.len()));
         let letters = (chunk.len() * 8).div_ceil(5);
         for at in 0..8 {
             let letter = LETTERS32[(code >> (35 - 5 * at) & 31) as usize];

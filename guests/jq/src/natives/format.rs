@@ -83,15 +83,18 @@ impl Format {
             Self::Uri => encode::to_uri(out, &text_of(value)),
             Self::Urid => {
                 let text = text_of(value);
-                let bytes = encode::from_uri(&text).ok_or_else(|| wrong(value, "is not a valid uri encoding"))?;
-                let decoded = String::from_utf8(bytes).map_err(|_| wrong(value, "is not a valid uri encoding"))?;
+                let bytes =
+                    encode::from_uri(&text).ok_or_else(|| wrong(value, "is not a valid uri encoding"))?;
+                let decoded =
+                    String::from_utf8(bytes).map_err(|_| wrong(value, "is not a valid uri encoding"))?;
                 out.push_str(&decoded);
             }
             Self::Sh => shell(out, value)?,
             Self::Base64 => encode::to_base64(out, text_of(value).as_bytes()),
             Self::Base64d => {
                 let text = Value::from(text_of(value));
-                let bytes = encode::from_base64(text.as_str().unwrap_or_default()).map_err(|what| wrong(&text, what))?;
+                let bytes = encode::from_base64(text.as_str().unwrap_or_default())
+                    .map_err(|what| wrong(&text, what))?;
                 out.push_str(&String::from_utf8_lossy(&bytes));
             }
             Self::Base32 => encode::to_base32(out, text_of(value).as_bytes()),
@@ -106,7 +109,13 @@ impl Format {
     }
 }
 
-fn row(out: &mut String, value: &Value, name: &str, separator: &str, quote: &dyn Fn(&mut String, &str)) -> Result<(), Exit> {
+fn row(
+    out: &mut String,
+    value: &Value,
+    name: &str,
+    separator: &str,
+    quote: &dyn Fn(&mut String, &str),
+) -> Result<(), Exit> {
     let Value::Arr(items) = value else {
         return Err(wrong(value, &format!("cannot be {name}-formatted, only array")));
     };

@@ -14,7 +14,11 @@ pub(super) const TABLE: &[Row] = &[
     }),
     ("test", 2, |value, args| test(&value, &args[0], &args[1])),
     ("_match", 2, |value, args| {
-        let (pattern, flags) = if matches!(args[1], Value::Null) { spread(&args[0])? } else { (args[0].clone(), args[1].clone()) };
+        let (pattern, flags) = if matches!(args[1], Value::Null) {
+            spread(&args[0])?
+        } else {
+            (args[0].clone(), args[1].clone())
+        };
         let text = subject(&value)?;
         Ok(find_all(text, &pattern, &flags)?.iter().map(|found| found.object(text)).collect())
     }),
@@ -24,7 +28,13 @@ pub(super) const TABLE: &[Row] = &[
         let flags = match &args[1] {
             Value::Null => Value::str("g"),
             Value::Str(flags) => Value::from(format!("g{}", flags.as_str())),
-            other => return Err(Exit::error(format!("{} and {} cannot be added", Value::str("g").described(), other.described()))),
+            other => {
+                return Err(Exit::error(format!(
+                    "{} and {} cannot be added",
+                    Value::str("g").described(),
+                    other.described()
+                )));
+            }
         };
         let (mut pieces, mut from) = (Vec::new(), 0);
         for found in find_all(text, &args[0], &flags)? {
@@ -69,7 +79,8 @@ impl Match {
         let mut object = Object::new();
         for (at, name) in self.regex.names.iter().enumerate() {
             if let Some(name) = name {
-                let value = self.group(at + 1).map_or(Value::Null, |(start, end)| Value::str(&text[start..end]));
+                let value =
+                    self.group(at + 1).map_or(Value::Null, |(start, end)| Value::str(&text[start..end]));
                 object.insert(Text::new(name), value);
             }
         }
@@ -81,7 +92,12 @@ impl Match {
         let captures = self.regex.names.iter().enumerate().map(|(at, name)| {
             let name = name.as_ref().map_or(Value::Null, |name| Value::str(name));
             match self.group(at + 1) {
-                None => Value::record([("offset", Value::Num(-1.0)), ("string", Value::Null), ("length", Value::Num(0.0)), ("name", name)]),
+                None => Value::record([
+                    ("offset", Value::Num(-1.0)),
+                    ("string", Value::Null),
+                    ("length", Value::Num(0.0)),
+                    ("name", name),
+                ]),
                 Some((start, end)) if start == end => Value::record([
                     ("offset", count(&text[..start])),
                     ("string", Value::EMPTY_STR),
@@ -170,7 +186,10 @@ fn compiled(pattern: &Value, flags: &Value) -> Result<(Rc<Regex>, bool), Exit> {
         }
     }
     let known = RECENT.with_borrow(|recent| {
-        recent.iter().find(|(text, with, _)| text == pattern && *with == flags).map(|(.., regex)| regex.clone())
+        recent
+            .iter()
+            .find(|(text, with, _)| text == pattern && *with == flags)
+            .map(|(.., regex)| regex.clone())
     });
     if let Some(regex) = known {
         return Ok((regex, global));

@@ -96,7 +96,10 @@ fn implode(value: &Value) -> Result<Value, Exit> {
         let Some(code) = item.as_f64().filter(|code| !code.is_nan()) else {
             return Err(wrong(item, "can't be imploded, unicode codepoint needs to be numeric"));
         };
-        text.push((if code < 0.0 { None } else { char::from_u32(code as u32) }).unwrap_or(char::REPLACEMENT_CHARACTER));
+        text.push(
+            (if code < 0.0 { None } else { char::from_u32(code as u32) })
+                .unwrap_or(char::REPLACEMENT_CHARACTER),
+        );
     }
     Ok(Value::from(text))
 }

@@ -4,6 +4,7 @@
 //! place where it stands. Items of open containers wait on two common stacks, so that a container is
 //! made once, in its final size.
 
+use super::broken::misplaced;
 use super::{literal, scan};
 use crate::value::{Object, Text, Value};
 
@@ -19,17 +20,17 @@ const UNESCAPED: &str = "Invalid string: control characters from U+0000 through 
 /// The values of a text, one after the other.
 pub struct Reader {
     /// The text, and [`scan::PAD_BYTES`] zeros behind it.
-    text: Vec<u8>,
-    end: usize,
-    at: usize,
-    lines: usize,
-    lines_before: usize,
-    counted: usize,
-    seq: bool,
-    open: Vec<Open>,
-    items: Vec<Value>,
-    fields: Vec<(Text, Value)>,
-    keys: Vec<Text>,
+    pub(super) text: Vec<u8>,
+    pub(super) end: usize,
+    pub(super) at: usize,
+    pub(super) lines: usize,
+    pub(super) lines_before: usize,
+    pub(super) counted: usize,
+    pub(super) seq: bool,
+    pub(super) open: Vec<Open>,
+    pub(super) items: Vec<Value>,
+    pub(super) fields: Vec<(Text, Value)>,
+    pub(super) keys: Vec<Text>,
 }
 
 /// A container that is not closed yet, and where its part of the common stack begins.
@@ -78,50 +79,6 @@ impl Reader {
         self.lines
     }
 
-    /// Where in the open containers the reader stands.
-    pub fn open_path(&self) -> Vec<Value> {
-        let ends = self.open.iter().skip(1).map(Some).chain([None]);
-        let place = |(open, next): (&Open, Option<&Open>)| match (open, next) {
-            (Open::Object(_), Some(Open::Object(end))) => self.fields.get(end.saturating_sub(1)).map_or(Value::Null, |it| Value::Str(it.0.clone())),
-            (Open::Object(_), _) => self.fields.last().map_or(Value::Null, |it| Value::Str(it.0.clone())),
-            (Open::Array(start), Some(Open::Array(end))) => Value::from(end - start),
-            (Open::Array(start), _) => Value::from(self.items.len().saturating_sub(*start)),
-        };
-        self.open.iter().zip(ends).map(place).collect()
-    }
-
-    /// The containers that were open when an error ended the text: what was read of them.
-    pub fn unfinished(&mut self) -> Option<Value> {
-        // A word or number is only known to have ended by what follows it.
-        if self.end > 0 && !literal::ends_at(self.text[self.end - 1]) {
-            match self.open.last() {
-                Some(Open::Array(start)) if self.items.len() > *start => drop(self.items.pop()),
-                Some(Open::Object(start)) if self.fields.len() > *start => {
-                    self.fields.pop();
-                }
-                _ => {}
-            }
-        }
-        let mut inner: Option<Value> = None;
-        while let Some(open) = self.open.pop() {
-            let value = match open {
-                Open::Array(start) => {
-                    self.items.extend(inner.take());
-                    Value::arr(self.items.split_off(start))
-                }
-                Open::Object(start) => {
-                    match (inner.take(), self.fields.last_mut()) {
-                        (Some(value), Some((_, slot))) => *slot = value,
-                        _ => drop(self.fields.pop()),
-                    }
-                    Value::obj(self.fields.split_off(start).into_iter().collect())
-                }
-            };
-            inner = Some(value);
-        }
-        inner
-    }
-
     /// The next value, or why there is none.
     pub fn next(&mut self) -> Option<Result<Value, String>> {
         self.skip_blank();
@@ -162,7 +119,9 @@ impl Reader {
                 }
                 b'{' => {
                     at = unsafe { scan::skip_blank(at.add(1)) };
-                    slow!(self.deep_enough())?;
+                    if self.open.len() >= DEPTH_MAX {
+                        slow!(self.deep_enough())?;
+                    }
                     if unsafe { *at } == b'}' {
                         at = unsafe { at.add(1) };
                         Value::obj(Object::new())
@@ -174,7 +133,9 @@ impl Reader {
                 }
                 b'[' => {
                     at = unsafe { scan::skip_blank(at.add(1)) };
-                    slow!(self.deep_enough())?;
+                    if self.open.len() >= DEPTH_MAX {
+                        slow!(self.deep_enough())?;
+                    }
                     if unsafe { *at } == b']' {
                         at = unsafe { at.add(1) };
                         Value::arr(Vec::new())
@@ -183,7 +144,21 @@ impl Reader {
                         continue;
                     }
                 }
-                _ => slow!(self.scalar())?,
+                b'0'..=b'9' => match unsafe { scan::small_integer(at) } {
+                    Some((number, behind)) => {
+                        at = behind;
+                        Value::Num(number)
+                    }
+                    None => slow!(self.other())?,
+                },
+                b't' | b'f' | b'n' => match unsafe { scan::word(at) } {
+                    Some((word, behind)) => {
+                        at = behind;
+                        word
+                    }
+                    None => slow!(self.other())?,
+                },
+                _ => slow!(self.other())?,
             };
             // Hand the value to its container, and close as many as end here.
             loop {
@@ -233,20 +208,7 @@ impl Reader {
         }
     }
 
-    /// A value that is no string and no container, or what stands in the place of one.
-    #[inline]
-    fn scalar(&mut self) -> Result<Value, String> {
-        let quick = match self.text[self.at] {
-            b'0'..=b'9' | b'-' => self.quick_number(),
-            b't' | b'f' | b'n' => self.quick_word(),
-            _ => None,
-        };
-        match quick {
-            Some(value) => Ok(value),
-            None => self.other(),
-        }
-    }
-
+    /// A value that is none of the above, or what stands in the place of one.
     #[cold]
     fn other(&mut self) -> Result<Value, String> {
         self.skip_blank();
@@ -270,24 +232,6 @@ impl Reader {
             self.open = open;
         }
         value
-    }
-
-    /// What jq says of a sign where `,` or the end of a container should be.
-    #[cold]
-    fn not_a_separator(&mut self, open: Open) -> String {
-        let sign = self.peek();
-        self.at += 1;
-        match (sign, open) {
-            (None, _) => {
-                self.at -= 1;
-                self.problem("Unfinished JSON term")
-            }
-            (Some(b']'), _) => self.problem("Unmatched ']'"),
-            (Some(b'}'), _) => self.problem("Unmatched '}'"),
-            (Some(b':'), Open::Array(_)) => self.problem("':' not as part of an object"),
-            (Some(b':'), _) => self.problem("':' should follow a key"),
-            _ => self.second_value(),
-        }
     }
 
     #[inline]
@@ -362,31 +306,6 @@ impl Reader {
         Ok(())
     }
 
-    fn wrong_key(&mut self) -> String {
-        match self.peek() {
-            Some(b'}') => {
-                self.at += 1;
-                self.problem("Expected another key-value pair")
-            }
-            Some(b',' | b':' | b']') => {
-                self.at += 1;
-                self.problem("Expected value before ','")
-            }
-            None => self.problem("Unfinished JSON term"),
-            Some(b'[' | b'{') => {
-                self.at += 1;
-                self.problem("Object keys must be strings")
-            }
-            Some(_) => {
-                if let Err(problem) = self.literal() {
-                    return problem;
-                }
-                self.at = self.token_end();
-                self.problem("Object keys must be strings")
-            }
-        }
-    }
-
     /// The same key as before, so that it lies in memory once.
     #[inline(never)]
     fn shared(&mut self, key: Text) -> Text {
@@ -397,7 +316,10 @@ impl Reader {
             self.keys.resize(KEYS_KEPT, Text::EMPTY);
         }
         let bytes = key.as_bytes();
-        let slot = (bytes.len() * 31 + usize::from(bytes[bytes.len() - 1]) * 7 + usize::from(bytes[bytes.len() / 2])) % KEYS_KEPT;
+        let slot = (bytes.len() * 31
+            + usize::from(bytes[bytes.len() - 1]) * 7
+            + usize::from(bytes[bytes.len() / 2]))
+            % KEYS_KEPT;
         if self.keys[slot] != key {
             self.keys[slot] = key.clone();
             return key;
@@ -406,7 +328,7 @@ impl Reader {
     }
 
     #[inline]
-    fn string(&mut self) -> Result<Text, String> {
+    pub(super) fn string(&mut self) -> Result<Text, String> {
         match self.quick_string() {
             Some(text) => Ok(text),
             None => self.long_string(self.at + 1),
@@ -429,51 +351,6 @@ impl Reader {
         }
     }
 
-    /// A short integer, which most numbers are.
-    #[inline]
-    fn quick_number(&mut self) -> Option<Value> {
-        let mut at = self.at;
-        let negative = self.text[at] == b'-';
-        at += usize::from(negative);
-        let start = at;
-        let mut number = 0u32;
-        loop {
-            let digit = self.text[at].wrapping_sub(b'0');
-            if digit > 9 {
-                break;
-            }
-            number = number.wrapping_mul(10).wrapping_add(u32::from(digit));
-            at += 1;
-        }
-        let digits = at - start;
-        // Zeros in front and minus zero are for the long way, as is what goes on.
-        let plain = digits > 0 && digits <= 9 && (self.text[start] != b'0' || (digits == 1 && !negative));
-        if !plain || !(literal::ends_at(self.text[at]) || at == self.end) {
-            return None;
-        }
-        self.at = at;
-        let number = f64::from(number);
-        Some(Value::Num(if negative { -number } else { number }))
-    }
-
-    /// `true`, `false` or `null`.
-    #[inline]
-    fn quick_word(&mut self) -> Option<Value> {
-        let (word, value) = match self.text[self.at] {
-            b't' => (&b"true"[..], Value::Bool(true)),
-            b'f' => (&b"false"[..], Value::Bool(false)),
-            b'n' => (&b"null"[..], Value::Null),
-            _ => return None,
-        };
-        let end = self.at + word.len();
-        let there = self.text[self.at + 1..end].iter().zip(&word[1..]).all(|(a, b)| a == b);
-        if !there || !(literal::ends_at(self.text[end]) || end == self.end) {
-            return None;
-        }
-        self.at = end;
-        Some(value)
-    }
-
     #[inline(never)]
     fn long_string(&mut self, start: usize) -> Result<Text, String> {
         let rest = &self.text[start..self.end];
@@ -491,7 +368,7 @@ impl Reader {
         }
     }
 
-    fn literal(&mut self) -> Result<Value, String> {
+    pub(super) fn literal(&mut self) -> Result<Value, String> {
         let rest = self.text.get(self.at..self.end).unwrap_or(&[]);
         let len = rest.iter().position(|byte| literal::ends_at(*byte)).unwrap_or(rest.len());
         let value = literal::value(&rest[..len]);
@@ -506,27 +383,8 @@ impl Reader {
         Err(self.problem(if word_like && !a_word { "Invalid literal" } else { "Invalid numeric literal" }))
     }
 
-    /// A value where a separator should be: jq notices when that value ends.
-    fn second_value(&mut self) -> String {
-        self.at -= 1;
-        let ended = match self.peek() {
-            Some(b'"') => self.string().map(|_| ()),
-            Some(b'[' | b'{') => {
-                self.at += 1;
-                Ok(())
-            }
-            _ => self.literal().map(|_| self.at = self.token_end()),
-        };
-        ended.map_or_else(|problem| problem, |()| self.problem("Expected separator between values"))
-    }
-
-    /// A word is only known to have ended after the byte behind it.
-    fn token_end(&self) -> usize {
-        (self.at + 1).min(self.end + 1)
-    }
-
     #[inline]
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         if self.at < self.end { Some(self.text[self.at]) } else { None }
     }
 
@@ -538,17 +396,6 @@ impl Reader {
                 _ => break,
             }
         }
-    }
-
-    /// What was wrong, with the place where the reader stands.
-    #[cold]
-    fn problem(&self, what: &str) -> String {
-        let before = self.text.get(..self.at.min(self.end)).unwrap_or(&[]);
-        let at_end = self.at > self.end || what.starts_with("Unfinished");
-        let end = if at_end { " at EOF" } else { "" };
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1 + self.lines_before;
-        let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
-        format!("{what}{end} at line {line}, column {column}")
     }
 }
 
@@ -567,33 +414,4 @@ fn moved<T>(from: &mut Vec<T>, start: usize) -> Vec<T> {
         list.set_len(count);
     }
     list
-}
-
-/// What jq says about a sign where a value should be.
-fn misplaced(sign: u8, open: Option<&Open>) -> String {
-    match (sign, open) {
-        (b',' | b':', _) => format!("Expected value before '{}'", char::from(sign)),
-        (_, None) => format!("Unmatched '{}'", char::from(sign)),
-        (b']', Some(Open::Array(_))) => "Expected another array element".to_owned(),
-        (b'}', Some(Open::Object(..))) => "Objects must consist of key:value pairs".to_owned(),
-        _ => format!("Unmatched '{}'", char::from(sign)),
-    }
-}
-
-/// All values of a text.
-pub fn parse_all(text: Vec<u8>) -> Result<Vec<Value>, String> {
-    let mut reader = Reader::new(text, false);
-    std::iter::from_fn(|| reader.next()).collect()
-}
-
-/// The only value of a text.
-pub fn parse_one(text: Vec<u8>) -> Result<Value, String> {
-    let mut reader = Reader::new(text, false);
-    let Some(first) = reader.next() else { return Err("Expected JSON value".to_owned()) };
-    let first = first?;
-    match reader.next() {
-        None => Ok(first),
-        Some(Ok(_)) => Err("Unexpected extra JSON values".to_owned()),
-        Some(Err(problem)) => Err(problem),
-    }
 }

@@ -2,14 +2,15 @@
 
 use crate::value::{Value, number};
 
-/// Whether a word or number ends before `byte`.
+/// Whether a word or number ends before `byte`; the zeros behind a text end it, too.
+#[inline(always)]
 pub fn ends_at(byte: u8) -> bool {
     ENDS[usize::from(byte)]
 }
 
 static ENDS: [bool; 256] = {
     let mut ends = [false; 256];
-    let signs = b" \t\n\r\x1e,:[]{}\"";
+    let signs = b"\0 \t\n\r\x1e,:[]{}\"";
     let mut at = 0;
     while at < signs.len() {
         ends[signs[at] as usize] = true;

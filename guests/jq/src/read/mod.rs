@@ -4,16 +4,19 @@
 //! A file is read when the run gets to it. One that cannot be read is reported and skipped; text
 //! that is no JSON ends the inputs with an error.
 
+mod broken;
 mod json;
 mod literal;
 mod scan;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod whole;
 
-pub use json::{Reader, parse_all, parse_one};
+pub use json::Reader;
 pub use literal::value as parse_literal;
 pub use stream::each as each_event;
+pub use whole::{parse_all, parse_one};
 
 use crate::cli::Options;
 use crate::stdio;
@@ -132,7 +135,11 @@ impl<'a> Values<'a> {
             return Source::Lines(content, 0);
         }
         let reader = Reader::new(content, input.seq).after_lines(self.lines_before);
-        if input.stream { Source::Stream(reader, stream::Events::new(input.stream_errors)) } else { Source::Json(reader) }
+        if input.stream {
+            Source::Stream(reader, stream::Events::new(input.stream_errors))
+        } else {
+            Source::Json(reader)
+        }
     }
 
     fn value(&mut self) -> Option<Result<Value, String>> {

@@ -4,7 +4,8 @@
 //! are the loops that run for each of their bytes. All of them rely on zeros behind the text, which
 //! stop every loop.
 
-use crate::value::Text;
+use super::literal::ends_at;
+use crate::value::{Text, Value};
 
 /// Zeros that must follow a text.
 pub const PAD_BYTES: usize = 32;
@@ -79,4 +80,45 @@ pub unsafe fn skip_blank(mut at: *const u8) -> *const u8 {
 pub unsafe fn text(at: *const u8, len: usize) -> Text {
     // SAFETY: ASCII is UTF-8, and sixteen bytes can be read.
     unsafe { Text::of_ascii(at, len) }
+}
+
+/// An integer of up to nine digits without zeros in front, and what is behind it.
+///
+/// # Safety
+/// As for [`plain_len`].
+#[inline(always)]
+pub unsafe fn small_integer(at: *const u8) -> Option<(f64, *const u8)> {
+    let (mut number, mut behind) = (0u32, at);
+    // SAFETY: a zero is no digit, so the loop ends in the padding at the latest.
+    unsafe {
+        loop {
+            let digit = (*behind).wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            number = number.wrapping_mul(10).wrapping_add(u32::from(digit));
+            behind = behind.add(1);
+        }
+        let digits = behind.offset_from(at);
+        let plain = digits <= 9 && (digits == 1 || *at != b'0') && ends_at(*behind);
+        plain.then(|| (f64::from(number), behind))
+    }
+}
+
+/// `true`, `false` or `null`, and what is behind it.
+///
+/// # Safety
+/// As for [`plain_len`].
+#[inline(always)]
+pub unsafe fn word(at: *const u8) -> Option<(Value, *const u8)> {
+    // SAFETY: the padding is longer than any of the words.
+    unsafe {
+        let (value, behind) = match at.cast::<[u8; 4]>().read() {
+            [b't', b'r', b'u', b'e'] => (Value::Bool(true), at.add(4)),
+            [b'n', b'u', b'l', b'l'] => (Value::Null, at.add(4)),
+            [b'f', b'a', b'l', b's'] if *at.add(4) == b'e' => (Value::Bool(false), at.add(5)),
+            _ => return None,
+        };
+        ends_at(*behind).then_some((value, behind))
+    }
 }

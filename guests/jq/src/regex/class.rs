@@ -42,7 +42,8 @@ pub enum Kind {
 impl Kind {
     /// By its name in `[:name:]` or `\p{Name}`.
     pub fn named(name: &str) -> Option<Self> {
-        let plain: String = name.chars().filter(|sign| !matches!(sign, ' ' | '_' | '-')).collect::<String>().to_lowercase();
+        let plain: String =
+            name.chars().filter(|sign| !matches!(sign, ' ' | '_' | '-')).collect::<String>().to_lowercase();
         Some(match plain.as_str() {
             "alpha" | "l" | "letter" | "alphabetic" => Self::Alpha,
             "digit" | "nd" | "n" | "number" => Self::Digit,
@@ -66,7 +67,10 @@ impl Kind {
     /// Whether a character is of this kind.
     pub fn has(self, sign: char) -> bool {
         match self {
-            Self::Digit => sign.is_ascii_digit() || (!sign.is_ascii() && sign.is_numeric() && sign.to_digit(10).is_some()),
+            Self::Digit => {
+                sign.is_ascii_digit()
+                    || (!sign.is_ascii() && sign.is_numeric() && sign.to_digit(10).is_some())
+            }
             // Marks that combine with a letter belong to its word.
             Self::Word => sign == '_' || sign.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&sign),
             Self::Space => sign.is_whitespace(),
@@ -76,7 +80,11 @@ impl Kind {
             Self::Upper => sign.is_uppercase(),
             Self::Lower => sign.is_lowercase(),
             Self::Punct => {
-                sign.is_ascii_punctuation() || (!sign.is_ascii() && !sign.is_alphanumeric() && !sign.is_whitespace() && !sign.is_control())
+                sign.is_ascii_punctuation()
+                    || (!sign.is_ascii()
+                        && !sign.is_alphanumeric()
+                        && !sign.is_whitespace()
+                        && !sign.is_control())
             }
             Self::Cntrl => sign.is_control(),
             Self::Graph => !sign.is_whitespace() && !sign.is_control(),
@@ -91,8 +99,8 @@ impl Kind {
 impl Class {
     /// Whether a character is in the set.
     pub fn has(&self, sign: char) -> bool {
-        let inside = self.holds(sign)
-            || (self.ignore_case && (self.holds(lower(sign)) || self.holds(upper(sign))));
+        let inside =
+            self.holds(sign) || (self.ignore_case && (self.holds(lower(sign)) || self.holds(upper(sign))));
         let inside = inside && self.and.as_ref().is_none_or(|and| and.has(sign));
         inside != self.negated
     }

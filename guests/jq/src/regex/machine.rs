@@ -22,13 +22,20 @@ pub(super) enum Step {
     Class(Box<Class>),
     Assert(Assert),
     Save(usize),
-    Fork { first: usize, second: usize },
+    Fork {
+        first: usize,
+        second: usize,
+    },
     Jump(usize),
     Mark(usize),
     Again(usize, usize),
     /// What follows up to `Match` counts as one; then on at the place.
     Atomic(usize),
-    Look { behind: bool, negative: bool, next: usize },
+    Look {
+        behind: bool,
+        negative: bool,
+        next: usize,
+    },
     Backreference(Box<[usize]>, bool),
     Match,
 }
@@ -52,9 +59,16 @@ struct Machine<'t> {
     steps: u64,
 }
 
-pub(super) fn find(code: &Code, groups: usize, text: &str, start: usize, options: Options) -> Result<Option<Found>, Problem> {
+pub(super) fn find(
+    code: &Code,
+    groups: usize,
+    text: &str,
+    start: usize,
+    options: Options,
+) -> Result<Option<Found>, Problem> {
     let slots = vec![NOWHERE; (groups + 1) * 2 + code.marks];
-    let mut machine = Machine { code, text, start, slots, groups: (groups + 1) * 2, back: Vec::new(), steps: 0 };
+    let mut machine =
+        Machine { code, text, start, slots, groups: (groups + 1) * 2, back: Vec::new(), steps: 0 };
     let first = match code.steps.first() {
         Some(Step::Char(sign)) => Some(*sign),
         _ => None,
@@ -128,7 +142,13 @@ impl Machine<'_> {
 
     /// Runs until `Match`, going back to no fork below `floor`; where it stands then. A match that
     /// ends at `not_at` does not count.
-    fn run(&mut self, step: usize, at: usize, floor: usize, not_at: Option<usize>) -> Result<Option<usize>, Problem> {
+    fn run(
+        &mut self,
+        step: usize,
+        at: usize,
+        floor: usize,
+        not_at: Option<usize>,
+    ) -> Result<Option<usize>, Problem> {
         let (mut step, mut at) = (step, at);
         loop {
             self.steps += 1;
@@ -140,7 +160,9 @@ impl Machine<'_> {
                 Step::Match if not_at == Some(at) => None,
                 Step::Match => return Ok(Some(at)),
                 Step::Char(wanted) => self.next(at).filter(|sign| sign == wanted).map(char::len_utf8),
-                Step::CharFolded(wanted) => self.next(at).filter(|sign| lower(*sign) == *wanted).map(char::len_utf8),
+                Step::CharFolded(wanted) => {
+                    self.next(at).filter(|sign| lower(*sign) == *wanted).map(char::len_utf8)
+                }
                 Step::Any(all) => self.next(at).filter(|sign| *all || *sign != '\n').map(char::len_utf8),
                 Step::Class(class) => self.next(at).filter(|sign| class.has(*sign)).map(char::len_utf8),
                 Step::Assert(assert) => self.holds(*assert, at).then_some(0),
@@ -173,7 +195,11 @@ impl Machine<'_> {
                     match self.run(step + 1, at, before, None)? {
                         Some(end) => {
                             // Forks inside are forgotten, what was saved is not.
-                            let kept: Vec<Back> = self.back.drain(before..).filter(|it| matches!(it, Back::Slot { .. })).collect();
+                            let kept: Vec<Back> = self
+                                .back
+                                .drain(before..)
+                                .filter(|it| matches!(it, Back::Slot { .. }))
+                                .collect();
                             self.back.extend(kept);
                             (step, at) = (*next, end);
                             continue;
@@ -183,11 +209,16 @@ impl Machine<'_> {
                 }
                 Step::Look { behind, negative, next } => {
                     let before = self.back.len();
-                    let found = if *behind { self.behind(step + 1, at)? } else { self.run(step + 1, at, before, None)?.is_some() };
+                    let found = if *behind {
+                        self.behind(step + 1, at)?
+                    } else {
+                        self.run(step + 1, at, before, None)?.is_some()
+                    };
                     if *negative {
                         self.undo(before);
                     } else {
-                        let kept: Vec<Back> = self.back.drain(before..).filter(|it| matches!(it, Back::Slot { .. })).collect();
+                        let kept: Vec<Back> =
+                            self.back.drain(before..).filter(|it| matches!(it, Back::Slot { .. })).collect();
                         self.back.extend(kept);
                     }
                     if found != *negative {
@@ -247,8 +278,8 @@ impl Machine<'_> {
             }
             let wanted = &self.text[start..end];
             let rest = self.text.get(at..at + wanted.len())?;
-            let same = rest == wanted
-                || (ignore_case && rest.chars().map(lower).eq(wanted.chars().map(lower)));
+            let same =
+                rest == wanted || (ignore_case && rest.chars().map(lower).eq(wanted.chars().map(lower)));
             return same.then_some(wanted.len());
         }
         None

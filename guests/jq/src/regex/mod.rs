@@ -8,6 +8,7 @@ mod class;
 mod compile;
 mod machine;
 mod parse;
+mod parse_class;
 mod syntax;
 #[cfg(test)]
 mod tests;

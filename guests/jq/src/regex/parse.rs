@@ -1,11 +1,12 @@
 //! The text of a pattern to its tree.
 
-use super::class::{Class, Item, Kind as Set};
+use super::class::{Class, Item};
+use super::parse_class::kind_of;
 use super::syntax::{Assert, Kind, Node, Parsed};
 use super::{Options, Problem};
 
 /// How deeply groups may nest.
-const DEPTH_MAX: usize = 100;
+pub(super) const DEPTH_MAX: usize = 100;
 /// The largest count of a repetition.
 const COUNT_MAX: u32 = 100_000;
 
@@ -25,27 +26,27 @@ fn has_names(signs: &[char]) -> bool {
     signs.windows(4).any(|it| it[..3] == ['(', '?', '<'] && !matches!(it[3], '=' | '!'))
 }
 
-struct Parser {
-    signs: Vec<char>,
-    at: usize,
-    names: Vec<Option<String>>,
-    options: Options,
-    depth: usize,
-    named: bool,
+pub(super) struct Parser {
+    pub(super) signs: Vec<char>,
+    pub(super) at: usize,
+    pub(super) names: Vec<Option<String>>,
+    pub(super) options: Options,
+    pub(super) depth: usize,
+    pub(super) named: bool,
 }
 
 impl Parser {
-    fn peek(&self) -> Option<char> {
+    pub(super) fn peek(&self) -> Option<char> {
         self.signs.get(self.at).copied()
     }
 
-    fn next(&mut self) -> Option<char> {
+    pub(super) fn next(&mut self) -> Option<char> {
         let sign = self.peek()?;
         self.at += 1;
         Some(sign)
     }
 
-    fn take(&mut self, text: &str) -> bool {
+    pub(super) fn take(&mut self, text: &str) -> bool {
         let there = text.chars().enumerate().all(|(at, sign)| self.signs.get(self.at + at) == Some(&sign));
         if there {
             self.at += text.chars().count();
@@ -282,7 +283,14 @@ impl Parser {
             'K' => Node::Keep,
             'R' => Node::Either(vec![
                 Node::All(vec![Node::Char('\r', false), Node::Char('\n', false)]),
-                Node::Class(Class { items: vec![Item::Range('\n', '\r'), Item::Range('\u{85}', '\u{85}'), Item::Range('\u{2028}', '\u{2029}')], ..Class::default() }),
+                Node::Class(Class {
+                    items: vec![
+                        Item::Range('\n', '\r'),
+                        Item::Range('\u{85}', '\u{85}'),
+                        Item::Range('\u{2028}', '\u{2029}'),
+                    ],
+                    ..Class::default()
+                }),
             ]),
             'p' | 'P' => Node::Class(Class { items: vec![self.property(sign == 'P')?], ..Class::default() }),
             'k' if self.take("<") => {
@@ -335,7 +343,7 @@ impl Parser {
         all.map(|(at, _)| at + 1).collect()
     }
 
-    fn escaped_char(&mut self, sign: char) -> Result<char, Problem> {
+    pub(super) fn escaped_char(&mut self, sign: char) -> Result<char, Problem> {
         Ok(match sign {
             'n' => '\n',
             't' => '\t',
@@ -364,7 +372,7 @@ impl Parser {
         })
     }
 
-    fn digits(&mut self, base: u32, count_max: usize) -> u32 {
+    pub(super) fn digits(&mut self, base: u32, count_max: usize) -> u32 {
         let mut code = 0u32;
         for _ in 0..count_max {
             let Some(digit) = self.peek().and_then(|sign| sign.to_digit(base)) else { break };
@@ -373,134 +381,4 @@ impl Parser {
         }
         code
     }
-
-    /// `{Name}` or `{^Name}` behind `\p`.
-    fn property(&mut self, opposite: bool) -> Result<Item, Problem> {
-        if !self.take("{") {
-            return Err("invalid character property name {p}");
-        }
-        let opposite = opposite != self.take("^");
-        let mut name = String::new();
-        loop {
-            match self.next() {
-                None => return Err("invalid character property name {p}"),
-                Some('}') => break,
-                Some(sign) => name.push(sign),
-            }
-        }
-        Set::named(&name).map(|kind| Item::Kind(kind, opposite)).ok_or("invalid character property name {p}")
-    }
-
-    fn class(&mut self) -> Result<Class, Problem> {
-        if self.depth >= DEPTH_MAX {
-            return Err("too deep nest level");
-        }
-        self.depth += 1;
-        let mut class = Class { ignore_case: self.options.ignore_case, negated: self.take("^"), ..Class::default() };
-        let mut first = true;
-        loop {
-            let Some(sign) = self.next() else { return Err("premature end of char-class") };
-            match sign {
-                ']' if !first => break,
-                ']' if self.signs[self.at..].iter().all(|it| *it != ']') => return Err("empty char-class"),
-                '[' if self.peek() == Some(':') && self.posix(&mut class) => {}
-                '[' => {
-                    let inner = self.class()?;
-                    class.items.push(Item::Inner(inner));
-                }
-                '&' if self.peek() == Some('&') => {
-                    self.at += 1;
-                    // What follows up to the end is a set of its own.
-                    let negated = std::mem::take(&mut class.negated);
-                    let rest = self.rest_of_class()?;
-                    class.and = Some(Box::new(rest));
-                    self.depth -= 1;
-                    return Ok(Class { items: vec![Item::Inner(class)], negated, ..Class::default() });
-                }
-                _ => self.member(sign, &mut class)?,
-            }
-            first = false;
-        }
-        self.depth -= 1;
-        Ok(class)
-    }
-
-    fn rest_of_class(&mut self) -> Result<Class, Problem> {
-        let before = self.at;
-        // Read it as if it had been opened here; a `]` right away would be text otherwise.
-        if self.peek() == Some(']') {
-            self.at += 1;
-            return Ok(Class { items: vec![Item::Kind(Set::Any, false)], ..Class::default() });
-        }
-        self.at = before;
-        self.class()
-    }
-
-    fn member(&mut self, sign: char, class: &mut Class) -> Result<(), Problem> {
-        let low = match sign {
-            '\\' => match self.class_escape()? {
-                Ok(sign) => sign,
-                Err(item) => {
-                    class.items.push(item);
-                    return Ok(());
-                }
-            },
-            other => other,
-        };
-        let is_range = self.peek() == Some('-') && self.signs.get(self.at + 1).is_some_and(|next| *next != ']');
-        if !is_range {
-            class.items.push(Item::Range(low, low));
-            return Ok(());
-        }
-        self.at += 1;
-        let high = match self.next() {
-            Some('\\') => match self.class_escape()? {
-                Ok(sign) => sign,
-                Err(item) => {
-                    class.items.extend([Item::Range(low, low), Item::Range('-', '-'), item]);
-                    return Ok(());
-                }
-            },
-            Some(sign) => sign,
-            None => return Err("premature end of char-class"),
-        };
-        if high < low {
-            return Err("empty range in char class");
-        }
-        class.items.push(Item::Range(low, high));
-        Ok(())
-    }
-
-    fn class_escape(&mut self) -> Result<Result<char, Item>, Problem> {
-        let Some(sign) = self.next() else { return Err("end pattern at escape") };
-        if let Some(item) = kind_of(sign) {
-            return Ok(Err(item));
-        }
-        match sign {
-            'p' | 'P' => Ok(Err(self.property(sign == 'P')?)),
-            'b' => Ok(Ok('\u{8}')),
-            other => self.escaped_char(other).map(Ok),
-        }
-    }
-
-    /// `[:name:]`, if it is one.
-    fn posix(&mut self, class: &mut Class) -> bool {
-        let rest: String = self.signs[self.at + 1..].iter().take(20).collect();
-        let Some(end) = rest.find(":]") else { return false };
-        let (negated, name) = rest[..end].strip_prefix('^').map_or((false, &rest[..end]), |name| (true, name));
-        let Some(kind) = Set::named(name) else { return false };
-        class.items.push(Item::Kind(kind, negated));
-        self.at += 1 + rest[..end].chars().count() + 2;
-        true
-    }
-}
-
-fn kind_of(sign: char) -> Option<Item> {
-    let kind = match sign.to_ascii_lowercase() {
-        'd' => Set::Digit,
-        'w' => Set::Word,
-        's' => Set::Space,
-        _ => return None,
-    };
-    Some(Item::Kind(kind, sign.is_ascii_uppercase()))
 }

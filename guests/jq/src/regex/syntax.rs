@@ -16,9 +16,18 @@ pub enum Node {
     Group(usize, Box<Node>),
     Atomic(Box<Node>),
     /// Whether it looks back, and whether it must not match.
-    Look { behind: bool, negative: bool, inner: Box<Node> },
+    Look {
+        behind: bool,
+        negative: bool,
+        inner: Box<Node>,
+    },
     Backreference(Vec<usize>, bool),
-    Repeat { inner: Box<Node>, min: u32, max: Option<u32>, kind: Kind },
+    Repeat {
+        inner: Box<Node>,
+        min: u32,
+        max: Option<u32>,
+        kind: Kind,
+    },
     /// `\K`: the match begins here.
     Keep,
 }

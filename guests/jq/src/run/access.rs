@@ -63,7 +63,10 @@ pub fn positions(items: &[Value], part: &[Value]) -> Value {
     if part.is_empty() {
         return Value::Null;
     }
-    let found = items.windows(part.len()).enumerate().filter(|(_, window)| window.iter().zip(part).all(|(a, b)| equal(a, b)));
+    let found = items
+        .windows(part.len())
+        .enumerate()
+        .filter(|(_, window)| window.iter().zip(part).all(|(a, b)| equal(a, b)));
     found.map(|(at, _)| Value::from(at)).collect()
 }
 
@@ -117,7 +120,11 @@ pub fn get_path(value: &Value, path: &[Value]) -> Result<Value, Exit> {
 /// What a path leads to is handed to `change`, and what comes back put in its place.
 ///
 /// Nobody but `root` holds the value while it is changed, so nothing is copied that is not shared.
-pub fn update_path(root: &mut Value, path: &[Value], change: &mut dyn FnMut(Value) -> Result<Value, Exit>) -> Result<(), Exit> {
+pub fn update_path(
+    root: &mut Value,
+    path: &[Value],
+    change: &mut dyn FnMut(Value) -> Result<Value, Exit>,
+) -> Result<(), Exit> {
     let mut at = root;
     for (depth, key) in path.iter().enumerate() {
         if let Value::Obj(bounds) = key {
@@ -274,7 +281,9 @@ fn delete_keys(at: &mut Value, keys: &[&Value]) -> Result<(), Exit> {
                         let (start, end) = slice_bounds(&bound("start"), &bound("end"), len)?;
                         gone[start..end].fill(true);
                     }
-                    other => return Err(Exit::error(format!("Cannot delete {} element of array", other.kind()))),
+                    other => {
+                        return Err(Exit::error(format!("Cannot delete {} element of array", other.kind())));
+                    }
                 }
             }
             let mut gone = gone.into_iter();

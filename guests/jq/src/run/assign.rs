@@ -10,7 +10,14 @@ use crate::value::Value;
 
 impl Run<'_> {
     /// With a right side of at most one output.
-    pub(super) fn assign_one<'e>(&self, how: Assignment, left: Id, right: Id, env: &'e Env<'e>, input: Value) -> Result<Option<Value>, Exit> {
+    pub(super) fn assign_one<'e>(
+        &self,
+        how: Assignment,
+        left: Id,
+        right: Id,
+        env: &'e Env<'e>,
+        input: Value,
+    ) -> Result<Option<Value>, Exit> {
         if how == Assignment::Update {
             return self.update(left, right, env, input).map(Some);
         }
@@ -19,7 +26,15 @@ impl Run<'_> {
     }
 
     /// Once for every output of the right side.
-    pub(super) fn assign<'e>(&self, how: Assignment, left: Id, right: Id, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
+    pub(super) fn assign<'e>(
+        &self,
+        how: Assignment,
+        left: Id,
+        right: Id,
+        env: &'e Env<'e>,
+        input: Value,
+        out: Out<'_>,
+    ) -> Flow {
         if how == Assignment::Update {
             return out(self.update(left, right, env, input)?);
         }
@@ -28,7 +43,14 @@ impl Run<'_> {
         })
     }
 
-    fn assign_value<'e>(&self, how: Assignment, left: Id, operand: &Value, env: &'e Env<'e>, input: Value) -> Result<Value, Exit> {
+    fn assign_value<'e>(
+        &self,
+        how: Assignment,
+        left: Id,
+        operand: &Value,
+        env: &'e Env<'e>,
+        input: Value,
+    ) -> Result<Value, Exit> {
         let mut change = |old: Value| match how {
             Assignment::Set | Assignment::Update => Ok(operand.clone()),
             Assignment::Compute(operator) => operate::arithmetic(operator, old, operand.clone()),
@@ -63,7 +85,12 @@ impl Run<'_> {
     }
 
     /// All paths of `left`; a chain of names needs no look at the value.
-    fn simple_or_all<'e>(&self, left: Id, env: &'e Env<'e>, root: &mut Value) -> Result<Vec<Vec<Value>>, Exit> {
+    fn simple_or_all<'e>(
+        &self,
+        left: Id,
+        env: &'e Env<'e>,
+        root: &mut Value,
+    ) -> Result<Vec<Vec<Value>>, Exit> {
         let mut keys = Vec::new();
         if self.names_only(left, &mut keys) {
             // What is wrong with the chain shows while it is followed to change the value.

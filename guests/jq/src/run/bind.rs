@@ -10,7 +10,13 @@ type Then<'t, 'e> = &'t mut dyn for<'x> FnMut(&'x Env<'x>) -> Flow;
 
 impl Run<'_> {
     /// Binds by the first alternative that works out, the rest of the run included.
-    pub(super) fn bind<'e>(&self, binder: &Binder, value: Value, env: &'e Env<'e>, then: Then<'_, 'e>) -> Flow {
+    pub(super) fn bind<'e>(
+        &self,
+        binder: &Binder,
+        value: Value,
+        env: &'e Env<'e>,
+        then: Then<'_, 'e>,
+    ) -> Flow {
         let Some((last, before)) = binder.alternatives.split_last() else { return Ok(()) };
         for alternative in before {
             let Some(kept) = &alternative.kept else { continue };
@@ -24,7 +30,9 @@ impl Run<'_> {
         }
         match &last.kept {
             None => self.pattern(&last.pattern, value, env, then),
-            Some(kept) => self.pattern(&last.pattern, value, env, &mut |bound| rebind(kept, bound, env, then)),
+            Some(kept) => {
+                self.pattern(&last.pattern, value, env, &mut |bound| rebind(kept, bound, env, then))
+            }
         }
     }
 
@@ -61,7 +69,14 @@ impl Run<'_> {
         }
     }
 
-    fn items<'e>(&self, items: &[Pattern], at: usize, value: &Value, env: &'e Env<'e>, then: Then<'_, 'e>) -> Flow {
+    fn items<'e>(
+        &self,
+        items: &[Pattern],
+        at: usize,
+        value: &Value,
+        env: &'e Env<'e>,
+        then: Then<'_, 'e>,
+    ) -> Flow {
         let Some(item) = items.get(at) else { return then(env) };
         let part = access::index(value, &Value::from(at))?;
         self.pattern(item, part, env, &mut |env| self.items(items, at + 1, value, env, then))
@@ -81,7 +96,9 @@ impl Run<'_> {
             }
             let part = access::index(value, &key)?;
             let mut with = |env: &Env<'_>| match &field.value {
-                Some(pattern) => self.pattern(pattern, part.clone(), env, &mut |env| self.fields(rest, value, env, then)),
+                Some(pattern) => {
+                    self.pattern(pattern, part.clone(), env, &mut |env| self.fields(rest, value, env, then))
+                }
                 None => self.fields(rest, value, env, then),
             };
             if field.binds { with(&env.with(Item::Value(part.clone()))) } else { with(env) }

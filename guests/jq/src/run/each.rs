@@ -27,7 +27,8 @@ impl Run<'_> {
             match self.program.node(id) {
                 Node::Pipe(first, second) => {
                     if !self.program.is_single(*first) {
-                        return self.each(*first, env, input, &mut |value| self.each(*second, env, value, out));
+                        return self
+                            .each(*first, env, input, &mut |value| self.each(*second, env, value, out));
                     }
                     match self.one(*first, env, input)? {
                         Some(value) => (id, input) = (*second, value),
@@ -56,12 +57,16 @@ impl Run<'_> {
                 }
                 Node::Index(target, key) => {
                     return self.each(*key, env, input.clone(), &mut |key| {
-                        self.each(*target, env, input.clone(), &mut |target| out(access::index(&target, &key)?))
+                        self.each(*target, env, input.clone(), &mut |target| {
+                            out(access::index(&target, &key)?)
+                        })
                     });
                 }
                 Node::Slice(target, from, to) => {
                     return self.bounds(*from, *to, env, &input, &mut |from, to| {
-                        self.each(*target, env, input.clone(), &mut |target| out(access::slice(&target, from, to)?))
+                        self.each(*target, env, input.clone(), &mut |target| {
+                            out(access::slice(&target, from, to)?)
+                        })
                     });
                 }
                 Node::Binary(operator, left, right) => {
@@ -98,7 +103,9 @@ impl Run<'_> {
                     },
                 },
                 Node::Object(fields) => return self.objects(fields, Object::new(), env, &input, out),
-                Node::Text(format, parts) => return self.texts(*format, parts, String::new(), env, &input, out),
+                Node::Text(format, parts) => {
+                    return self.texts(*format, parts, String::new(), env, &input, out);
+                }
                 Node::Fold(fold) => {
                     return match fold.extract {
                         None => self.each(fold.init, env, input.clone(), &mut |init| {
@@ -145,7 +152,13 @@ impl Run<'_> {
     }
 
     /// Runs a node whose errors are ours to handle; errors of `out` are not, and pass through.
-    pub(super) fn guarded<'e>(&self, id: Id, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Result<Option<Value>, Exit> {
+    pub(super) fn guarded<'e>(
+        &self,
+        id: Id,
+        env: &'e Env<'e>,
+        input: Value,
+        out: Out<'_>,
+    ) -> Result<Option<Value>, Exit> {
         let mut beyond = None;
         let depth = self.depth.get();
         let result = self.each(id, env, input, &mut |value| {
@@ -185,7 +198,15 @@ impl Run<'_> {
     }
 
     /// `and` and `or`: the right side is asked only where the left does not decide.
-    fn both<'e>(&self, left: Id, right: Id, decides: bool, env: &'e Env<'e>, input: &Value, out: Out<'_>) -> Flow {
+    fn both<'e>(
+        &self,
+        left: Id,
+        right: Id,
+        decides: bool,
+        env: &'e Env<'e>,
+        input: &Value,
+        out: Out<'_>,
+    ) -> Flow {
         self.each(left, env, input.clone(), &mut |left| {
             if left.is_true() == decides {
                 return out(Value::Bool(decides));
@@ -194,7 +215,14 @@ impl Run<'_> {
         })
     }
 
-    fn objects<'e>(&self, fields: &[(Id, Option<Id>)], done: Object, env: &'e Env<'e>, input: &Value, out: Out<'_>) -> Flow {
+    fn objects<'e>(
+        &self,
+        fields: &[(Id, Option<Id>)],
+        done: Object,
+        env: &'e Env<'e>,
+        input: &Value,
+        out: Out<'_>,
+    ) -> Flow {
         let Some(((key, value), rest)) = fields.split_first() else { return out(Value::obj(done)) };
         self.each(*key, env, input.clone(), &mut |key| {
             let key = object_key(key)?;
@@ -211,7 +239,15 @@ impl Run<'_> {
     }
 
     /// From the last part to the first, because the first varies fastest.
-    fn texts<'e>(&self, format: Format, parts: &[TextPart], tail: String, env: &'e Env<'e>, input: &Value, out: Out<'_>) -> Flow {
+    fn texts<'e>(
+        &self,
+        format: Format,
+        parts: &[TextPart],
+        tail: String,
+        env: &'e Env<'e>,
+        input: &Value,
+        out: Out<'_>,
+    ) -> Flow {
         let Some((last, before)) = parts.split_last() else { return out(Value::from(tail)) };
         match last {
             TextPart::Plain(plain) => self.texts(format, before, format!("{plain}{tail}"), env, input, out),
@@ -247,7 +283,15 @@ impl Run<'_> {
     }
 
     /// Links the arguments from `at` on, and runs the body; a value is linked once for each output.
-    fn call_each<'e>(&self, call: &Call, at: usize, caller: &'e Env<'e>, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
+    fn call_each<'e>(
+        &self,
+        call: &Call,
+        at: usize,
+        caller: &'e Env<'e>,
+        env: &'e Env<'e>,
+        input: Value,
+        out: Out<'_>,
+    ) -> Flow {
         let function = &self.program.functions[call.function as usize];
         let Some(arg) = call.args.get(at) else { return self.each(function.body, env, input, out) };
         if !function.params[at] {

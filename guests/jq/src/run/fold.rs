@@ -7,13 +7,24 @@ use crate::value::Value;
 
 impl Run<'_> {
     /// `reduce` with a single start.
-    pub(super) fn reduce<'e>(&self, fold: &Fold, env: &'e Env<'e>, input: Value) -> Result<Option<Value>, Exit> {
+    pub(super) fn reduce<'e>(
+        &self,
+        fold: &Fold,
+        env: &'e Env<'e>,
+        input: Value,
+    ) -> Result<Option<Value>, Exit> {
         let Some(init) = self.one(fold.init, env, input.clone())? else { return Ok(None) };
         self.reduce_from(fold, init, env, &input).map(Some)
     }
 
     /// The state after all of the source; without an output of the update, it is `null`.
-    pub(super) fn reduce_from<'e>(&self, fold: &Fold, init: Value, env: &'e Env<'e>, input: &Value) -> Result<Value, Exit> {
+    pub(super) fn reduce_from<'e>(
+        &self,
+        fold: &Fold,
+        init: Value,
+        env: &'e Env<'e>,
+        input: &Value,
+    ) -> Result<Value, Exit> {
         let mut state = init;
         self.each(fold.source, env, input.clone(), &mut |item| {
             self.bind(&fold.binder, item, env, &mut |env| {
@@ -33,7 +44,14 @@ impl Run<'_> {
     }
 
     /// Every state on the way, as `extract` shows it.
-    pub(super) fn foreach<'e>(&self, fold: &Fold, extract: Id, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
+    pub(super) fn foreach<'e>(
+        &self,
+        fold: &Fold,
+        extract: Id,
+        env: &'e Env<'e>,
+        input: Value,
+        out: Out<'_>,
+    ) -> Flow {
         self.each(fold.init, env, input.clone(), &mut |init| {
             let mut state = init;
             self.each(fold.source, env, input.clone(), &mut |item| {

@@ -67,9 +67,13 @@ impl Run<'_> {
                     let target = given!(self.one(*target, env, input));
                     return access::slice(&target, &from, &to).map(Some);
                 }
-                Node::Array(inner) => return self.all(*inner, env, input).map(|items| Some(Value::arr(items))),
+                Node::Array(inner) => {
+                    return self.all(*inner, env, input).map(|items| Some(Value::arr(items)));
+                }
                 Node::Object(fields) => return self.object(fields, env, input),
-                Node::Negate(inner) => return operate::negate(given!(self.one(*inner, env, input))).map(Some),
+                Node::Negate(inner) => {
+                    return operate::negate(given!(self.one(*inner, env, input))).map(Some);
+                }
                 Node::And(left, right) => {
                     if !given!(self.one(*left, env, input.clone())).is_true() {
                         return Ok(Some(Value::Bool(false)));
@@ -152,7 +156,9 @@ impl Run<'_> {
                     Item::Filter(filter, place) => (id, env) = (*filter, place),
                     _ => return Ok(None),
                 },
-                Node::Native(native, args, last_slowest) => return self.native(*native, args, *last_slowest, env, input),
+                Node::Native(native, args, last_slowest) => {
+                    return self.native(*native, args, *last_slowest, env, input);
+                }
                 Node::Special(special, args) => return self.special_one(*special, args, env, input),
                 Node::Assign(how, left, right) => return self.assign_one(*how, *left, *right, env, input),
                 // Never single.
@@ -161,7 +167,14 @@ impl Run<'_> {
         }
     }
 
-    fn native<'e>(&self, native: crate::natives::Native, args: &[Id], last_slowest: bool, env: &'e Env<'e>, input: Value) -> One {
+    fn native<'e>(
+        &self,
+        native: crate::natives::Native,
+        args: &[Id],
+        last_slowest: bool,
+        env: &'e Env<'e>,
+        input: Value,
+    ) -> One {
         match args {
             [] => native(input, &[]).map(Some),
             [only] => {
@@ -201,7 +214,13 @@ impl Run<'_> {
     }
 
     /// jq evaluates the last insertion first.
-    fn text_in_order<'e>(&self, format: crate::natives::Format, parts: &[TextPart], env: &'e Env<'e>, input: Value) -> One {
+    fn text_in_order<'e>(
+        &self,
+        format: crate::natives::Format,
+        parts: &[TextPart],
+        env: &'e Env<'e>,
+        input: Value,
+    ) -> One {
         let mut pieces: Vec<Value> = Vec::with_capacity(parts.len());
         for part in parts.iter().rev() {
             if let TextPart::Inserted(inner) = part {
@@ -219,7 +238,14 @@ impl Run<'_> {
     }
 
     /// Links the arguments from `at` on, and runs the body.
-    fn call_one<'e>(&self, call: &Call, at: usize, caller: &'e Env<'e>, env: &'e Env<'e>, input: Value) -> One {
+    fn call_one<'e>(
+        &self,
+        call: &Call,
+        at: usize,
+        caller: &'e Env<'e>,
+        env: &'e Env<'e>,
+        input: Value,
+    ) -> One {
         let function = &self.program.functions[call.function as usize];
         let Some(arg) = call.args.get(at) else { return self.one(function.body, env, input) };
         let item = if function.params[at] {

@@ -31,7 +31,9 @@ pub fn arithmetic(operator: Operator, left: Value, right: Value) -> Result<Value
             Operator::Add => a + b,
             Operator::Subtract => a - b,
             Operator::Multiply => a * b,
-            Operator::Divide if b == 0.0 => return Err(two(&left, &right, "cannot be divided because the divisor is zero")),
+            Operator::Divide if b == 0.0 => {
+                return Err(two(&left, &right, "cannot be divided because the divisor is zero"));
+            }
             Operator::Divide => a / b,
             _ => return remainder(&left, &right, a, b),
         }));

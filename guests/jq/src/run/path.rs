@@ -11,7 +11,13 @@ pub(super) type Places<'o> = &'o mut dyn FnMut(Place) -> Flow;
 
 impl Run<'_> {
     /// The path of every output; computed ones are an error.
-    pub(super) fn paths<'e>(&self, id: Id, env: &'e Env<'e>, input: Value, out: &mut dyn FnMut(Path, Value) -> Flow) -> Flow {
+    pub(super) fn paths<'e>(
+        &self,
+        id: Id,
+        env: &'e Env<'e>,
+        input: Value,
+        out: &mut dyn FnMut(Path, Value) -> Flow,
+    ) -> Flow {
         self.places(id, env, Place::root(input), &mut |place| {
             if place.path.is_lost() {
                 let shown = place.value.shown(30);
@@ -62,7 +68,9 @@ impl Run<'_> {
                             id = *second;
                             continue;
                         }
-                        _ => self.places(*first, env, from, &mut |place| self.places(*second, env, place, out)),
+                        _ => {
+                            self.places(*first, env, from, &mut |place| self.places(*second, env, place, out))
+                        }
                     };
                 }
                 Node::Comma(items) => {
@@ -113,7 +121,8 @@ impl Run<'_> {
                 }
                 Node::Call(call) => {
                     if !call.args.is_empty() {
-                        return self.deeper(|| self.call_places(call, 0, env, env.back(call.hops), from, out));
+                        return self
+                            .deeper(|| self.call_places(call, 0, env, env.back(call.hops), from, out));
                     }
                     env = env.back(call.hops);
                     id = self.program.functions[call.function as usize].body;
@@ -134,7 +143,13 @@ impl Run<'_> {
     }
 
     /// As `guarded`, for places.
-    pub(super) fn guarded_places<'e>(&self, id: Id, env: &'e Env<'e>, from: Place, out: Places<'_>) -> Result<Option<Value>, Exit> {
+    pub(super) fn guarded_places<'e>(
+        &self,
+        id: Id,
+        env: &'e Env<'e>,
+        from: Place,
+        out: Places<'_>,
+    ) -> Result<Option<Value>, Exit> {
         let mut beyond = None;
         let depth = self.depth.get();
         let result = self.places(id, env, from, &mut |place| {
@@ -154,7 +169,15 @@ impl Run<'_> {
         }
     }
 
-    fn call_places<'e>(&self, call: &Call, at: usize, caller: &'e Env<'e>, env: &'e Env<'e>, from: Place, out: Places<'_>) -> Flow {
+    fn call_places<'e>(
+        &self,
+        call: &Call,
+        at: usize,
+        caller: &'e Env<'e>,
+        env: &'e Env<'e>,
+        from: Place,
+        out: Places<'_>,
+    ) -> Flow {
         let function = &self.program.functions[call.function as usize];
         let Some(arg) = call.args.get(at) else { return self.places(function.body, env, from, out) };
         if !function.params[at] {
@@ -209,13 +232,12 @@ fn each_place(from: Place, out: Places<'_>) -> Flow {
         return Err(Exit::error(format!("Invalid path expression near attempt to iterate through {shown}")));
     }
     match &from.value {
-        Value::Arr(items) => items
-            .iter()
-            .enumerate()
-            .try_for_each(|(at, item)| out(Place { value: item.clone(), path: from.path.to(Value::from(at)) })),
-        Value::Obj(fields) => fields
-            .iter()
-            .try_for_each(|(key, item)| out(Place { value: item.clone(), path: from.path.to(Value::Str(key.clone())) })),
+        Value::Arr(items) => items.iter().enumerate().try_for_each(|(at, item)| {
+            out(Place { value: item.clone(), path: from.path.to(Value::from(at)) })
+        }),
+        Value::Obj(fields) => fields.iter().try_for_each(|(key, item)| {
+            out(Place { value: item.clone(), path: from.path.to(Value::Str(key.clone())) })
+        }),
         other => Err(Exit::error(format!("Cannot iterate over {}", other.described()))),
     }
 }

@@ -3,16 +3,22 @@
 use super::env::Env;
 use super::place::{Path, Place};
 use super::{Exit, Flow, Out, Run, access, operate};
-use crate::compile::node::{Id, Node, Special};
+use crate::compile::node::{Id, Special};
 use crate::natives::collection;
-use crate::value::{Object, Value};
+use crate::value::Value;
 use crate::{read, write};
 
 type One = Result<Option<Value>, Exit>;
 
 impl Run<'_> {
     /// Those with at most one output.
-    pub(super) fn special_one<'e>(&self, special: Special, args: &[Id], env: &'e Env<'e>, input: Value) -> One {
+    pub(super) fn special_one<'e>(
+        &self,
+        special: Special,
+        args: &[Id],
+        env: &'e Env<'e>,
+        input: Value,
+    ) -> One {
         Ok(Some(match special {
             Special::First => return self.first(args[0], env, input),
             Special::Last => {
@@ -91,7 +97,14 @@ impl Run<'_> {
     }
 
     /// All others, and those above with more than one output for an argument.
-    pub(super) fn special<'e>(&self, special: Special, args: &[Id], env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
+    pub(super) fn special<'e>(
+        &self,
+        special: Special,
+        args: &[Id],
+        env: &'e Env<'e>,
+        input: Value,
+        out: Out<'_>,
+    ) -> Flow {
         match special {
             Special::Recurse => self.recurse(args[0], env, input, out),
             Special::Range => self.each(args[0], env, input.clone(), &mut |from| {
@@ -99,7 +112,9 @@ impl Run<'_> {
                     self.each(args[2], env, input.clone(), &mut |by| range(&from, &upto, &by, out))
                 })
             }),
-            Special::Limit => self.each(args[0], env, input.clone(), &mut |count| self.limit(&count, args[1], env, &input, out)),
+            Special::Limit => self.each(args[0], env, input.clone(), &mut |count| {
+                self.limit(&count, args[1], env, &input, out)
+            }),
             Special::Skip => self.each(args[0], env, input.clone(), &mut |count| {
                 let mut left = number(&count)?;
                 if left < 0.0 {
@@ -110,11 +125,14 @@ impl Run<'_> {
                     if left >= 0.0 { Ok(()) } else { out(value) }
                 })
             }),
-            Special::Nth => self.each(args[0], env, input.clone(), &mut |place| {
-                match self.nth_of(&place, args[1], env, input.clone())? {
-                    Some(value) => out(value),
-                    None => Ok(()),
-                }
+            Special::Nth => self.each(args[0], env, input.clone(), &mut |place| match self.nth_of(
+                &place,
+                args[1],
+                env,
+                input.clone(),
+            )? {
+                Some(value) => out(value),
+                None => Ok(()),
             }),
             Special::While => self.while_do(args[0], args[1], env, input, out),
             Special::Until => self.until(args[0], args[1], env, input, out),
@@ -129,13 +147,17 @@ impl Run<'_> {
                 }
                 Ok(())
             }
-            Special::HaltError => self.each(args[0], env, input.clone(), &mut |status| Err(self.halt_error(&input, &status))),
+            Special::HaltError => {
+                self.each(args[0], env, input.clone(), &mut |status| Err(self.halt_error(&input, &status)))
+            }
             Special::GetPath => self.each(args[0], env, input.clone(), &mut |path| {
                 out(access::get_path(&input, keys_of(&path)?)?)
             }),
             Special::Walk => self.walk(args[0], env, input, out),
             Special::Substitute => self.each(args[0], env, input.clone(), &mut |pattern| {
-                self.each(args[2], env, input.clone(), &mut |flags| self.substitute(&pattern, &flags, args[1], env, &input, out))
+                self.each(args[2], env, input.clone(), &mut |flags| {
+                    self.substitute(&pattern, &flags, args[1], env, &input, out)
+                })
             }),
             Special::ToStream => {
                 let mut result = Ok(());
@@ -229,130 +251,6 @@ impl Run<'_> {
         }
     }
 
-    fn recurse<'e>(&self, next: Id, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
-        if let Node::Try(body, None) = self.program.node(next)
-            && matches!(self.program.node(*body), Node::Iterate)
-        {
-            return everything(input, out);
-        }
-        let mut at = input;
-        if self.program.is_single(next) {
-            loop {
-                out(at.clone())?;
-                match self.one(next, env, at)? {
-                    Some(value) => at = value,
-                    None => return Ok(()),
-                }
-            }
-        }
-        out(at.clone())?;
-        self.deeper(|| self.each(next, env, at, &mut |value| self.recurse(next, env, value, out)))
-    }
-
-    fn until_one<'e>(&self, args: &[Id], env: &'e Env<'e>, input: Value) -> One {
-        let mut at = input;
-        loop {
-            match self.one(args[0], env, at.clone())? {
-                None => return Ok(None),
-                Some(test) if test.is_true() => return Ok(Some(at)),
-                Some(_) => {}
-            }
-            match self.one(args[1], env, at)? {
-                Some(next) => at = next,
-                None => return Ok(None),
-            }
-        }
-    }
-
-    fn until<'e>(&self, test: Id, next: Id, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
-        self.each(test, env, input.clone(), &mut |test_value| {
-            if test_value.is_true() {
-                return out(input.clone());
-            }
-            self.deeper(|| self.each(next, env, input.clone(), &mut |value| self.until(test, next, env, value, out)))
-        })
-    }
-
-    fn while_do<'e>(&self, test: Id, next: Id, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
-        if self.program.is_single(test) && self.program.is_single(next) {
-            let mut at = input;
-            while self.one(test, env, at.clone())?.is_some_and(|test| test.is_true()) {
-                out(at.clone())?;
-                match self.one(next, env, at)? {
-                    Some(value) => at = value,
-                    None => break,
-                }
-            }
-            return Ok(());
-        }
-        self.each(test, env, input.clone(), &mut |test_value| {
-            if !test_value.is_true() {
-                return Ok(());
-            }
-            out(input.clone())?;
-            self.deeper(|| self.each(next, env, input.clone(), &mut |value| self.while_do(test, next, env, value, out)))
-        })
-    }
-
-    fn walk_one<'e>(&self, f: Id, env: &'e Env<'e>, input: Value) -> One {
-        let rebuilt = match input {
-            Value::Arr(items) => {
-                let mut walked = Vec::with_capacity(items.len());
-                for item in items.take() {
-                    walked.extend(self.deeper(|| self.walk_one(f, env, item))?);
-                }
-                Value::arr(walked)
-            }
-            Value::Obj(fields) => {
-                let mut walked = Object::with_capacity(fields.len());
-                for (key, item) in fields.iter() {
-                    if let Some(item) = self.deeper(|| self.walk_one(f, env, item.clone()))? {
-                        walked.insert(key.clone(), item);
-                    }
-                }
-                Value::obj(walked)
-            }
-            scalar => scalar,
-        };
-        self.one(f, env, rebuilt)
-    }
-
-    fn walk<'e>(&self, f: Id, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
-        let rebuilt = match input {
-            Value::Arr(items) => {
-                let mut walked = Vec::with_capacity(items.len());
-                for item in items.take() {
-                    self.deeper(|| {
-                        self.walk(f, env, item, &mut |value| {
-                            walked.push(value);
-                            Ok(())
-                        })
-                    })?;
-                }
-                Value::arr(walked)
-            }
-            Value::Obj(fields) => {
-                let mut walked = Object::with_capacity(fields.len());
-                for (key, item) in fields.iter() {
-                    let mut first = None;
-                    let result = self.deeper(|| {
-                        self.walk(f, env, item.clone(), &mut |value| {
-                            first = Some(value);
-                            Err(Exit::Enough)
-                        })
-                    });
-                    match (result, first) {
-                        (Err(Exit::Enough), Some(value)) => walked.insert(key.clone(), value),
-                        (result, _) => result?,
-                    }
-                }
-                Value::obj(walked)
-            }
-            scalar => scalar,
-        };
-        self.each(f, env, rebuilt, out)
-    }
-
     /// `paths` and `paths(f)`: every path but the empty one.
     fn all_below<'e>(&self, test: Option<Id>, env: &'e Env<'e>, input: Value, out: Out<'_>) -> Flow {
         let mut waiting = vec![Place::root(input)];
@@ -388,30 +286,20 @@ pub(super) fn push_children(place: &Place, waiting: &mut Vec<Place>) {
     let start = waiting.len();
     match &place.value {
         Value::Arr(items) => waiting.extend(
-            items.iter().enumerate().map(|(at, item)| Place { value: item.clone(), path: place.path.to(Value::from(at)) }),
+            items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| Place { value: item.clone(), path: place.path.to(Value::from(at)) }),
         ),
-        Value::Obj(fields) => waiting.extend(
-            fields.iter().map(|(key, item)| Place { value: item.clone(), path: place.path.to(Value::Str(key.clone())) }),
-        ),
+        Value::Obj(fields) => {
+            waiting.extend(fields.iter().map(|(key, item)| Place {
+                value: item.clone(),
+                path: place.path.to(Value::Str(key.clone())),
+            }))
+        }
         _ => {}
     }
     waiting[start..].reverse();
-}
-
-/// `..`
-fn everything(input: Value, out: Out<'_>) -> Flow {
-    let mut waiting = vec![input];
-    while let Some(value) = waiting.pop() {
-        let start = waiting.len();
-        match &value {
-            Value::Arr(items) => waiting.extend(items.iter().cloned()),
-            Value::Obj(fields) => waiting.extend(fields.iter().map(|(_, item)| item.clone())),
-            _ => {}
-        }
-        waiting[start..].reverse();
-        out(value)?;
-    }
-    Ok(())
 }
 
 fn range(from: &Value, upto: &Value, by: &Value, out: Out<'_>) -> Flow {

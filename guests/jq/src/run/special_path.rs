@@ -9,7 +9,14 @@ use crate::compile::node::{Id, Node, Special};
 use crate::value::Value;
 
 impl Run<'_> {
-    pub(super) fn special_places<'e>(&self, special: Special, args: &[Id], env: &'e Env<'e>, from: Place, out: Places<'_>) -> Flow {
+    pub(super) fn special_places<'e>(
+        &self,
+        special: Special,
+        args: &[Id],
+        env: &'e Env<'e>,
+        from: Place,
+        out: Places<'_>,
+    ) -> Flow {
         match special {
             Special::Recurse => self.recurse_places(args[0], env, from, out),
             Special::First => self.take_places(args[0], 1.0, env, from, out),
@@ -59,7 +66,9 @@ impl Run<'_> {
                     return out(from.clone());
                 }
                 self.deeper(|| {
-                    self.places(args[1], env, from.clone(), &mut |place| self.special_places(special, args, env, place, out))
+                    self.places(args[1], env, from.clone(), &mut |place| {
+                        self.special_places(special, args, env, place, out)
+                    })
                 })
             }),
             Special::While => self.each(args[0], env, from.value.clone(), &mut |test| {
@@ -68,7 +77,9 @@ impl Run<'_> {
                 }
                 out(from.clone())?;
                 self.deeper(|| {
-                    self.places(args[1], env, from.clone(), &mut |place| self.special_places(special, args, env, place, out))
+                    self.places(args[1], env, from.clone(), &mut |place| {
+                        self.special_places(special, args, env, place, out)
+                    })
                 })
             }),
             Special::Repeat => loop {

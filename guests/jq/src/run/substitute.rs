@@ -18,7 +18,10 @@ impl Run<'_> {
         out: Out<'_>,
     ) -> Flow {
         let Value::Str(text) = input else {
-            return Err(Exit::error(format!("{} cannot be matched, as it is not a string", input.described())));
+            return Err(Exit::error(format!(
+                "{} cannot be matched, as it is not a string",
+                input.described()
+            )));
         };
         let found = matching::find_all(text, pattern, flags)?;
         if found.is_empty() {

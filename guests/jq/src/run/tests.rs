@@ -72,7 +72,11 @@ fn programs_answer_as_jq_does() {
         ("sub(\"(?<x>b)\"; \"<\\(.x)>\")", "\"abc\"", "\"a<b>c\""),
         ("[splits(\", *\")]", "\"a, b,c\"", r#"["a","b","c"]"#),
         ("walk(if type == \"number\" then . + 1 else . end)", r#"[1,{"a":2}]"#, r#"[2,{"a":3}]"#),
-        ("[.[] | tojson]", "[1.50, 100000000000000000001, 1e1000]", r#"["1.50","100000000000000000001","1E+1000"]"#),
+        (
+            "[.[] | tojson]",
+            "[1.50, 100000000000000000001, 1e1000]",
+            r#"["1.50","100000000000000000001","1E+1000"]"#,
+        ),
         ("1 | .a", "null", r#"error "Cannot index number with string \"a\"""#),
         ("[] - 1", "null", r#"error "array ([]) and number (1) cannot be subtracted""#),
         ("\"x\" * 1e9", "null", r#"error "Repeat string result too long""#),

@@ -24,15 +24,33 @@ pub enum Token {
 
 /// Longer signs first.
 const SIGNS: [&str; 35] = [
-    "?//=", "?//", "//=", "|=", "+=", "-=", "*=", "/=", "%=", "==", "!=", "<=", ">=", "//", "..", "and", "or", ".", "[", "]",
-    "(", ")", "{", "}", "|", ",", ":", ";", "=", "<", ">", "+", "-", "*", "/",
+    "?//=", "?//", "//=", "|=", "+=", "-=", "*=", "/=", "%=", "==", "!=", "<=", ">=", "//", "..", "and",
+    "or", ".", "[", "]", "(", ")", "{", "}", "|", ",", ":", ";", "=", "<", ">", "+", "-", "*", "/",
 ];
 const MORE_SIGNS: [&str; 3] = ["%", "?", "$"];
 
 /// Words that are no names of functions.
 pub const KEYWORDS: [&str; 20] = [
-    "as", "def", "module", "import", "include", "if", "then", "else", "elif", "reduce", "foreach", "end", "and", "or",
-    "try", "catch", "label", "break", "__loc__", "not a word",
+    "as",
+    "def",
+    "module",
+    "import",
+    "include",
+    "if",
+    "then",
+    "else",
+    "elif",
+    "reduce",
+    "foreach",
+    "end",
+    "and",
+    "or",
+    "try",
+    "catch",
+    "label",
+    "break",
+    "__loc__",
+    "not a word",
 ];
 
 /// Whether a name is a keyword.
@@ -95,7 +113,10 @@ impl Lexer<'_> {
                 Token::Variable(rest[1..=len].to_owned())
             }
             b'@' => {
-                let len = rest[1..].bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+                let len = rest[1..]
+                    .bytes()
+                    .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+                    .count();
                 self.at += 1 + len;
                 if len == 0 { Token::Wrong } else { Token::Format(rest[..=len].to_owned()) }
             }

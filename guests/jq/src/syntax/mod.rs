@@ -60,7 +60,14 @@ pub fn parse_definitions(text: &str) -> Parsed<Vec<Definition>> {
 
 impl<'s> Parser<'s> {
     fn new(text: &'s str) -> Self {
-        let mut parser = Self { lexer: Lexer { text, at: 0 }, token: Token::End, start: 0, depth: 0, no_bind: false, before: 0 };
+        let mut parser = Self {
+            lexer: Lexer { text, at: 0 },
+            token: Token::End,
+            start: 0,
+            depth: 0,
+            no_bind: false,
+            before: 0,
+        };
         parser.advance();
         parser
     }
@@ -312,7 +319,9 @@ fn one_or(mut all: Vec<Ast>, make: fn(Vec<Ast>) -> Ast) -> Ast {
 }
 
 fn combine(sign: &Token, left: Ast, right: Ast) -> Ast {
-    use Operator::{Add, Divide, Equal, Greater, GreaterEqual, Less, LessEqual, Multiply, NotEqual, Remainder, Subtract};
+    use Operator::{
+        Add, Divide, Equal, Greater, GreaterEqual, Less, LessEqual, Multiply, NotEqual, Remainder, Subtract,
+    };
     let (left, right) = (Box::new(left), Box::new(right));
     let sign = match sign {
         Token::Name(name) if name == "or" => return Ast::Or(left, right),

@@ -54,7 +54,9 @@ impl Parser<'_> {
         }
         self.expect_sign(";")?;
         let search = match &meta {
-            Some(Value::Obj(fields)) => fields.get(&"search".into()).and_then(|it| it.as_str().map(str::to_owned)),
+            Some(Value::Obj(fields)) => {
+                fields.get(&"search".into()).and_then(|it| it.as_str().map(str::to_owned))
+            }
             _ => None,
         };
         Ok(Import { path, name, search, meta })

@@ -20,16 +20,22 @@ impl Parser<'_> {
     }
 
     fn field(&mut self) -> Parsed<(Ast, Option<Ast>)> {
-        let (at, line) = (self.start, self.lexer.text[..self.start].bytes().filter(|byte| *byte == b'\n').count() + 1);
+        let (at, line) =
+            (self.start, self.lexer.text[..self.start].bytes().filter(|byte| *byte == b'\n').count() + 1);
         let key = match &self.token {
             Token::Quote => self.string(None)?,
             Token::Format(_) => {
                 let Token::Format(name) = self.advance() else { return Err(self.unexpected()) };
-                if self.token == Token::Quote { self.string(Some(name))? } else { return Err(self.unexpected()) }
+                if self.token == Token::Quote {
+                    self.string(Some(name))?
+                } else {
+                    return Err(self.unexpected());
+                }
             }
             Token::Variable(_) => {
                 let Token::Variable(name) = self.advance() else { return Err(self.unexpected()) };
-                let value = if name == "__loc__" { Ast::Location(line) } else { Ast::Variable(name.clone(), at) };
+                let value =
+                    if name == "__loc__" { Ast::Location(line) } else { Ast::Variable(name.clone(), at) };
                 if self.take_sign(":") {
                     return Ok((value, Some(self.field_value()?)));
                 }

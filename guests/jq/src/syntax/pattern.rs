@@ -59,7 +59,11 @@ impl Parser<'_> {
             Token::Quote => self.string(None)?,
             Token::Format(_) => {
                 let Token::Format(name) = self.advance() else { return Err(self.unexpected()) };
-                if self.token == Token::Quote { self.string(Some(name))? } else { return Err(self.unexpected()) }
+                if self.token == Token::Quote {
+                    self.string(Some(name))?
+                } else {
+                    return Err(self.unexpected());
+                }
             }
             Token::Sign("(") => {
                 self.advance();

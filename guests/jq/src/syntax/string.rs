@@ -45,7 +45,7 @@ impl Parser<'_> {
                     }
                     // The lexer stands right behind the `)`, where the string goes on.
                 }
-_ => {
+                _ => {
                     let what = format!("Invalid escape at line 1, column 4 (while parsing '\"\\{sign}\"')");
                     return Err(SyntaxError { what, at: self.lexer.at - sign.len_utf8() - 1 });
                 }

@@ -30,14 +30,34 @@ fn programs_parse() {
 
 #[test]
 fn what_is_no_program_is_refused() {
-    for program in [".a |", "{", "}", "1 2", ".a as x | 1", "if 1 then", "{(1): 2}", "\"\\x\"", "1 == 2 == 3", "break", "%"] {
+    for program in [
+        ".a |",
+        "{",
+        "}",
+        "1 2",
+        ".a as x | 1",
+        "if 1 then",
+        "{(1): 2}",
+        "\"\\x\"",
+        "1 == 2 == 3",
+        "break",
+        "%",
+    ] {
         assert!(parse(program).is_err(), "{program}");
     }
 }
 
 #[test]
 fn no_depth_exhausts_the_stack() {
-    for (open, close) in [("(", ")"), ("[", "]"), ("{a:", "}"), ("-", ""), ("try ", ""), ("if 1 then ", " end"), ("\"\\(", ")\"")] {
+    for (open, close) in [
+        ("(", ")"),
+        ("[", "]"),
+        ("{a:", "}"),
+        ("-", ""),
+        ("try ", ""),
+        ("if 1 then ", " end"),
+        ("\"\\(", ")\""),
+    ] {
         for depth in [50, 100_000] {
             let text = open.repeat(depth) + "1" + &close.repeat(depth);
             assert_eq!(parse(&text).is_ok(), depth == 50, "{open}");

@@ -182,7 +182,9 @@ impl Value {
 
     /// An object of fields whose keys all differ.
     pub fn record<const N: usize>(fields: [(&str, Self); N]) -> Self {
-        Self::obj(Object::of_distinct(fields.into_iter().map(|(key, value)| (Text::new(key), value)).collect()))
+        Self::obj(Object::of_distinct(
+            fields.into_iter().map(|(key, value)| (Text::new(key), value)).collect(),
+        ))
     }
 
     /// Neither `null` nor `false`.

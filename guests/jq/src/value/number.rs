@@ -21,7 +21,8 @@ const EXACT_DIGITS_MAX: usize = 15;
 /// Exponents beyond this are no numbers any more; jq's library for decimals draws the same line.
 const EXPONENT_MAX: i64 = 999_999_999;
 
-const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+const TENS: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// The number a text spells, or `None`.
 pub fn parse(text: &[u8]) -> Option<Value> {
@@ -39,7 +40,10 @@ fn plain(text: &[u8]) -> Option<Value> {
         digits => (false, digits),
     };
     let first = *digits.first()?;
-    if digits.len() > EXACT_DIGITS_MAX || !first.is_ascii_digit() || (first == b'0' && digits.len() > 1 && digits[1] != b'.') {
+    if digits.len() > EXACT_DIGITS_MAX
+        || !first.is_ascii_digit()
+        || (first == b'0' && digits.len() > 1 && digits[1] != b'.')
+    {
         return None;
     }
     let (mut whole, mut places) = (0u64, None);
@@ -176,7 +180,10 @@ fn write_shortest(out: &mut Vec<u8>, number: f64) {
     // Writing to a vector cannot fail.
     let _ = write!(text, "{:e}", number.abs());
     let split = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
-    let exponent: i32 = std::str::from_utf8(text.get(split + 1..).unwrap_or(b"0")).ok().and_then(|it| it.parse().ok()).unwrap_or(0);
+    let exponent: i32 = std::str::from_utf8(text.get(split + 1..).unwrap_or(b"0"))
+        .ok()
+        .and_then(|it| it.parse().ok())
+        .unwrap_or(0);
     let digits: Vec<u8> = text[..split].iter().copied().filter(u8::is_ascii_digit).collect();
     if number.is_sign_negative() {
         out.push(b'-');

@@ -6,8 +6,8 @@ mod toml;
 mod xml;
 pub mod yaml;
 
-use jq::value::{Text, Value as Val};
 use jq::cli::{End, Indent, Output};
+use jq::value::{Text, Value as Val};
 
 /// Deeper documents than this could not be dropped or printed within the stack a guest has.
 pub const DEPTH_MAX: usize = 300;

@@ -81,7 +81,8 @@ fn body(out: &mut String, fields: &Map, path: &mut Vec<String>) -> Result<(), St
         path.push(bare(name));
         match item {
             Val::Obj(inner) => {
-                let only_tables = !inner.is_empty() && inner.iter().map(|(_, it)| it).all(|it| is_table(it) || is_tables(it));
+                let only_tables = !inner.is_empty()
+                    && inner.iter().map(|(_, it)| it).all(|it| is_table(it) || is_tables(it));
                 if !only_tables {
                     let _ = writeln!(out, "{}[{}]", if out.is_empty() { "" } else { "\n" }, path.join("."));
                 }
@@ -123,8 +124,7 @@ fn inline(value: &Val) -> String {
     match value {
         Val::Arr(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
         Val::Obj(fields) => {
-            let fields =
-                fields.iter().map(|(name, item)| format!("{} = {}", bare(name), inline(item)));
+            let fields = fields.iter().map(|(name, item)| format!("{} = {}", bare(name), inline(item)));
             format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
         }
         Val::Null => "\"\"".to_owned(),

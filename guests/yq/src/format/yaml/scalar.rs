@@ -57,5 +57,9 @@ pub fn resolve(text: &str) -> Option<Val> {
     // Kept in the spelling it has, as long as JSON has it too.
     let json = !first.is_ascii_punctuation() && !unsigned.ends_with('.') && !text.starts_with('+');
     let float: f64 = text.parse().ok()?;
-    Some(if json { Val::Lit(Rc::new(Literal { spelled: text.into(), nearest: float })) } else { Val::from(float) })
+    Some(if json {
+        Val::Lit(Rc::new(Literal { spelled: text.into(), nearest: float }))
+    } else {
+        Val::from(float)
+    })
 }
