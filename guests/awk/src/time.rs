@@ -122,7 +122,7 @@ fn one(out: &mut String, letter: char, it: &Moment, seconds: i64) {
         'l' => write!(out, "{hour12:2}"),
         'm' => write!(out, "{:02}", it.month),
         'M' => write!(out, "{:02}", it.minute),
-        'n' => write!(out, "\n"),
+        'n' => writeln!(out),
         'p' => write!(out, "{}", if it.hour < 12 { "AM" } else { "PM" }),
         'P' => write!(out, "{}", if it.hour < 12 { "am" } else { "pm" }),
         's' => write!(out, "{seconds}"),

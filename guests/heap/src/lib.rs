@@ -142,7 +142,7 @@ mod tests {
             for size in sizes {
                 // SAFETY: sizes are positive, and each block is filled within its size only.
                 let block = unsafe { heap.alloc(layout(size)) };
-                assert!(!block.is_null() && block as usize % 8 == 0, "{size}");
+                assert!(!block.is_null() && (block as usize).is_multiple_of(8), "{size}");
                 unsafe { block.write_bytes(round as u8, size) };
                 blocks.push((block, size));
             }

@@ -199,7 +199,7 @@ pub(crate) async fn write_stderr(caller: &mut Caller<'_, Guest>, mut bytes: &[u8
     while !bytes.is_empty() {
         let wrote = poll_fn(|cx| Output::Stderr.poll_write(cx, caller.data_mut(), bytes)).await;
         match wrote {
-            Ok(count) => bytes = &bytes[count..],
+            Ok(count) => bytes = &bytes[count.min(bytes.len())..],
             Err(Failure::Stop(stop)) => return Err(stop),
             // Nobody reads it any more.
             Err(Failure::Errno(_)) => return Ok(()),
