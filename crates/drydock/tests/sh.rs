@@ -21,6 +21,37 @@ fn sh(line: &str) -> Said {
 }
 
 #[test]
+fn a_shell_is_a_command_of_commands() {
+    let shell = Shell::sharing();
+    let line = r#"printf 'a\nb\n' | xargs -n1 sh -c 'echo "got $1"' _; env X=1 bash -c 'echo $X; exit 3'; echo $?
+        timeout 0.2 bash -c 'while :; do :; done'; echo $?; f() { echo "f $1"; }; export -f f
+        echo z | xargs -I@ bash -c 'f @'"#;
+    let said = shell.run(&["sh", "--eval", "--posix-unknown", "-c", line]);
+    assert_eq!(said.stdout, "got a\ngot b\n1\n3\n124\nf z\n", "{}", said.stderr);
+    let refused = shell.run(&["sh", "-c", "echo a | xargs sh -c 'echo no'"]);
+    assert_eq!(refused.stdout, "");
+    assert!(refused.stderr.contains("--eval"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_chmod_agreed_to_is_remembered_by_the_shell() {
+    let line =
+        "touch f; test -x f || echo no; chmod +x f; test -x f && echo yes; chmod 644 f; test -x f || echo no
+        mkdir b; echo 'echo ran $1' > b/tool; chmod +x b/tool; PATH=$PWD/b:$PATH; tool 1; type tool";
+    let said = Shell::sharing().run(&["sh", "--eval", "--posix-unknown", "-c", line]);
+    assert_eq!(said.stdout, "no\nyes\nno\nran 1\ntool is /workspace/b/tool\n", "{}", said.stderr);
+}
+
+#[test]
+fn writers_of_one_pipe_take_turns() {
+    let line = "set -x; for i in 1 2 3 4 5 6 7 8; do echo $i >&2 & echo $i >&2 | echo $i >&2; done; wait";
+    let said = Shell::sharing().run(&["sh", "-c", line]);
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let plain = said.stderr.lines().filter(|it| !it.starts_with('+')).count();
+    assert_eq!(plain, 24, "{}", said.stderr);
+}
+
+#[test]
 fn a_line_is_stages_with_argument_lists() {
     let said = sh("echo hi | tr a-z A-Z; X='a; rm -rf /'; echo $X");
     assert_eq!((said.status, said.stdout.as_str(), said.stderr.as_str()), (0, "HI\na; rm -rf /\n", ""));

@@ -26,6 +26,7 @@ mod regex;
 mod report;
 mod session;
 mod show;
+mod speak;
 mod state;
 mod syntax;
 mod tasks;

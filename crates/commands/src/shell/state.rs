@@ -94,6 +94,9 @@ pub(crate) struct Env {
     pub(crate) vars: Vars,
     pub(crate) functions: Arc<HashMap<String, Arc<Function>>>,
     pub(crate) aliases: Arc<Aliases>,
+    /// What `hash` and `complete` were told.
+    pub(crate) hashed: Arc<BTreeMap<String, String>>,
+    pub(crate) completions: Arc<BTreeMap<String, String>>,
     pub(crate) args: Arc<Vec<String>>,
     pub(crate) name: Arc<str>,
     pub(crate) options: Options,
@@ -160,6 +163,8 @@ pub(crate) struct Env {
     pub(crate) exit_status: Option<i32>,
     /// An arithmetic error costs a line, and the shell not even under `-e`.
     pub(crate) forgiven: bool,
+    /// References and prompts inside one another.
+    pub(crate) inside_itself: u32,
     /// Where commands are called, if not at the line's own door.
     pub(crate) door: Option<Arc<dyn Dispatch>>,
     /// When it must have ended: what `timeout` allows.
@@ -242,6 +247,8 @@ impl Env {
             vars: Vars::new(variable_bytes_max),
             functions: Arc::default(),
             aliases: Arc::default(),
+            hashed: Arc::default(),
+            completions: Arc::default(),
             args: Arc::default(),
             name: "bash".into(),
             options: Options::default(),
@@ -287,6 +294,7 @@ impl Env {
             defined_in: Arc::default(),
             exit_status: None,
             forgiven: false,
+            inside_itself: 0,
             door: None,
             deadline: None,
         }
@@ -365,56 +373,5 @@ impl Env {
 
     pub(crate) fn fd(&self, number: u32) -> Option<Fd> {
         self.fds.get(&number).cloned()
-    }
-
-    /// Writes to a descriptor. Nobody reading is the end of this shell, as SIGPIPE is.
-    pub(crate) async fn write(&mut self, number: u32, bytes: &[u8]) -> Eval<bool> {
-        if bytes.is_empty() {
-            return Ok(true);
-        }
-        let Some(fd) = self.fd(number) else {
-            if number != 2 {
-                Box::pin(self.complain("write error: bad file descriptor")).await?;
-            }
-            return Ok(false);
-        };
-        match fd.write_all(bytes).await {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Flow::Exit(141)),
-            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-                if matches!(fd, Fd::Capture(_)) {
-                    let max = self.shared.limits.expansion_bytes_max;
-                    return Err(self.abort(format!("a command substitution gave more than {max} bytes")));
-                }
-                Box::pin(self.complain("write error: file too large")).await?;
-                Ok(false)
-            }
-            Err(error) => {
-                if number != 2 {
-                    Box::pin(self.complain(&format!("write error: {error}"))).await?;
-                }
-                Ok(false)
-            }
-        }
-    }
-
-    /// Says on stderr what went wrong.
-    pub(crate) async fn complain(&mut self, text: &str) -> Eval<()> {
-        // The first line counts even where nothing of it ran yet.
-        let line = format!("{}: line {}: {text}\n", self.name, self.line.max(1));
-        self.write_error(&line).await
-    }
-
-    /// The same for what no line of the text is to blame for.
-    pub(crate) async fn announce(&mut self, text: &str) -> Eval<()> {
-        self.write_error(&format!("drydock: {text}\n")).await
-    }
-
-    async fn write_error(&mut self, line: &str) -> Eval<()> {
-        let bytes = super::text::to_bytes(line).into_owned();
-        match self.write(2, &bytes).await {
-            Ok(_) | Err(Flow::Exit(141)) => Ok(()),
-            Err(flow) => Err(flow),
-        }
     }
 }

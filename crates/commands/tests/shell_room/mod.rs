@@ -43,7 +43,7 @@ pub fn room_with(mode: Mode, limits: ShellLimits) -> Room {
         roots: vec!["/w".into(), "/tmp".into()],
         scratch: "/tmp".into(),
         cwd: "/w".into(),
-        env: vec![("HOME".into(), "/home".into()), ("PATH".into(), "/bin".into())],
+        env: vec![("HOME".into(), "/home".into()), ("PATH".into(), "/usr/bin:/bin".into())],
         name: "bash".into(),
         args: Vec::new(),
         mode,

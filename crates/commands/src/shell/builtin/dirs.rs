@@ -1,4 +1,4 @@
-//! The working directory and its stack.
+//! The working directory.
 
 use drydock_contract::port::{FileKind, Follow};
 
@@ -7,10 +7,65 @@ use crate::shell::{
     state::{Env, Eval},
 };
 
-async fn go(env: &mut Env, by: &str, name: &str) -> Eval<bool> {
-    let target = env.absolute(name);
+/// How many links lead from a name to its directory at most.
+const LINKS_MAX: u32 = 40;
+
+impl Env {
+    /// The path with every link in it followed.
+    pub(super) fn physical(&self, path: &str) -> String {
+        let mut done = String::new();
+        let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+        let mut links = 0;
+        while let Some(part) = rest.pop() {
+            match part.as_str() {
+                "" | "." => continue,
+                ".." => {
+                    done.truncate(done.rfind('/').unwrap_or(0));
+                    continue;
+                }
+                _ => {}
+            }
+            let here = format!("{done}/{part}");
+            let link = self.tree_path(&here).ok().and_then(|it| self.shared.files.read_link(&it).ok());
+            match link.filter(|_| links < LINKS_MAX) {
+                None => done = here,
+                Some(target) => {
+                    links += 1;
+                    if target.starts_with('/') {
+                        done.clear();
+                    }
+                    rest.extend(target.split('/').rev().map(str::to_owned));
+                }
+            }
+        }
+        if done.is_empty() { "/".to_owned() } else { done }
+    }
+
+    /// Whether each directory before a `..` is there.
+    fn can_go_up(&self, name: &str) -> bool {
+        let parts: Vec<&str> = name.split('/').collect();
+        (1..parts.len()).filter(|at| parts[*at] == "..").all(|at| {
+            let before = parts[..at].join("/");
+            before.is_empty()
+                || self.tree_path(&before).is_ok_and(|it| self.shared.files.stat(&it, Follow::Yes).is_ok())
+        })
+    }
+}
+
+pub(super) async fn go(env: &mut Env, by: &str, name: &str, physical: bool) -> Eval<bool> {
+    let target = match physical {
+        true => {
+            let full = if name.starts_with('/') { name.to_owned() } else { format!("{}/{name}", env.cwd) };
+            env.physical(&full)
+        }
+        false => env.absolute(name),
+    };
+    if !env.can_go_up(name) {
+        env.complain(&format!("{by}: {name}: No such file or directory")).await?;
+        return Ok(false);
+    }
     let found =
-        env.tree_path(name).and_then(|path| env.shared.files.stat(&path, Follow::Yes).map_err(file_error));
+        env.tree_path(&target).and_then(|path| env.shared.files.stat(&path, Follow::Yes).map_err(file_error));
     let error = match found {
         Ok(stat) if stat.kind == FileKind::Directory => None,
         Ok(_) => Some("Not a directory".to_owned()),
@@ -28,6 +83,12 @@ async fn go(env: &mut Env, by: &str, name: &str) -> Eval<bool> {
 }
 
 pub(super) async fn cd(env: &mut Env, args: &[String]) -> Eval<i32> {
+    let physical = args
+        .iter()
+        .take_while(|it| it.starts_with('-'))
+        .filter(|it| matches!(it.as_str(), "-L" | "-P"))
+        .last();
+    let physical = physical.map_or(env.options.long("physical").is_some_and(|it| *it), |it| it == "-P");
     if let Some(bad) = args.first().filter(|it| it.len() > 1 && it.starts_with('-'))
         && !matches!(bad.as_str(), "-L" | "-P" | "--" | "-e" | "-@")
     {
@@ -63,7 +124,7 @@ pub(super) async fn cd(env: &mut Env, args: &[String]) -> Eval<i32> {
     if name.is_empty() {
         return Ok(0);
     }
-    if !go(env, "cd", &name).await? {
+    if !go(env, "cd", &name, physical).await? {
         return Ok(1);
     }
     if show {
@@ -88,81 +149,4 @@ fn beyond(env: &Env, name: &str) -> Option<String> {
         }
     }
     None
-}
-
-fn listing(env: &Env) -> String {
-    let home = env.vars.get("HOME").unwrap_or_default().to_owned();
-    let short = |path: &String| match path.strip_prefix(&home) {
-        Some(rest) if !home.is_empty() && (rest.is_empty() || rest.starts_with('/')) => format!("~{rest}"),
-        _ => path.clone(),
-    };
-    let mut all = vec![short(&env.cwd)];
-    all.extend(env.dirs.iter().rev().map(short));
-    all.join(" ") + "\n"
-}
-
-pub(super) async fn pushd(env: &mut Env, args: &[String]) -> Eval<i32> {
-    let quiet = args.first().is_some_and(|it| it == "-n");
-    let old = env.cwd.clone();
-    match args.iter().find(|it| *it != "-n") {
-        None => {
-            let Some(top) = env.dirs.pop() else {
-                env.complain("pushd: no other directory").await?;
-                return Ok(1);
-            };
-            if !go(env, "pushd", &top).await? {
-                env.dirs.push(top);
-                return Ok(1);
-            }
-            env.dirs.push(old);
-        }
-        Some(name) if quiet => {
-            let path = env.absolute(name);
-            env.dirs.push(path);
-        }
-        Some(name) => {
-            if !go(env, "pushd", name).await? {
-                return Ok(1);
-            }
-            env.dirs.push(old);
-        }
-    }
-    let line = listing(env);
-    env.print(&line).await?;
-    Ok(0)
-}
-
-pub(super) async fn popd(env: &mut Env, _: &[String]) -> Eval<i32> {
-    let Some(top) = env.dirs.pop() else {
-        env.complain("popd: directory stack empty").await?;
-        return Ok(1);
-    };
-    if !go(env, "popd", &top).await? {
-        return Ok(1);
-    }
-    let line = listing(env);
-    env.print(&line).await?;
-    Ok(0)
-}
-
-pub(super) async fn dirs(env: &mut Env, args: &[String]) -> Eval<i32> {
-    match args.first().map(String::as_str) {
-        Some("-c") => env.dirs.clear(),
-        Some("-p") => {
-            let lines = listing(env).replace(' ', "\n");
-            env.print(&lines).await?;
-        }
-        Some("-v") => {
-            let mut lines = String::new();
-            for (index, path) in listing(env).split_whitespace().enumerate() {
-                lines.push_str(&format!("{index:2}  {path}\n"));
-            }
-            env.print(&lines).await?;
-        }
-        _ => {
-            let line = listing(env);
-            env.print(&line).await?;
-        }
-    }
-    Ok(0)
 }

@@ -3,9 +3,11 @@
 
 mod alias;
 mod caller;
+mod complete;
 mod control;
 mod dirs;
 mod getopts;
+mod hash;
 mod history;
 mod jobs;
 mod kill;
@@ -18,6 +20,7 @@ mod read;
 mod set;
 mod signals;
 mod source;
+mod stack;
 mod test;
 mod trap;
 mod unset;
@@ -28,7 +31,7 @@ use super::state::{Env, Eval};
 use super::text;
 
 /// Every builtin.
-pub(crate) const NAMES: [&str; 55] = [
+pub(crate) const NAMES: [&str; 57] = [
     ".",
     ":",
     "[",
@@ -40,6 +43,8 @@ pub(crate) const NAMES: [&str; 55] = [
     "cd",
     "command",
     "compgen",
+    "complete",
+    "compopt",
     "continue",
     "declare",
     "dirs",
@@ -120,13 +125,17 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
                 env.complain(&format!("pwd: {bad}: invalid option")).await?;
                 return Ok(2);
             }
-            let line = format!("{}\n", env.cwd);
-            env.print(&line).await?;
-            Ok(0)
+            let physical = args.iter().rev().find(|it| *it != "--").is_some_and(|it| it == "-P");
+            let line = match physical {
+                true => format!("{}\n", env.physical(&env.cwd)),
+                false => format!("{}\n", env.cwd),
+            };
+            let bytes = text::to_bytes(&line).into_owned();
+            Ok(i32::from(!env.write(1, &bytes).await?))
         }
-        "pushd" => dirs::pushd(env, args).await,
-        "popd" => dirs::popd(env, args).await,
-        "dirs" => dirs::dirs(env, args).await,
+        "pushd" => stack::pushd(env, args).await,
+        "popd" => stack::popd(env, args).await,
+        "dirs" => stack::dirs(env, args).await,
         "type" => lookup::type_of(env, args).await,
         "command" => lookup::command(env, args).await,
         "builtin" => lookup::builtin(env, args).await,
@@ -152,9 +161,11 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
         "fc" => history::fc(env, args).await,
         "umask" => process::umask(env, args).await,
         "ulimit" => process::ulimit(env, args).await,
-        "hash" => process::hash(env, args).await,
+        "hash" => hash::run(env, args).await,
         "enable" => process::enable(env, args).await,
-        "compgen" => process::compgen(env, args).await,
+        "compgen" => complete::compgen(env, args).await,
+        "complete" => complete::complete(env, args).await,
+        "compopt" => complete::compopt(env, args).await,
         "times" => {
             env.print("0m0.000s 0m0.000s\n0m0.000s 0m0.000s\n").await?;
             Ok(0)
@@ -192,7 +203,7 @@ async fn echo(env: &mut Env, args: &[String]) -> Eval<i32> {
     }
     let mut line = rest.join(" ");
     if escapes {
-        let (bytes, stopped) = printf::escaped(&line, true);
+        let (bytes, stopped) = printf::escaped(&without_bare_octal(&line), true);
         line = text::from_bytes(&bytes);
         newline &= !stopped;
     }
@@ -201,4 +212,22 @@ async fn echo(env: &mut Env, args: &[String]) -> Eval<i32> {
     }
     let bytes = text::to_bytes(&line).into_owned();
     Ok(i32::from(!env.write(1, &bytes).await?))
+}
+
+/// For `echo` octal digits count after a `\0` only; before others the backslash stays.
+fn without_bare_octal(line: &str) -> String {
+    let mut all = String::with_capacity(line.len());
+    let mut rest = line.chars();
+    while let Some(next) = rest.next() {
+        all.push(next);
+        if next == '\\'
+            && let Some(escaped) = rest.next()
+        {
+            if ('1'..='7').contains(&escaped) {
+                all.push('\\');
+            }
+            all.push(escaped);
+        }
+    }
+    all
 }

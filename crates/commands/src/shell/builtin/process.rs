@@ -1,11 +1,8 @@
-//! What asks about a process there is not: `umask`, `ulimit`, `times`, `hash`, `enable`, `compgen`.
+//! What asks about a process there is not: `umask`, `ulimit`, `enable`.
 //!
 //! They answer as bash does where scripts look at the answer, and change nothing outside the shell.
 
-use crate::shell::{
-    state::{Env, Eval},
-    vars::Value,
-};
+use crate::shell::state::{Env, Eval};
 
 pub(super) async fn umask(env: &mut Env, args: &[String]) -> Eval<i32> {
     let (mut symbolic, mut again) = (false, false);
@@ -107,21 +104,6 @@ pub(super) async fn ulimit(env: &mut Env, args: &[String]) -> Eval<i32> {
     Ok(0)
 }
 
-pub(super) async fn hash(env: &mut Env, args: &[String]) -> Eval<i32> {
-    if args.is_empty() {
-        env.print("hash: hash table empty\n").await?;
-    }
-    let mut status = 0;
-    for name in args.iter().filter(|it| !it.starts_with('-')) {
-        if !super::is_builtin(name) && env.found_command(name).is_none() && !env.functions.contains_key(name)
-        {
-            env.complain(&format!("hash: {name}: not found")).await?;
-            status = 1;
-        }
-    }
-    Ok(status)
-}
-
 pub(super) async fn enable(env: &mut Env, args: &[String]) -> Eval<i32> {
     if args.is_empty() || args[0] == "-a" || args[0] == "-p" {
         let text: String = super::NAMES.iter().map(|name| format!("enable {name}\n")).collect();
@@ -136,55 +118,4 @@ pub(super) async fn enable(env: &mut Env, args: &[String]) -> Eval<i32> {
         }
     }
     Ok(status)
-}
-
-/// The words that start with the last argument: of `-W`, or names of variables, functions, builtins.
-pub(super) async fn compgen(env: &mut Env, args: &[String]) -> Eval<i32> {
-    let mut words: Vec<String> = Vec::new();
-    let mut prefix = String::new();
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
-        let wanted = match arg.as_str() {
-            "-A" => rest.next().map_or("", String::as_str),
-            other => other,
-        };
-        match wanted {
-            "-W" => {
-                let list = rest.next().cloned().unwrap_or_default();
-                let ifs = env.ifs();
-                words
-                    .extend(list.split(|it| ifs.contains(it)).filter(|it| !it.is_empty()).map(str::to_owned));
-            }
-            "-v" | "variable" => {
-                let set = |name: &String| env.vars.own(name).is_some_and(|var| var.value != Value::Unset);
-                words.extend(env.vars.names().into_iter().filter(set));
-            }
-            "function" => {
-                let mut names: Vec<String> = env.functions.keys().cloned().collect();
-                names.sort_unstable();
-                words.extend(names);
-            }
-            "-b" | "builtin" => words.extend(super::NAMES.map(str::to_owned)),
-            "-k" | "keyword" => words.extend(super::lookup::KEYWORDS.map(str::to_owned)),
-            "-e" | "export" => words.extend(env.vars.exported().into_iter().map(|row| row.0)),
-            "-f" | "-d" | "file" | "directory" => {
-                let found = crate::shell::glob::glob(env, "*").unwrap_or_default();
-                for name in found {
-                    if !matches!(wanted, "-d" | "directory") || env.unary_test('d', &name) {
-                        words.push(name);
-                    }
-                }
-            }
-            "--" => {}
-            other if other.starts_with('-') => {
-                env.complain(&format!("compgen: {other}: not supported")).await?;
-                return Ok(2);
-            }
-            other => prefix = other.to_owned(),
-        }
-    }
-    words.retain(|word| word.starts_with(&prefix));
-    let text: String = words.iter().map(|word| format!("{word}\n")).collect();
-    env.print(&text).await?;
-    Ok(i32::from(words.is_empty()))
 }

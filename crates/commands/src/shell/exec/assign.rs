@@ -182,11 +182,8 @@ impl Env {
         if let Value::Assoc(map) = old.value {
             let mut map = if append { map } else { Assoc::default() };
             for (key, text, add) in list {
-                let Some(Key::Text(key)) = key else {
-                    return Err(SetError::Other(format!(
-                        "{name}: {text}: must use subscript when assigning associative array"
-                    )));
-                };
+                // Bash says so of each, and goes on without it.
+                let Some(Key::Text(key)) = key else { continue };
                 let before = map.get(&key).unwrap_or_default().to_owned();
                 let text = self.combine(&before, text, add, integer)?;
                 map.set(&key, old.attributes.cased(text));

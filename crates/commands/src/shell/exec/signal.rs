@@ -6,6 +6,7 @@ use drydock_contract::BoxFuture;
 
 use crate::shell::{
     builtin::signal_name,
+    expand::INSIDE_MAX,
     inbox::is_deadly,
     state::{Env, Eval, Flow},
     tasks::Handle,
@@ -21,6 +22,10 @@ impl Env {
                     Some(signal) => Err(Flow::Exit(128 + i32::from(signal))),
                     None => Ok(()),
                 };
+            }
+            // A trap that sends its own signal waits for the one it runs in.
+            if self.inside_itself >= INSIDE_MAX {
+                return Ok(());
             }
             while let Some(signal) = self.inbox.take() {
                 let name = signal_name(signal);
@@ -42,7 +47,9 @@ impl Env {
     /// A signal's trap runs even within another trap.
     async fn run_signal_trap(&mut self, name: &str) -> Eval<()> {
         let inside = std::mem::replace(&mut self.in_trap, false);
+        self.inside_itself += 1;
         let result = self.run_trap(name).await;
+        self.inside_itself -= 1;
         self.in_trap = inside;
         result
     }

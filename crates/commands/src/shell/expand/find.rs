@@ -11,6 +11,9 @@ use crate::shell::{
     vars::Value,
 };
 
+/// How deep references and prompts may stand inside themselves.
+pub(crate) const INSIDE_MAX: u32 = 8;
+
 /// One value, or a list of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
@@ -58,6 +61,8 @@ impl Env {
                 Some(value) => value.scalar().map(str::to_owned),
                 None => self.vars.get(&target).map(str::to_owned),
             },
+            // A subscript may name the reference it stands in.
+            Some(_) if self.inside_itself >= INSIDE_MAX => None,
             Some((base, key)) => {
                 let value = self.value(base);
                 let key = &self.key_text(key);
@@ -65,8 +70,10 @@ impl Env {
                     Value::Assoc(map) => map.get(key).map(str::to_owned),
                     _ if key == "@" || key == "*" => Some(value.elements().join(" ")),
                     _ => {
-                        let index = self.compute(key).ok()?;
-                        value.at(index).map(str::to_owned)
+                        self.inside_itself += 1;
+                        let index = self.compute(key);
+                        self.inside_itself -= 1;
+                        value.at(index.ok()?).map(str::to_owned)
                     }
                 }
             }

@@ -46,7 +46,10 @@ impl Env {
             all.push('$');
             return rest;
         }
-        all.push_str(&self.scalar(name).unwrap_or_default());
+        // Not a reference to an element: it could name the one being read.
+        let computed = self.dynamic(name);
+        let value = computed.as_ref().map_or_else(|| self.vars.get(name), |it| it.scalar());
+        all.push_str(value.unwrap_or_default());
         after
     }
 }

@@ -16,7 +16,7 @@ mod transform;
 use drydock_contract::BoxFuture;
 
 pub(crate) use field::{Field, Fields};
-pub(crate) use find::Found;
+pub(crate) use find::{Found, INSIDE_MAX};
 
 use super::{
     glob::glob,

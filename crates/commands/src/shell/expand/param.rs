@@ -269,7 +269,9 @@ impl Env {
             self.complain(&format!("{}: cannot assign in this way", label(param))).await?;
             return Err(Flow::Discard);
         };
+        let pointed = if param.indirect { self.scalar(name) } else { None };
         let result = match &param.index {
+            _ if pointed.is_some() => self.vars.set(pointed.as_deref().unwrap_or(name), text),
             Some(Subscript::At { key, number }) => {
                 if matches!(self.vars.var(name).map(|var| &var.value), Some(Value::Assoc(_))) {
                     let key = self.expand_one(key).await?;

@@ -12,12 +12,15 @@ use crate::shell::{
 impl Env {
     pub(crate) async fn expand_prompt(&mut self, text: &str) -> Eval<String> {
         let shown = self.prompt_escapes(text);
-        if !self.shared.mode.eval_allowed || !shown.contains(['$', '`']) {
+        let deep = self.inside_itself >= super::INSIDE_MAX;
+        if deep || !self.shared.mode.eval_allowed || !shown.contains(['$', '`']) {
             return Ok(shown);
         }
         let Ok(word) = syntax::prompt_word(&shown, self.shared.limits.parse()) else { return Ok(shown) };
         let (status, traced) = (self.status, std::mem::replace(&mut self.options.xtrace, false));
+        self.inside_itself += 1;
         let text = Box::pin(self.expand_one(&word)).await;
+        self.inside_itself -= 1;
         self.options.xtrace = traced;
         self.status = status;
         text

@@ -15,6 +15,10 @@ impl Env {
                 let text = self.scalar(name).unwrap_or_default();
                 text.split('[').next().unwrap_or_default().to_owned()
             }
+            ParamName::Position(number) if param.indirect && letter == 'a' => {
+                let text = self.args.get(number - 1).map_or("", String::as_str);
+                text.split('[').next().unwrap_or_default().to_owned()
+            }
             ParamName::Var(name) => name.clone(),
             _ => String::new(),
         };

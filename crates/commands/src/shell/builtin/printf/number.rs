@@ -70,6 +70,8 @@ pub(super) fn integer(text: &str) -> Result<i128, i128> {
     let length = digits.find(|it: char| !it.is_digit(base)).unwrap_or(digits.len());
     let value =
         i128::from_str_radix(&digits[..length], base).unwrap_or(if length == 0 { 0 } else { i128::MAX });
+    // Beyond what a machine word can say the largest one is meant.
+    let value = if value > i128::from(u64::MAX) { i128::from(u64::MAX) } else { value };
     let value = if negative { -value } else { value };
     if length < digits.len() || (digits.is_empty() && base != 8 && !text.is_empty()) {
         return Err(value);

@@ -1,0 +1,59 @@
+//! How a shell writes, and how it says what went wrong.
+
+use super::{
+    fd::Fd,
+    state::{Env, Eval, Flow},
+};
+
+impl Env {
+    /// Writes to a descriptor. Nobody reading is the end of this shell, as SIGPIPE is.
+    pub(crate) async fn write(&mut self, number: u32, bytes: &[u8]) -> Eval<bool> {
+        if bytes.is_empty() {
+            return Ok(true);
+        }
+        let Some(fd) = self.fd(number) else {
+            if number != 2 {
+                Box::pin(self.complain("write error: bad file descriptor")).await?;
+            }
+            return Ok(false);
+        };
+        match fd.write_all(bytes).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Flow::Exit(141)),
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                if matches!(fd, Fd::Capture(_)) {
+                    let max = self.shared.limits.expansion_bytes_max;
+                    return Err(self.abort(format!("a command substitution gave more than {max} bytes")));
+                }
+                Box::pin(self.complain("write error: file too large")).await?;
+                Ok(false)
+            }
+            Err(error) => {
+                if number != 2 {
+                    Box::pin(self.complain(&format!("write error: {error}"))).await?;
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Says on stderr what went wrong.
+    pub(crate) async fn complain(&mut self, text: &str) -> Eval<()> {
+        // The first line counts even where nothing of it ran yet.
+        let line = format!("{}: line {}: {text}\n", self.name, self.line.max(1));
+        self.write_error(&line).await
+    }
+
+    /// The same for what no line of the text is to blame for.
+    pub(crate) async fn announce(&mut self, text: &str) -> Eval<()> {
+        self.write_error(&format!("drydock: {text}\n")).await
+    }
+
+    async fn write_error(&mut self, line: &str) -> Eval<()> {
+        let bytes = super::text::to_bytes(line).into_owned();
+        match self.write(2, &bytes).await {
+            Ok(_) | Err(Flow::Exit(141)) => Ok(()),
+            Err(flow) => Err(flow),
+        }
+    }
+}
