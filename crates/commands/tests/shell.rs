@@ -411,6 +411,23 @@ fn functions_made_by_eval_are_weighed() {
 }
 
 #[test]
+fn long_chains_and_wide_braces_are_refused_before_they_are_built() {
+    let cases = [
+        (format!("echo $(({}))", vec!["1"; 200_000].join("+")), "more than 2000 operators"),
+        (format!("echo {}{{1..200}}", "a".repeat(500_000)), "brace expansion makes more than"),
+        (format!("echo {{{},b}}{{1..20}}", "a".repeat(500_000)), "brace expansion makes more than"),
+        (format!("[[ {} ]]", vec!["1"; 100_000].join(" && ")), "in a row"),
+        (format!("[[ {} ]]", vec!["1"; 100_000].join(" || ")), "in a row"),
+    ];
+    for (text, want) in cases {
+        let ran = strict().run(&text);
+        assert!(ran.stderr.contains(want), "{}: {:.200}", &text[..20], ran.stderr);
+    }
+    let ran = strict().run(&format!("echo $(({})) {{1..5000}} | wc -w", vec!["1"; 900].join("+")));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
 fn what_names_itself_ends() {
     let lines = [
         "declare -n r='a[$r]'; a=(1); echo \"[$r]\"; declare -n s='a[s]'; echo \"[$s]\"; echo $((s))",

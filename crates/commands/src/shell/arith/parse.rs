@@ -4,9 +4,12 @@ use super::{Binary, Expr, Place, Unary};
 
 const DEPTH_MAX: u32 = 100;
 
+/// Operators in a row make a tree that leans to one side and is as deep as there are of them.
+const OPERATORS_MAX: u32 = 2_000;
+
 /// Parses a whole expression; an empty one is 0.
 pub(crate) fn parse(text: &str) -> Result<Expr, String> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut parser = Parser { text, at: 0, depth: 0, operators: 0 };
     parser.blanks();
     if parser.at == text.len() {
         return Ok(Expr::Number(0));
@@ -24,6 +27,7 @@ struct Parser<'t> {
     text: &'t str,
     at: usize,
     depth: u32,
+    operators: u32,
 }
 
 /// Binding strengths, loosest first.
@@ -107,6 +111,10 @@ impl Parser<'_> {
     fn expr_here(&mut self, strength: u8) -> Result<Expr, String> {
         let mut left = self.prefix()?;
         loop {
+            self.operators += 1;
+            if self.operators > OPERATORS_MAX {
+                return Err(format!("the expression has more than {OPERATORS_MAX} operators"));
+            }
             self.blanks();
             if strength <= ASSIGN
                 && let Some((token, op)) = self.assigning()

@@ -13,6 +13,9 @@ enum Atom {
     Piece(Piece),
 }
 
+/// How many times the longest text braces may make.
+const BRACE_TEXTS_MAX: usize = 4;
+
 impl Parser<'_> {
     /// The words `word` stands for.
     pub(super) fn braces(&mut self, word: Word) -> Parsed<Vec<Word>> {
@@ -74,6 +77,13 @@ impl Parser<'_> {
             if self.brace_words > self.limits.brace_words_max {
                 let max = self.limits.brace_words_max;
                 return Err(self.error(format!("brace expansion makes more than {max} words")));
+            }
+            let long = |all: &[Vec<Atom>]| all.iter().map(Vec::len).sum::<usize>();
+            let (some, each) = (middles.len() * tails.len(), long(&middles) * tails.len());
+            self.brace_chars += some * open + each + long(&tails) * middles.len();
+            if self.brace_chars > BRACE_TEXTS_MAX * self.limits.text_bytes_max {
+                let max = BRACE_TEXTS_MAX * self.limits.text_bytes_max;
+                return Err(self.error(format!("brace expansion makes more than {max} characters")));
             }
             let mut all: Vec<Vec<Atom>> = Vec::with_capacity(middles.len() * tails.len());
             for middle in &middles {

@@ -7,6 +7,9 @@ use super::{
 
 const UNARY: &str = "abcdefghknoprstuvwxzGLNORS";
 
+/// The longest row of `&&` or `||` in one condition.
+const CHAIN_MAX: usize = 500;
+
 impl Parser<'_> {
     /// With the parser after `[[`.
     pub(super) fn cond(&mut self, start: usize) -> Parsed<Cond> {
@@ -22,23 +25,35 @@ impl Parser<'_> {
     }
 
     fn cond_or(&mut self) -> Parsed<Cond> {
-        let mut left = self.cond_and()?;
+        let (mut left, mut chain) = (self.cond_and()?, 0);
         loop {
             self.skip_space()?;
             if !self.eat("||") {
                 return Ok(left);
             }
+            chain += 1;
+            self.short_enough(chain)?;
             left = Cond::Or(Box::new(left), Box::new(self.cond_and()?));
         }
     }
 
+    /// A row of these is a tree as deep as the row is long.
+    fn short_enough(&self, chain: usize) -> Parsed<()> {
+        if chain <= CHAIN_MAX {
+            return Ok(());
+        }
+        Err(self.error(format!("a condition has more than {CHAIN_MAX} `&&` or `||` in a row")))
+    }
+
     fn cond_and(&mut self) -> Parsed<Cond> {
-        let mut left = self.cond_not()?;
+        let (mut left, mut chain) = (self.cond_not()?, 0);
         loop {
             self.skip_space()?;
             if !self.eat("&&") {
                 return Ok(left);
             }
+            chain += 1;
+            self.short_enough(chain)?;
             left = Cond::And(Box::new(left), Box::new(self.cond_not()?));
         }
     }

@@ -15,6 +15,7 @@ pub(crate) struct Parser<'t> {
     pub(super) limits: ParseLimits,
     pub(super) depth: u32,
     pub(super) brace_words: usize,
+    pub(super) brace_chars: usize,
     pub(super) pending: Vec<Pending>,
     pub(super) retries: u32,
     /// Names that are assigned, read, declared or unset somewhere in the text.
@@ -53,6 +54,7 @@ impl<'t> Parser<'t> {
             limits,
             depth: 0,
             brace_words: 0,
+            brace_chars: 0,
             pending: Vec::new(),
             retries: 0,
             names: Vec::new(),

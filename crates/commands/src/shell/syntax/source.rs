@@ -14,6 +14,10 @@ pub(crate) type Aliases = BTreeMap<String, String>;
 /// How many bytes may be moved to make room for aliases.
 const MOVED_BYTES_MAX: usize = 256 << 20;
 
+/// How many words of one line may be aliases, those inside others included: the line is read anew
+/// after each.
+const REPLACED_MAX: usize = 1_000;
+
 /// What an alias gave: a stretch of the text where its own name means nothing.
 #[derive(Debug, Clone)]
 pub(super) struct Region {
@@ -132,7 +136,9 @@ impl Source {
         let name = self.text[start..stop].to_owned();
         let value = aliases.get(&name).map_or("", String::as_str);
         self.moved += self.text.len() - start;
-        if self.text.len() + value.len() > self.limits.text_bytes_max || self.moved > MOVED_BYTES_MAX {
+        let many = self.regions.len() >= REPLACED_MAX;
+        if many || self.text.len() + value.len() > self.limits.text_bytes_max || self.moved > MOVED_BYTES_MAX
+        {
             let line = self.line_starts.partition_point(|it| *it <= start);
             let line = u32::try_from(line).unwrap_or(u32::MAX);
             let message = format!("alias `{name}` makes the text too long");
