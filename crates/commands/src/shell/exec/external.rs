@@ -173,11 +173,12 @@ impl Env {
         if answer.is_none() && self.inbox.any() {
             self.take_signals().await?;
         }
-        // A command that was ended from outside is no answer to go on with.
-        if !matches!(&answer, Some(Ok(reply)) if !cancelled(&reply.payload)) {
+        let piped = broken.load(Ordering::Relaxed) > 0;
+        // A command that was ended from outside, or whose output the line no longer takes, is no answer
+        // to go on with.
+        if piped || !matches!(&answer, Some(Ok(reply)) if !cancelled(&reply.payload)) {
             self.check_expired()?;
         }
-        let piped = broken.load(Ordering::Relaxed) > 0;
         let micros = self.shared.clock.now().0.saturating_sub(started.0) / 1_000;
         let (mut status, outcome, report) = match answer {
             None => (141, "broken_pipe".to_owned(), None),

@@ -10,6 +10,9 @@ pub fn write(out: &mut Vec<u8>, value: &Val, layout: &Layout) {
     Emitter { step: layout.indent.clamp(1, 8), sort_keys: layout.sort_keys }.node(out, value, 0);
 }
 
+/// A key that goes on for longer than 1,024 characters is none, unless a question mark says so first.
+const KEY_BYTES_MAX: usize = 1_000;
+
 struct Emitter {
     step: usize,
     sort_keys: bool,
@@ -30,7 +33,13 @@ impl Emitter {
                 let all = if self.sort_keys { fields.sorted() } else { fields.iter().collect() };
                 for (at, (key, item)) in all.into_iter().enumerate() {
                     self.start(out, at, level);
+                    let from = out.len();
                     self.text(out, key, level, true);
+                    if out.len() - from > KEY_BYTES_MAX {
+                        out.splice(from..from, *b"? ");
+                        out.push(b'\n');
+                        out.resize(out.len() + level, b' ');
+                    }
                     out.push(b':');
                     self.field(out, item, level);
                 }
@@ -153,4 +162,15 @@ fn double(out: &mut Vec<u8>, text: &str) {
         };
     }
     out.push(b'"');
+}
+
+#[test]
+fn a_key_of_any_length_is_read_again() {
+    let layout = Layout { indent: 2, sort_keys: false, raw: Some(false) };
+    let text = format!("a:\n  ? {}\n  : [1, {{b: c}}]\n  d: e\n", "k".repeat(5_000));
+    let first = super::read(&text).unwrap_or_default();
+    assert_eq!(first.len(), 1);
+    let mut out = Vec::new();
+    first.iter().for_each(|it| write(&mut out, it, &layout));
+    assert_eq!(super::read(&String::from_utf8_lossy(&out)), Ok(first));
 }
