@@ -2,7 +2,8 @@
 //!
 //! Built with the toolchain at hand: coverage comes from LLVM's pass, which stable rustc can turn
 //! on, so neither cargo-fuzz nor a nightly is needed. The price is that no address sanitizer runs;
-//! the code under test has no `unsafe` for it to watch.
+//! the code under test has no `unsafe` for it to watch, but for the JSON reader of the guest jq,
+//! whose memory is the guest's own.
 
 use std::{
     fs,
