@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <stdint.h>
 #include <sys/time.h>
 
 /* Before a run begins there is no host to ask for the time: the image is made without one. */
