@@ -31,6 +31,13 @@ fn kind(name: &str) -> Kind {
 /// Compares the two operands.
 pub fn compare(settings: &Settings, out: &mut Vec<u8>) -> i32 {
     let [left, right] = settings.files.as_slice() else { return TROUBLE };
+    // Standard input can be read once, and is equal to itself.
+    if left == "-" && right == "-" {
+        if settings.report_same {
+            push(out, "Files - and - are identical\n");
+        }
+        return SAME;
+    }
     let (mut left, mut right) = (left.clone(), right.clone());
     // A file and a directory: the file of that name in the directory.
     match (kind(&left), kind(&right)) {
