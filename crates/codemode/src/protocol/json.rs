@@ -56,7 +56,7 @@ impl Json {
 
     /// The text of a value.
     pub fn of(value: &Value) -> Self {
-        Self(serde_json::to_vec(value).expect("a value is JSON, and a vector takes it").into())
+        Self(value.to_string().into())
     }
 
     /// `null`.

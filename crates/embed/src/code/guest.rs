@@ -186,9 +186,9 @@ mod tests {
             options: RuntimeOptions::default(),
             args: Some(Json::null()),
         };
-        let want = b"\x01\x27\0\0\0\x04\0\0\01+\xc3\xa9\x01\0\0\0\x04\0\0\0null\x01\0\0\0\x01\0\0\0t\x01\0\0\0\x02\0\0\0go";
+        let want = b"\x01\x27\0\0\0\x04\0\0\x001+\xc3\xa9\x01\0\0\0\x04\0\0\0null\x01\0\0\0\x01\0\0\0t\x01\0\0\0\x02\0\0\0go";
         assert_eq!(request_of(&program).unwrap(), want);
         let bare = Program { args: None, providers: Arc::default(), ..program };
-        assert_eq!(request_of(&bare).unwrap(), b"\x01\x10\0\0\0\x04\0\0\01+\xc3\xa9\0\0\0\0\0\0\0\0");
+        assert_eq!(request_of(&bare).unwrap(), b"\x01\x10\0\0\0\x04\0\0\x001+\xc3\xa9\0\0\0\0\0\0\0\0");
     }
 }

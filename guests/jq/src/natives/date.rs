@@ -1,9 +1,10 @@
 //! Dates: broken down times, and their texts by C's letters.
 
 use super::Row;
-use super::calendar::Moment;
+use super::moment::Moment;
 use crate::run::Exit;
 use crate::value::Value;
+use calendar::{DAYS, MONTHS};
 
 pub(super) const TABLE: &[Row] = &[
     ("now", 0, |_, _| {
@@ -26,22 +27,6 @@ pub(super) const TABLE: &[Row] = &[
         (Value::Str(text), Value::Str(format)) => parsed(text, format),
         _ => Err(Exit::error("strptime/1 requires string inputs and arguments")),
     }),
-];
-
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
 ];
 
 fn broken_down(value: &Value, wrong: &str) -> Result<Value, Exit> {

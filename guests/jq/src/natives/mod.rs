@@ -1,12 +1,12 @@
 //! Functions of values, written in Rust.
 
-mod calendar;
 pub mod collection;
 mod date;
 mod encode;
 mod format;
 pub mod matching;
 mod math;
+mod moment;
 mod text;
 
 pub use format::Format;

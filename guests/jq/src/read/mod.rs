@@ -9,6 +9,7 @@ mod json;
 mod literal;
 mod scan;
 mod stream;
+mod strings;
 #[cfg(test)]
 mod tests;
 mod whole;

@@ -99,6 +99,6 @@ async fn print(env: &mut Env, args: &[String]) -> Eval<i32> {
         let shown = if real { format!("SIG{name}") } else { name.to_owned() };
         text.push_str(&format!("trap -- '{}' {shown}\n", trap.text.replace('\'', "'\\''")));
     }
-    let written = env.write(1, &crate::shell::text::to_bytes(&text).into_owned()).await?;
+    let written = env.write(1, &crate::shell::text::to_bytes(&text)).await?;
     Ok(i32::from(!written))
 }
