@@ -60,7 +60,7 @@ fn a_command_takes_five_hops() {
     embed: a name, a list of arguments and streams become a call
     gate: Call{exec.start} climbs the ladder
     caps/exec: `upper` is a verified artifact
-    engine: a fresh instance with fuel, a deadline and a memory limit
+    engine: a fresh instance with a deadline and limits of work and memory
     embed: exited(0) and what it cost
     ");
 }

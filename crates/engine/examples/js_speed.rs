@@ -51,7 +51,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::new(EngineSettings::default(), None)?;
     let artifact = Artifact::hash(include_bytes!("../../commands/wasm/js.wasm").to_vec());
     let started = Instant::now();
-    engine.warm(&artifact).await?;
+    let lane = engine.timed()?;
+    lane.warm(&artifact).await?;
     println!("compiled in {} ms, {:?}", started.elapsed().as_millis(), engine.facts());
     let door: Arc<dyn Dispatch> = Arc::new(Instantly);
     for (name, code) in PROGRAMS {
@@ -61,7 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         for _ in 0..ROUNDS {
             let wish = request(&artifact, &stdin, &door);
             let started = Instant::now();
-            let (_, streams) = engine.run(wish).await?;
+            let (_, streams) = lane.run(wish).await?;
             micros.push(started.elapsed().as_nanos() as f64 / 1000.0);
             assert!(streams.stdout.into_captured().starts_with(b"{\"ok\":true"));
         }

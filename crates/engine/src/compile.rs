@@ -42,6 +42,21 @@ pub enum CompileEvent {
 
 pub(crate) type Observer = Arc<dyn Fn(CompileEvent) + Send + Sync>;
 
+/// What all lanes of an engine compile with.
+pub(crate) struct Shared {
+    pub(crate) settings: EngineSettings,
+    cache: Option<Arc<CodeCache>>,
+    pub(crate) observer: Option<Observer>,
+    compiling: Arc<Semaphore>,
+}
+
+impl Shared {
+    pub(crate) fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Self {
+        let compiling = Arc::new(Semaphore::new(settings.compilations_max.max(1)));
+        Self { settings, cache, observer: None, compiling }
+    }
+}
+
 /// A compiled module, linked for the sets of powers it was run with so far.
 pub(crate) struct Loaded {
     module: Module,
@@ -83,19 +98,19 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    pub(crate) fn new(engine: Engine, settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Self {
+    pub(crate) fn new(engine: Engine, shared: &Shared) -> Self {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         Self {
             compat: hasher.finish(),
             engine,
-            cache,
-            observer: None,
+            cache: shared.cache.clone(),
+            observer: shared.observer.clone(),
             loaded: RwLock::default(),
             pending: Mutex::default(),
-            compiling: Arc::new(Semaphore::new(settings.compilations_max.max(1))),
+            compiling: Arc::clone(&shared.compiling),
             tick: AtomicU64::new(0),
-            settings,
+            settings: shared.settings,
         }
     }
 

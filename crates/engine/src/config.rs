@@ -51,6 +51,15 @@ pub struct Facts {
     pub fuel_between_yields: u64,
 }
 
+/// How a guest that computes is brought back to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interrupt {
+    /// Its instructions are counted, and can run out.
+    Fuel,
+    /// A clock ticks; nothing is counted.
+    Tick,
+}
+
 /// A guest's stack. Deep recursion ends here as a trap.
 pub(crate) const STACK_BYTES_MAX: usize = 1 << 20;
 
@@ -65,7 +74,10 @@ const STACK_KEPT_BYTES: usize = 64 << 10;
 const TABLE_ELEMENTS_MAX: usize = 65_536;
 
 /// Builds the engine with the largest pool that the address space takes.
-pub(crate) fn build(settings: &EngineSettings) -> wasmtime::Result<(wasmtime::Engine, Facts)> {
+pub(crate) fn build(
+    settings: &EngineSettings,
+    interrupt: Interrupt,
+) -> wasmtime::Result<(wasmtime::Engine, Facts)> {
     let pagemap_scan = PoolingAllocationConfig::is_pagemap_scan_available();
     let facts = |allocation| Facts {
         allocation,
@@ -75,7 +87,7 @@ pub(crate) fn build(settings: &EngineSettings) -> wasmtime::Result<(wasmtime::En
     };
     let wanted = settings.slots.unwrap_or_else(slots_for_this_machine);
     for slots in [wanted, wanted.div_ceil(4), wanted.div_ceil(16)].into_iter().filter(|slots| *slots > 0) {
-        let mut config = base();
+        let mut config = base(interrupt);
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, pagemap_scan)));
         if let Ok(engine) = wasmtime::Engine::new(&config) {
             return Ok((engine, facts(Allocation::Pooling { slots })));
@@ -83,7 +95,7 @@ pub(crate) fn build(settings: &EngineSettings) -> wasmtime::Result<(wasmtime::En
     }
     // Small reservations that move when they grow: where a pool does not fit, four gigabytes of
     // addresses for one memory do not either.
-    let mut config = base();
+    let mut config = base(interrupt);
     config.memory_reservation(0).memory_reservation_for_growth(1 << 20).memory_guard_size(64 << 10);
     config.memory_may_move(true);
     let engine = wasmtime::Engine::new(&config)?;
@@ -97,9 +109,12 @@ fn slots_for_this_machine() -> u32 {
     u32::try_from(memory / (16 << 20)).unwrap_or(u32::MAX).clamp(128, 1024)
 }
 
-fn base() -> Config {
+fn base(interrupt: Interrupt) -> Config {
     let mut config = Config::new();
-    config.consume_fuel(true);
+    match interrupt {
+        Interrupt::Fuel => config.consume_fuel(true),
+        Interrupt::Tick => config.epoch_interruption(true),
+    };
     config.cranelift_opt_level(OptLevel::Speed);
     config.parallel_compilation(true);
     config.memory_init_cow(true);

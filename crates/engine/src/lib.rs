@@ -10,14 +10,17 @@ mod config;
 mod engine;
 mod guest;
 mod host;
+mod lane;
 mod limiter;
 mod link;
 mod memory;
 mod outcome;
 mod run;
+mod ticker;
 mod wasi;
 
 pub use compile::CompileEvent;
 pub use config::{Allocation, EngineSettings, Facts};
 pub use engine::Engine;
 pub use host::IMPORTS;
+pub use lane::Lane;

@@ -1,8 +1,8 @@
 //! One run, from a fresh store to a report.
 //!
-//! The guest runs on the calling thread. It yields after every slice of fuel, and that is when the
-//! clock, a revocation and a cancellation are looked at; while it waits in a host call, a timer and
-//! the switches wake us instead. Either way the guest is ended by dropping its future.
+//! The guest runs on the calling thread. It yields after every slice of fuel, or with every tick, and that
+//! is when the clock, a revocation and a cancellation are looked at; while it waits in a host call, a timer
+//! and the switches wake us instead. Either way the guest is ended by dropping its future.
 
 use std::{
     future::poll_fn,
@@ -15,7 +15,7 @@ use std::{
 use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch};
 use wasmtime::{Engine, Store};
 
-use crate::{config::FUEL_BETWEEN_YIELDS, guest::Guest, link::Prepared, outcome::classify};
+use crate::{config::FUEL_BETWEEN_YIELDS, guest::Guest, link::Prepared, outcome::classify, ticker::Ticker};
 
 /// As good as never, for a wall limit beyond what the clock can say.
 const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
@@ -34,27 +34,36 @@ pub(crate) struct Image {
     pub(crate) after: Option<Vec<u8>>,
 }
 
-/// Runs the prepared module.
+/// Runs the prepared module, interrupted by fuel unless there is a ticker.
 pub(crate) async fn run(
     engine: &Engine,
     prepared: &Prepared,
     request: RunRequest,
     mut image: Option<&mut Image>,
+    ticker: Option<&Ticker>,
 ) -> Result<(RunReport, Streams), Fault> {
-    tracing::trace!(target: "drydock::hop", "engine: a fresh instance with fuel, a deadline and a memory limit");
+    tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
     let started = Instant::now();
     let (limits, switches) = (request.limits, request.switches.clone());
     let deadline = started.checked_add(limits.wall_max).unwrap_or_else(|| started + A_YEAR);
     let mut store = Store::new(engine, Guest::new(request, deadline));
     store.limiter(|guest| guest);
     let internal = |error: wasmtime::Error| Fault::Internal(format!("{error:#}"));
-    store.set_fuel(limits.fuel_max).map_err(internal)?;
-    store.fuel_async_yield_interval(Some(FUEL_BETWEEN_YIELDS)).map_err(internal)?;
+    match ticker {
+        Some(_) => {
+            store.set_epoch_deadline(1);
+            store.epoch_deadline_async_yield_and_update(1);
+        }
+        None => {
+            store.set_fuel(limits.fuel_max).map_err(internal)?;
+            store.fuel_async_yield_interval(Some(FUEL_BETWEEN_YIELDS)).map_err(internal)?;
+        }
+    }
 
     let ending = {
         let before = image.as_ref().and_then(|it| it.before.as_deref());
         let guest = pin!(execute(&mut store, prepared, before));
-        watch(guest, deadline, &switches).await
+        watch(guest, deadline, &switches, ticker).await
     };
     let outcome = match ending {
         Ending::Ended(Ok(())) => Outcome::Exited(0),
@@ -65,7 +74,8 @@ pub(crate) async fn run(
     if let (Some(image), Outcome::Exited(0), Some(memory)) = (&mut image, &outcome, store.data().memory) {
         image.after = Some(memory.data(&store).to_vec());
     }
-    let fuel = limits.fuel_max - store.get_fuel().unwrap_or_default();
+    // Where none is counted, none was used.
+    let fuel = store.get_fuel().map_or(0, |left| limits.fuel_max - left);
     let guest = store.into_data();
     let report = RunReport {
         outcome,
@@ -209,6 +219,7 @@ async fn watch(
     mut guest: Pin<&mut impl Future<Output = wasmtime::Result<()>>>,
     deadline: Instant,
     switches: &[Arc<Switch>; 2],
+    ticker: Option<&Ticker>,
 ) -> Ending {
     // Made only if the guest has to wait: most never do.
     let mut alarm: Option<Alarm> = None;
@@ -216,7 +227,10 @@ async fn watch(
         if switches.iter().any(|switch| switch.is_tripped()) {
             return Poll::Ready(Ending::Cancelled);
         }
-        if let Poll::Ready(result) = guest.as_mut().poll(cx) {
+        let computing = ticker.map(Ticker::computing);
+        let polled = guest.as_mut().poll(cx);
+        drop(computing);
+        if let Poll::Ready(result) = polled {
             return Poll::Ready(Ending::Ended(result));
         }
         if Instant::now() >= deadline {

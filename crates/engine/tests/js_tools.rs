@@ -9,7 +9,7 @@ use std::{
 };
 
 use drydock_contract::{Cap, CapSet, Outcome, port::Runner};
-use js_room::{Script, engine, js, request, run, run_request};
+use js_room::{Script, js, lane, request, run, run_request};
 use serde_json::json;
 
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn tools_are_plain_functions_in_a_plain_object() {
 async fn calls_begun_together_run_together() {
     let script = Arc::new(Script::default());
     let code = "(await Promise.all([30, 20, 10, 40].map(ms => tools.slow(ms)))).join()";
-    let (report, streams) = engine().run(run_request(&request(code), &script)).await.unwrap();
+    let (report, streams) = lane().run(run_request(&request(code), &script)).await.unwrap();
     let answer = String::from_utf8(streams.stdout.into_captured()).unwrap();
     assert_eq!(
         (report.outcome, answer.as_str()),
@@ -141,7 +141,7 @@ async fn without_the_capability_there_are_no_tools_and_no_run() {
     let script = Arc::new(Script::default());
     let mut wish = run_request(&request("1"), &script);
     wish.caps = CapSet::of(&[Cap::Vfs]);
-    let fault = engine().run(wish).await.err().unwrap().to_string();
+    let fault = lane().run(wish).await.err().unwrap().to_string();
     assert!(fault.contains("needs the capability `tool`"), "{fault}");
 }
 

@@ -19,8 +19,6 @@ use super::{
     log::Log,
 };
 
-/// Fuel is no limit of code mode; time and memory are.
-const FUEL: u64 = u64::MAX / 2;
 /// A result that is longer ends as `serialization_error`.
 const RESULT_BYTES_MAX: u64 = 64 << 20;
 
@@ -63,7 +61,6 @@ impl JsGuest {
         let limits = Limits {
             memory_bytes_max: program.options.memory_bytes_max(),
             wall_max: program.options.timeout(),
-            fuel_max: FUEL,
             stdin_bytes_max: u64::MAX,
             stdout_bytes_max: RESULT_BYTES_MAX,
             stderr_bytes_max: u64::MAX,
@@ -109,13 +106,15 @@ impl JsGuest {
     }
 
     async fn start(&self, request: RunRequest) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
+        // Fuel is no limit of code mode; time and memory are.
+        let lane = self.engine.timed()?;
         let Some((contexts, name)) = &self.context else {
-            let (report, streams) = self.engine.run(request).await?;
+            let (report, streams) = lane.run(request).await?;
             return Ok((report, streams, None));
         };
         let broken = |error: std::io::Error| Fault::Internal(format!("context `{name}`: {error}"));
         let before = contexts.load(name, self.module.digest()).map_err(broken)?;
-        self.engine.run_again(request, before).await
+        lane.run_again(request, before).await
     }
 
     /// A program that was ended, or ran out of memory, leaves its context as it found it.

@@ -11,14 +11,16 @@ use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, GuestTime, Limits, Outcome,
     Reply, RunRequest, Sink, Source, Streams, port::Runner,
 };
-use drydock_engine::{Engine, EngineSettings};
+use drydock_engine::{Engine, EngineSettings, Lane};
 use serde_json::{Value, json};
 
-pub fn engine() -> &'static Engine {
+/// Where code mode runs its programs.
+pub fn lane() -> &'static Lane {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
-    ENGINE.get_or_init(|| {
+    let engine = ENGINE.get_or_init(|| {
         Engine::new(EngineSettings { slots: Some(32), ..EngineSettings::default() }, None).unwrap()
-    })
+    });
+    engine.timed().unwrap()
 }
 
 pub fn artifact() -> Artifact {
@@ -133,7 +135,7 @@ pub async fn run(request: &Value, change: impl FnOnce(&mut RunRequest)) -> Ended
     let script = Arc::new(Script::default());
     let mut prepared = run_request(request, &script);
     change(&mut prepared);
-    let (report, streams) = engine().run(prepared).await.unwrap();
+    let (report, streams) = lane().run(prepared).await.unwrap();
     let stdout = streams.stdout.into_captured();
     let calls = script.calls.lock().clone();
     Ended {

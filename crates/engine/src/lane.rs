@@ -1,0 +1,87 @@
+//! A lane: one wasmtime engine, the modules it has compiled, and how to run them.
+
+use drydock_contract::{
+    Artifact, BoxFuture, Cap, CapSet, Fault, RunReport, RunRequest, Streams, port::Runner,
+};
+
+use crate::{
+    compile::{Modules, Observer, Shared},
+    config::{self, Facts, Interrupt},
+    run,
+    ticker::Ticker,
+};
+
+/// Runs modules whose code is interrupted in one way.
+pub struct Lane {
+    engine: wasmtime::Engine,
+    facts: Facts,
+    modules: Modules,
+    /// None where fuel interrupts.
+    ticker: Option<Ticker>,
+}
+
+impl Lane {
+    pub(crate) fn new(shared: &Shared, interrupt: Interrupt) -> Result<Self, Fault> {
+        let built = config::build(&shared.settings, interrupt);
+        let (engine, facts) = built.map_err(|error| Fault::Internal(format!("wasmtime: {error:#}")))?;
+        let ticker = match interrupt {
+            Interrupt::Fuel => None,
+            Interrupt::Tick => {
+                let started = Ticker::start(engine.weak());
+                Some(started.map_err(|error| Fault::Internal(format!("the ticker: {error}")))?)
+            }
+        };
+        let modules = Modules::new(engine.clone(), shared);
+        Ok(Self { engine, facts, modules, ticker })
+    }
+
+    pub(crate) fn observe(&mut self, observer: Observer) {
+        self.modules.observe(observer);
+    }
+
+    pub(crate) fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    /// Compiles a module now, so that its first run need not, and says if it could not run even with
+    /// every power there is.
+    pub async fn warm(&self, artifact: &Artifact) -> Result<(), Fault> {
+        let loaded = self.modules.get(artifact).await?;
+        loaded.prepared(&self.engine, CapSet::of(Cap::ALL)).map(drop)
+    }
+
+    async fn start(
+        &self,
+        request: RunRequest,
+        image: Option<&mut run::Image>,
+    ) -> Result<(RunReport, Streams), Fault> {
+        let loaded = match self.modules.ready(request.artifact.digest()) {
+            Some(loaded) => loaded,
+            None => match run::unless_cancelled(self.modules.get(&request.artifact), &request.switches).await
+            {
+                Some(loaded) => loaded?,
+                None => return Ok((run::cancelled(), request.streams)),
+            },
+        };
+        let prepared = loaded.prepared(&self.engine, request.caps)?;
+        run::run(&self.engine, &prepared, request, image, self.ticker.as_ref()).await
+    }
+
+    /// The same as [`Runner::run`], in the memory that an earlier run of the module left, if there is one.
+    /// The memory this one leaves comes back too, unless the run was ended.
+    pub async fn run_again(
+        &self,
+        request: RunRequest,
+        before: Option<Vec<u8>>,
+    ) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
+        let mut image = run::Image { before, after: None };
+        let (report, streams) = self.start(request, Some(&mut image)).await?;
+        Ok((report, streams, image.after))
+    }
+}
+
+impl Runner for Lane {
+    fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        Box::pin(self.start(request, None))
+    }
+}
