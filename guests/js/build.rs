@@ -10,7 +10,7 @@ use std::{env, fs, path::PathBuf, process::Command};
 const INITIAL_MEMORY_BYTES: u32 = 2 << 20;
 
 fn main() {
-    for file in ["build.rs", "native/engine.c", "native/plain_json.c"] {
+    for file in ["build.rs", "native/engine.c", "native/heap.c", "native/plain_json.c", "native/seal.c"] {
         println!("cargo::rerun-if-changed={file}");
     }
     let quickjs = quickjs_folder();
@@ -63,10 +63,25 @@ const GUARDS: &[(&str, &str)] = &[
     ),
 ];
 
+/// QuickJS asks its embedder for memory through pointers, and takes it in pieces of one size. Ours is the only
+/// embedder, and chooses the size: see `engine_seal` in engine.c.
+const HEAP: &[(&str, &str)] = &[
+    ("#define JS_ARENA_SIZE              4096\n", "#define JS_ARENA_SIZE              arena_bytes\n"),
+    ("rt->mf.js_malloc(", "heap_malloc("),
+    ("rt->mf.js_calloc(", "heap_calloc("),
+    ("rt->mf.js_realloc(", "heap_realloc("),
+    ("rt->mf.js_free(", "heap_free("),
+    ("rt->mf.js_malloc_usable_size(", "heap_usable_size("),
+];
+
 fn guarded(mut source: String) -> String {
     for (before, after) in GUARDS {
         assert_eq!(source.matches(before).count(), 1, "quickjs.c has changed: {before}");
         source = source.replacen(before, after, 1);
+    }
+    for (before, after) in HEAP {
+        assert!(source.contains(before), "quickjs.c has changed: {before}");
+        source = source.replace(before, after);
     }
     source
 }

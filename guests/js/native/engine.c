@@ -46,6 +46,8 @@ static uint64_t session_random(void)
 
 #include "cutils.h"
 
+#include "heap.c"
+
 /* QuickJS guards against deep recursion by the stack in memory. In wasm a frame may take none of that,
    but always some of the machine's own, where an overflow is a trap. So every function that looks
    takes some of both, and the first limit is reached long before the second. */
@@ -72,39 +74,10 @@ static uint64_t session_random(void)
 #undef gettimeofday
 #undef __builtin_frame_address
 
-/* ---- memory: what QuickJS cannot get is remembered, whatever the program does with the error ---- */
-
-static int memory_ran_out;
-
-static void *noted(void *block)
-{
-    if (!block)
-        memory_ran_out = 1;
-    return block;
-}
-
-static void *heap_calloc(void *opaque, size_t count, size_t size)
-{
-    return noted(calloc(count, size));
-}
-
-static void *heap_malloc(void *opaque, size_t size)
-{
-    return noted(malloc(size));
-}
-
-static void heap_free(void *opaque, void *block)
-{
-    free(block);
-}
-
-static void *heap_realloc(void *opaque, void *block, size_t size)
-{
-    return noted(realloc(block, size));
-}
+/* ---- memory ---- */
 
 static const JSMallocFunctions heap_functions = {
-    heap_calloc, heap_malloc, heap_free, heap_realloc, js__malloc_usable_size,
+    heap_calloc, heap_malloc, heap_free, heap_realloc, heap_usable_size,
 };
 
 /* With one thread and no other runtime, nothing is ever shared but the name. */
@@ -496,3 +469,4 @@ void promise_settle(JSContext *ctx, JSValueConst promise, JSValueConst value, bo
 }
 
 #include "plain_json.c"
+#include "seal.c"

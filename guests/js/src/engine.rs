@@ -2,8 +2,8 @@
 //!
 //! One context, one thread. What is declared here is checked by nobody but the linker, so it is short.
 
-use std::ffi::{c_char, c_int};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use core::ffi::{c_char, c_int};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// QuickJS's `JSValue`, as it passes it around.
 #[cfg(target_pointer_width = "32")]
@@ -34,6 +34,7 @@ pub const PLAIN: c_int = 0b111;
 #[allow(non_snake_case, reason = "QuickJS's names")]
 unsafe extern "C" {
     pub fn engine_new() -> *mut Context;
+    pub fn engine_seal(ctx: *mut Context);
     pub fn engine_open(ctx: *mut Context, seed: u64, stack_bytes_max: usize);
     pub fn engine_memory_ran_out() -> bool;
     pub fn program_compile(
@@ -100,7 +101,7 @@ unsafe extern "C" {
     pub fn JS_DeleteProperty(ctx: *mut Context, object: Raw, atom: u32, flags: c_int) -> c_int;
 }
 
-static CONTEXT: AtomicPtr<Context> = AtomicPtr::new(std::ptr::null_mut());
+static CONTEXT: AtomicPtr<Context> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The one context; null before [`create`].
 #[inline(always)]
@@ -117,6 +118,12 @@ pub fn create() -> bool {
     !context().is_null()
 }
 
+/// The image is complete: programs leave it alone where they can.
+pub fn seal() {
+    // SAFETY: there is a context.
+    unsafe { engine_seal(context()) }
+}
+
 /// A run begins on this stack. Without a seed, randomness is the host's.
 pub fn open(seed: Option<u64>, stack_bytes_max: usize) {
     // SAFETY: there is a context, and the caller's stack goes on for that long.
@@ -131,7 +138,7 @@ pub fn memory_ran_out() -> bool {
 
 /// Runs what promises have queued, until there is nothing left.
 pub fn run_jobs() {
-    let mut of = std::ptr::null_mut();
+    let mut of = core::ptr::null_mut();
     // SAFETY: there is a context. A job that throws has rejected its promise; nobody else is told.
     while unsafe { JS_ExecutePendingJob(JS_GetRuntime(context()), &mut of) } != 0 {
         if memory_ran_out() {

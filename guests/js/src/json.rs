@@ -2,6 +2,7 @@
 //!
 //! JavaScript strings may hold half a character. What leaves the guest has U+FFFD in its place.
 
+use crate::prelude::*;
 use crate::engine::{self, context};
 use crate::value::{Kind, Value};
 

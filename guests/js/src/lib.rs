@@ -2,8 +2,13 @@
 //!
 //! The program `js` (main.rs) is the guest; this library is also what the fuzzer and the native tests use.
 
+#![no_std]
+
+extern crate alloc;
+
 pub mod engine;
 pub mod json;
 pub mod place;
+pub mod prelude;
 pub mod program;
 pub mod value;

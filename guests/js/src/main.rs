@@ -3,8 +3,13 @@
 //! Stdin is the request, stdout the answer, stderr the console; the only way out is `env.tool_*`. The engine
 //! and the harness are made ready when the module is built, so a run begins with reading its request.
 
-#![cfg_attr(target_family = "wasm", no_main)]
+#![cfg_attr(target_family = "wasm", no_std, no_main)]
 
+#[cfg(target_family = "wasm")]
+extern crate alloc;
+
+#[cfg(target_family = "wasm")]
+mod bare;
 #[cfg(target_family = "wasm")]
 mod harness;
 

@@ -1,8 +1,8 @@
 //! The text of a program: out of its fence, and into a function.
 
+use crate::prelude::*;
 use crate::engine::{self, context};
 use crate::value::Value;
-use std::ffi::CString;
 
 /// The part of a text that is the program, and the line it begins on.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 //!
 //! Nothing here looks at a global or a prototype of the program, except where a function says so.
 
+use crate::prelude::*;
 use crate::engine::{self, Raw, context};
-use std::ffi::{CStr, c_char};
+use core::ffi::{CStr, c_char};
 
 /// Owned: given back when dropped.
 pub struct Value(Raw);
@@ -49,7 +50,7 @@ impl Value {
     /// Gives the value to QuickJS.
     pub fn into_raw(self) -> Raw {
         let raw = self.0;
-        std::mem::forget(self);
+        core::mem::forget(self);
         raw
     }
 
@@ -214,7 +215,7 @@ impl Value {
     /// Calls it as a function with that `this`.
     pub fn call_on(&self, this: &Self) -> Self {
         // SAFETY: both values are alive; there are no arguments.
-        Self(unsafe { engine::JS_Call(context(), self.0, this.0, 0, std::ptr::null()) })
+        Self(unsafe { engine::JS_Call(context(), self.0, this.0, 0, core::ptr::null()) })
     }
 
     /// A promise that nobody but [`settle`](Self::settle) settles; an exception if there is no memory for it.
@@ -261,7 +262,7 @@ impl Value {
                 drop(Self::take_exception());
                 return None;
             }
-            let result = act(std::slice::from_raw_parts(text.cast(), length));
+            let result = act(core::slice::from_raw_parts(text.cast(), length));
             engine::JS_FreeCString(context(), text);
             Some(result)
         }

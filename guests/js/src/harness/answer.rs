@@ -4,6 +4,7 @@ use super::{
     failure::{self, Failure},
     host, tools,
 };
+use js::prelude::*;
 use js::engine;
 use js::json;
 use js::value::Value;

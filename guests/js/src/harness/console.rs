@@ -2,11 +2,12 @@
 //! whatever ends the run. A line is its length (four bytes, little-endian) and its text.
 
 use super::host;
+use js::prelude::*;
 use js::engine::{self, Context, HIDDEN, PLAIN, Raw, context};
 use js::json;
 use js::value::{Kind, Value};
-use std::ffi::{CStr, c_int};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use core::ffi::{CStr, c_int};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 const NAMES: [&CStr; 4] = [c"log", c"info", c"warn", c"error"];
 
@@ -19,7 +20,7 @@ pub fn install(global: &Value) {
     for name in NAMES {
         // SAFETY: QuickJS copies the name; there is no data.
         let function = Value::owned(unsafe {
-            engine::JS_NewCFunctionData2(context(), log, name.as_ptr(), 0, 0, 0, std::ptr::null())
+            engine::JS_NewCFunctionData2(context(), log, name.as_ptr(), 0, 0, 0, core::ptr::null())
         });
         console.define(name, function, PLAIN);
     }

@@ -1,6 +1,7 @@
 //! Why an execution has no result: the code, the words, and the place in the program.
 
 use super::tools;
+use js::prelude::*;
 use js::engine;
 use js::place::{self, Place};
 use js::value::{Kind, Value};

@@ -1,6 +1,7 @@
 //! The host's functions, and nothing else that leaves the guest.
 
-use std::mem::MaybeUninit;
+use js::prelude::*;
+use core::mem::MaybeUninit;
 
 #[repr(C)]
 struct Slice {
@@ -20,7 +21,7 @@ unsafe extern "C" {
     fn tool_next(out: *mut u8, capacity: usize) -> i64;
 }
 
-const READ_BYTES_MIN: usize = 4 * 1024;
+const READ_BYTES_MIN: usize = 1024;
 
 /// All of standard input, or as much as `is_whole` wants: so there need be no look for its end.
 pub fn read_all(is_whole: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {

@@ -34,6 +34,7 @@ pub fn prepare() {
         global.delete(name);
     }
     console::install(&global);
+    engine::seal();
     tools::prepare();
 }
 
@@ -58,7 +59,7 @@ pub fn run() {
         Err(failure) => answer::failed(&failure),
     }
     // Nobody needs the memory that giving everything back piece by piece would free.
-    std::mem::forget(request);
+    core::mem::forget(request);
 }
 
 fn execute(request: &Request) -> Result<Value, Failure> {
@@ -76,7 +77,7 @@ fn execute(request: &Request) -> Result<Value, Failure> {
         // The program never got as far as its promise: no memory, or no stack.
         return Err(Failure::of_thrown(&Value::take_exception(), &request.code));
     }
-    let promise = std::mem::ManuallyDrop::new(promise);
+    let promise = core::mem::ManuallyDrop::new(promise);
     loop {
         engine::run_jobs();
         if engine::memory_ran_out() {

@@ -4,6 +4,7 @@
 //! providers, and of each its name, how many tools, and their names. A number is four bytes, little-endian, a
 //! text its length and its bytes. No JSON begins with that first byte.
 
+use js::prelude::*;
 /// The first byte.
 pub const MARK: u8 = 1;
 
@@ -57,6 +58,6 @@ impl<'a> Rest<'a> {
     }
 
     fn text(&mut self) -> Option<&'a str> {
-        std::str::from_utf8(self.bytes()?).ok()
+        core::str::from_utf8(self.bytes()?).ok()
     }
 }

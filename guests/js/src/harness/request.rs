@@ -2,9 +2,9 @@
 //! or the first three of these packed.
 
 use super::{failure::Failure, packed, tools};
+use js::prelude::*;
 use js::engine::PLAIN;
 use js::value::{Kind, Value};
-use std::ffi::CString;
 
 /// One request.
 pub struct Request {

@@ -4,12 +4,13 @@
 //! identity, together with what the host said; no property of it has any say in the matter.
 
 use super::host;
+use js::prelude::*;
 use js::engine::{self, Context, HIDDEN, PLAIN, Raw, context};
 use js::json;
 use js::value::{Kind, Value};
-use std::cell::UnsafeCell;
-use std::collections::VecDeque;
-use std::ffi::{CString, c_int};
+use core::cell::UnsafeCell;
+use alloc::collections::VecDeque;
+use core::ffi::c_int;
 
 /// What the reference says of a value that is no JSON, returned or passed to a tool.
 pub const NOT_JSON: &str = "Guest code returned a non-serializable value";
@@ -69,7 +70,7 @@ pub fn open() {
 
 /// The namespaces that an earlier run in this memory was given, which this one is not.
 pub fn taken_back() -> Vec<String> {
-    with(|state| std::mem::take(&mut state.given))
+    with(|state| core::mem::take(&mut state.given))
 }
 
 /// The object that holds a provider's tools.
@@ -196,7 +197,7 @@ pub fn classification(thrown: &Value) -> Option<(String, String)> {
 
 /// Waits for the next call that ends and settles its promise. False if no call is open.
 pub fn settle_next() -> bool {
-    let mut buffer = with(|state| std::mem::take(&mut state.buffer));
+    let mut buffer = with(|state| core::mem::take(&mut state.buffer));
     let any = host::next_answer(&mut buffer);
     if any {
         settle(&mut buffer);
@@ -224,7 +225,7 @@ fn settle(answer: &mut Vec<u8>) {
 fn ok_head(answer: &[u8]) -> Option<(u32, usize)> {
     let rest = answer.strip_prefix(b"{\"call\":")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let number = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
+    let number = core::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
     let rest = rest[digits..].strip_prefix(b",\"ok\":true,\"result\":")?;
     Some((number, answer.len() - rest.len()))
 }
