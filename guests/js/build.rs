@@ -28,7 +28,7 @@ fn main() {
         .define("_GNU_SOURCE", None)
         .define("NDEBUG", None)
         .warnings(false)
-        .opt_level(2);
+        .opt_level(3);
     if env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|it| it == "wasm") {
         // What rquickjs-sys says of this platform: no computed goto, no rounding modes.
         build.define("EMSCRIPTEN", "1").define("FE_DOWNWARD", "0").define("FE_UPWARD", "0");

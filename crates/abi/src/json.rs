@@ -11,7 +11,7 @@ pub fn mend_surrogates(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut mended = String::new();
     let (mut at, mut kept) = (0, 0);
-    while let Some(offset) = bytes[at..].iter().position(|byte| *byte == b'\\') {
+    while let Some(offset) = memchr::memchr(b'\\', &bytes[at..]) {
         at += offset;
         let Some(unit) = escaped_unit(&bytes[at..]) else {
             // Any other escape: its second byte is no start of another.

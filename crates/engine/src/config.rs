@@ -47,8 +47,10 @@ pub struct Facts {
     pub pagemap_scan: bool,
     /// Most bytes of native stack a guest may use.
     pub stack_bytes_max: usize,
-    /// Fuel between two looks at the clock.
+    /// Fuel between two looks at the clock, for guests whose fuel is counted.
     pub fuel_between_yields: u64,
+    /// Time between two looks at it, for the others.
+    pub tick: std::time::Duration,
 }
 
 /// How a guest that computes is brought back to the host.
@@ -84,6 +86,7 @@ pub(crate) fn build(
         pagemap_scan,
         stack_bytes_max: STACK_BYTES_MAX,
         fuel_between_yields: FUEL_BETWEEN_YIELDS,
+        tick: crate::ticker::TICK,
     };
     let wanted = settings.slots.unwrap_or_else(slots_for_this_machine);
     for slots in [wanted, wanted.div_ceil(4), wanted.div_ceil(16)].into_iter().filter(|slots| *slots > 0) {

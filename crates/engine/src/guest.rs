@@ -79,10 +79,14 @@ impl Guest {
     /// Ends the run from inside a host call. Work done for the guest burns none of its fuel, so a
     /// guest that does little else would come by the clock too rarely: every host call looks at it.
     pub(crate) fn check_time(&self) -> Result<(), Stop> {
+        self.check_time_at(Instant::now())
+    }
+
+    fn check_time_at(&self, now: Instant) -> Result<(), Stop> {
         if self.switches.iter().any(|switch| switch.is_tripped()) {
             return Err(Stop::Cancelled);
         }
-        if Instant::now() >= self.deadline {
+        if now >= self.deadline {
             return Err(Stop::TimedOut);
         }
         Ok(())
@@ -101,8 +105,9 @@ const BREATH: Duration = Duration::from_millis(1);
 /// Looks at the clock, and lets others have the thread if the host has worked for long: a guest that
 /// does little but call the host comes by its fuel's yields too rarely.
 pub(crate) async fn breathe(caller: &mut Caller<'_, Guest>) -> Result<(), Stop> {
-    caller.data().check_time()?;
-    if caller.data().breathed.elapsed() >= BREATH {
+    let now = Instant::now();
+    caller.data().check_time_at(now)?;
+    if now.duration_since(caller.data().breathed) >= BREATH {
         tokio::task::yield_now().await;
         caller.data_mut().breathed = Instant::now();
     }

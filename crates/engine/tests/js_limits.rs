@@ -246,3 +246,32 @@ async fn a_request_that_is_none_is_an_answer_too() {
         assert!(run(&request, |_| {}).await.text().starts_with("internal_error"), "{request}");
     }
 }
+
+/// A table of one page is cleared after a run without asking the kernel which of its pages were written to.
+#[test]
+fn the_guests_table_fits_a_page() {
+    let module = js_room::artifact();
+    let table = section(module.bytes(), 4).expect("it calls by pointer");
+    let [1, 0x70, _flags, rest @ ..] = table else { panic!("one table of functions: {table:?}") };
+    let (entries, _) = number(rest);
+    assert!(entries <= 4096 / 8, "{entries} entries");
+}
+
+/// A number as wasm writes it, and what follows.
+fn number(bytes: &[u8]) -> (usize, &[u8]) {
+    let length = bytes.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+    let value = bytes[..length].iter().rev().fold(0, |value, byte| value << 7 | usize::from(byte & 0x7f));
+    (value, &bytes[length..])
+}
+
+fn section(module: &[u8], wanted: u8) -> Option<&[u8]> {
+    let mut rest = &module[8..];
+    while let Some((&id, after)) = rest.split_first() {
+        let (length, after) = number(after);
+        if id == wanted {
+            return Some(&after[..length]);
+        }
+        rest = &after[length..];
+    }
+    None
+}

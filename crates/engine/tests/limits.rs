@@ -10,8 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{request, run};
-use drydock_contract::{ByteSink, ByteSource, Limits, Outcome, RunRequest, Sink, Source};
+use common::{engine, request, run};
+use drydock_contract::{ByteSink, ByteSource, Limits, Outcome, RunRequest, Sink, Source, port::Runner as _};
 use drydock_testkit::guests;
 
 /// Generous: only a hang is caught by it.
@@ -32,6 +32,40 @@ async fn a_loop_that_never_yields_dies_by_fuel() {
 async fn a_loop_that_never_yields_dies_by_the_clock() {
     let limits = Limits { fuel_max: u64::MAX, wall_max: Duration::from_millis(50), ..Limits::default() };
     assert_eq!(outcome(&guests::infinite_loop(), limits).await, Outcome::TimedOut);
+}
+
+#[tokio::test]
+async fn where_fuel_is_not_counted_a_loop_dies_by_the_clock_and_by_a_switch() {
+    let lane = engine().timed().unwrap();
+    // More fuel than that would be used up at once, if it were counted.
+    let limits = Limits { fuel_max: 1, wall_max: Duration::from_millis(50), ..Limits::default() };
+    let wish = || RunRequest { limits, ..request(&guests::infinite_loop()) };
+    let (report, _) = tokio::time::timeout(HANG, lane.run(wish())).await.expect("it hangs").unwrap();
+    assert_eq!((report.outcome, report.fuel), (Outcome::TimedOut, 0));
+
+    let limits = Limits { wall_max: HANG * 2, ..limits };
+    let endless = RunRequest { limits, ..wish() };
+    let switch = Arc::clone(&endless.switches[0]);
+    let run = tokio::spawn(lane.run(endless));
+    // The ticker may rest by now, and has to be awake for the guest all the same.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    switch.trip();
+    let (report, _) = tokio::time::timeout(HANG, run).await.expect("it hangs").unwrap().unwrap();
+    assert_eq!(report.outcome, Outcome::Cancelled);
+}
+
+#[tokio::test]
+async fn where_fuel_is_not_counted_guests_of_one_thread_take_turns() {
+    let lane = engine().timed().unwrap();
+    let limits = Limits { wall_max: Duration::from_millis(300), ..Limits::default() };
+    let endless = lane.run(RunRequest { limits, ..request(&guests::infinite_loop()) });
+    let short = lane.run(request(&guests::exit(7)));
+    let first =
+        tokio::time::timeout(HANG, futures_util::future::select(endless, short)).await.expect("it hangs");
+    let futures_util::future::Either::Right((Ok((report, _)), _)) = first else {
+        panic!("the endless one kept the thread to its end")
+    };
+    assert_eq!(report.outcome, Outcome::Exited(7));
 }
 
 #[tokio::test]

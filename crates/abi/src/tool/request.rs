@@ -1,6 +1,6 @@
 //! The request of a tool call.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use drydock_contract::ToolRequest;
@@ -38,12 +38,39 @@ impl<'de: 'a, 'a> Deserialize<'de> for Member<'a> {
 pub fn decode_request(bytes: &[u8]) -> Result<ToolRequest, BadToolRequest> {
     let text = std::str::from_utf8(bytes).map_err(|bad| BadToolRequest(bad.to_string()))?;
     let text = mend_surrogates(text);
-    let wire: Wire<'_> = serde_json::from_str(&text).map_err(|bad| BadToolRequest(bad.to_string()))?;
-    Ok(ToolRequest {
-        provider: wire.provider.into(),
-        tool: wire.tool.into(),
-        input: wire.input.0.map(|raw| Bytes::copy_from_slice(raw.get().as_bytes())),
-    })
+    match as_we_write_it(&text) {
+        Some(request) => Ok(request),
+        None => in_any_spelling(&text),
+    }
+}
+
+fn in_any_spelling(text: &str) -> Result<ToolRequest, BadToolRequest> {
+    let wire: Wire<'_> = serde_json::from_str(text).map_err(|bad| BadToolRequest(bad.to_string()))?;
+    Ok(request(wire.provider.into(), wire.tool.into(), wire.input.0))
+}
+
+/// Reads what [`encode_request`] writes, names without escapes: nearly every request there is, and read
+/// twice on its way. Whatever else it is, nothing comes of it here.
+fn as_we_write_it(text: &str) -> Option<ToolRequest> {
+    let (provider, rest) = plain_name(text.strip_prefix(r#"{"provider":""#)?)?;
+    let (tool, rest) = plain_name(rest.strip_prefix(r#","tool":""#)?)?;
+    let input = match rest.strip_suffix('}')? {
+        "" => None,
+        // Only if all that follows is one value: no second member hides in it.
+        member => Some(serde_json::from_str(member.strip_prefix(r#","input":"#)?).ok()?),
+    };
+    Some(request(provider.into(), tool.into(), input))
+}
+
+/// The name up to the quote that ends it, and what follows.
+fn plain_name(text: &str) -> Option<(&str, &str)> {
+    let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
+    Some((&text[..end], text[end..].strip_prefix('"')?))
+}
+
+fn request(provider: Arc<str>, tool: Arc<str>, input: Option<&RawValue>) -> ToolRequest {
+    let input = input.map(|raw| Bytes::copy_from_slice(raw.get().as_bytes()));
+    ToolRequest { provider, tool, input }
 }
 
 /// Writes a request.
@@ -70,5 +97,61 @@ fn push_quoted(wire: &mut Vec<u8>, text: &str) {
         wire.push(b'"');
     } else {
         wire.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pieces that requests are made of, and that might be mistaken for others.
+    const PIECES: &[&str] = &[
+        r#"{"provider":""#,
+        r#"","tool":""#,
+        r#"","input":"#,
+        r#","input":"#,
+        "}",
+        "{",
+        "\"",
+        "\\",
+        "1",
+        "null",
+        " ",
+        "\n",
+        "\t",
+        r#"{"a":[1,"}"]}"#,
+        "é",
+        "x",
+        ",",
+        r#""tool":"b""#,
+        r#"\u0041"#,
+        "[",
+    ];
+
+    fn piece() -> impl Strategy<Value = String> {
+        prop_oneof![4 => proptest::sample::select(PIECES).prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_the_short_way_reads_the_same_the_long_way(
+            head in prop_oneof![Just(r#"{"provider":"a","tool":"b","input":"#), Just(r#"{"provider":"a","tool":""#), Just("")],
+            pieces in prop::collection::vec(piece(), 0..8),
+        ) {
+            let text = head.to_owned() + &pieces.concat();
+            if let Some(request) = as_we_write_it(&text) {
+                prop_assert_eq!(Ok(request), in_any_spelling(&text), "{}", text);
+            }
+        }
+
+        #[test]
+        fn what_we_write_is_read_the_short_way(tool in "[a-z_$.é ]{0,20}", number in any::<Option<i32>>()) {
+            let input = number.map(|it| Bytes::from(it.to_string()));
+            let wanted = ToolRequest { provider: "p".into(), tool: tool.as_str().into(), input };
+            let wire = String::from_utf8(encode_request(&wanted)).unwrap();
+            prop_assert_eq!(as_we_write_it(&wire), Some(wanted));
+        }
     }
 }

@@ -89,6 +89,7 @@ fn limits(dock: &Dock) -> Finding {
     let value = json!({
         "wall_ms_max": limits.wall_max.as_millis() as u64, "fuel_max": limits.fuel_max,
         "stack_bytes_max": facts.stack_bytes_max, "fuel_between_yields": facts.fuel_between_yields,
+        "tick_us": facts.tick.as_micros() as u64,
         "stdin_bytes_max": limits.stdin_bytes_max, "argv_bytes_max": limits.argv_bytes_max,
         "stdout_bytes_max": limits.stdout_bytes_max, "stderr_bytes_max": limits.stderr_bytes_max,
     });
