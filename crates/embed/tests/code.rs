@@ -12,8 +12,9 @@ use drydock_codemode::{
     suite,
 };
 use drydock_embed::{
-    CodeInput, Dock, Setup, TokioTime,
+    CodeInput, Dock, Setup, ShellSetup, TokioTime, command_tools,
     contract::{Cap, Entropy, GuestTime, ToolTerms},
+    empty_tree, file_tools,
     gate::Grant,
 };
 use serde_json::{Value, json};
@@ -117,4 +118,15 @@ async fn hostile_results_and_programs_end_by_name() {
     let long = "1;".repeat(5 << 20);
     let result = code.execute(&long, CodeInput { options, ..CodeInput::default() }).await;
     assert!(text(&result).contains("exceeds the limit") || text(&result) == "1", "{}", text(&result));
+}
+
+#[test]
+fn the_schemas_of_our_own_tools_can_be_used() {
+    let (dock, _home) = dock();
+    let dock = Arc::new(dock);
+    let setup = Setup { grants: vec![Arc::new(Grant::of(Cap::Exec))], ..Setup::default() };
+    let commands = command_tools(&dock, "me", &setup, &ShellSetup::default()).unwrap();
+    commands.compile().unwrap();
+    assert!(commands.manifest().tools.len() > 50);
+    file_tools(&empty_tree(1 << 20), "/").unwrap().compile().unwrap();
 }

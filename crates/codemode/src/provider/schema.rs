@@ -1,4 +1,6 @@
-//! A JSON Schema, compiled once, and what it says about a value in words that name the path.
+//! A JSON Schema, compiled at most once, and what it says about a value in words that name the path.
+
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::{
     Draft, PatternOptions, ValidationError, Validator,
@@ -31,12 +33,25 @@ const BACKTRACK_MAX: usize = 100_000;
 
 /// A schema that can be asked.
 #[derive(Debug)]
-pub(super) struct Schema(Validator);
+pub(super) struct Schema {
+    text: Arc<Value>,
+    compiled: OnceLock<Result<Validator, String>>,
+}
 
 impl Schema {
-    /// Compiles a schema: draft-07 unless its `$schema` says otherwise. Formats are not checked, and
-    /// nothing is fetched from anywhere.
-    pub(super) fn compile(schema: &Value) -> Result<Self, String> {
+    /// Compiled when it is first asked, unless [`compile`](Self::compile) comes first.
+    pub(super) fn new(text: Arc<Value>) -> Self {
+        Self { text, compiled: OnceLock::new() }
+    }
+
+    /// Compiles the schema now, or says what is wrong with it.
+    pub(super) fn compile(&self) -> Result<&Validator, String> {
+        self.compiled.get_or_init(|| Self::validator(&self.text)).as_ref().map_err(Clone::clone)
+    }
+
+    /// Draft-07 unless its `$schema` says otherwise. Formats are not checked, and nothing is fetched from
+    /// anywhere.
+    fn validator(schema: &Value) -> Result<Validator, String> {
         if !schema.is_object() && !schema.is_boolean() {
             return Err("it is neither an object nor a boolean".into());
         }
@@ -47,15 +62,18 @@ impl Schema {
             .should_validate_formats(false)
             .with_pattern_options(patterns)
             .build(schema);
-        built.map(Self).map_err(|error| short(format!("{error} at `{}`", error.instance_path)))
+        built.map_err(|error| short(format!("{error} at `{}`", error.instance_path)))
     }
 
-    /// Everything that is wrong with a value, or nothing.
+    /// Everything that is wrong with a value, or nothing. A schema that cannot be used lets nothing pass.
     pub(super) fn faults(&self, value: &Value) -> Option<String> {
-        if self.0.is_valid(value) {
-            return None;
-        }
-        let faults: Vec<String> = self.0.iter_errors(value).take(FAULTS_MAX).map(|it| words(&it)).collect();
+        let validator = match self.compile() {
+            Ok(validator) if validator.is_valid(value) => return None,
+            Ok(validator) => validator,
+            Err(why) => return Some(format!("the schema cannot be used: {why}")),
+        };
+        let faults: Vec<String> =
+            validator.iter_errors(value).take(FAULTS_MAX).map(|it| words(&it)).collect();
         Some(short(faults.join(", ")))
     }
 }

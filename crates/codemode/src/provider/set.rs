@@ -1,8 +1,9 @@
-//! Providers: namespaces of tools, checked and compiled when they are made, never when they are called.
+//! Providers: namespaces of tools, their names made safe and their schemas compiled when they are made.
 
 use std::{collections::HashMap, sync::Arc};
 
 use drydock_contract::{BoxFuture, FailureCode, ToolAnswer, ToolFailure, ToolRequest, Tools};
+use serde_json::Value;
 
 use super::{
     BadNamespace, Tool, check_namespace, safe_names,
@@ -56,8 +57,8 @@ impl Default for ProviderLimits {
 pub(super) struct Ready {
     pub(super) tool: Tool,
     pub(super) safe_name: Arc<str>,
-    pub(super) input: Option<Schema>,
-    pub(super) output: Option<Schema>,
+    pub(super) input: Option<Arc<Schema>>,
+    pub(super) output: Option<Arc<Schema>>,
     pub(super) turns: Option<Arc<Turns>>,
 }
 
@@ -70,16 +71,26 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// A namespace with these tools. Names are made safe in their order.
+    /// A namespace with these tools. Names are made safe in their order; a schema that cannot be used is an
+    /// error.
     pub fn new(namespace: &str, tools: Vec<Tool>) -> Result<Self, BadProvider> {
+        let provider = Self::compiled_late(namespace, tools)?;
+        provider.compile()?;
+        Ok(provider)
+    }
+
+    /// The same, with schemas that are compiled when a tool is first called. For schemas that are known to be
+    /// good: one that is not refuses every value.
+    pub fn compiled_late(namespace: &str, tools: Vec<Tool>) -> Result<Self, BadProvider> {
         check_namespace(namespace)?;
         let names = safe_names(tools.iter().map(|tool| &*tool.original_name));
         let mut ready = HashMap::new();
         let mut declared = Vec::new();
         let mut listed = Vec::new();
+        let mut schemas = Schemas::default();
         for (tool, name) in tools.into_iter().zip(names) {
             let safe_name: Arc<str> = name.into();
-            let (input, output) = (compile(&tool, Phase::Input)?, compile(&tool, Phase::Output)?);
+            let (input, output) = (schemas.get(tool.input.as_ref()), schemas.get(tool.output.as_ref()));
             declared.push(types::Declared {
                 name: Arc::clone(&safe_name),
                 description: tool.description.clone(),
@@ -98,6 +109,18 @@ impl Provider {
         let types = types::namespace(namespace, &declared).into();
         let manifest = Manifest { name: namespace.into(), types, tools: listed };
         Ok(Self { manifest, tools: ready, limits: ProviderLimits::default() })
+    }
+
+    /// Compiles every schema that is not compiled yet, or says which cannot be used.
+    pub fn compile(&self) -> Result<(), BadProvider> {
+        for ready in self.manifest.tools.iter().filter_map(|(name, _)| self.tools.get(name)) {
+            for (phase, schema) in [(Phase::Input, &ready.input), (Phase::Output, &ready.output)] {
+                let Some(Err(why)) = schema.as_ref().map(|it| it.compile()) else { continue };
+                let tool = ready.tool.original_name.to_string();
+                return Err(BadProvider::Schema { tool, phase: phase.as_str(), why });
+            }
+        }
+        Ok(())
     }
 
     /// With declarations written by hand instead of those made from the schemas.
@@ -119,17 +142,16 @@ impl Provider {
     }
 }
 
-fn compile(tool: &Tool, phase: Phase) -> Result<Option<Schema>, BadProvider> {
-    let schema = match phase {
-        Phase::Input => &tool.input,
-        Phase::Output => &tool.output,
-    };
-    let Some(schema) = schema else { return Ok(None) };
-    Schema::compile(schema).map(Some).map_err(|why| BadProvider::Schema {
-        tool: tool.original_name.to_string(),
-        phase: phase.as_str(),
-        why,
-    })
+/// Schemas by their text: tools that say the same share one.
+#[derive(Default)]
+struct Schemas(HashMap<String, Arc<Schema>>);
+
+impl Schemas {
+    fn get(&mut self, schema: Option<&Arc<Value>>) -> Option<Arc<Schema>> {
+        let schema = schema?;
+        let known = self.0.entry(schema.to_string());
+        Some(Arc::clone(known.or_insert_with(|| Arc::new(Schema::new(Arc::clone(schema))))))
+    }
 }
 
 /// The providers of one program.

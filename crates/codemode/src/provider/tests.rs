@@ -356,3 +356,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_schema_that_is_compiled_late_and_cannot_be_lets_nothing_pass() {
+    let tool = || Tool::new("t", |input, _| async move { Ok(input) }).input(json!({ "type": "nonsense" }));
+    let late = Provider::compiled_late("tools", vec![tool()]).unwrap();
+    let at_once = Provider::new("tools", vec![tool()]).unwrap_err();
+    assert_eq!(late.compile().unwrap_err(), at_once);
+    let refused = call(&Providers::new([late]).unwrap(), "t", "1").unwrap_err();
+    let want = "validation_error: Invalid input for tool t: the schema cannot be used: ";
+    assert!(refused.starts_with(want), "{refused}");
+}

@@ -43,7 +43,7 @@ pub fn command_tools(
     let mut tools: Vec<Tool> =
         names.iter().filter(|it| granted(it)).map(|name| command(&session, name, &cwd)).collect();
     tools.push(sh(dock, principal, setup, shell));
-    Ok(Provider::new("commands", tools)?)
+    Ok(Provider::compiled_late("commands", tools)?)
 }
 
 fn result_schema() -> Value {

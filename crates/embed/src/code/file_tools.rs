@@ -20,7 +20,7 @@ const ENTRIES_MAX: usize = 10_000;
 /// A tree as a provider; paths that do not start with `/` start at `cwd`.
 pub fn file_tools(files: &Arc<dyn Files>, cwd: &str) -> Result<Provider, BadProvider> {
     let place = Place { files: Arc::clone(files), cwd: cwd.into() };
-    Provider::new("files", vec![read(&place), write(&place), list(&place)])
+    Provider::compiled_late("files", vec![read(&place), write(&place), list(&place)])
 }
 
 #[derive(Clone)]
