@@ -9,6 +9,8 @@ check:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
     cargo xtask tidy
+    cargo check --manifest-path fuzz/Cargo.toml --bins
+    cargo check --manifest-path bench/Cargo.toml --bins
 
 # All tests, or those whose name contains the filter.
 test *filter:

@@ -9,7 +9,7 @@ use js::{
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     assert!(engine::create());
-    engine::open(1, 440 << 10);
+    engine::open(Some(1), 440 << 10);
     let source = program::unfence(text);
     let function = program::compile(&source);
     match function.kind() {
