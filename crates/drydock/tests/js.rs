@@ -113,6 +113,10 @@ fn limits_end_a_program_by_name() {
     let late = shell.run(&["js", "--timeout", "300ms", "-e", "console.log('seen'); while (true) {}"]);
     assert_eq!(late.status, 124);
     assert!(late.stderr.starts_with("seen\n") && late.stderr.contains("timeout"), "{}", late.stderr);
+    let stuck = shell.run(&["js", "-e", "await new Promise(() => {})"]);
+    let words =
+        "drydock: timeout: Execution timed out; the program waits for a promise that nothing can settle\n";
+    assert_eq!((stuck.status, stuck.stderr.as_str()), (124, words));
     let regex = shell.run(&["js", "--timeout", "300ms", "-e", "/(a+)+b/.test('a'.repeat(40))"]);
     assert_eq!(regex.status, 124, "{}", regex.stderr);
     let memory = shell.run(&[

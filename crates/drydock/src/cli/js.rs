@@ -112,7 +112,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         if js.json {
             show::line(&result.to_json())?;
         } else {
-            report::show(&result, code.failed_at(), &text, js.file.as_deref())?;
+            report::show(&result, &code, &text, js.file.as_deref())?;
         }
         anyhow::Ok(if interrupted { 130 } else { status(&result) })
     });

@@ -15,10 +15,30 @@ pub struct Position {
     pub column: u32,
 }
 
+/// What is said of a failure besides its code and its message, for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Remarks {
+    pub(super) position: Option<Position>,
+    pub(super) hint: Option<String>,
+}
+
+/// The longest hint. The guest's own are sentences.
+const HINT_BYTES_MAX: usize = 200;
+
 /// A program's end.
 pub(super) struct End {
     pub(super) outcome: Result<Option<Json>, Failure>,
-    pub(super) position: Option<Position>,
+    pub(super) remarks: Remarks,
+}
+
+impl End {
+    fn without_remarks(outcome: Result<Option<Json>, Failure>) -> Self {
+        Self { outcome, remarks: Remarks::default() }
+    }
+
+    pub(super) fn failed(code: FailureCode, text: impl Into<String>) -> Self {
+        Self::without_remarks(Err(Failure::new(code, text)))
+    }
 }
 
 #[derive(Deserialize)]
@@ -48,11 +68,13 @@ struct WireError<'a> {
     message: std::borrow::Cow<'a, str>,
     line: Option<u32>,
     column: Option<u32>,
+    #[serde(borrow)]
+    hint: Option<std::borrow::Cow<'a, str>>,
 }
 
 /// The end of a program whose guest ended so and wrote this.
 pub(super) fn end(outcome: &Outcome, stdout: Vec<u8>) -> End {
-    let failed = |code, text: &str| End { outcome: Err(Failure::new(code, text)), position: None };
+    let failed = |code, text: &str| End::failed(code, text);
     match outcome {
         Outcome::Exited(0) => read(stdout.into()),
         Outcome::TimedOut | Outcome::OutOfFuel | Outcome::Cancelled => {
@@ -73,12 +95,8 @@ pub(super) fn end(outcome: &Outcome, stdout: Vec<u8>) -> End {
 }
 
 fn read(stdout: Bytes) -> End {
-    let broken = |why: &dyn std::fmt::Display| End {
-        outcome: Err(Failure::new(
-            FailureCode::InternalError,
-            format!("the guest's answer is broken: {why}"),
-        )),
-        position: None,
+    let broken = |why: &dyn std::fmt::Display| {
+        End::failed(FailureCode::InternalError, format!("the guest's answer is broken: {why}"))
     };
     let wire: Wire<'_> = match serde_json::from_slice(&stdout) {
         Ok(wire) => wire,
@@ -88,7 +106,7 @@ fn read(stdout: Bytes) -> End {
         (true, _) => {
             let result = wire.result.0.map(|raw| Json::parse(stdout.slice_ref(raw.get().as_bytes())));
             match result.transpose() {
-                Ok(result) => End { outcome: Ok(result), position: None },
+                Ok(result) => End::without_remarks(Ok(result)),
                 Err(error) => broken(&error),
             }
         }
@@ -96,7 +114,9 @@ fn read(stdout: Bytes) -> End {
             // Only the codes of the list exist, whatever a guest says.
             let code = FailureCode::known(&error.code).unwrap_or(FailureCode::RuntimeError);
             let position = error.line.map(|line| Position { line, column: error.column.unwrap_or(1) });
-            End { outcome: Err(Failure::new(code, error.message)), position }
+            let hint = error.hint.map(|it| it[..it.floor_char_boundary(HINT_BYTES_MAX)].to_owned());
+            let remarks = Remarks { position, hint };
+            End { outcome: Err(Failure::new(code, error.message)), remarks }
         }
         (false, None) => broken(&"it has no error"),
     }
@@ -127,6 +147,16 @@ mod tests {
         for broken in ["", "{", "null", r#"{"ok":false}"#, "\u{0}"] {
             assert!(text(broken).starts_with("internal_error"), "{broken}");
         }
+    }
+
+    #[test]
+    fn a_hint_is_kept_and_has_an_end() {
+        let answer = |hint: &str| {
+            format!(r#"{{"ok":false,"error":{{"code":"timeout","message":"m","hint":"{hint}"}}}}"#)
+        };
+        let hint = |text: &str| end(&Outcome::Exited(0), answer(text).into()).remarks.hint.unwrap();
+        assert_eq!(hint("wait"), "wait");
+        assert_eq!(hint(&"é".repeat(1000)).len(), HINT_BYTES_MAX);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use drydock_store::{Contexts, WorkspaceName};
 use parking_lot::Mutex;
 
 use super::{
-    answer::{self, Position},
+    answer::{self, Remarks},
     log::Log,
 };
 
@@ -33,12 +33,12 @@ pub struct JsGuest {
     module: Artifact,
     time: GuestTime,
     entropy: Entropy,
-    failed_at: Arc<Mutex<Option<Position>>>,
+    remarks: Arc<Mutex<Remarks>>,
 }
 
 impl JsGuest {
     pub(crate) fn new(engine: Arc<Engine>, module: Artifact, time: GuestTime, entropy: Entropy) -> Self {
-        Self { engine, context: None, module, time, entropy, failed_at: Arc::default() }
+        Self { engine, context: None, module, time, entropy, remarks: Arc::default() }
     }
 
     /// Programs that leave their globals to the next one of this name.
@@ -47,9 +47,9 @@ impl JsGuest {
         Self { context: Some((contexts, name)), ..self }
     }
 
-    /// Where in its text the last program failed, if it did.
-    pub(super) fn failed_at(&self) -> Option<Position> {
-        *self.failed_at.lock()
+    /// What was said of the last program's failure, if it failed.
+    pub(super) fn remarks(&self) -> Remarks {
+        self.remarks.lock().clone()
     }
 
     async fn run_fresh(&self, program: Program, tools: Arc<dyn Tools>, cancel: Arc<Switch>) -> Finished {
@@ -98,10 +98,10 @@ impl JsGuest {
                     Some(_) => format!("the program could not be run: {fault}"),
                     None => format!("the program could not be run: {}", fault.code()),
                 };
-                answer::End { outcome: Err(Failure::new(FailureCode::InternalError, text)), position: None }
+                answer::End::failed(FailureCode::InternalError, text)
             }
         };
-        *self.failed_at.lock() = ended.position;
+        *self.remarks.lock() = ended.remarks;
         Finished { outcome: ended.outcome, logs: log.into_lines() }
     }
 

@@ -136,7 +136,12 @@ impl DockCode {
 
     /// Where in its text the last program failed, if it did.
     pub fn failed_at(&self) -> Option<Position> {
-        self.guest.failed_at()
+        self.guest.remarks().position
+    }
+
+    /// What the last program that failed might have done wrong, if there is more to say than its message does.
+    pub fn hint(&self) -> Option<String> {
+        self.guest.remarks().hint
     }
 
     /// TypeScript declarations of the tools.

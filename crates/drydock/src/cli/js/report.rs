@@ -2,14 +2,14 @@
 
 use std::io::Write as _;
 
-use drydock_embed::{Position, codemode::ExecuteResult};
+use drydock_embed::{DockCode, Position, codemode::ExecuteResult};
 
 use crate::show;
 
 /// Logs go to stderr, the result to stdout, a failure to stderr with the line it points at.
 pub(super) fn show(
     result: &ExecuteResult,
-    at: Option<Position>,
+    code: &DockCode,
     text: &str,
     file: Option<&str>,
 ) -> anyhow::Result<()> {
@@ -22,7 +22,10 @@ pub(super) fn show(
         Ok(Some(value)) => show::line(value.as_str())?,
         Err(failure) => {
             let mut told = format!("{}: {}", failure.code, failure.message);
-            if let Some(place) = at.and_then(|at| place(at, text, file.unwrap_or("-e"))) {
+            if let Some(hint) = code.hint() {
+                told = format!("{told}; {}", show::plain(&hint));
+            }
+            if let Some(place) = code.failed_at().and_then(|at| place(at, text, file.unwrap_or("-e"))) {
                 told.push('\n');
                 told.push_str(&place);
             }
