@@ -22,6 +22,7 @@ use drydock_embed::{
 use super::{powers::Powers, run, tree};
 use crate::{exit, home, show};
 
+mod ahead;
 mod report;
 mod runner;
 
@@ -96,8 +97,9 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
     }
     let limits = js.powers.setup(usual()).limits.unwrap_or_default();
     let status = runtime.block_on(async {
-        // Nobody's time is spent on compiling the guest.
+        // The program's time is not spent on compiling.
         dock.warm_js().await?;
+        ahead::compile(&dock, &text).await;
         let signal = Arc::new(Switch::default());
         let input = CodeInput {
             options: ExecuteOptions {
