@@ -58,6 +58,10 @@ const GUARDS: &[(&str, &str)] = &[
         "    return js_check_stack_overflow(ctx->rt, alloca_size + PARSER_RESERVE_BYTES);\n",
     ),
     (
+        "            /* in case the function expects one argument */\n            if (argc == 0) {\n",
+        "            if (js_check_stack_overflow(ctx->rt, 0)) {\n                JS_ThrowStackOverflow(ctx);\n                *pdone = false;\n                return JS_EXCEPTION;\n            }\n            if (argc == 0) {\n",
+    ),
+    (
         "    v = xorshift64star(&ctx->random_state);\n    /* 1.0 <= u.d < 2 */\n",
         "    if (!ctx->random_state)\n        ctx->random_state = session_random();\n    v = xorshift64star(&ctx->random_state);\n    /* 1.0 <= u.d < 2 */\n",
     ),

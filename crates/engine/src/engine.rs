@@ -31,6 +31,9 @@ impl Engine {
     pub fn on_compile(mut self, observer: impl Fn(CompileEvent) + Send + Sync + 'static) -> Self {
         let observer = Arc::new(observer);
         self.counted.observe(Arc::clone(&observer) as _);
+        if let Some(timed) = self.timed.get_mut() {
+            timed.observe(Arc::clone(&observer) as _);
+        }
         self.shared.observer = Some(observer);
         self
     }

@@ -118,6 +118,9 @@ async fn recursion_of_every_kind_is_an_error_and_never_a_trap() {
         "let s = 'a'; for (let i = 0; i < 1e5; i++) s = s + 'b' ; s.length",
         "let n = null; for (let i = 0; i < 3e5; i++) n = {n}; n = null; 1",
         "(async function f() { await f() })()",
+        "let i = [1].values(); for (let n = 0; n < 2e4; n++) i = i.map(x => x); i.toArray()",
+        "let i = [1].values(); for (let n = 0; n < 2e4; n++) i = Iterator.concat(i); [...i]",
+        "const f = () => [1].values().flatMap(f); f().next()",
         "let e; for (let i = 0; i < 1e5; i++) e = new Error('x', {cause: e}); console.log(e); 1",
         "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; console.log(a); 1",
     ] {

@@ -32,7 +32,7 @@ extern "C" fn __main_void() -> i32 {
 #[cfg(target_family = "wasm")]
 #[unsafe(export_name = "again")]
 extern "C" fn again() {
-    harness::run();
+    harness::run_again();
 }
 
 #[cfg(not(target_family = "wasm"))]

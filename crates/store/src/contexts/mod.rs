@@ -40,21 +40,25 @@ impl Contexts {
 
     /// The memory that was left under this name by that module; none if there is none.
     pub fn load(&self, name: &WorkspaceName, module: Digest) -> io::Result<Option<Vec<u8>>> {
-        let (mut file, length) = match open_regular(&self.file(name), FILE_BYTES_MAX) {
+        let path = self.file(name);
+        let (mut file, length) = match open_regular(&path, FILE_BYTES_MAX) {
             Ok(opened) => opened,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default().min(64 << 20));
         file.read_to_end(&mut bytes)?;
-        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the context is damaged; remove it");
+        let unusable = |why: &str| {
+            let text = format!("the context {why}; remove `{}` to start anew", path.display());
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        };
+        let damaged = || unusable("is damaged");
         let (head, pages) = bytes.split_at_checked(MAGIC.len() + 32 + 8).ok_or_else(damaged)?;
         if &head[..8] != MAGIC {
             return Err(damaged());
         }
         if &head[8..40] != module.as_bytes() {
-            let text = "the context was made by another version of the guest; remove it to start anew";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            return Err(unusable("was made by another version of the guest"));
         }
         let size = u64::from_le_bytes(head[40..48].try_into().map_err(|_| damaged())?);
         let size = usize::try_from(size).ok().filter(|it| *it as u64 <= 4 << 30).ok_or_else(damaged)?;

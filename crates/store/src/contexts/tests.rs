@@ -20,7 +20,9 @@ fn memory_comes_back_as_it_was_left() {
     contexts.save(&name, module, &memory).unwrap();
     assert_eq!(contexts.load(&name, module).unwrap(), Some(memory));
     assert!(std::fs::metadata(contexts.file(&name)).unwrap().len() < 4 * PAGE as u64);
-    assert!(contexts.load(&name, Digest::of(b"another")).is_err());
+    let refused = contexts.load(&name, Digest::of(b"another")).unwrap_err().to_string();
+    let file = contexts.file(&name).display().to_string();
+    assert!(refused.contains("another version of the guest") && refused.contains(&file), "{refused}");
     assert!(contexts.remove(&name).unwrap() && !contexts.remove(&name).unwrap());
 }
 

@@ -7,6 +7,7 @@ mod answer;
 mod console;
 mod failure;
 mod host;
+mod left;
 mod packed;
 mod request;
 mod tools;
@@ -58,8 +59,13 @@ pub fn run() {
         Ok(value) => answer::returned(&value, request.result_bytes_max),
         Err(failure) => answer::failed(&failure),
     }
-    // Nobody needs the memory that giving everything back piece by piece would free.
-    core::mem::forget(request);
+    left::request(request);
+}
+
+/// The same in memory that an earlier run left.
+pub fn run_again() {
+    left::give_back();
+    run();
 }
 
 fn execute(request: &Request) -> Result<Value, Failure> {
@@ -77,7 +83,13 @@ fn execute(request: &Request) -> Result<Value, Failure> {
         // The program never got as far as its promise: no memory, or no stack.
         return Err(Failure::of_thrown(&Value::take_exception(), &request.code));
     }
-    let promise = core::mem::ManuallyDrop::new(promise);
+    let outcome = outcome(&promise, request);
+    left::promise(promise);
+    outcome
+}
+
+/// What the program's promise comes to.
+fn outcome(promise: &Value, request: &Request) -> Result<Value, Failure> {
     loop {
         engine::run_jobs();
         if engine::memory_ran_out() {

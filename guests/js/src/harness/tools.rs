@@ -26,6 +26,8 @@ struct HostError {
 struct State {
     /// The head of each tool's request: `{"provider":…,"tool":…`
     heads: Vec<Vec<u8>>,
+    /// How many of the heads are of earlier runs in this memory.
+    heads_before: usize,
     /// Namespaces that a run in this memory was given.
     given: Vec<String>,
     /// Who waits, from call number `first` on.
@@ -36,6 +38,18 @@ struct State {
     refused: Option<Value>,
     /// Used again and again for requests and answers.
     buffer: Vec<u8>,
+}
+
+impl State {
+    /// Where the head is kept. A tool that an earlier run was given too has its place: functions of that
+    /// run may still be there and use it.
+    fn place_of(&mut self, head: Vec<u8>) -> usize {
+        let known = self.heads[..self.heads_before].iter().position(|it| *it == head);
+        known.unwrap_or_else(|| {
+            self.heads.push(head);
+            self.heads.len() - 1
+        })
+    }
 }
 
 struct Shared(UnsafeCell<Option<State>>);
@@ -59,12 +73,16 @@ pub fn prepare() {
     with(|state| state.buffer.reserve(BUFFER_BYTES_MIN));
 }
 
-/// A run begins. In a context that lived before, calls that nobody answered are forgotten: the host counts
-/// from nothing again.
+/// A run begins. In a context that lived before, calls that nobody answered are forgotten, as the host counts
+/// from nothing again, and so are errors: what the host said of one was said to another run.
 pub fn open() {
     with(|state| {
         state.waiting.clear();
         state.first = 0;
+        state.errors.clear();
+        state.refused = None;
+        state.heads_before = state.heads.len();
+        state.buffer.shrink_to(BUFFER_BYTES_MIN);
     });
 }
 
@@ -83,10 +101,7 @@ pub fn namespace(provider: &str, tools: &[String]) -> Value {
         json::push_string(&mut head, provider);
         head.extend_from_slice(b",\"tool\":");
         json::push_string(&mut head, tool);
-        let index = with(|state| {
-            state.heads.push(head);
-            state.heads.len() - 1
-        });
+        let index = with(|state| state.place_of(head));
         let name = CString::new(tool.as_str()).unwrap_or_default();
         let index = Value::int(index as i32).into_raw();
         // SAFETY: QuickJS copies the name and the one value of data.
