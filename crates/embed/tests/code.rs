@@ -130,3 +130,52 @@ fn the_schemas_of_our_own_tools_can_be_used() {
     assert!(commands.manifest().tools.len() > 50);
     file_tools(&empty_tree(1 << 20), "/").unwrap().compile().unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_that_compute_or_wait_end_by_name_together_and_after_their_dock_is_gone() {
+    let (dock, _home) = dock();
+    dock.warm_js().await.unwrap();
+    let never = Tool::new("never", |_, _| std::future::pending());
+    let echo = Tool::new("echo", |input, _| async move { Ok(input) });
+    let providers = Providers::new([Provider::new("t", vec![never, echo]).unwrap()]).unwrap();
+    let code = Arc::new(dock.code("me", Setup::default(), providers).unwrap());
+    let programs = [
+        ("for (;;) {}", 100.0, "timeout: Execution timed out"),
+        ("for (;;) {}", 1.0, "timeout: Execution timed out"),
+        ("await t.never()", 100.0, "timeout: Execution timed out"),
+        ("for (;;) await t.echo(1)", 100.0, "timeout: Execution timed out"),
+        ("await t.echo([1])", 60_000.0, "[1]"),
+    ];
+    let begin = |(program, timeout_ms, want)| {
+        let code = Arc::clone(&code);
+        let options = ExecuteOptions { timeout_ms: Some(timeout_ms), ..ExecuteOptions::default() };
+        let ended = tokio::spawn(async move {
+            text(&code.execute(program, CodeInput { options, ..CodeInput::default() }).await)
+        });
+        (program, ended, want)
+    };
+    let begun: Vec<_> = programs.into_iter().cycle().take(60).map(begin).collect();
+    drop((dock, code));
+    for (program, ended, want) in begun {
+        assert_eq!(ended.await.unwrap(), want, "{program}");
+    }
+}
+
+#[tokio::test]
+async fn a_context_that_stays_is_the_programs_own_and_not_another_versions() {
+    let (dock, home) = dock();
+    dock.warm_js().await.unwrap();
+    let name = "notes".parse().unwrap();
+    let open = || dock.code_staying("me", Setup::default(), tools(&Arc::default()), &name).unwrap();
+    for want in ["1", "2", "3"] {
+        let result = open().execute("globalThis.n = (globalThis.n ?? 0) + 1", CodeInput::default()).await;
+        assert_eq!(text(&result), want);
+    }
+    let file = home.path().join("contexts/me@notes.memory");
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[8] ^= 1;
+    std::fs::write(&file, &bytes).unwrap();
+    let refused = text(&open().execute("n", CodeInput::default()).await);
+    assert!(refused.starts_with("internal_error") && refused.contains(&*file.to_string_lossy()), "{refused}");
+    assert_eq!(std::fs::read(&file).unwrap(), bytes, "what cannot be read is not overwritten");
+}
