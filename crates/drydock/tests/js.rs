@@ -206,6 +206,10 @@ fn a_session_keeps_globals_and_nothing_else_does() {
     assert_eq!(run(&["--session", "s", "-e", "n"]).stdout, "50\n");
     assert_eq!(run(&["--session", "other", "-e", "typeof n"]).stdout, "\"undefined\"\n");
     assert_eq!(run(&["-e", "typeof n"]).stdout, "\"undefined\"\n");
+    assert_eq!(run(&["--session", "s", "--forget", "-e", "typeof n"]).stdout, "\"undefined\"\n");
+    assert_eq!(run(&["--session", "s", "--forget"]).stdout, "forgot `s`\n");
+    assert_eq!(run(&["--session", "s", "--forget"]).stdout, "there was no session `s`\n");
+    assert_ne!(run(&["--forget", "-e", "1"]).status, 0);
     let bad = run(&["--session", "../x", "-e", "1"]);
     assert_ne!(bad.status, 0);
 }

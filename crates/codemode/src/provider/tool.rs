@@ -72,7 +72,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// A tool that takes and gives values. `undefined` arrives as null.
+    /// A tool that takes and gives values. `undefined` arrives as null. Its first steps may run on the guest's own
+    /// stack, of which a megabyte is left for the host: what recurses deeply belongs on a thread of its own.
     pub fn new<F, R>(name: &str, body: F) -> Self
     where
         F: Fn(Value, ToolContext) -> R + Send + Sync + 'static,

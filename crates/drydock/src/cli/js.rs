@@ -58,6 +58,9 @@ pub(crate) struct Js {
     /// Keep the program's globals under this name for the next one
     #[arg(long, value_name = "NAME", conflicts_with = "runner")]
     session: Option<WorkspaceName>,
+    /// Forget the session first; without a program, do nothing else
+    #[arg(long, requires = "session")]
+    forget: bool,
     /// Where the program runs: `in-process` (the default), `child`, or a program that speaks the protocol
     #[arg(long, value_name = "RUNNER")]
     runner: Option<String>,
@@ -88,8 +91,20 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         runtime.shutdown_background();
         return code;
     }
-    let text = if js.types { String::new() } else { text(&js)? };
     let dock = Arc::new(home::dock()?);
+    if js.forget
+        && let Some(name) = &js.session
+    {
+        let was_there = dock.forget_context(run::PRINCIPAL, name)?;
+        if js.code.is_none() && js.file.is_none() {
+            show::line(&match was_there {
+                true => format!("forgot `{name}`"),
+                false => format!("there was no session `{name}`"),
+            })?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    let text = if js.types { String::new() } else { text(&js)? };
     let code = open(&dock, &js)?;
     if js.types {
         show::line(&code.types())?;

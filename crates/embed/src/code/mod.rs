@@ -64,9 +64,17 @@ impl Dock {
         providers: Providers,
         name: &WorkspaceName,
     ) -> Result<DockCode, BadSetup> {
-        let broken = |error: std::io::Error| Fault::Internal(format!("contexts: {error}"));
-        let contexts = Contexts::of(&self.home, principal.parse()?).map_err(broken)?;
+        let contexts = self.contexts(principal)?;
         self.open_code(principal, setup, providers, Some((contexts, name.clone())))
+    }
+
+    /// Forgets what programs of the principal left under that name. False if there was nothing.
+    pub fn forget_context(&self, principal: &str, name: &WorkspaceName) -> Result<bool, BadSetup> {
+        Ok(self.contexts(principal)?.remove(name).map_err(broken_contexts)?)
+    }
+
+    fn contexts(&self, principal: &str) -> Result<Contexts, BadSetup> {
+        Ok(Contexts::of(&self.home, principal.parse()?).map_err(broken_contexts)?)
     }
 
     fn open_code(
@@ -113,6 +121,10 @@ impl Dock {
             .ok_or_else(|| Fault::Internal("this build has no JavaScript guest".into()))?;
         self.engine.timed()?.warm(&Artifact::hash(bytes::Bytes::from_static(module.bytes))).await
     }
+}
+
+fn broken_contexts(error: std::io::Error) -> Fault {
+    Fault::Internal(format!("contexts: {error}"))
 }
 
 impl DockCode {
