@@ -169,6 +169,73 @@ fn hostile_sizes_are_clear_errors() {
 }
 
 #[test]
+fn dense_text_is_refused_before_its_tree_is_large() {
+    for dense in [
+        "a|",
+        "a;",
+        "a&",
+        "a&&",
+        "$a",
+        "${a}",
+        "(a);",
+        "{ a;};",
+        "$(a)",
+        "`a`",
+        "<(a)",
+        "((a));",
+        "$((a))",
+        "if a;then a;fi;",
+        "a()(a);",
+        "[[ a&&a ]];",
+    ] {
+        // Incomplete at its end, so that only a limit can speak before that.
+        let text = format!("echo {} (", dense.repeat((1 << 20) / dense.len() - 4));
+        let text = if dense.ends_with([';', '|', '&']) { text.replacen("echo ", "", 1) } else { text };
+        let ran = strict().run(&text);
+        assert_eq!(ran.status, 2, "{dense}");
+        assert!(ran.stderr.contains("take more than 64 MiB; split it"), "{dense}: {}", ran.stderr);
+    }
+    let words = "w".repeat(9) + " ";
+    let ran = strict().run(&format!("x=({}); echo ${{#x[@]}}", words.repeat(100_000)));
+    assert_eq!(ran.stdout, "100000\n", "{}", ran.stderr);
+}
+
+#[test]
+fn a_long_line_is_read_in_time_that_grows_with_its_length() {
+    let time = |line: &str| {
+        let started = std::time::Instant::now();
+        assert_eq!(strict().run(line).status, 0);
+        started.elapsed()
+    };
+    let commands = ":;".repeat(50_000);
+    let short = time(&commands);
+    // Each command's column was once counted from the start of its line.
+    let long = time(&format!(": {};{commands}", "x".repeat(875_000)));
+    assert!(long < short * 3 + std::time::Duration::from_millis(500), "{short:?} {long:?}");
+}
+
+#[test]
+fn printf_refuses_figures_beyond_its_limit_in_words() {
+    for (line, what) in [
+        ("printf %999999999d 1", "width 999999999"),
+        ("printf '%*s' -99999999 x", "width 99999999"),
+        ("printf %99999999999999999999s x", "width 9223372036854775807"),
+        ("printf '%.99999999f' 1", "precision 99999999"),
+        ("printf '%.*d' 99999999 1", "precision 99999999"),
+    ] {
+        let ran = strict().run(line);
+        let said = format!("bash: line 1: printf: {what} is more than the limit of 1048576\n");
+        assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{line}");
+        assert!(ran.stderr.ends_with(&said[said.find("printf").unwrap()..]), "{line}: {}", ran.stderr);
+    }
+    let ran = strict().run("printf '[%.99999999s]' abc; printf '[%5s]' abc");
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "[abc][  abc]"));
+    let ran = strict().run(&format!("printf '{}'", "%1000000s".repeat(1000)));
+    assert_eq!(ran.status, 125, "{}", ran.stderr);
+    assert!(ran.stderr.contains("printf gave more than"), "{}", ran.stderr);
+}
+
+#[test]
 fn hostile_work_ends_as_a_limit() {
     let limits = || ShellLimits {
         steps_max: 200_000,

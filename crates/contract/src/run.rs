@@ -1,6 +1,12 @@
 //! One guest execution: what it is given, and what is told of it afterwards.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use crate::{
     Artifact, CapSet, Dispatch, Limits, Outcome, Streams, Switch, Timestamp,
@@ -31,6 +37,24 @@ pub struct RunRequest {
     pub door: Arc<dyn Dispatch>,
     /// Any of these, tripped, ends the run.
     pub switches: [Arc<Switch>; 2],
+    /// Told what the run burnt once it is over, also if it was dropped and has no report.
+    pub gauge: Option<Arc<FuelGauge>>,
+}
+
+/// What a run burnt, for whoever pays for it.
+#[derive(Debug, Default)]
+pub struct FuelGauge(AtomicU64);
+
+impl FuelGauge {
+    /// The run is over.
+    pub fn tell(&self, fuel: u64) {
+        self.0.store(fuel, Ordering::Relaxed);
+    }
+
+    /// What it burnt; nothing while it goes on.
+    pub fn burnt(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// What clocks tell a guest.

@@ -10,10 +10,24 @@ use std::{
 
 use bytes::{Buf, Bytes};
 
+/// The file of the guest's own tree that a stream reads or writes, as a redirection makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamFile {
+    /// As the tree tells it.
+    pub inode: u64,
+    /// Bytes that are still to be read from it; none of a file that is written.
+    pub left: u64,
+}
+
 /// Something to read from that may not be ready.
 pub trait ByteSource: Send {
     /// Reads into `buffer`; 0 means the end.
     fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>>;
+
+    /// The file it reads, if it is one.
+    fn file(&self) -> Option<StreamFile> {
+        None
+    }
 }
 
 /// Something to write to that may not be ready.
@@ -23,6 +37,11 @@ pub trait ByteSink: Send {
 
     /// Pushes everything written out to where it belongs.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// The file it writes, if it is one.
+    fn file(&self) -> Option<StreamFile> {
+        None
+    }
 }
 
 /// Where a guest's input comes from.
@@ -49,6 +68,14 @@ impl Source {
                 Poll::Ready(Ok(count))
             }
             Self::Stream(source) => source.poll_read(cx, buffer),
+        }
+    }
+
+    /// The file it reads, if it is one: a guest whose output is the same file would never end.
+    pub fn file(&self) -> Option<StreamFile> {
+        match self {
+            Self::Stream(source) => source.file(),
+            Self::Empty | Self::Bytes(_) => None,
         }
     }
 
@@ -84,6 +111,10 @@ impl ByteSource for Joined {
         buffer[..count].copy_from_slice(&self.head[..count]);
         self.head.advance(count);
         Poll::Ready(Ok(count))
+    }
+
+    fn file(&self) -> Option<StreamFile> {
+        self.rest.file()
     }
 }
 
@@ -122,6 +153,14 @@ impl Sink {
         match self {
             Self::Stream(sink) => sink.poll_flush(cx),
             _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// The file it writes, if it is one.
+    pub fn file(&self) -> Option<StreamFile> {
+        match self {
+            Self::Stream(sink) => sink.file(),
+            Self::Discard | Self::Capture(_) => None,
         }
     }
 

@@ -89,3 +89,27 @@ fn changes_to_a_mounted_directory_wait_in_the_workspace_until_they_are_committed
     assert!(dir.join("kept").exists() && !dir.join("keep").exists());
     assert_eq!(shell.run(&["ws", "diff", "w", "--dir", at]).stdout, "");
 }
+
+#[test]
+fn a_workspace_can_be_looked_into_where_nothing_can_be_written() {
+    let shell = Shell::new();
+    let file = shell.file("in.txt", "b\na\n");
+    assert_eq!(shell.run(&["ws", "put", "w", &file, "in.txt"]).status, 0);
+    for (args, want) in [
+        ("ws show w", "workspace"),
+        ("ws ls w", "in.txt"),
+        ("ws cat w in.txt", "b\na\n"),
+        ("ws query w 'select path from vfs'", "in.txt"),
+        ("ws list", "w"),
+    ] {
+        // No file may grow by a byte, and whoever tries is told so instead of being ended.
+        let line = format!("trap '' XFSZ; ulimit -f 0; exec \"$0\" {args}");
+        let said = std::process::Command::new("sh")
+            .args(["-c", &line, env!("CARGO_BIN_EXE_drydock")])
+            .env("DRYDOCK_HOME", shell.home())
+            .output()
+            .unwrap();
+        let (out, err) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+        assert!(said.status.success() && out.contains(want), "{args}: {out}{err}");
+    }
+}

@@ -257,3 +257,61 @@ fn the_suite_holds_for_a_long_lived_child_and_a_thousand_executions() {
         }
     });
 }
+
+#[test]
+fn a_tools_output_that_was_cut_off_says_so() {
+    let code = r#"
+        const line = await commands.sh({line: "echo begun >&2; yes"});
+        const short = await commands.sh({line: "echo x"});
+        [line.status, line.stdout.length, line.stderr, short.stderr]
+    "#;
+    let said = js(code);
+    let cut = "drydock: output_limit: cut off after 4194304 bytes; write to a file, or less at a time";
+    assert_eq!(said.stdout, format!("[125,4194304,\"begun\\n{cut}\\n\",\"\"]\n"), "{}", said.stderr);
+    let code = "const out = await commands.yes({}); [out.status, out.stdout.length, out.stderr]";
+    let said = Shell::sharing().run(&["js", "--output-max", "1MiB", "-e", code]);
+    let cut = "drydock: yes: output_limit: cut off after 1048576 bytes; write to a file, or less at a time";
+    assert_eq!(said.stdout, format!("[125,1048576,\"{cut}\\n\"]\n"), "{}", said.stderr);
+}
+
+/// A runner that says nothing and starts two that would outlive it; where it writes their numbers.
+fn silent_runner(shell: &Shell) -> (String, std::path::PathBuf) {
+    let pids = shell.path("pids");
+    let script = format!("sleep 1000 & echo $! > {0}\nsleep 1000 & echo $! >> {0}\nwait\n", pids.display());
+    (format!("sh {}", shell.file("runner.sh", script)), pids)
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let until = Instant::now() + HANG;
+    while !holds() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+fn is_asleep(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.contains("(sleep)") && !stat.contains(") Z ")
+}
+
+#[test]
+fn a_runner_ends_with_all_that_it_started() {
+    let shell = Shell::sharing();
+    let (runner, pids) = silent_runner(&shell);
+    let started = || std::fs::read_to_string(&pids).unwrap_or_default();
+    for interrupts in [0, 1, 2] {
+        let _ = std::fs::remove_file(&pids);
+        let timeout = if interrupts == 0 { "1" } else { "50" };
+        let mut child =
+            shell.command(&["js", "--timeout", timeout, "--runner", &runner, "-e", "1"]).spawn().unwrap();
+        wait_until("it starts two", || started().lines().count() == 2);
+        for _ in 0..interrupts {
+            let pid = rustix::process::Pid::from_child(&child);
+            // It may have ended after the first.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        }
+        let status = child.wait().unwrap().code();
+        assert_eq!(status, Some(if interrupts == 0 { 124 } else { 130 }), "{interrupts} interrupts");
+        wait_until("they outlive the runner", || !started().lines().any(is_asleep));
+    }
+}

@@ -361,3 +361,41 @@ fn big_input_flows_through_a_pipeline() {
     let said = shell.pipe(&["sh", "-c", "tr 0-9 a-j | sort -r | tail -1 | wc -c; cat"], &big);
     assert_eq!((said.status, said.stdout.as_str()), (0, "2\n"), "{}", said.stderr);
 }
+
+#[test]
+fn a_command_does_not_read_what_it_writes() {
+    let shell = Shell::sharing();
+    for (line, want) in [
+        ("echo a > a; cat a >> a; echo $?; cat a", "cat: a: input file is output file\n1\na\n"),
+        ("echo a > a; cat < a >> a; echo $?", "cat: -: input file is output file\n1\n"),
+        (
+            "echo a > a; echo b > b; cat -n b a >> a; echo $?; cat a",
+            "cat: a: input file is output file\n1\na\n     1\tb\n",
+        ),
+        ("echo a > a; ln a b; cat ./b >> a; echo $?", "cat: ./b: input file is output file\n1\n"),
+        ("echo a > a; cat a > a; echo $?; wc -c < a", "0\n0\n"),
+        ("echo a > a; cat a >> b; cat a >> b; echo $?; cat b", "0\na\na\n"),
+        ("echo a > /workspace/a; echo b > /memory/a; cat /workspace/a >> /memory/a; cat /memory/a", "b\na\n"),
+        ("echo a > a; { read x; cat; } < a >> a; echo $?", "0\n"),
+        ("echo a > a; echo a | xargs cat >> a; echo $?", "cat: a: input file is output file\n123\n"),
+        ("echo a > a; grep a a >> a; echo $?", "grep: a: input file is also the output\n2\n"),
+        (
+            "echo a > a; grep a < a >> a; echo $?",
+            "grep: (standard input): input file is also the output\n2\n",
+        ),
+        ("echo a > a; grep -c a a >> a; echo $?; cat a", "0\na\n1\n"),
+        ("echo a > a; grep -r a . >> a; echo $?", "grep: ./a: input file is also the output\n2\n"),
+        ("echo a > a; grep a a > b; echo $?", "0\n"),
+    ] {
+        let said = shell.run(&["sh", "-c", &format!("{{ {line}; }} 2>&1")]);
+        assert_eq!(said.stdout, want, "{line}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn a_command_that_is_killed_leaves_the_rest_of_the_line_its_fuel() {
+    let shell = Shell::sharing();
+    let line = "yes > /dev/null & kill %1; wait; yes > /dev/null & sleep 0.2; kill %2; wait; seq 3 | tail -1";
+    let said = shell.run(&["sh", "-c", line]);
+    assert_eq!(said.stdout, "3\n", "{}", said.stderr);
+}

@@ -43,6 +43,7 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         entropy: Entropy::System,
         door: Arc::clone(door),
         switches: [Arc::default(), Arc::default()],
+        gauge: None,
     }
 }
 

@@ -15,7 +15,10 @@ use std::{
 use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch};
 use wasmtime::{Engine, Store};
 
-use crate::{config::FUEL_BETWEEN_YIELDS, guest::Guest, link::Prepared, outcome::classify, ticker::Ticker};
+use crate::{
+    burning::Burning, config::FUEL_BETWEEN_YIELDS, guest::Guest, link::Prepared, outcome::classify,
+    ticker::Ticker,
+};
 
 /// As good as never, for a wall limit beyond what the clock can say.
 const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
@@ -45,8 +48,9 @@ pub(crate) async fn run(
     tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
     let started = Instant::now();
     let (limits, switches) = (request.limits, request.switches.clone());
+    let gauge = request.gauge.clone();
     let deadline = started.checked_add(limits.wall_max).unwrap_or_else(|| started + A_YEAR);
-    let mut store = Store::new(engine, Guest::new(request, deadline));
+    let mut store = Burning::new(Store::new(engine, Guest::new(request, deadline)), limits.fuel_max, gauge);
     store.limiter(|guest| guest);
     let internal = |error: wasmtime::Error| Fault::Internal(format!("{error:#}"));
     match ticker {
@@ -72,11 +76,9 @@ pub(crate) async fn run(
         Ending::Cancelled => Outcome::Cancelled,
     };
     if let (Some(image), Outcome::Exited(0), Some(memory)) = (&mut image, &outcome, store.data().memory) {
-        image.after = Some(memory.data(&store).to_vec());
+        image.after = Some(memory.data(&*store).to_vec());
     }
-    // Where none is counted, none was used.
-    let fuel = store.get_fuel().map_or(0, |left| limits.fuel_max - left);
-    let guest = store.into_data();
+    let (fuel, guest) = store.end();
     let report = RunReport {
         outcome,
         fuel,

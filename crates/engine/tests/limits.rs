@@ -11,7 +11,9 @@ use std::{
 };
 
 use common::{engine, request, run};
-use drydock_contract::{ByteSink, ByteSource, Limits, Outcome, RunRequest, Sink, Source, port::Runner as _};
+use drydock_contract::{
+    ByteSink, ByteSource, FuelGauge, Limits, Outcome, RunRequest, Sink, Source, port::Runner as _,
+};
 use drydock_testkit::guests;
 
 /// Generous: only a hang is caught by it.
@@ -32,6 +34,17 @@ async fn a_loop_that_never_yields_dies_by_fuel() {
 async fn a_loop_that_never_yields_dies_by_the_clock() {
     let limits = Limits { fuel_max: u64::MAX, wall_max: Duration::from_millis(50), ..Limits::default() };
     assert_eq!(outcome(&guests::infinite_loop(), limits).await, Outcome::TimedOut);
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_tells_what_it_burnt_and_not_what_it_might_have() {
+    let limits = Limits { fuel_max: 1 << 60, wall_max: HANG, ..Limits::default() };
+    let gauge: Arc<FuelGauge> = Arc::default();
+    let endless = RunRequest { limits, gauge: Some(Arc::clone(&gauge)), ..request(&guests::infinite_loop()) };
+    let dropped = tokio::time::timeout(Duration::from_millis(100), run(endless)).await;
+    assert!(dropped.is_err(), "it ended");
+    let burnt = gauge.burnt();
+    assert!(burnt > 0 && burnt < 1 << 50, "{burnt}");
 }
 
 #[tokio::test]

@@ -175,3 +175,31 @@ fn what_was_committed_can_be_changed_and_committed_again() {
     mounted.commit(IfChanged::Refuse, NOW).unwrap();
     assert_eq!(text(&temp, "f"), "seen and grown");
 }
+
+#[test]
+fn two_commits_at_once_do_not_take_each_other_for_strangers() {
+    let (temp, mounted) = furnished();
+    write(&mounted, "f", "ours");
+    let workspaces = Home::open(temp.path().join("home")).unwrap().workspaces();
+    let other = fs::File::create(workspaces.join("w.commit")).unwrap();
+    other.lock().unwrap();
+    let error = mounted.commit(IfChanged::Refuse, NOW).unwrap_err();
+    assert!(matches!(error, CommitError::InProgress), "{error:?}");
+    let message = error.to_string();
+    assert!(message.contains("another commit of this workspace is in progress"), "{message}");
+    assert_eq!(text(&temp, "f"), "f before");
+    drop(other);
+
+    for round in 0..20 {
+        write(&mounted, "f", &format!("ours {round}"));
+        write(&mounted, "new", &format!("ours {round}"));
+        let told: Vec<_> = std::thread::scope(|scope| {
+            let commit = || mount(temp.path()).commit(IfChanged::Refuse, NOW);
+            let all = [scope.spawn(commit), scope.spawn(commit)];
+            all.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        let fine = |it: &Result<_, CommitError>| matches!(it, Ok(_) | Err(CommitError::InProgress));
+        assert!(told.iter().all(fine) && told.iter().any(Result::is_ok), "{told:?}");
+        assert_eq!(text(&temp, "new"), format!("ours {round}"));
+    }
+}

@@ -79,8 +79,11 @@ pub fn parse(args: Vec<Vec<u8>>) -> Result<Request, (i32, String)> {
     Ok(Request::Run(Box::new(options)))
 }
 
-/// The letter of an option and the value that stands with it; `None` for an operand.
-fn option(arg: &[u8]) -> Result<Option<(u8, Option<Vec<u8>>)>, (i32, String)> {
+/// The letter of an option and the value that stands with it.
+type Given = (u8, Option<Vec<u8>>);
+
+/// The option that an argument is; `None` for an operand.
+fn option(arg: &[u8]) -> Result<Option<Given>, (i32, String)> {
     if let Some(long) = arg.strip_prefix(b"--") {
         let text = String::from_utf8_lossy(long).into_owned();
         let (name, value) = match text.split_once('=') {

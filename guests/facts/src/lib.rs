@@ -3,6 +3,7 @@
 //! WASI knows kinds, sizes, links and times, but neither owners nor modes. There the facts that are
 //! missing are those of a fresh account: mode 644 for files and 755 for directories, and one owner.
 
+pub mod output;
 pub mod owner;
 pub mod pattern;
 pub mod time;

@@ -45,7 +45,7 @@ macro_rules! part {
 part! {
     /// What a pipeline is made of. Small, and the first to be compiled.
     core {
-        "cat" => uu_cat, CAT, cat;
+        "cat" => crate::own::cat, CAT, cat;
         "echo" => uu_echo, ECHO;
         "seq" => uu_seq, SEQ, seq;
         "head" => uu_head, HEAD, head;

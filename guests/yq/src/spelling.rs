@@ -44,7 +44,8 @@ pub fn in_jq(program: &str, all: bool) -> String {
     text = folded(&text, all);
     let mut definitions = String::new();
     for (name, definition) in DEFINITIONS {
-        if mentions(&text, name) && !(name == "explode" && !text.contains("explode(")) {
+        let called = name != "explode" || text.contains("explode(");
+        if called && mentions(&text, name) {
             definitions.push_str(definition);
             definitions.push(' ');
         }

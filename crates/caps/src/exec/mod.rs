@@ -11,7 +11,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 pub use drydock_abi::exec::{COMMAND, START};
 use drydock_abi::exec::{REQUEST_BYTES_MAX, encode_report};
 use drydock_contract::{
-    ArgMode, CallError, Cap, Denial, Outcome, Reply, RunReport, RunRequest, Streams,
+    ArgMode, CallError, Cap, Denial, FuelGauge, Outcome, Reply, RunReport, RunRequest, Streams,
     port::{Registry, Runner},
 };
 use drydock_gate::{
@@ -146,7 +146,7 @@ impl Capability for Exec {
         limits.wall_max = wall_max.map_or(limits.wall_max, |wanted| wanted.min(limits.wall_max));
         let bill = spec.purse.as_ref().map(|purse| {
             limits.fuel_max = limits.fuel_max.min(purse.left());
-            Bill { purse, fuel: limits.fuel_max }
+            Bill { purse, gauge: Arc::default(), fuel: None }
         });
 
         let request = RunRequest {
@@ -161,11 +161,12 @@ impl Capability for Exec {
             entropy: spec.entropy,
             door: permit.door(),
             switches: session.switches(),
+            gauge: bill.as_ref().map(|bill| Arc::clone(&bill.gauge)),
         };
         let ran = self.runner.run(request).await;
         if let Some(mut bill) = bill {
             // A run that could not start has burnt nothing.
-            bill.fuel = ran.as_ref().map_or(0, |(report, _)| report.fuel);
+            bill.fuel = Some(ran.as_ref().map_or(0, |(report, _)| report.fuel));
         }
         let (report, streams) = ran?;
         Ok(Reply { payload: encode_report(&report), streams })
@@ -186,15 +187,16 @@ fn report_of(outcome: Outcome) -> RunReport {
     }
 }
 
-/// Pays when it is dropped: in full for a run that was dropped too, since nobody knows what it burnt.
+/// Pays when it is dropped. A run that was dropped too has no report; what it burnt is in its gauge.
 struct Bill<'a> {
     purse: &'a Purse,
-    fuel: u64,
+    gauge: Arc<FuelGauge>,
+    fuel: Option<u64>,
 }
 
 impl Drop for Bill<'_> {
     fn drop(&mut self) {
-        self.purse.spend(self.fuel);
+        self.purse.spend(self.fuel.unwrap_or_else(|| self.gauge.burnt()));
     }
 }
 

@@ -1,9 +1,14 @@
 //! Proofs for `exec`, with a registry and a runner that remember what they were asked.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    task::{Context, Waker},
+};
 
 use drydock_abi::exec::{encode_command, encode_request};
-use drydock_contract::{ArgMode, Call, Cap, Source, Streams};
+use drydock_contract::{
+    ArgMode, BoxFuture, Call, Cap, Fault, RunReport, RunRequest, Source, Streams, port::Runner,
+};
 use drydock_gate::{Gate, GateSettings, Grant, Purse, Session, SessionSpec};
 use drydock_testkit::{EchoRunner, FixedClock, MemoryJournal, TinyRegistry, block_on, principal};
 
@@ -110,6 +115,41 @@ fn runs_of_one_purse_share_its_fuel() {
     start(&room, &session, "grep", &[], b"").unwrap();
     let error = start(&room, &session, "grep", &[], b"").unwrap_err();
     assert_eq!(error, "budget_exceeded: budget exceeded: fuel");
+}
+
+/// Burns, and never ends.
+struct Burning;
+
+impl Runner for Burning {
+    fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        Box::pin(async move {
+            request.gauge.as_ref().unwrap().tell(7);
+            std::future::pending().await
+        })
+    }
+}
+
+#[test]
+fn a_run_that_is_dropped_pays_what_it_burnt() {
+    let gate = Gate::new(
+        GateSettings::default(),
+        Arc::new(FixedClock::default()),
+        Arc::new(MemoryJournal::default()),
+    );
+    let gate = Arc::new(gate.with(Exec::new(Arc::new(TinyRegistry::of(&["grep"])), Arc::new(Burning))));
+    let purse = Arc::new(Purse::holding(1_000));
+    let spec = SessionSpec {
+        grants: [Grant::of(Cap::Exec)].into_iter().collect(),
+        purse: Some(Arc::clone(&purse)),
+        ..SessionSpec::new(principal("me"))
+    };
+    let session = gate.open(spec).unwrap();
+    let payload = encode_request("grep", &[b""; 0], b"").unwrap();
+    let mut call = Box::pin(gate.dispatch(&session, Call::new(START, &payload, Streams::default())));
+    let polled = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending());
+    drop(call);
+    assert_eq!(purse.left(), 993);
 }
 
 #[test]

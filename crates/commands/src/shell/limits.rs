@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use super::syntax::ParseLimits;
 
+/// How many times the longest text a tree may take: twice what a dense script needs.
+const TREE_TEXTS_MAX: usize = 64;
+
 /// Bounds on text, depth, work and memory of one line.
 #[derive(Clone)]
 pub struct ShellLimits {
@@ -62,6 +65,7 @@ impl ShellLimits {
             text_bytes_max: self.text_bytes_max,
             depth_max: self.parse_depth_max,
             brace_words_max: self.words_max,
+            tree_bytes_max: TREE_TEXTS_MAX * self.text_bytes_max,
         }
     }
 }

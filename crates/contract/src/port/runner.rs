@@ -6,6 +6,6 @@ use crate::{BoxFuture, Fault, RunReport, RunRequest, Streams};
 pub trait Runner: Send + Sync {
     /// Runs one guest to its end, on the calling thread, and hands its streams back.
     ///
-    /// Dropping the future ends the guest.
+    /// Dropping the future ends the guest; the request's gauge is told what it burnt all the same.
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>>;
 }

@@ -84,6 +84,9 @@ fn usual() -> Limits {
     Limits { wall_max: Duration::from_millis(5_000), ..Limits::default() }
 }
 
+/// The status after Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
 pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if js.file.as_deref() == Some("runner") {
@@ -125,13 +128,15 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
             args: js.args.clone(),
             signal: Some(Arc::clone(&signal)),
         };
-        let (result, interrupted) = until_interrupted(&signal, code.execute(&text, input)).await;
+        let Some(result) = until_interrupted(&signal, code.execute(&text, input)).await else {
+            return anyhow::Ok(INTERRUPTED);
+        };
         if js.json {
             show::line(&result.to_json())?;
         } else {
             report::show(&result, &code, &text, js.file.as_deref())?;
         }
-        anyhow::Ok(if interrupted { 130 } else { status(&result) })
+        anyhow::Ok(if signal.is_tripped() { INTERRUPTED } else { status(&result) })
     });
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
@@ -214,21 +219,22 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
     Ok(code.on(Arc::new(Remote::new(Arc::new(launch), Arc::new(TokioTime::default())))))
 }
 
-/// Runs until it ends; Ctrl-C gives it up, a second one ends the process.
+/// Runs until it ends; Ctrl-C gives it up. A second one waits for nothing more: the program is dropped,
+/// and a runner of its own with all that it started.
 async fn until_interrupted(
     signal: &Switch,
     program: impl Future<Output = ExecuteResult>,
-) -> (ExecuteResult, bool) {
+) -> Option<ExecuteResult> {
     let mut program = std::pin::pin!(program);
     loop {
         tokio::select! {
-            done = &mut program => return (done, signal.is_tripped()),
+            done = &mut program => return Some(done),
             pressed = tokio::signal::ctrl_c() => {
                 if pressed.is_err() {
-                    return (program.await, false);
+                    return Some(program.await);
                 }
                 if signal.is_tripped() {
-                    std::process::exit(130);
+                    return None;
                 }
                 signal.trip();
             }

@@ -93,18 +93,18 @@ pub(crate) fn run(ws: Ws) -> anyhow::Result<ExitCode> {
         Act::List => list(&all, json)?,
         Act::Show { name } => facts(&all, &name, json)?,
         Act::Ls { name, path } => ls(&all, &name, &path, json)?,
-        Act::Cat { name, path } => copy::to_stdout(&all.open(&name)?, &path)?,
+        Act::Cat { name, path } => copy::to_stdout(&all.look(&name)?, &path)?,
         Act::Put { name, file, path } => copy::put(&all.open_or_create(&name)?, &file, &path, now)?,
-        Act::Get { name, path, file } => copy::get(&all.open(&name)?, &path, &file)?,
+        Act::Get { name, path, file } => copy::get(&all.look(&name)?, &path, &file)?,
         Act::Rm { name, path: Some(path) } => all.open(&name)?.rm(&path, now).with_context(|| path)?,
         Act::Rm { name, path: None } => all.remove(&name)?,
         Act::Diff { name, dir: Some(dir), .. } => {
-            let mounted = dir.mounted(&all.open(&name)?)?;
+            let mounted = dir.mounted(&all.look(&name)?)?;
             changes(&mounted.diff()?, &mounted.conflicts()?, json)?;
         }
         Act::Diff { name, snapshot, .. } => {
             let snapshot = snapshot.context("a directory or a snapshot to compare with")?;
-            changes(&all.diff_snapshot(&all.open(&name)?, &snapshot, Volume::Workspace)?, &[], json)?;
+            changes(&all.diff_snapshot(&all.look(&name)?, &snapshot, Volume::Workspace)?, &[], json)?;
         }
         Act::Commit { name, dir, force } => {
             let if_changed = if force { IfChanged::Overwrite } else { IfChanged::Refuse };
@@ -134,7 +134,7 @@ fn list(all: &Workspaces, json: bool) -> anyhow::Result<()> {
 }
 
 fn facts(all: &Workspaces, name: &WorkspaceName, json: bool) -> anyhow::Result<()> {
-    let facts = all.open(name)?.show()?;
+    let facts = all.look(name)?.show()?;
     if json {
         let volumes: Vec<_> = facts
             .volumes
@@ -156,7 +156,7 @@ fn facts(all: &Workspaces, name: &WorkspaceName, json: bool) -> anyhow::Result<(
 }
 
 fn ls(all: &Workspaces, name: &WorkspaceName, path: &str, json: bool) -> anyhow::Result<()> {
-    let entries = all.open(name)?.ls(path).with_context(|| path.to_owned())?;
+    let entries = all.look(name)?.ls(path).with_context(|| path.to_owned())?;
     let kind = |kind| match kind {
         FileKind::File => "file",
         FileKind::Directory => "folder",
@@ -199,7 +199,7 @@ fn changes(all: &[Change], conflicts: &[Conflict], json: bool) -> anyhow::Result
 }
 
 fn query(all: &Workspaces, name: &WorkspaceName, sql: &str, json: bool) -> anyhow::Result<()> {
-    let answer = all.open(name)?.query(sql, QueryLimits::default())?;
+    let answer = all.look(name)?.query(sql, QueryLimits::default())?;
     let value = |value: &SqlValue| match value {
         SqlValue::Null => Value::Null,
         SqlValue::Integer(number) => json!(number),

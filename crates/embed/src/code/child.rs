@@ -14,9 +14,10 @@ use drydock_codemode::{
     protocol::Lines,
 };
 use drydock_contract::{ByteSink, ByteSource};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    process::{ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStdin, ChildStdout, Command},
 };
 
 /// Starts a program for each runner. It gets no environment but what is set here.
@@ -54,15 +55,31 @@ impl Launch for ChildRunner {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .kill_on_drop(true)
+            // A group of its own, so that what it started can be ended with it.
+            .process_group(0)
             .spawn()
             .map_err(|error| failed(&error))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(&"it has no pipes"));
         };
-        // Dropping the child kills it, and tokio reaps it; a second call finds nothing to do.
-        let mut child = Some(child);
-        let end = Box::new(move || drop(child.take()));
+        // A second call finds nothing to do.
+        let mut group = Some(Group(child));
+        let end = Box::new(move || drop(group.take()));
         Ok(Box::new(LineTransport::new(Box::new(From(output)), Box::new(To(input)), Lines::default(), end)))
+    }
+}
+
+/// A runner with all that it started, ended when this is dropped.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Nobody has waited for the runner, so its number is still its own, also if it has ended.
+        // Dropping it afterwards has tokio reap it.
+        let number = self.0.id().and_then(|it| i32::try_from(it).ok());
+        if let Some(group) = number.and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
     }
 }
 

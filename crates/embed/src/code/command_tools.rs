@@ -6,13 +6,16 @@ use std::sync::Arc;
 
 use drydock_abi::exec::{decode_report, encode_command};
 use drydock_codemode::provider::{BadProvider, Provider, Tool, ToolError};
-use drydock_contract::{Call, Cap, CommandName, Sink, Source, Streams};
+use drydock_contract::{Call, Cap, CommandName, Outcome, Sink, Source, Streams};
 use serde_json::{Value, json};
 
 use crate::{BadSetup, Dock, DockSession, Setup, ShellSetup};
 
 /// The longest output of a command that a program is handed.
 const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+
+/// The status of a command that a limit ended.
+const LIMITED: i32 = 125;
 
 /// Why commands cannot be offered as tools.
 #[derive(Debug, thiserror::Error)]
@@ -98,15 +101,34 @@ async fn run(
     let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams);
     let reply = session.gate.dispatch(session.inner(), call).await.map_err(|error| error.to_string())?;
     let report = decode_report(&reply.payload).map_err(|bad| bad.to_string())?;
-    let Some(status) = report.outcome.status() else {
-        return Err(ToolError::from(format!("{name}: {}", report.outcome)));
-    };
-    Ok(told(status, reply.streams))
+    let limits = session.inner().spec().limits;
+    match report.outcome {
+        Outcome::Exited(status) => Ok(told(status, reply.streams, None)),
+        // What was written until then is there, and the program should know that it is not all.
+        Outcome::OutputLimit => {
+            let most = limits.stdout_bytes_max.min(limits.stderr_bytes_max);
+            Ok(told(LIMITED, reply.streams, Some(format!("{name}: {}", cut_off(most)))))
+        }
+        other => Err(ToolError::from(format!("{name}: {other}"))),
+    }
 }
 
-fn told(status: i32, streams: Streams) -> Value {
+/// What `drydock run` and `drydock sh` say, but for their flag: a program has none.
+fn cut_off(most: u64) -> String {
+    format!("output_limit: cut off after {most} bytes; write to a file, or less at a time")
+}
+
+/// The result of a call, with what its caller must know as the last line of stderr.
+fn told(status: i32, streams: Streams, warning: Option<String>) -> Value {
     let text = |sink: Sink| String::from_utf8_lossy(&sink.into_captured()).into_owned();
-    json!({ "status": status, "stdout": text(streams.stdout), "stderr": text(streams.stderr) })
+    let mut stderr = text(streams.stderr);
+    if let Some(warning) = warning {
+        if !stderr.is_empty() && !stderr.ends_with('\n') {
+            stderr.push('\n');
+        }
+        stderr.push_str(&format!("drydock: {warning}\n"));
+    }
+    json!({ "status": status, "stdout": text(streams.stdout), "stderr": stderr })
 }
 
 fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> Tool {
@@ -126,7 +148,15 @@ fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> T
                 Streams { stdin: Source::from(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
             let line = input["line"].as_str().unwrap_or_default();
             let (report, streams) = opened.run(line, streams).await.map_err(|error| error.to_string())?;
-            Ok(told(report.status, streams))
+            let warning = match report.limit.as_deref() {
+                Some("output_limit") => Some(cut_off(limits.stdout_bytes_max)),
+                Some("timed_out") => {
+                    Some(format!("timed_out: the line took {} s", limits.wall_max.as_secs_f64()))
+                }
+                // The shell named its own limits.
+                _ => None,
+            };
+            Ok(told(report.status, streams, warning))
         }
     })
     .describe("Runs a line of commands in bash's language; nothing of it reaches a shell.")

@@ -82,6 +82,7 @@ impl JsGuest {
             entropy: self.entropy,
             door: Arc::new(ToolDoor::new(tools)),
             switches: [cancel, Arc::default()],
+            gauge: None,
         };
         let ended = match self.start(request).await {
             Ok((report, streams, after)) => {

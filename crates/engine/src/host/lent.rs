@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use drydock_contract::{ByteSink, ByteSource, Limits, Meter, Sink, Source, Streams};
+use drydock_contract::{ByteSink, ByteSource, Limits, Meter, Sink, Source, StreamFile, Streams};
 use parking_lot::Mutex;
 
 use crate::{
@@ -88,6 +88,10 @@ impl ByteSource for End {
         }
         read
     }
+
+    fn file(&self) -> Option<StreamFile> {
+        self.shared.lock().streams.stdin.file()
+    }
 }
 
 impl ByteSink for End {
@@ -116,6 +120,14 @@ impl ByteSink for End {
         match self.which {
             Which::Stderr => shared.streams.stderr.poll_flush(cx),
             Which::Stdin | Which::Stdout => shared.streams.stdout.poll_flush(cx),
+        }
+    }
+
+    fn file(&self) -> Option<StreamFile> {
+        let shared = self.shared.lock();
+        match self.which {
+            Which::Stderr => shared.streams.stderr.file(),
+            Which::Stdin | Which::Stdout => shared.streams.stdout.file(),
         }
     }
 }

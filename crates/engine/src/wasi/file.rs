@@ -155,13 +155,18 @@ fn pwrite(
 }
 
 fn filestat(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Result<(), Errno> {
-    let path = match guest.descriptors.get(fd)? {
+    let stream = match guest.descriptors.get(fd)? {
         Descriptor::File(file) => return memory.put(out, &layout::filestat(&file.file.stat()?)),
-        Descriptor::Directory(directory) => directory.path.clone(),
-        _ => return memory.put(out, &layout::stream_filestat()),
+        Descriptor::Directory(directory) => {
+            let path = directory.path.clone();
+            let stat = guest.files().stat(&path, Follow::Yes)?;
+            return memory.put(out, &layout::filestat(&stat));
+        }
+        Descriptor::Stdin => guest.streams.stdin.file(),
+        Descriptor::Stdout => guest.streams.stdout.file(),
+        Descriptor::Stderr => guest.streams.stderr.file(),
     };
-    let stat = guest.files().stat(&path, Follow::Yes)?;
-    memory.put(out, &layout::filestat(&stat))
+    memory.put(out, &layout::stream_filestat(stream))
 }
 
 fn set_times(guest: &mut Guest, fd: u32, atime: u64, mtime: u64, flags: u32) -> Result<(), Errno> {

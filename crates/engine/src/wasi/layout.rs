@@ -1,7 +1,7 @@
 //! The structs of preview 1 as bytes in guest memory.
 
 use drydock_contract::{
-    Timestamp,
+    StreamFile, Timestamp,
     port::{FileKind, FileTimes, Stat},
 };
 
@@ -43,14 +43,16 @@ pub(super) fn filestat(stat: &Stat) -> [u8; 64] {
     filestat_of(filetype_of(stat.kind), stat)
 }
 
-/// The same for a stream, which has no facts but its kind.
-pub(super) fn stream_filestat() -> [u8; 64] {
+/// The same for a stream, which has no facts but its kind. One that is a file of the guest's tree
+/// tells which, and what is left to read, so that `cat a >> a` can refuse; it stays a stream all the
+/// same, because nobody can seek in it.
+pub(super) fn stream_filestat(file: Option<StreamFile>) -> [u8; 64] {
     let zero = Timestamp(0);
     let nothing = Stat {
-        inode: 0,
+        inode: file.map_or(0, |it| it.inode),
         kind: FileKind::File,
         links: 1,
-        size: 0,
+        size: file.map_or(0, |it| it.left),
         accessed: zero,
         modified: zero,
         changed: zero,

@@ -39,6 +39,7 @@ pub fn request(wat: &str) -> RunRequest {
         entropy: Entropy::System,
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
+        gauge: None,
     }
 }
 

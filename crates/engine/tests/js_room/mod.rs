@@ -128,6 +128,7 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         entropy: Entropy::System,
         door: Arc::clone(script) as _,
         switches: [Arc::default(), Arc::default()],
+        gauge: None,
     }
 }
 

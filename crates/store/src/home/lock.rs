@@ -1,7 +1,7 @@
 //! One writer at a time, across threads and processes. The kernel frees it when its holder dies.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{File, OpenOptions, TryLockError},
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
@@ -16,10 +16,24 @@ pub(crate) struct Lock {
 impl Lock {
     /// Waits until the lock is free, and takes it.
     pub(super) fn wait(path: &Path) -> io::Result<Self> {
-        // Opened anew each time: the lock belongs to the open file, so that threads exclude each
-        // other as processes do. The file is never removed, or two holders could lock two files.
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let file = open(path)?;
         file.lock()?;
         Ok(Self { _file: file })
     }
+
+    /// Takes the lock if it is free.
+    pub(crate) fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// Opened anew each time: the lock belongs to the open file, so that threads exclude each other as
+/// processes do. The file is never removed, or two holders could lock two files.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }

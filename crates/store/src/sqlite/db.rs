@@ -6,6 +6,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -26,12 +27,17 @@ const BUSY_WAIT: Duration = Duration::from_secs(20);
 /// Prepared statements kept: more than there are.
 const STATEMENTS: usize = 64;
 
+/// How a file is opened that is not to be changed.
+const LOOK: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
 /// The database of a workspace.
 pub(crate) struct Db {
     inner: Mutex<Inner>,
     pub(super) handles: Mutex<Handles>,
     path: PathBuf,
     presence: Option<Presence>,
+    /// Nobody changes the file while it is open here.
+    unchanging: bool,
 }
 
 struct Inner {
@@ -62,12 +68,8 @@ pub(super) struct Tx<'a> {
 impl Db {
     /// Opens the file, making it and its tables if they are missing.
     pub(crate) fn open(path: &Path) -> Result<Self, OpenWorkspaceError> {
-        let fail = |cause: rusqlite::Error| match cause.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => OpenWorkspaceError::Full { path: path.to_owned() },
-            _ => OpenWorkspaceError::Sql { path: path.to_owned(), cause },
-        };
-        let presence = Presence::announce(path)
-            .map_err(|cause| OpenWorkspaceError::Read { path: path.to_owned(), cause })?;
+        let fail = |cause| OpenWorkspaceError::of_sql(path, cause);
+        let presence = Presence::announce(path).map_err(|cause| OpenWorkspaceError::of_disk(path, cause))?;
         let conn = connect(path).map_err(fail)?;
         let version = prepare(&conn).map_err(fail)?;
         if version != VERSION {
@@ -79,6 +81,7 @@ impl Db {
             handles: Mutex::default(),
             path: path.to_owned(),
             presence: None,
+            unchanging: false,
         };
         db.presence = Some(presence);
         db.arrive().map_err(|error| OpenWorkspaceError::of_files(path, error))?;
@@ -87,11 +90,36 @@ impl Db {
 
     /// Opens a file that nobody writes any more, to look at.
     pub(crate) fn open_frozen(path: &Path) -> rusqlite::Result<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(path, flags)?;
+        let conn = Connection::open_with_flags(path, LOOK)?;
         let inner = Inner { conn, data_version: -1, usage: HashMap::new(), epoch: 0 };
         let (inner, path) = (Mutex::new(inner), path.to_owned());
-        Ok(Self { inner, handles: Mutex::default(), path, presence: None })
+        Ok(Self { inner, handles: Mutex::default(), path, presence: None, unchanging: false })
+    }
+
+    /// Opens the file to look into it, and writes nothing: for a disk that has no room.
+    pub(crate) fn open_to_look(path: &Path) -> Result<Self, OpenWorkspaceError> {
+        let fail = |cause| OpenWorkspaceError::of_sql(path, cause);
+        let presence = Presence::announce(path).map_err(|cause| OpenWorkspaceError::of_disk(path, cause))?;
+        let log = path.with_extension("sqlite-wal");
+        let logged = std::fs::metadata(&log).is_ok_and(|it| it.len() > 0);
+        // Without a log and without others nothing can change while the lock is held, and SQLite needs
+        // no shared memory, which would be a file. Otherwise that file is there already.
+        let unchanging = presence.is_alone() && !logged;
+        let conn = connect_to_look(path, unchanging).map_err(fail)?;
+        conn.busy_timeout(BUSY_WAIT).map_err(fail)?;
+        conn.pragma_update(None, "temp_store", "MEMORY").map_err(fail)?;
+        let version = conn.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(fail)?;
+        if version != VERSION {
+            return Err(OpenWorkspaceError::Version { path: path.to_owned(), version });
+        }
+        let inner = Inner { conn, data_version: -1, usage: HashMap::new(), epoch: 0 };
+        let (inner, path) = (Mutex::new(inner), path.to_owned());
+        Ok(Self { inner, handles: Mutex::default(), path, presence: Some(presence), unchanging })
+    }
+
+    /// One more connection, which only looks.
+    pub(crate) fn look_again(&self) -> rusqlite::Result<Connection> {
+        connect_to_look(&self.path, self.unchanging)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -199,6 +227,24 @@ impl<'a> Tx<'a> {
             }
         }
     }
+}
+
+fn connect_to_look(path: &Path, unchanging: bool) -> rusqlite::Result<Connection> {
+    if !unchanging {
+        return Connection::open_with_flags(path, LOOK);
+    }
+    let mut address = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                address.push(char::from(*byte));
+            }
+            // An address has signs of its own.
+            other => address.push_str(&format!("%{other:02x}")),
+        }
+    }
+    address.push_str("?immutable=1");
+    Connection::open_with_flags(address, LOOK.union(OpenFlags::SQLITE_OPEN_URI))
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {

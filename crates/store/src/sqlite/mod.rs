@@ -53,7 +53,11 @@ pub struct SqliteFiles {
 impl SqliteFiles {
     /// The volume of that name, made if it is missing.
     pub(crate) fn new(db: &Arc<Db>, name: &str, quota: Quota) -> FileResult<Self> {
-        let volume = db.write(|tx| tx.volume(name, quota))?;
+        // Mostly it is there, and a disk without room has no need to know that somebody looks.
+        let volume = match db.read(|tx| tx.find_volume(name, quota))? {
+            Some(volume) => volume,
+            None => db.write(|tx| tx.volume(name, quota))?,
+        };
         Ok(Self { db: Arc::clone(db), volume })
     }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use drydock_contract::port::FileError;
+use rusqlite::{ErrorCode, ffi::SQLITE_IOERR_SHMSIZE};
 
 /// The file of a workspace could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +66,38 @@ impl OpenWorkspaceError {
     pub(crate) fn of_files(path: &Path, error: FileError) -> Self {
         let path = path.to_owned();
         if error == FileError::NoSpace { Self::Full { path } } else { Self::Damaged { path } }
+    }
+
+    /// Why SQLite could not open it. It makes its shared memory a file, so that may be what finds no room.
+    pub(crate) fn of_sql(path: &Path, cause: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        let shared = cause.sqlite_error().is_some_and(|it| it.extended_code == SQLITE_IOERR_SHMSIZE);
+        match cause.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            _ if shared => Self::Full { path },
+            _ => Self::Sql { path, cause },
+        }
+    }
+
+    /// Whether it is the disk that takes nothing: then the workspace can perhaps be read.
+    pub(crate) fn is_of_writing(&self) -> bool {
+        match self {
+            Self::Full { .. } => true,
+            Self::Sql { cause, .. } => {
+                let failed = [ErrorCode::SystemIoFailure, ErrorCode::ReadOnly, ErrorCode::CannotOpen];
+                cause.sqlite_error_code().is_some_and(|it| failed.contains(&it))
+            }
+            _ => false,
+        }
+    }
+
+    /// Why the file beside it could not be made or opened.
+    pub(crate) fn of_disk(path: &Path, cause: io::Error) -> Self {
+        let path = path.to_owned();
+        match cause.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
+            _ => Self::Read { path, cause },
+        }
     }
 
     /// The stable code.

@@ -8,7 +8,10 @@
 //! kill is no change any more, and what was not is one still. The journal only remembers which paths
 //! were begun, and the temporary files that may lie about.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+};
 
 use drydock_contract::{
     Timestamp,
@@ -19,6 +22,7 @@ use rusqlite::{OptionalExtension as _, params};
 use super::Mounted;
 use crate::{
     Change, ChangeKind,
+    home::Lock,
     host::Installed,
     overlay::{Notes as _, Seen},
     sqlite::Sql as _,
@@ -85,6 +89,12 @@ pub enum CommitError {
         #[source]
         cause: FileError,
     },
+    /// Somebody else commits the same workspace at this moment.
+    #[error(
+        "another commit of this workspace is in progress; nothing was written by this one. \
+             Wait until it has ended, look with `ws diff`, and commit again if anything is left"
+    )]
+    InProgress,
     /// The workspace or the directory could not be read.
     #[error("could not tell what changed")]
     Read(#[from] FileError),
@@ -114,6 +124,7 @@ impl Mounted {
     /// Writes what is different to the host directory, and then forgets it here. Answers what it
     /// wrote. After a kill, call it again.
     pub fn commit(&self, if_changed: IfChanged, now: Timestamp) -> Result<Vec<Change>, CommitError> {
+        let _alone = self.commits_alone()?;
         let begun = self.tidy()?;
         let changes = self.diff()?;
         if if_changed == IfChanged::Refuse {
@@ -157,6 +168,18 @@ impl Mounted {
             self.end()?;
         }
         Ok(changes)
+    }
+
+    /// Keeps other commits away until it is dropped: two at once would each take what the other wrote
+    /// for the work of a stranger.
+    fn commits_alone(&self) -> Result<Lock, CommitError> {
+        let path = self.workspace.db.path().with_extension("commit");
+        match Lock::try_take(&path) {
+            Ok(Some(lock)) => Ok(lock),
+            Ok(None) => Err(CommitError::InProgress),
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(FileError::NoSpace.into()),
+            Err(_) => Err(FileError::Io.into()),
+        }
     }
 
     /// The paths that changed here and, since, in the directory.

@@ -42,6 +42,18 @@ impl Workspaces {
         self.open_or_create(name)
     }
 
+    /// Opens the one of that name to look into it. Where the disk takes nothing it cannot be changed
+    /// then, and still be read.
+    pub fn look(&self, name: &WorkspaceName) -> Result<Workspace, OpenWorkspaceError> {
+        self.open(name).or_else(|error| {
+            if !error.is_of_writing() {
+                return Err(error);
+            }
+            let looked = Db::open_to_look(&self.file(name)).ok();
+            looked.and_then(|db| Workspace::new(name.clone(), db, self.quota).ok()).ok_or(error)
+        })
+    }
+
     /// Makes one of that name.
     pub fn create(&self, name: &WorkspaceName) -> Result<Workspace, OpenWorkspaceError> {
         if self.file(name).exists() {

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags,
+    Connection, ErrorCode,
     fallible_iterator::FallibleIterator as _,
     hooks::{AuthAction, AuthContext, Authorization},
     limits::Limit,
@@ -214,8 +214,7 @@ impl Workspace {
     }
 
     fn locked_down(&self, limits: QueryLimits, greedy: &Arc<AtomicBool>) -> rusqlite::Result<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(self.db.path(), flags)?;
+        let conn = self.db.look_again()?;
         conn.busy_timeout(limits.wall_max)?;
         conn.pragma_update(None, "query_only", true)?;
         conn.pragma_update(None, "cell_size_check", true)?;

@@ -197,8 +197,7 @@ impl<'p> Interp<'p> {
             Expr::In(keys, array) => {
                 let key = self.key(keys)?;
                 let array = self.array(array)?;
-                let found = array.borrow().contains(&key);
-                found
+                array.borrow().contains(&key)
             }
             Expr::Compare(compare, sides) => {
                 let left = self.eval(&sides.0)?;

@@ -34,7 +34,9 @@ impl<'p> Interp<'p> {
                 continue;
             }
             match &rule.body {
-                Some(body) => drop(self.block(body)?),
+                Some(body) => {
+                    self.block(body)?;
+                }
                 None => self.print(&[], None)?,
             }
         }

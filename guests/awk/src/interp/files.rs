@@ -113,7 +113,9 @@ impl<'p> Interp<'p> {
             for body in &program.begin_file {
                 match self.block(body) {
                     Err(Stop::NextFile) => self.files.skip = true,
-                    other => drop(other?),
+                    other => {
+                        other?;
+                    }
                 }
             }
             match opened {

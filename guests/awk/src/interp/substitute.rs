@@ -60,10 +60,11 @@ impl<'p> Interp<'p> {
             }
             Expr::Group(inner) if inner.len() == 1 => self.assign_expr(&inner[0], value)?,
             // Gawk warns and forgets the result.
-            Expr::Assign(place, _) => match &**place {
-                Place::Var(Var::Global(number)) => self.globals[*number] = value,
-                _ => {}
-            },
+            Expr::Assign(place, _) => {
+                if let Place::Var(Var::Global(number)) = &**place {
+                    self.globals[*number] = value;
+                }
+            }
             _ => {}
         }
         Ok(())

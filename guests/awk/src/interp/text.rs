@@ -18,7 +18,7 @@ impl<'p> Interp<'p> {
             let index = Self::field_index(self.num(index)?)?;
             return Ok(self.with_field(index, sign_count)? as f64);
         }
-        Ok(sign_count(&*self.text(arg)?) as f64)
+        Ok(sign_count(&self.text(arg)?) as f64)
     }
 
     #[inline(never)]
@@ -163,7 +163,7 @@ fn fill(text: &[u8], splitter: &Splitter, array: &Shared, separators: Option<&Sh
     splitter.split(text, |start, end| {
         let before = last_end.unwrap_or(0);
         // What stands before the first part is number 0; blanks there are dropped, but also number 0.
-        if last_end.is_some() || ((content || blanks) && start > before) || content {
+        if last_end.is_some() || content || (blanks && start > before) {
             between.set(&count.to_string().into_bytes(), Value::text(&text[before..start]));
         }
         count += 1;

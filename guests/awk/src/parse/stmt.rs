@@ -4,6 +4,9 @@ use super::{Parser, STATEMENTS_MAX};
 use crate::ast::{ArrayRef, Case, Expr, Place, Redirect, Stmt};
 use crate::lexer::{Keyword, Token};
 
+/// The values of a `print`, and where they go.
+type Printed = (Vec<Expr>, Option<(Redirect, Expr)>);
+
 impl Parser<'_> {
     pub(super) fn block(&mut self) -> Result<Vec<Stmt>, String> {
         self.expect("{")?;
@@ -245,7 +248,7 @@ impl Parser<'_> {
     }
 
     /// What `print` and `printf` print, and where to.
-    fn printed(&mut self) -> Result<(Vec<Expr>, Option<(Redirect, Expr)>), String> {
+    fn printed(&mut self) -> Result<Printed, String> {
         let mut values = Vec::new();
         let ends = |it: &Self| {
             it.token == Token::Newline

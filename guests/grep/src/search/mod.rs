@@ -8,9 +8,10 @@ use crate::matching::Matcher;
 use crate::output::{Printer, complain, reason};
 use crate::walk::{Names, files_below};
 use crate::{FOUND, NOT_FOUND, TROUBLE};
+use facts::output::Output;
 use scan::Scan;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd as _;
 
@@ -28,6 +29,7 @@ pub fn run(options: &Options, matcher: &Matcher<'_>) -> i32 {
         matcher,
         names,
         printer: Printer::new(options, matcher),
+        output: Output::file(),
         found: false,
         trouble: false,
     };
@@ -46,6 +48,7 @@ struct Search<'a> {
     matcher: &'a Matcher<'a>,
     names: Names,
     printer: Printer<'a>,
+    output: Option<Output>,
     found: bool,
     trouble: bool,
 }
@@ -108,7 +111,7 @@ impl Search<'_> {
         // SAFETY: standard input is open for the whole run and is not closed here.
         let mut stdin = ManuallyDrop::new(unsafe { File::from_raw_fd(0) });
         let name = self.options.label.clone().unwrap_or_else(|| "(standard input)".to_owned());
-        self.stream(&mut *stdin, &name, several);
+        self.stream(&mut stdin, &name, several);
     }
 
     fn file(&mut self, path: &str, shown: &str, several: bool) {
@@ -126,7 +129,20 @@ impl Search<'_> {
         }
     }
 
-    fn stream(&mut self, source: &mut dyn Read, name: &str, several: bool) {
+    /// Whether lines go to the file that they come from, and so could be found again for ever.
+    fn is_output(&self, input: &File) -> bool {
+        let options = self.options;
+        let one = options.count_max.is_some_and(|it| it <= 1);
+        !options.quiet
+            && options.report == Report::Lines
+            && !one
+            && self.output.is_some_and(|it| it.left_in(input).is_some())
+    }
+
+    fn stream(&mut self, source: &mut File, name: &str, several: bool) {
+        if self.is_output(source) {
+            return self.problem(name, "input file is also the output");
+        }
         let named = self.options.file_name.unwrap_or(several);
         let shown = named.then_some(name);
         let mut scan = Scan::new(self.options, self.matcher, &mut self.printer, shown);

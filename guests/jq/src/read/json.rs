@@ -76,7 +76,7 @@ impl Reader {
     }
 
     /// The next value, or why there is none.
-    pub fn next(&mut self) -> Option<Result<Value, String>> {
+    pub fn next_value(&mut self) -> Option<Result<Value, String>> {
         self.skip_blank();
         self.peek()?;
         self.open.clear();

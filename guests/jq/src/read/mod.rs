@@ -149,7 +149,7 @@ impl<'a> Values<'a> {
                 self.current = Some(self.open_next()?);
             }
             let found = match self.current.as_mut()? {
-                Source::Json(reader) => reader.next(),
+                Source::Json(reader) => reader.next_value(),
                 Source::Stream(reader, events) => events.next(reader),
                 Source::Lines(text, at) => line(text, at, &self.place.line).map(Ok),
             };

@@ -33,7 +33,7 @@ impl Events {
             if let Some(problem) = self.problem.take() {
                 return Some(Err(problem));
             }
-            match reader.next()? {
+            match reader.next_value()? {
                 Ok(value) => each(&value, true, &mut |event| self.ready.push_back(event)),
                 Err(problem) => {
                     let path = reader.open_path();

@@ -66,7 +66,7 @@ fn depth_is_bounded() {
 fn lines_are_counted_to_the_end_of_the_value_s_line() {
     let mut reader = Reader::new("1\n[2,\n3] 4".into(), false);
     let mut seen = Vec::new();
-    while let Some(Ok(_)) = reader.next() {
+    while let Some(Ok(_)) = reader.next_value() {
         seen.push(reader.lines());
     }
     assert_eq!(seen, [1, 2, 2]);

@@ -67,10 +67,7 @@ impl Kind {
     /// Whether a character is of this kind.
     pub fn has(self, sign: char) -> bool {
         match self {
-            Self::Digit => {
-                sign.is_ascii_digit()
-                    || (!sign.is_ascii() && sign.is_numeric() && sign.to_digit(10).is_some())
-            }
+            Self::Digit => sign.is_ascii_digit(),
             // Marks that combine with a letter belong to its word.
             Self::Word => sign == '_' || sign.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&sign),
             Self::Space => sign.is_whitespace(),

@@ -1,5 +1,6 @@
 //! The applets that coreutils lacks, or that only make sense differently in a sandbox.
 
+pub mod cat;
 pub mod dd;
 pub mod env;
 pub mod install;

@@ -29,7 +29,7 @@ pub fn none(_: &[&[u8]]) -> Option<i32> {
     None
 }
 
-pub use cat::cat;
+pub use cat::{IS_OUTPUT, cat};
 pub use cut::cut;
 pub use head::head;
 pub use paste::paste;

@@ -1,5 +1,6 @@
 //! Input in pieces and output in one buffer, past the standard library's own buffers and locks.
 
+use facts::output::Output;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::mem::ManuallyDrop;
@@ -42,6 +43,11 @@ impl Input {
                 }
             }
         }
+    }
+
+    /// Whether it is the file that is written, and not at its end: there would always be more.
+    pub fn is(&self, output: Option<Output>) -> bool {
+        output.and_then(|it| it.left_in(&self.0)).is_some_and(|left| left > 0)
     }
 
     /// Everything there is.

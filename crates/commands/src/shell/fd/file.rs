@@ -2,7 +2,10 @@
 
 use std::{io, sync::Arc};
 
-use drydock_contract::port::{Clock, FileError, FileLimit, OpenFile};
+use drydock_contract::{
+    StreamFile,
+    port::{Clock, FileError, FileLimit, OpenFile},
+};
 use parking_lot::Mutex;
 
 pub(crate) struct FileEnd {
@@ -51,6 +54,13 @@ impl FileEnd {
             *position += bytes.len() as u64;
         }
         Ok(bytes.len())
+    }
+
+    /// Which file it is, for a command that must not read what it writes.
+    pub(super) fn file(&self) -> Option<StreamFile> {
+        let stat = self.file.stat().ok()?;
+        let left = if self.readable { stat.size.saturating_sub(*self.position.lock()) } else { 0 };
+        Some(StreamFile { inode: stat.inode, left })
     }
 
     pub(super) fn unread(&self, count: usize) {

@@ -16,6 +16,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use drydock_contract::StreamFile;
 pub(crate) use file::FileEnd;
 pub(crate) use output::Output;
 pub(crate) use pipe::{Reader, Writer, pipe};
@@ -66,6 +67,14 @@ impl Fd {
         match self {
             Self::Output(output) => output.poll_flush(cx),
             _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// The file it is, if it is one.
+    pub(crate) fn file(&self) -> Option<StreamFile> {
+        match self {
+            Self::File(file) => file.file(),
+            _ => None,
         }
     }
 

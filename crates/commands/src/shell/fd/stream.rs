@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use drydock_contract::{ByteSink, ByteSource, Source};
+use drydock_contract::{ByteSink, ByteSource, Source, StreamFile};
 use parking_lot::Mutex;
 
 use super::Fd;
@@ -94,6 +94,10 @@ impl ByteSource for FdSource {
     fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         self.0.poll_read(cx, buffer)
     }
+
+    fn file(&self) -> Option<StreamFile> {
+        self.0.file()
+    }
 }
 
 /// A descriptor as a command's output. Counts how often nobody was there to read.
@@ -115,5 +119,9 @@ impl ByteSink for FdSink {
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.fd.poll_flush(cx)
+    }
+
+    fn file(&self) -> Option<StreamFile> {
+        self.fd.file()
     }
 }

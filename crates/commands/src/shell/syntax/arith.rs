@@ -70,10 +70,12 @@ impl Parser<'_> {
     }
 
     fn arith_text(&mut self, stops: &[u8]) -> Parsed<(Word, End)> {
+        let start = self.at;
         let mut pieces = Pieces::default();
         let (mut open, mut questions) = (0u32, 0u32);
         while let Some(byte) = self.peek() {
             if open == 0 && stops.contains(&byte) && !(byte == b':' && questions > 0) {
+                self.grow_arith(self.at - start)?;
                 return Ok((Word::of(pieces.0), End::Byte(byte)));
             }
             match byte {

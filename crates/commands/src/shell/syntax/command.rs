@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Parsed, Parser,
-    ast::{Arg, Assign, AssignValue, Command, Element, Function, Piece, Simple, Subscript, Word},
+    ast::{Arg, Assign, AssignValue, Command, Compound, Element, Function, Piece, Simple, Subscript, Word},
     cursor::ends_word,
 };
 
@@ -16,6 +16,7 @@ impl Parser<'_> {
         self.stop_at_alias()?;
         let start = self.at;
         if let Some(compound) = self.compound()? {
+            self.grow::<Compound>(1)?;
             let place = self.place_from(start);
             let mut redirects = Vec::new();
             loop {
@@ -88,10 +89,14 @@ impl Parser<'_> {
             {
                 declaring = word.bare().is_some_and(|name| DECLARING.contains(&name));
             }
-            for word in self.braces(word)? {
-                simple.args.push(Arg::Word(word));
-            }
+            let words = self.braces(word)?;
+            self.grow::<Arg>(words.len())?;
+            simple.args.extend(words.into_iter().map(Arg::Word));
         }
+        // Room for four is most of what a short command would take.
+        simple.args.shrink_to_fit();
+        simple.assigns.shrink_to_fit();
+        simple.redirects.shrink_to_fit();
         if simple.args.is_empty() && simple.assigns.is_empty() && simple.redirects.is_empty() {
             return Err(self.expected("a command"));
         }
@@ -213,6 +218,7 @@ impl Parser<'_> {
             AssignValue::Scalar(self.assigned_word()?)
         };
         let span = self.span_from(start);
+        self.grow::<(Assign, String)>(1)?;
         self.names.push(name.clone());
         Ok(Some(Assign { name, index, append, value, span }))
     }
@@ -277,6 +283,7 @@ impl Parser<'_> {
                         self.eat("=");
                     }
                     let value = self.assigned_word()?;
+                    self.grow::<Element>(1)?;
                     elements.push(Element { index, append, value });
                     continue;
                 }
@@ -288,6 +295,7 @@ impl Parser<'_> {
                 return Err(self.expected("`)` of the array"));
             }
             let items = self.braces(word)?;
+            self.grow::<Element>(items.len())?;
             elements.extend(items.into_iter().map(|value| Element { index: None, append: false, value }));
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Parsed, Parser,
-    ast::{Arm, ArmEnd, Compound, Script},
+    ast::{Arm, ArmEnd, Compound, Script, Word},
 };
 
 impl Parser<'_> {
@@ -72,6 +72,7 @@ impl Parser<'_> {
             let test = self.body("if")?;
             self.expect_word("then", "if")?;
             let body = self.body("then")?;
+            self.grow::<(Script, Script)>(1)?;
             arms.push((test, body));
             self.skip_space()?;
             if self.eat_word("elif") {
@@ -127,7 +128,9 @@ impl Parser<'_> {
                 if self.at == before {
                     return Err(self.expected("a word of `for`"));
                 }
-                list.extend(self.braces(word)?);
+                let words = self.braces(word)?;
+                self.grow::<Word>(words.len())?;
+                list.extend(words);
             }
             words = Some(list);
         }
@@ -172,6 +175,7 @@ impl Parser<'_> {
                 if self.at == before {
                     return Err(self.expected("a pattern of `case`"));
                 }
+                self.grow::<Word>(1)?;
                 patterns.push(word);
                 self.skip_blanks();
                 if !self.eat("|") {
@@ -194,6 +198,8 @@ impl Parser<'_> {
             } else {
                 return Err(self.expected("`;;` or `esac`"));
             };
+            self.grow::<Arm>(1)?;
+            patterns.shrink_to_fit();
             arms.push(Arm { patterns, body, then });
         }
     }

@@ -114,6 +114,8 @@ impl Parser<'_> {
         if self.peek_word() == "]]" {
             return Err(self.expected("an operand in `[[`"));
         }
+        // Its own node, and that of what joins it to the others.
+        self.grow::<Cond>(2)?;
         let word = self.word()?;
         if self.at == before {
             return Err(self.expected("an operand in `[[`"));

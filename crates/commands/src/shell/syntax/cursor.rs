@@ -1,6 +1,6 @@
 //! Where the parser is in the text, and how it says what is wrong there.
 
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 use super::{
     ParseLimits, Parsed, Script, SyntaxError,
@@ -14,6 +14,8 @@ pub(crate) struct Parser<'t> {
     pub(super) at: usize,
     pub(super) limits: ParseLimits,
     pub(super) depth: u32,
+    /// What the tree takes so far.
+    pub(super) tree_bytes: usize,
     pub(super) brace_words: usize,
     pub(super) brace_chars: usize,
     pub(super) pending: Vec<Pending>,
@@ -21,6 +23,8 @@ pub(crate) struct Parser<'t> {
     /// Names that are assigned, read, declared or unset somewhere in the text.
     pub(super) names: Vec<String>,
     pub(super) line_starts: Vec<usize>,
+    /// A place that was asked for and its column, to count on from: a line may be the whole text.
+    column_at: Cell<(usize, usize)>,
     /// Names to stop at, where words of commands may be aliases.
     pub(super) aliases: Option<Arc<Aliases>>,
     pub(super) alias_hit: Option<(usize, usize)>,
@@ -53,12 +57,14 @@ impl<'t> Parser<'t> {
             at,
             limits,
             depth: 0,
+            tree_bytes: 0,
             brace_words: 0,
             brace_chars: 0,
             pending: Vec::new(),
             retries: 0,
             names: Vec::new(),
             line_starts,
+            column_at: Cell::new((0, 0)),
             aliases: None,
             alias_hit: None,
             regions: Vec::new(),
@@ -213,15 +219,26 @@ impl<'t> Parser<'t> {
     }
 
     pub(super) fn place_from(&self, start: usize) -> Place {
-        Place { line: self.place(start).0, span: self.span_from(start) }
+        Place { line: self.line_of(start), span: self.span_from(start) }
+    }
+
+    /// The line of a place.
+    pub(super) fn line_of(&self, at: usize) -> u32 {
+        let line = self.line_starts.partition_point(|start| *start <= at).max(1);
+        u32::try_from(line).unwrap_or(u32::MAX)
     }
 
     /// Line and column of a place.
     pub(super) fn place(&self, at: usize) -> (u32, u32) {
-        let line = self.line_starts.partition_point(|start| *start <= at).max(1);
-        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
-        let column = self.text.get(start..at).map_or(0, |text| text.chars().count()) + 1;
-        (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
+        let line = self.line_of(at);
+        let start = self.line_starts.get(line as usize - 1).copied().unwrap_or(0);
+        let (known, column) = self.column_at.get();
+        let (from, before) = if (start..=at).contains(&known) { (known, column) } else { (start, 0) };
+        let column = before + self.text.get(from..at).map_or(0, |text| text.chars().count());
+        if self.text.is_char_boundary(at) {
+            self.column_at.set((at, column));
+        }
+        (line, u32::try_from(column + 1).unwrap_or(u32::MAX))
     }
 
     /// Runs `inner` one level deeper, if there is a level left.

@@ -56,6 +56,7 @@ impl Parser<'_> {
             }
             _ => return Ok(None),
         };
+        self.grow::<(Piece, Param, String)>(1)?;
         Ok(Some(piece))
     }
 
@@ -157,18 +158,18 @@ impl Parser<'_> {
             }
         }
         let (line, column) = self.place(start);
-        let limits = self.limits;
         // `` `<file` `` is the older spelling of `$(<file)`.
         let closed = format!("{inner})");
-        let mut reader = Parser::new(&closed, limits, self.depth);
-        if let Ok(Some(word)) = reader.file_text()
-            && reader.at == closed.len()
-        {
+        let file = self.inner(&closed, self.depth, |it| {
+            let word = it.file_text()?;
+            Ok(word.filter(|_| it.at == closed.len()))
+        });
+        if let Ok(Some(word)) = file {
             return Ok(Piece::FileText(Arc::new(word)));
         }
         let depth = self.depth;
-        let script = self.deeper(|_| {
-            Parser::new(&inner, limits, depth + 1).whole().map_err(|mut error| {
+        let script = self.deeper(|it| {
+            it.inner(&inner, depth + 1, |it| it.whole()).map_err(|mut error| {
                 error.line += line - 1;
                 error.column += column;
                 error

@@ -29,6 +29,7 @@ impl Parser<'_> {
         let quoted = raw.contains(['\'', '"', '\\']);
         // Expansions are not carried out here; only quotes come off.
         let delimiter = word.literal().unwrap_or_else(|| raw.replace(['\'', '"'], ""));
+        self.grow::<(Pending, Here)>(1)?;
         let body = Arc::new(OnceLock::new());
         self.pending.push(Pending { delimiter, quoted, strip_tabs, body: Arc::clone(&body) });
         Ok(body)
@@ -61,8 +62,8 @@ impl Parser<'_> {
             let word = if pending.quoted {
                 Word::quoted(text.clone())
             } else {
-                let (limits, depth) = (self.limits, self.depth);
-                let pieces = Parser::new(&text, limits, depth).quoted_pieces(Stop::End).map_err(|error| {
+                let read = self.inner(&text, self.depth, |it| it.quoted_pieces(Stop::End));
+                let pieces = read.map_err(|error| {
                     let message = format!("in the here-document `{}`: {}", pending.delimiter, error.message);
                     self.error(message)
                 })?;

@@ -20,11 +20,11 @@ impl Parser<'_> {
         loop {
             self.skip_space()?;
             let start = self.at;
-            let (here, _) = self.place(start);
-            let starts_line = here > line;
+            let starts_line = self.line_of(start) > line;
             if self.at_list_end() {
                 return Ok((Script { items, names: Vec::new() }, false));
             }
+            self.grow::<(Item, AndOr)>(1)?;
             let list = Arc::new(self.and_or()?);
             let end = self.at;
             self.skip_blanks();
@@ -32,7 +32,7 @@ impl Parser<'_> {
                 self.stop_at_joint(1)?;
             }
             let background = self.peek() == Some(b'&') && self.peek_at(1) != Some(b'&');
-            line = self.place(self.at).0;
+            line = self.line_of(self.at);
             // What `jobs` shows of it.
             let typed = if background { self.text[start..end].trim().into() } else { Arc::default() };
             items.push(Item { list, background, starts_line, start, typed });
@@ -88,6 +88,7 @@ impl Parser<'_> {
                 return Ok(AndOr { first, rest });
             };
             self.skip_space()?;
+            self.grow::<(Join, Pipeline)>(1)?;
             rest.push((join, self.pipeline()?));
         }
     }
@@ -119,6 +120,7 @@ impl Parser<'_> {
             return Ok(Pipeline { inverted, timed, stages });
         }
         loop {
+            self.grow::<(Stage, Command)>(1)?;
             let command = Arc::new(self.command()?);
             self.skip_blanks();
             if self.peek() == Some(b'|') {
@@ -128,6 +130,7 @@ impl Parser<'_> {
             let more = self.peek() == Some(b'|') && self.peek_at(1) != Some(b'|');
             stages.push(Stage { command, both });
             if !more {
+                stages.shrink_to_fit();
                 return Ok(Pipeline { inverted, timed, stages });
             }
             self.at += if both { 2 } else { 1 };

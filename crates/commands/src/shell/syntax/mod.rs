@@ -18,6 +18,7 @@ mod list;
 mod param;
 mod redirect;
 mod source;
+mod weight;
 mod word;
 
 pub(crate) use ast::Script;
@@ -31,6 +32,8 @@ pub(crate) struct ParseLimits {
     pub(crate) text_bytes_max: usize,
     pub(crate) depth_max: u32,
     pub(crate) brace_words_max: usize,
+    /// What the tree may take, wherever its text is dense: `a|a|a` takes hundreds of times its length.
+    pub(crate) tree_bytes_max: usize,
 }
 
 /// The line is not one we can run, and where.

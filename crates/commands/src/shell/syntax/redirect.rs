@@ -15,6 +15,7 @@ impl Parser<'_> {
             self.at = start;
             return Ok(None);
         };
+        self.grow::<Redirect>(1)?;
         Ok(Some(Redirect { fd, kind }))
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Source {
     line_starts: Vec<usize>,
     regions: Vec<Region>,
     moved: usize,
+    /// What the lines take that were read and are still held.
+    tree_bytes: usize,
     keeps_commands: bool,
     limits: ParseLimits,
 }
@@ -48,7 +50,7 @@ impl Source {
         let line_starts = std::iter::once(0).chain(starts).collect();
         let keeps_commands = text.contains("BASH_COMMAND");
         let (text, regions) = (text.to_owned(), Vec::new());
-        Ok(Self { text, at: 0, line_starts, regions, moved: 0, keeps_commands, limits })
+        Ok(Self { text, at: 0, line_starts, regions, moved: 0, tree_bytes: 0, keeps_commands, limits })
     }
 
     /// All lines that can be read, and why no more. What follows them is next.
@@ -57,6 +59,7 @@ impl Source {
         loop {
             let mut parser = Self::parser(&self.text, self.limits, self.at, &mut self.line_starts);
             parser.keeps_commands = self.keeps_commands;
+            parser.tree_bytes = self.tree_bytes;
             let mut stopped = None;
             loop {
                 self.at = parser.at;
@@ -66,7 +69,10 @@ impl Source {
                     break;
                 }
                 match read {
-                    Ok(Some(items)) => script.items.extend(items),
+                    Ok(Some(items)) => {
+                        script.items.extend(items);
+                        self.tree_bytes = parser.tree_bytes;
+                    }
                     Ok(None) => break,
                     Err(error) => {
                         stopped = Some(error);

@@ -187,6 +187,8 @@ impl Parser<'_> {
                 }
             }
         }
+        self.grow::<Piece>(pieces.0.len())?;
+        pieces.0.shrink_to_fit();
         Ok(pieces.0)
     }
 
@@ -273,6 +275,8 @@ impl Parser<'_> {
                 }
             }
         }
+        self.grow::<Piece>(pieces.0.len())?;
+        pieces.0.shrink_to_fit();
         Ok(pieces.0)
     }
 

@@ -18,8 +18,9 @@ pub fn by(order: &Order, left: &[u8], right: &[u8]) -> Ordering {
 
 fn cleaned(order: &Order, text: &[u8]) -> Vec<u8> {
     let counts = |byte: &u8| {
-        !(order.dictionary && !byte.is_ascii_alphanumeric() && !matches!(byte, b' ' | b'\t'))
-            && !(order.printing && !(0x20..0x7f).contains(byte))
+        let in_dictionary = byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'\t');
+        let prints = (0x20..0x7f).contains(byte);
+        (!order.dictionary || in_dictionary) && (!order.printing || prints)
     };
     let skipped = if order.blanks { trim(text) } else { text };
     skipped

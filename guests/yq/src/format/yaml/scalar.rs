@@ -39,7 +39,8 @@ pub fn resolve(text: &str) -> Option<Val> {
         }
     }
     let first = unsigned.bytes().next()?;
-    if !first.is_ascii_digit() && !(first == b'.' && unsigned.len() > 1) {
+    let begins = first.is_ascii_digit() || (first == b'.' && unsigned.len() > 1);
+    if !begins {
         return None;
     }
     // A number with zeros in front is a code of some kind; it stays as it is.

@@ -3,6 +3,8 @@
 mod escape;
 mod number;
 
+use std::num::IntErrorKind;
+
 use escape::escape_length;
 pub(super) use escape::escaped;
 use number::{float_digits, integer};
@@ -13,7 +15,7 @@ use crate::shell::{
     text,
 };
 
-/// The widest field, so that `%999999999s` costs nothing.
+/// The widest field and the most digits: `%999999999s` is refused and costs nothing.
 const WIDTH_MAX: usize = 1 << 20;
 
 #[derive(Debug, Clone, Default)]
@@ -77,12 +79,12 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     loop {
         let before = printer.args.len();
         printer.once(format);
-        if printer.stopped || printer.args.len() == 0 || printer.args.len() == before {
-            break;
-        }
         if printer.out.len() > bytes_max {
             let text = format!("printf gave more than {bytes_max} bytes");
             return Err(printer.env.abort(text));
+        }
+        if printer.stopped || printer.args.len() == 0 || printer.args.len() == before {
+            break;
         }
     }
     let Printer { out, errors, .. } = printer;
@@ -125,6 +127,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
 
 impl Printer<'_> {
     fn once(&mut self, format: &str) {
+        let bytes_max = self.env.shared.limits.expansion_bytes_max;
         let mut rest = format;
         while let Some(at) = rest.find(['%', '\\']) {
             self.out.extend_from_slice(&text::to_bytes(&rest[..at]));
@@ -141,7 +144,8 @@ impl Printer<'_> {
                 continue;
             }
             rest = self.conversion(&rest[1..]);
-            if self.stopped {
+            // A format may have as many wide fields as it has room for.
+            if self.stopped || self.out.len() > bytes_max {
                 return;
             }
         }
@@ -167,22 +171,24 @@ impl Printer<'_> {
         let mut number = |rest: &mut &'f str| {
             if let Some(after) = rest.strip_prefix('*') {
                 *rest = after;
-                let value = self.args.next().and_then(|it| it.parse::<i64>().ok()).unwrap_or(0);
-                return Some(value);
+                return Some(self.args.next().and_then(|it| saturating(&it)).unwrap_or(0));
             }
             let length = rest.find(|it: char| !it.is_ascii_digit()).unwrap_or(rest.len());
-            let value = rest[..length].parse::<i64>().ok();
+            let value = saturating(&rest[..length]);
             *rest = &rest[length..];
             value
         };
         if let Some(width) = number(&mut rest) {
             spec.left |= width < 0;
-            spec.width = usize::try_from(width.unsigned_abs()).unwrap_or(WIDTH_MAX).min(WIDTH_MAX);
+            spec.width = usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX);
         }
         if let Some(after) = rest.strip_prefix('.') {
             rest = after;
             let precision = number(&mut rest).unwrap_or(0);
-            spec.precision = usize::try_from(precision).ok().map(|it| it.min(WIDTH_MAX));
+            spec.precision = usize::try_from(precision).ok();
+        }
+        if self.refuses("width", spec.width) {
+            return rest;
         }
         rest = rest.trim_start_matches(['l', 'h', 'j', 'z', 'q', 'L']).trim_start_matches('t');
         // `q` is also a conversion; give it back if it was one.
@@ -227,6 +233,8 @@ impl Printer<'_> {
                 let first: String = value.chars().take(1).collect();
                 self.pad(&spec, &first);
             }
+            // Of text a precision only takes away; of numbers it makes digits.
+            'a'..='z' | 'A'..='Z' if self.refuses("precision", spec.precision.unwrap_or(0)) => {}
             'd' | 'i' => self.signed(&spec),
             'o' | 'u' | 'x' | 'X' => self.unsigned(&spec, letter),
             'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A' => self.float(&spec, letter),
@@ -236,6 +244,16 @@ impl Printer<'_> {
             }
         }
         after
+    }
+
+    /// Whether a figure is too large; then it is said, and nothing more is printed.
+    fn refuses(&mut self, what: &str, figure: usize) -> bool {
+        let large = figure > WIDTH_MAX;
+        if large {
+            self.errors.push(format!("{what} {figure} is more than the limit of {WIDTH_MAX}"));
+            self.stopped = true;
+        }
+        large
     }
 
     fn text(&mut self, spec: &Spec, change: impl Fn(String) -> String) {
@@ -338,6 +356,18 @@ impl Printer<'_> {
             digits = format!("{digits:0>width$}");
         }
         self.pad(spec, &format!("{sign}{digits}"));
+    }
+}
+
+/// A number; one beyond all limits is the largest there is.
+fn saturating(text: &str) -> Option<i64> {
+    match text.parse::<i64>() {
+        Ok(number) => Some(number),
+        Err(error) => match error.kind() {
+            IntErrorKind::PosOverflow => Some(i64::MAX),
+            IntErrorKind::NegOverflow => Some(i64::MIN),
+            _ => None,
+        },
     }
 }
 

@@ -1,0 +1,66 @@
+//! The store of one run, which tells what was burnt when it goes: a run that is dropped in the middle is
+//! paid for by what it used, and not by what it might have.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::Arc,
+};
+
+use drydock_contract::FuelGauge;
+use wasmtime::Store;
+
+use crate::guest::Guest;
+
+pub(crate) struct Burning {
+    /// Taken at the end only.
+    store: Option<Store<Guest>>,
+    fuel_max: u64,
+    gauge: Option<Arc<FuelGauge>>,
+}
+
+impl Burning {
+    pub(crate) fn new(store: Store<Guest>, fuel_max: u64, gauge: Option<Arc<FuelGauge>>) -> Self {
+        Self { store: Some(store), fuel_max, gauge }
+    }
+
+    /// What was burnt, and what the guest left.
+    #[expect(clippy::expect_used, reason = "only `end` takes it, and `end` takes all of this")]
+    pub(crate) fn end(mut self) -> (u64, Guest) {
+        let fuel = self.tell();
+        (fuel, self.store.take().expect("nobody takes it before the end").into_data())
+    }
+
+    fn tell(&self) -> u64 {
+        // Where none is counted, none was used.
+        let left = self.store.as_ref().and_then(|store| store.get_fuel().ok());
+        let fuel = left.map_or(0, |left| self.fuel_max.saturating_sub(left));
+        if let Some(gauge) = &self.gauge {
+            gauge.tell(fuel);
+        }
+        fuel
+    }
+}
+
+impl Drop for Burning {
+    fn drop(&mut self) {
+        if self.store.is_some() {
+            self.tell();
+        }
+    }
+}
+
+#[expect(clippy::expect_used, reason = "only `end` takes it, and `end` takes all of this")]
+impl Deref for Burning {
+    type Target = Store<Guest>;
+
+    fn deref(&self) -> &Store<Guest> {
+        self.store.as_ref().expect("nobody takes it before the end")
+    }
+}
+
+#[expect(clippy::expect_used, reason = "only `end` takes it, and `end` takes all of this")]
+impl DerefMut for Burning {
+    fn deref_mut(&mut self) -> &mut Store<Guest> {
+        self.store.as_mut().expect("nobody takes it before the end")
+    }
+}
