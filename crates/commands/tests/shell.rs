@@ -201,17 +201,14 @@ fn dense_text_is_refused_before_its_tree_is_large() {
 }
 
 #[test]
-fn a_long_line_is_read_in_time_that_grows_with_its_length() {
-    let time = |line: &str| {
-        let started = std::time::Instant::now();
-        assert_eq!(strict().run(line).status, 0);
-        started.elapsed()
-    };
-    let commands = ":;".repeat(50_000);
-    let short = time(&commands);
-    // Each command's column was once counted from the start of its line.
-    let long = time(&format!(": {};{commands}", "x".repeat(875_000)));
-    assert!(long < short * 3 + std::time::Duration::from_millis(500), "{short:?} {long:?}");
+fn a_long_line_is_read_without_counting_its_columns_for_each_command() {
+    let line = format!(": {};{}", "x".repeat(875_000), ":;".repeat(50_000));
+    let started = std::time::Instant::now();
+    for _ in 0..20 {
+        assert!(drydock_commands::shell::parses(&line));
+    }
+    // Counted anew, they took a minute; half a second is usual.
+    assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
 }
 
 #[test]
