@@ -61,6 +61,8 @@ static STATE: Shared = Shared(UnsafeCell::new(None));
 
 /// Room for the usual answer, so that the first call needs no memory.
 const BUFFER_BYTES_MIN: usize = 2 * 1024;
+/// The program's memory is small, and one long answer is no reason to hold on to as much.
+const BUFFER_BYTES_KEPT_MAX: usize = 64 * 1024;
 
 /// Runs `act` on the state. It must not call into the program, which could come back here.
 fn with<T>(act: impl FnOnce(&mut State) -> T) -> T {
@@ -135,8 +137,13 @@ fn begin(tool: usize, input: &Value) -> Value {
     if promise.kind() == Kind::Exception {
         return promise;
     }
-    // Not the shared buffer: a `toJSON` of the program may call a tool while its input is written.
-    let mut request = with(|state| state.heads.get(tool).cloned()).unwrap_or_default();
+    // The buffer is not there meanwhile: a `toJSON` of the program may call a tool while its input is written.
+    let mut request = with(|state| {
+        let mut request = core::mem::take(&mut state.buffer);
+        request.clear();
+        request.extend_from_slice(state.heads.get(tool).map_or(&[], Vec::as_slice));
+        request
+    });
     request.extend_from_slice(b",\"input\":");
     match json::push(&mut request, input) {
         Ok(true) => {}
@@ -148,6 +155,7 @@ fn begin(tool: usize, input: &Value) -> Value {
     }
     request.push(b'}');
     let started = host::begin_call(&request);
+    keep(request);
     match u32::try_from(started) {
         Ok(number) => with(|state| {
             // Numbers are given out one by one, so this is the next place.
@@ -158,6 +166,14 @@ fn begin(tool: usize, input: &Value) -> Value {
         Err(_) => refuse_start(&promise, started),
     }
     promise
+}
+
+/// Keeps a buffer for the next request or answer, unless it has grown large.
+fn keep(mut buffer: Vec<u8>) {
+    if buffer.capacity() > BUFFER_BYTES_KEPT_MAX {
+        buffer = Vec::with_capacity(BUFFER_BYTES_MIN);
+    }
+    with(|state| state.buffer = buffer);
 }
 
 fn refuse_start(promise: &Value, answer: i32) {
@@ -217,7 +233,7 @@ pub fn settle_next() -> bool {
     if any {
         settle(&mut buffer);
     }
-    with(|state| state.buffer = buffer);
+    keep(buffer);
     any
 }
 
