@@ -315,3 +315,18 @@ fn a_runner_ends_with_all_that_it_started() {
         wait_until("they outlive the runner", || !started().lines().any(is_asleep));
     }
 }
+
+#[test]
+fn ctrl_c_ends_a_program_and_says_so() {
+    use std::io::{BufRead as _, BufReader};
+    let shell = Shell::sharing();
+    let mut command = shell.command(&["js", "--timeout", "50s", "-e", "console.log('ready'); for (;;);"]);
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    // The first use may tell of compiling.
+    assert!(lines.any(|line| line == "ready"));
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(lines.next().as_deref(), Some("drydock: interrupted"));
+}

@@ -134,7 +134,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         if js.json {
             show::line(&result.to_json())?;
         } else {
-            report::show(&result, &code, &text, js.file.as_deref())?;
+            report::show(&result, &code, &text, js.file.as_deref(), signal.is_tripped())?;
         }
         anyhow::Ok(if signal.is_tripped() { INTERRUPTED } else { status(&result) })
     });

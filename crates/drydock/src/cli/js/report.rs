@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use drydock_embed::{DockCode, Position, codemode::ExecuteResult};
+use drydock_embed::{DockCode, Position, codemode::ExecuteResult, contract::FailureCode};
 
 use crate::show;
 
@@ -12,6 +12,7 @@ pub(super) fn show(
     code: &DockCode,
     text: &str,
     file: Option<&str>,
+    was_interrupted: bool,
 ) -> anyhow::Result<()> {
     for line in &result.logs {
         let lines: Vec<String> = line.split('\n').map(show::plain).collect();
@@ -20,6 +21,10 @@ pub(super) fn show(
     match &result.outcome {
         Ok(None) => {}
         Ok(Some(value)) => show::line(value.as_str())?,
+        // For the protocol that is a timeout; whoever pressed Ctrl-C knows better.
+        Err(failure) if was_interrupted && failure.code == FailureCode::Timeout => {
+            crate::exit::warn("interrupted");
+        }
         Err(failure) => {
             let mut told = format!("{}: {}", failure.code, failure.message);
             if let Some(hint) = code.hint() {
