@@ -11,6 +11,7 @@ pub mod protocol;
 pub mod provider;
 mod result;
 pub mod runner;
+mod signal;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;
 #[cfg(any(test, feature = "suite"))]

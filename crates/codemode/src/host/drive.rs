@@ -17,6 +17,7 @@ use super::{Alarm, Event, HostLimits, HostSession, Input, Output, Transport};
 use crate::{
     ExecuteResult, Time,
     protocol::{Execute, ToolCall},
+    signal::is_tripped,
 };
 
 /// What happens between two looks at the clock, at most.
@@ -124,19 +125,7 @@ impl Work {
     }
 
     fn aborted(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(signal) = &self.signal else { return false };
-        loop {
-            if signal.is_tripped() {
-                return true;
-            }
-            match &mut self.listener {
-                None => self.listener = Some(signal.listen()),
-                Some(listener) => match Pin::new(listener).poll(cx) {
-                    Poll::Ready(()) => self.listener = None,
-                    Poll::Pending => return false,
-                },
-            }
-        }
+        is_tripped(self.signal.as_ref(), &mut self.listener, cx)
     }
 
     /// Begins a call at once: a program may make one, not wait for it, and be done with the next message.

@@ -8,7 +8,6 @@ mod calls;
 use std::{
     future::poll_fn,
     panic::AssertUnwindSafe,
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -26,6 +25,7 @@ use crate::{
     protocol::{Failure, Json, Manifest, RuntimeOptions},
     result::timed_out,
     runner::{Finished, Guest, Program, RunnerLimits, acceptable, fits, truncate_logs},
+    signal::is_tripped,
     time::milliseconds,
 };
 use calls::{Calls, Driven};
@@ -181,20 +181,11 @@ impl Work<'_> {
 
     /// Whether the caller has lost interest since it was last asked.
     fn aborted(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(signal) = &self.signal else { return false };
-        loop {
-            if signal.is_tripped() {
-                self.signal = None;
-                return true;
-            }
-            match &mut self.listener {
-                None => self.listener = Some(signal.listen()),
-                Some(listener) => match Pin::new(listener).poll(cx) {
-                    Poll::Ready(()) => self.listener = None,
-                    Poll::Pending => return false,
-                },
-            }
+        let is_over = is_tripped(self.signal.as_ref(), &mut self.listener, cx);
+        if is_over {
+            self.signal = None;
         }
+        is_over
     }
 
     /// Tells the program to end, and its tools that nobody waits for them.
