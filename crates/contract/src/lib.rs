@@ -19,6 +19,7 @@ mod run;
 mod stream;
 mod switch;
 mod terms;
+pub mod text;
 mod time;
 mod tool;
 

@@ -7,7 +7,7 @@ use std::{
 
 use drydock_contract::{
     Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, Streams, Switch,
-    port::{FileLimit, Files, Mode},
+    port::{FileLimit, Files, Interrupt, Mode},
 };
 use drydock_store::MemoryFiles;
 use rand_chacha::ChaCha20Rng;
@@ -43,6 +43,8 @@ pub(crate) struct Guest {
     breathed: Instant,
     switches: [Arc<Switch>; 2],
     files: Option<Arc<dyn Files>>,
+    /// The same files, whose long work ends with the run's time.
+    view: Option<Arc<dyn Files>>,
 }
 
 /// Bytes that went through stdin, stdout and stderr.
@@ -76,6 +78,7 @@ impl Guest {
             breathed: Instant::now(),
             switches: request.switches,
             files: request.files,
+            view: None,
         }
     }
 
@@ -97,8 +100,19 @@ impl Guest {
 
     /// The run's files; a fresh empty tree, charged to the run, if it was given none.
     pub(crate) fn files(&mut self) -> Arc<dyn Files> {
-        let meter = &self.meter;
-        Arc::clone(self.files.get_or_insert_with(|| Arc::new(MemoryFiles::with(Arc::clone(meter)))))
+        if let Some(view) = &self.view {
+            return Arc::clone(view);
+        }
+        let given = self.files.take().unwrap_or_else(|| {
+            let meter = Arc::clone(&self.meter);
+            Arc::new(MemoryFiles::with(meter))
+        });
+        let (deadline, switches) = (self.deadline, self.switches.clone());
+        let time_is_up: Interrupt =
+            Arc::new(move || Instant::now() >= deadline || switches.iter().any(|it| it.is_tripped()));
+        let view = given.until(&time_is_up).unwrap_or(given);
+        self.view = Some(Arc::clone(&view));
+        view
     }
 }
 

@@ -9,8 +9,8 @@ use drydock_contract::{
     port::{FileError, Files as _, Mode, OpenHow, TreePath},
 };
 use drydock_store::{
-    Access, Change, ChangeKind, Home, HostDir, IfChanged, Mounted, QueryLimits, Quota, SqlValue, Volume,
-    Workspace, WorkspaceName, Workspaces,
+    Access, Change, ChangeKind, Home, HostDir, IfChanged, Links, Mounted, QueryLimits, Quota, SqlValue,
+    Volume, Workspace, WorkspaceName, Workspaces,
 };
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000_000);
@@ -379,7 +379,7 @@ fn changes_to_a_host_directory_are_told_and_committed_or_discarded() {
     // Another day.
     let workspace = all.open(&name("w")).unwrap();
     let data = mounted(&workspace, &dir);
-    assert_eq!(told(&data.commit(IfChanged::Refuse, NOW).unwrap()), want);
+    assert_eq!(told(&data.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap().written), want);
     assert_eq!(told(&data.diff().unwrap()), "");
     for (file, bytes) in
         [("run", "#!/bin/sh"), ("new/n", "n"), ("new/l", "n"), ("d", "a file now"), ("f/in", "in")]

@@ -15,6 +15,8 @@ use drydock_contract::{
     },
 };
 
+use crate::files_facts;
+
 /// Runs the whole suite; panics at the first broken promise.
 pub fn files_contract(make: impl Fn() -> Arc<dyn Files>) {
     files_contract_but_for_changed(&make);
@@ -50,6 +52,8 @@ pub fn files_contract_but_for_changed(make: impl Fn() -> Arc<dyn Files>) {
         ("a file deleted while open lives on in its handles", a_file_deleted_while_open_lives_on),
         ("renaming over an open file leaves its handles alone", renaming_over_an_open_file),
         ("a listing is whole while names go", a_listing_is_whole_while_names_go),
+        ("modes are kept and set", |tree| files_facts::modes_are_kept_and_set(&*tree.0)),
+        ("names are bytes", |tree| files_facts::names_are_bytes(&*tree.0)),
     ];
     for (name, check) in checks {
         naming_the_promise(name, || check(&Tree(make())));

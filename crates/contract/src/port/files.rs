@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::{
     Timestamp,
     port::{FileLimit, Mode},
+    text,
 };
 
 /// What an operation on files answers.
@@ -55,7 +56,8 @@ pub enum FileError {
     Interrupted,
 }
 
-/// A path inside one tree: UTF-8, no NUL, at most 4,096 bytes. Relative to the root; not resolved.
+/// A path inside one tree: no NUL, at most 4,096 bytes. Relative to the root; not resolved. Bytes that
+/// are not UTF-8 are in it as [`text`](crate::text) has them, and only in that one form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct TreePath(Arc<str>);
 
@@ -72,13 +74,14 @@ impl TreePath {
 
     /// Checks the text and takes it as it is.
     pub fn new(text: &str) -> FileResult<Self> {
-        if text.len() > Self::BYTES_MAX {
+        let text = &*text::normal(text);
+        if text::byte_len(text) > Self::BYTES_MAX {
             return Err(FileError::Quota(FileLimit::PathBytes));
         }
         if text.contains('\0') {
             return Err(FileError::Invalid);
         }
-        if text.split('/').any(|name| name.len() > Self::NAME_BYTES_MAX) {
+        if text.split('/').any(|name| text::byte_len(name) > Self::NAME_BYTES_MAX) {
             return Err(FileError::NameTooLong);
         }
         Ok(Self(text.into()))

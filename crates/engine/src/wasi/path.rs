@@ -1,7 +1,10 @@
 //! Calls that name files. A path is relative to an open directory of the run's own tree; the tree
 //! itself resolves `..` and links and cannot be left.
 
-use drydock_contract::port::{FileError, FileKind, Follow, Mode, OpenHow, TreePath};
+use drydock_contract::{
+    port::{FileError, FileKind, Follow, Mode, OpenHow, TreePath},
+    text,
+};
 use wasmtime::{Caller, Linker};
 
 use super::{
@@ -98,7 +101,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "path_symlink",
         |c: Ctx<'_>, (target, target_len, fd, path, len): (u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
-                let target = memory.text(target, target_len)?.to_owned();
+                let target = text::from_bytes(memory.bytes(target, target_len)?).into_owned();
                 let path = resolve(memory, guest, fd, path, len)?;
                 let now = now(guest);
                 Ok(guest.files().symlink(&target, &path, now)?)
@@ -112,8 +115,9 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             slowly(c, move |memory, guest| {
                 let path = resolve(memory, guest, fd, path, len)?;
                 let target = guest.files().read_link(&path)?;
+                let target = text::to_bytes(&target);
                 let count = target.len().min(cap as usize);
-                memory.put(buffer, &target.as_bytes()[..count])?;
+                memory.put(buffer, &target[..count])?;
                 memory.put_u32(out, count as u32)
             })
         },
@@ -176,14 +180,14 @@ pub(super) fn resolve(
     path: u32,
     len: u32,
 ) -> Result<TreePath, Errno> {
-    let text = memory.text(path, len)?;
+    let text = text::from_bytes(memory.bytes(path, len)?);
     if text.starts_with('/') {
         return Err(Errno::Notcapable);
     }
     if text.is_empty() {
         return Err(Errno::Noent);
     }
-    Ok(guest.descriptors.directory(fd)?.path.join(text)?)
+    Ok(guest.descriptors.directory(fd)?.path.join(&text)?)
 }
 
 fn follow(lookup: u32) -> Follow {

@@ -1,8 +1,11 @@
 //! The host's facts and errors in the port's words.
 
+use std::borrow::Cow;
+
 use drydock_contract::{
     Timestamp,
     port::{FileError, FileKind, FileResult, FileTimes, Mode, Stat},
+    text,
 };
 use rustix::{
     fs::{self, FileType, Timespec, Timestamps, UTIME_OMIT},
@@ -48,6 +51,16 @@ fn error(errno: Errno) -> FileError {
         Errno::XDEV => FileError::CrossDevice,
         _ => FileError::Io,
     }
+}
+
+/// A name or a target of the host's as the port has it.
+pub(super) fn name(bytes: &[u8]) -> Cow<'_, str> {
+    text::from_bytes(bytes)
+}
+
+/// A name or a target as the host has it.
+pub(super) fn raw(name: &str) -> Cow<'_, [u8]> {
+    text::to_bytes(name)
 }
 
 /// Facts of the host as a guest sees them. A special file has none.

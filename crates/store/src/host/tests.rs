@@ -120,8 +120,14 @@ fn a_directory_swapped_for_a_link_in_the_middle_of_a_walk_leads_nowhere() {
 fn special_files_are_refused_at_once_and_not_shown() {
     let (temp, host) = furnished(Access::ReadWrite);
     let inside = temp.path().join("inside");
-    rustix::fs::mknodat(rustix::fs::CWD, inside.join("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0)
-        .unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        inside.join("pipe"),
+        FileType::Fifo,
+        fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
     let _socket = UnixListener::bind(inside.join("socket")).unwrap();
     for name in ["pipe", "socket"] {
         let how = OpenHow { read: true, ..OpenHow::default() };

@@ -1,5 +1,6 @@
 //! From the lower tree into the upper one, and whiteouts. A copy is whole before it has its name:
-//! whatever kills us, the name stands for the old file or the new.
+//! whatever kills us, the name stands for the old file or the new. A copy is made in slices between
+//! which the clock is looked at; one that is given up leaves nothing.
 
 use drydock_contract::{
     Timestamp,
@@ -17,6 +18,8 @@ use super::{
 
 /// How much is copied at once.
 const COPY_BYTES: usize = 1 << 16;
+/// How much of a hole is passed at once.
+const HOLE_BYTES: u64 = 16 << 20;
 
 const MAKE: OpenHow =
     OpenHow { read: true, write: true, create: true, exclusive: true, nofollow: true, ..OpenHow::NONE };
@@ -65,7 +68,7 @@ impl Layers {
         } else {
             let source = self.lower.open(&leaf.path, READ, now)?;
             let copy = self.upper.open(&temporary, OpenHow { mode: facts.mode, ..MAKE }, now)?;
-            let copied = copy_bytes(&*source, &*copy, bytes_max.unwrap_or(u64::MAX), now);
+            let copied = copy_bytes(known, &*source, &*copy, bytes_max.unwrap_or(facts.size), now);
             // The facts are from before it was read: a change in the middle does not go unnoticed.
             let noted = copied.and_then(|hash| {
                 let hash = if bytes_max.is_none() { Some(hash) } else { None };
@@ -109,6 +112,7 @@ impl Layers {
     /// A copy of an open file that has no name any more.
     pub(super) fn copy_nameless(
         &self,
+        known: &Known,
         source: &dyn OpenFile,
         now: Timestamp,
     ) -> FileResult<Arc<dyn OpenFile>> {
@@ -116,8 +120,9 @@ impl Layers {
         self.drop_leftover(&temporary, now)?;
         let copy = self.upper.open(&temporary, MAKE, now)?;
         self.upper.unlink(&temporary, now)?;
-        copy.set_mode(source.stat()?.mode, now)?;
-        copy_bytes(source, &*copy, u64::MAX, now)?;
+        let facts = source.stat()?;
+        copy.set_mode(facts.mode, now)?;
+        copy_bytes(known, source, &*copy, facts.size, now)?;
         Ok(copy)
     }
 
@@ -194,17 +199,32 @@ fn as_before(facts: &Stat) -> FileTimes {
     FileTimes { accessed: Some(facts.accessed), modified: Some(facts.modified) }
 }
 
-/// Copies, and answers the hash of what was copied.
+/// Copies the first `len` bytes, holes as holes, and answers the hash of what was copied. The copy has
+/// its length first, so that one that has no room is refused before a byte is read.
 fn copy_bytes(
+    known: &Known,
     source: &dyn OpenFile,
     copy: &dyn OpenFile,
-    bytes_max: u64,
+    len: u64,
     now: Timestamp,
 ) -> FileResult<[u8; 32]> {
+    copy.set_len(len, now)?;
     let (mut at, mut buffer, mut hasher) = (0, vec![0; COPY_BYTES], blake3::Hasher::new());
-    while at < bytes_max {
-        let count = source.read_at(at, &mut buffer)?;
+    while at < len {
+        known.check_time()?;
+        let data = source.next_data(at)?.clamp(at, len);
+        if data > at {
+            // A slice of the hole; what it reads as belongs to the hash.
+            let slice = (data - at).min(HOLE_BYTES);
+            hash_zeros(&mut hasher, slice);
+            at += slice;
+            continue;
+        }
+        let rest = usize::try_from(len - at).unwrap_or(usize::MAX).min(COPY_BYTES);
+        let count = source.read_at(at, &mut buffer[..rest])?;
         if count == 0 {
+            // Somebody cut it meanwhile.
+            copy.set_len(at, now)?;
             break;
         }
         hasher.update(&buffer[..count]);
@@ -212,4 +232,13 @@ fn copy_bytes(
         at += count as u64;
     }
     Ok(*hasher.finalize().as_bytes())
+}
+
+fn hash_zeros(hasher: &mut blake3::Hasher, mut count: u64) {
+    const ZEROS: [u8; COPY_BYTES] = [0; COPY_BYTES];
+    while count > 0 {
+        let part = usize::try_from(count).unwrap_or(usize::MAX).min(COPY_BYTES);
+        hasher.update(&ZEROS[..part]);
+        count -= part as u64;
+    }
 }

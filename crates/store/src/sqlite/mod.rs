@@ -32,8 +32,9 @@ use drydock_contract::{
     },
 };
 
-pub(crate) use db::{Db, Sql, prepare};
+pub(crate) use db::{Db, Sql};
 pub use open::OpenWorkspaceError;
+pub(crate) use schema::VERSION as LAYOUT;
 pub use stream::StreamError;
 pub use usage::{FILE_BYTES_MAX, Quota, VOLUME_BYTES_MAX};
 

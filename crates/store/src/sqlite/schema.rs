@@ -9,7 +9,7 @@
 pub(super) const CHUNK_BYTES: u64 = 65_536;
 
 /// What this code reads and writes.
-pub(super) const VERSION: i64 = 3;
+pub(crate) const VERSION: i64 = 3;
 
 /// "dryd", so that `file` and others can tell.
 pub(super) const APPLICATION: i64 = 0x6472_7964;
@@ -45,6 +45,10 @@ CREATE TABLE base (                  -- what a mounted directory had when it was
     mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, inode INTEGER NOT NULL, hash BLOB,
     mode INTEGER NOT NULL,
     PRIMARY KEY (mount, path)) STRICT, WITHOUT ROWID;
+CREATE TABLE directory (             -- of the host, that it was mounted over
+    mount TEXT PRIMARY KEY, host BLOB NOT NULL,
+    access INTEGER NOT NULL,         -- 0 ro, 1 rw, 2 cow
+    device INTEGER NOT NULL, inode INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE VIEW tree(volume, path, kind, node, links, size, mtime, target, mode) AS
 WITH RECURSIVE below(volume, path, kind, node) AS (

@@ -7,6 +7,7 @@ mod base;
 mod commit;
 mod compare;
 mod copy;
+mod directory;
 mod look;
 mod mounted;
 mod name;
@@ -19,7 +20,8 @@ use std::{fmt, sync::Arc};
 
 use drydock_contract::port::FileResult;
 
-pub use commit::{CommitError, Conflict, ConflictKind, IfChanged};
+pub use commit::{CommitError, Committed, Conflict, ConflictKind, IfChanged, LeftOut};
+pub use directory::{Directory, DirectoryError, Mounting};
 pub use look::{Entry, VolumeFacts, WorkspaceFacts};
 pub use mounted::Mounted;
 pub use name::WorkspaceName;
