@@ -7,7 +7,7 @@ use std::sync::{
 
 use drydock_contract::{
     Dispatch, Streams,
-    port::{Clock, Files},
+    port::{Clock, Files, Interrupt},
 };
 use parking_lot::Mutex;
 
@@ -113,7 +113,7 @@ impl Shell {
         let shared = Arc::new(Shared {
             door: spec.door,
             commands: spec.commands,
-            files: spec.files,
+            files: until_expired(spec.files, &spec.limits),
             clock: spec.clock,
             roots: spec.roots,
             scratch: spec.scratch,
@@ -253,6 +253,13 @@ impl Shell {
         }
         Streams { stdin: input.take(), stdout: output.take(), stderr: errors.take() }
     }
+}
+
+/// The files, whose long work ends when the line must.
+fn until_expired(files: Arc<dyn Files>, limits: &ShellLimits) -> Arc<dyn Files> {
+    let Some(expired) = limits.expired.clone() else { return files };
+    let time_is_up: Interrupt = Arc::new(move || expired().is_some());
+    files.until(&time_is_up).unwrap_or(files)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use drydock_embed::{
     Setup,
     contract::{CommandName, Entropy, GuestTime, Limits, Timestamp},
     gate::Profile,
-    store::WorkspaceName,
+    store::{Links, WorkspaceName},
 };
 
 use super::mount;
@@ -39,6 +39,9 @@ pub(crate) struct Powers {
     /// Mount a host directory: copy-on-write unless :ro or :rw is said
     #[arg(long, value_name = "HOST[:GUEST][:ro|:rw|:cow]", value_parser = mount::parse)]
     pub(super) dir: Vec<mount::Mount>,
+    /// Let symbolic links be made that lead out of a directory mounted rw
+    #[arg(long)]
+    links: bool,
     /// See the files of this workspace, as /workspace, /memory and /tmp
     #[arg(long, value_name = "NAME")]
     pub(super) workspace: Option<WorkspaceName>,
@@ -62,6 +65,11 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 impl Powers {
+    /// The links that guests may make in a directory of the host.
+    pub(super) fn links(&self) -> Links {
+        if self.links { Links::Any } else { Links::Inside }
+    }
+
     /// The session they describe; `usual` are the limits where no flag says otherwise, with the
     /// profile's memory.
     pub(crate) fn setup(&self, usual: Limits) -> Setup {

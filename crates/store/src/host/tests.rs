@@ -216,17 +216,23 @@ fn what_is_made_through_a_directory_stays_within_its_quota() {
 }
 
 #[test]
-fn a_name_that_is_no_text_is_neither_shown_nor_lost() {
+fn a_name_that_is_no_text_is_shown_and_can_be_used() {
     use std::os::unix::ffi::OsStrExt as _;
     let (temp, host) = furnished(Access::ReadWrite);
     let inside = temp.path().join("inside");
     let odd = std::ffi::OsStr::from_bytes(b"odd-\xff\xfe");
     std_fs::write(inside.join("d").join(odd), "kept").unwrap();
+    symlink(odd, inside.join("d/l")).unwrap();
     let names: Vec<_> = host.read_dir(&path("d")).unwrap().into_iter().map(|it| it.name).collect();
-    assert_eq!(names, ["f"]);
+    let name = drydock_contract::text::from_bytes(odd.as_bytes()).into_owned();
+    assert_eq!(names, ["f".to_owned(), "l".to_owned(), name.clone()]);
     assert_eq!(host.stat(&path("d/odd-\u{fffd}\u{fffd}"), Follow::No).err(), Some(NotFound));
-    host.unlink(&path("d/f"), NOW).unwrap();
-    assert_eq!(host.remove_dir(&path("d"), NOW), Err(FileError::NotEmpty));
-    host.rename(&path("d"), &path("e"), NOW).unwrap();
-    assert_eq!(std_fs::read(inside.join("e").join(odd)).unwrap(), b"kept");
+    assert_eq!(read(&host, &format!("d/{name}")).unwrap(), b"kept");
+    assert_eq!(read(&host, "d/l").unwrap(), b"kept");
+    assert_eq!(host.read_link(&path("d/l")).unwrap(), name);
+    host.rename(&path(&format!("d/{name}")), &path(&format!("{name}!")), NOW).unwrap();
+    let moved = std::ffi::OsStr::from_bytes(b"odd-\xff\xfe!");
+    assert_eq!(std_fs::read(inside.join(moved)).unwrap(), b"kept");
+    host.unlink(&path(&format!("{name}!")), NOW).unwrap();
+    assert!(!inside.join(moved).exists());
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use drydock_contract::port::{FileKind, FileResult, Files, Follow, TreePath};
 
-use super::{Volume, Workspace, WorkspaceName, Workspaces};
+use super::{Volume, Workspace, WorkspaceName, Workspaces, copy::of_this_layout};
 use crate::{Change, OpenWorkspaceError, SqliteFiles, overlay::same_bytes, sqlite::Db};
 
 impl Workspaces {
@@ -15,18 +15,28 @@ impl Workspaces {
         snapshot: &WorkspaceName,
         volume: Volume,
     ) -> Result<Vec<Change>, OpenWorkspaceError> {
-        let path = self.snapshot_file(workspace.name(), snapshot);
-        if !path.is_file() {
-            return Err(OpenWorkspaceError::Missing(format!("{}@{snapshot}", workspace.name())));
-        }
-        let db =
-            Db::open_frozen(&path).map_err(|cause| OpenWorkspaceError::Sql { path: path.clone(), cause })?;
-        let old = SqliteFiles::frozen(&Arc::new(db), volume.name());
-        let changes = old.and_then(|old| match old {
+        let changes = match self.snapshot_files(workspace.name(), snapshot, volume)? {
             Some(old) => differences(workspace.files(volume), &old),
             None => Ok(Vec::new()),
-        });
+        };
+        let path = self.snapshot_file(workspace.name(), snapshot);
         changes.map_err(|_| OpenWorkspaceError::Damaged { path })
+    }
+
+    /// One of the trees as a snapshot has it, to look at.
+    pub fn snapshot_files(
+        &self,
+        of: &WorkspaceName,
+        snapshot: &WorkspaceName,
+        volume: Volume,
+    ) -> Result<Option<SqliteFiles>, OpenWorkspaceError> {
+        let path = self.snapshot_file(of, snapshot);
+        if !path.is_file() {
+            return Err(OpenWorkspaceError::Missing(format!("{of}@{snapshot}")));
+        }
+        of_this_layout(&path)?;
+        let db = Db::open_frozen(&path).map_err(|cause| OpenWorkspaceError::of_sql(&path, cause))?;
+        SqliteFiles::frozen(&Arc::new(db), volume.name()).map_err(|_| OpenWorkspaceError::Damaged { path })
     }
 }
 

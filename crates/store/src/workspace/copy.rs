@@ -143,7 +143,7 @@ impl Workspaces {
 }
 
 /// Refuses a file whose tables another version made.
-fn of_this_layout(path: &Path) -> Result<(), OpenWorkspaceError> {
+pub(super) fn of_this_layout(path: &Path) -> Result<(), OpenWorkspaceError> {
     let looked = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
         .and_then(|conn| conn.pragma_query_value(None, "user_version", |row| row.get(0)));
     match looked {

@@ -14,6 +14,7 @@ mod name;
 mod place;
 mod query;
 mod temporary;
+mod unified;
 mod volume;
 
 use std::{fmt, sync::Arc};
@@ -27,6 +28,7 @@ pub use mounted::Mounted;
 pub use name::WorkspaceName;
 pub use place::Workspaces;
 pub use query::{Answer, QueryError, QueryLimits, SqlValue};
+pub use unified::{FileDiff, file_diff};
 pub use volume::Volume;
 
 use crate::{Quota, SqliteFiles, sqlite::Db};
