@@ -289,3 +289,20 @@ fn a_damaged_workspace_is_called_so_and_can_be_brought_back() {
     assert!(said.status == 0 && said.stderr.contains("its file is kept as"), "{}", said.stderr);
     assert_eq!(shell.run(&["ws", "cat", "w", "f"]).stdout.len(), 100_000);
 }
+
+#[test]
+fn the_mask_of_a_shell_reaches_its_files_its_commands_and_what_those_start() {
+    let shell = Shell::new();
+    // Exits with its mask.
+    let wat = r#"(module
+        (import "env" "host_umask" (func $umask (param i32) (result i32)))
+        (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+        (memory (export "memory") 1)
+        (func (export "_start") (call $exit (call $umask (i32.const -1)))))"#;
+    shell.add("mask", wat);
+    let line = "mask; echo $?; umask 027; > f; mask; echo $?; env mask; echo $?; (umask 077; mask; echo $?); mask; echo $?";
+    let said = shell.run(&["sh", "--workspace", "w", "-c", line]);
+    assert_eq!(said.stdout, "18\n23\n23\n63\n23\n", "{}", said.stderr);
+    let said = shell.run(&["ws", "query", "w", "SELECT mode FROM tree WHERE path = 'f'"]);
+    assert_eq!(said.stdout, format!("mode\n{}\n", 0o640), "{}", said.stderr);
+}

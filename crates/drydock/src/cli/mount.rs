@@ -162,7 +162,7 @@ pub(crate) fn tree(
         }
     };
     for mount in mounts {
-        all.mount(mount.guest.as_str(), mount.files(workspace.as_ref(), room)?)?;
+        all.mount(&mount.guest_path(), mount.files(workspace.as_ref(), room)?)?;
     }
     Ok(Some(Arc::new(all)))
 }
