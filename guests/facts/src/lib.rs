@@ -3,6 +3,7 @@
 //! WASI knows kinds, sizes, links and times, but neither owners nor modes. Modes come from the host by
 //! an import of their own; there is one owner, and everything is theirs.
 
+pub mod name;
 pub mod output;
 pub mod owner;
 pub mod pattern;
