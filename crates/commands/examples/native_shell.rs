@@ -21,7 +21,7 @@ use drydock_contract::{
     BoxFuture, Call, CallError, Denial, Dispatch, Outcome, Reply, RunReport, Sink, Source, Streams,
     Timestamp, port::Clock,
 };
-use drydock_store::{Access, HostDir};
+use drydock_store::{Access, HostDir, Links};
 use drydock_testkit::block_on;
 
 const FOLDERS: [&str; 2] = ["/usr/bin", "/bin"];
@@ -165,7 +165,7 @@ fn main() {
     let mut shell = Shell::new(ShellSpec {
         door: Arc::new(NativeDoor),
         commands: Arc::new(|name| program(name).is_some()),
-        files: Arc::new(HostDir::open("/", Access::ReadWrite).unwrap()),
+        files: Arc::new(HostDir::open("/", Access::ReadWrite).unwrap().with_links(Links::Any)),
         clock: Arc::new(Now),
         roots: Vec::new(),
         scratch: "/tmp".into(),
