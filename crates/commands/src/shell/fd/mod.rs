@@ -73,7 +73,7 @@ impl Fd {
     /// The file it is, if it is one.
     pub(crate) fn file(&self) -> Option<StreamFile> {
         match self {
-            Self::File(file) => file.file(),
+            Self::File(file) => file.stream_file(),
             _ => None,
         }
     }
