@@ -7,7 +7,7 @@ use std::{
 
 use drydock_commands::shell::{LineFiles, LineReport, Mode, Shell, ShellLimits, ShellSpec};
 use drydock_contract::{
-    Cap, Denial, Entropy, Limits, Meter, Principal, Streams,
+    Cap, Denial, Entropy, Limits, Meter, Outcome, Principal, Streams,
     port::{Files, Registry as _},
 };
 use drydock_gate::{Gate, Purse, SessionSpec};
@@ -148,6 +148,11 @@ impl DockShell {
     pub fn canceller(&self) -> impl Fn() + Send + Sync + 'static {
         let line = Arc::clone(&self.line);
         move || line.end(LineEnd::Cancelled)
+    }
+
+    /// Whoever types gave the line up before it began: the next one sees that as `$?`.
+    pub fn interrupt(&mut self) {
+        self.shell.set_status(i32::from(Outcome::Cancelled.exit_status()));
     }
 
     /// The working directory.

@@ -227,4 +227,8 @@ impl ByteSink for Bounded {
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.sink.lock().poll_flush(cx)
     }
+
+    fn columns(&self) -> Option<u16> {
+        self.sink.lock().columns()
+    }
 }

@@ -20,8 +20,8 @@ use std::{
 use drydock_contract::{
     Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
-        TreePath,
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, Mode, OpenFile,
+        OpenHow, Stat, TreePath,
     },
 };
 use parking_lot::Mutex;
@@ -147,8 +147,8 @@ impl Files for LineFiles {
         self.inner.read_dir(path)
     }
 
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
-        let made = self.inner.create_dir(path, now);
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
+        let made = self.inner.create_dir(path, mode, now);
         if made.is_ok() {
             self.noted.note(self.inner.stat(path, Follow::No));
         }
@@ -194,8 +194,18 @@ impl Files for LineFiles {
         self.inner.set_times(path, follow, times, now)
     }
 
+    /// `chmod +x` of a script is no change of what it says.
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.inner.set_mode(path, follow, mode, now)
+    }
+
     fn trail(&self, path: &TreePath) -> Vec<FileKind> {
         self.inner.trail(path)
+    }
+
+    fn until(&self, time_is_up: &Interrupt) -> Option<Arc<dyn Files>> {
+        let inner = self.inner.until(time_is_up)?;
+        Some(Arc::new(Self { inner, noted: Arc::clone(&self.noted) }))
     }
 }
 
@@ -243,6 +253,14 @@ impl OpenFile for LineFile {
 
     fn set_times(&self, times: FileTimes, now: Timestamp) -> FileResult<()> {
         self.inner.set_times(times, now)
+    }
+
+    fn set_mode(&self, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.inner.set_mode(mode, now)
+    }
+
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        self.inner.next_data(offset)
     }
 
     fn sync(&self) -> FileResult<()> {

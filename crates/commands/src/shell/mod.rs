@@ -20,7 +20,6 @@ mod inbox;
 mod inside;
 mod limits;
 mod line_files;
-mod modes;
 mod options;
 mod pattern;
 mod regex;

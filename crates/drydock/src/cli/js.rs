@@ -131,7 +131,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         if js.json {
             show::line(&result.to_json())?;
         } else {
-            report::show(&result, &code, &text, js.file.as_deref(), signal.is_tripped())?;
+            report::show(&result, &code, &text, js.file.as_deref(), signal.is_tripped(), &limits)?;
         }
         anyhow::Ok(if signal.is_tripped() { CANCELLED } else { status(&result) })
     });

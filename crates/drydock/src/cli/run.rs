@@ -55,6 +55,12 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
             setup.env.push(("PWD".into(), tree.cwd));
         }
     }
+    if let Some(columns) = streams::stdout_columns()
+        && !json
+        && !setup.env.iter().any(|(name, _)| name == "COLUMNS")
+    {
+        setup.env.push(("COLUMNS".into(), columns.to_string()));
+    }
     // What was added has the profile's memory, and is told so.
     let mut limits = setup.limits.unwrap_or_default();
     if dock.registry().lookup(&name, None).is_none_or(|entry| entry.builtin) {
@@ -79,9 +85,10 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
                 anyhow::Ok(status)
             }
             Err(error) => {
+                let names: Vec<String> = dock.registry().names().iter().map(ToString::to_string).collect();
                 match json {
-                    true => show::json(&record::refused(&error))?,
-                    false => refuse(&error),
+                    true => show::json(&record::refused(&error, &names))?,
+                    false => refuse(&error, &names),
                 }
                 Ok(error.exit_status())
             }
@@ -127,7 +134,7 @@ fn explain(name: &str, report: &RunReport, limits: &Limits) {
 }
 
 /// Says on stderr why a run did not begin, and what would have let it.
-fn refuse(error: &CallError) {
+fn refuse(error: &CallError, names: &[String]) {
     let mut text = format!("{}: {error}", error.code());
     let mut cause = std::error::Error::source(error).and_then(std::error::Error::source);
     while let Some(inner) = cause {
@@ -135,7 +142,7 @@ fn refuse(error: &CallError) {
         cause = inner.source();
     }
     exit::warn(&text);
-    if let Some(hint) = record::hint(error) {
+    if let Some(hint) = record::hint(error, names) {
         exit::warn(&format!("hint: {hint}"));
     }
 }

@@ -20,6 +20,7 @@ use drydock_embed::{
 use super::{mount, powers::Powers, run, tree};
 use crate::{exit, home, show, streams, units};
 
+mod colour;
 mod complete;
 mod prompt;
 mod record;

@@ -8,7 +8,8 @@ use drydock_codemode::{
 };
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, RunReport, RunRequest,
-    Sink, Source, SteppedClock, Streams, Switch, Tools, port::Runner as _,
+    Sink, Source, SteppedClock, Streams, Switch, Tools,
+    port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use drydock_store::{Contexts, WorkspaceName};
@@ -83,6 +84,7 @@ impl JsGuest {
                 stderr: Sink::Stream(log.sink()),
             },
             files: None,
+            umask: Mode::UMASK,
             limits,
             memory: None,
             caps: CapSet::of(&[Cap::Tool]),

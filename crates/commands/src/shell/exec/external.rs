@@ -13,7 +13,7 @@ use std::{
 use drydock_abi::exec::{COMMAND, decode_report, encode_command};
 use drydock_contract::{
     Call, CallError, Denial, Outcome, Reply, RunReport, Sink, Source, Streams, Timestamp, exit,
-    port::{FileError, FileKind, Files as _, Follow},
+    port::{FileError, FileKind, Files as _, Follow, Mode},
 };
 
 use crate::shell::{
@@ -48,7 +48,7 @@ pub(crate) fn file_error(error: FileError) -> String {
 }
 
 /// The name without a place where commands are elsewhere.
-fn bare(word: &str) -> &str {
+pub(crate) fn bare(word: &str) -> &str {
     PREFIXES.iter().find_map(|prefix| word.strip_prefix(prefix)).unwrap_or(word)
 }
 
@@ -109,7 +109,7 @@ impl Env {
     /// Whether a file was made executable.
     pub(crate) fn is_executable(&self, word: &str) -> bool {
         let found = self.tree_path(word).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
-        found.is_some_and(|it| it.kind == FileKind::File && self.shared.modes.may(&it, 0o111))
+        found.is_some_and(|it| it.kind == FileKind::File && it.mode.has(0o111))
     }
 
     pub(super) async fn run_external(&mut self, words: Vec<String>) -> Eval<()> {
@@ -150,8 +150,11 @@ impl Env {
     /// The request for a command with the variables that are exported; nothing if it is too long.
     fn request(&self, name: &str, args: &[String], started: Timestamp) -> Option<Vec<u8>> {
         let mut env: Vec<Vec<u8>> = Vec::new();
+        // Only who writes to the terminal is told how wide it is.
+        let columns = self.fd(1).and_then(|it| it.columns());
+        env.extend(columns.map(|it| format!("COLUMNS={it}").into_bytes()));
         for (key, value) in self.vars.exported() {
-            if key == "PWD" {
+            if key == "PWD" || (key == "COLUMNS" && columns.is_some()) {
                 continue;
             }
             env.push(text::to_bytes(&format!("{key}={value}")).into_owned());
@@ -210,9 +213,6 @@ impl Env {
         } else if let Some(report) = &report {
             self.tell_limits(&name, report).await?;
         }
-        if status == 0 && name == "chmod" {
-            self.remember_modes(&words[1..]);
-        }
         // The command had what was left of the time, so none is left.
         let late = self.deadline.is_some() && outcome == "timed_out";
         let micros = report.as_ref().map_or(0, |it| u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX));
@@ -237,7 +237,7 @@ impl Env {
             stdout: sink(self.fd(1), broken),
             stderr: sink(self.fd(2), &Arc::new(AtomicU32::new(0))),
         };
-        let call = Call::new(COMMAND, payload, streams);
+        let call = Call::new(COMMAND, payload, streams).with_umask(Mode::new(self.mask));
         let door = Arc::clone(self.door.as_ref().unwrap_or(&self.shared.door));
         let mut answer = pin!(door.dispatch(call));
         poll_fn(|cx| match answer.as_mut().poll(cx) {
@@ -264,20 +264,6 @@ impl Env {
         };
         self.limited.note(i32::from(report.outcome.exit_status()), self.tested);
         self.complain(&format!("{name}: {text}")).await
-    }
-
-    /// Keeps what `chmod` agreed to; the command itself has nowhere to put it.
-    fn remember_modes(&self, args: &[String]) {
-        let is_mode = |it: &str| it.len() > 1 && it[1..].chars().all(|it| "rwxXst,+-=ugoa".contains(it));
-        let mut rest = args.iter().filter(|it| !it.starts_with('-') || is_mode(it));
-        let Some(mode) = rest.next() else { return };
-        for name in rest {
-            let found =
-                self.tree_path(name).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
-            if let Some(stat) = found {
-                self.shared.modes.change(&stat, mode, self.mask);
-            }
-        }
     }
 
     fn is_file(&self, word: &str) -> bool {

@@ -30,7 +30,7 @@ use super::{
     tasks::yield_now,
 };
 
-pub(crate) use external::file_error;
+pub(crate) use external::{bare, file_error};
 pub(crate) use text::Discarded;
 
 /// How often the shell steps back for a job it started: until the job was picked up and polled.

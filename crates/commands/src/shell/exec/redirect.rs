@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drydock_contract::port::{Files as _, FileKind, Follow, OpenHow, TreePath};
+use drydock_contract::port::{FileKind, Files as _, Follow, Mode, OpenHow, TreePath};
 use parking_lot::Mutex;
 
 use super::file_error;
@@ -207,6 +207,9 @@ impl Env {
         if let Some(number) = standard {
             return self.fd(number).ok_or_else(|| "No such file or directory".into());
         }
+        if name.starts_with("/dev/tcp/") || name.starts_with("/dev/udp/") {
+            return Err("refused: a shell here has no network".into());
+        }
         if name.is_empty() {
             return Err("No such file or directory".into());
         }
@@ -222,6 +225,7 @@ impl Env {
             exclusive: false,
             truncate: matches!(how, Open::Write | Open::New),
             nofollow: false,
+            mode: Mode::new(0o666).masked(Mode::new(self.mask)),
         };
         if how == Open::New
             && self.shared.files.stat(&path, Follow::Yes).is_ok_and(|stat| stat.kind == FileKind::File)

@@ -78,6 +78,14 @@ impl Fd {
         }
     }
 
+    /// How wide the terminal is that it is, if it is one.
+    pub(crate) fn columns(&self) -> Option<u16> {
+        match self {
+            Self::Output(output) => output.columns(),
+            _ => None,
+        }
+    }
+
     /// Gives back the last bytes that were read.
     pub(crate) fn unread(&self, bytes: &[u8]) {
         match self {

@@ -138,6 +138,10 @@ impl ByteSink for FdSink {
         self.fd.poll_flush(cx)
     }
 
+    fn columns(&self) -> Option<u16> {
+        self.fd.columns()
+    }
+
     fn file(&self) -> Option<StreamFile> {
         self.fd.file()
     }
