@@ -4,7 +4,7 @@ use std::{borrow::Cow, cell::RefCell, rc::Rc};
 
 use drydock_embed::{
     Dock, DockShell,
-    contract::{Limits, Streams, exit::CANCELLED},
+    contract::{Limits, Streams, exit::LIMITED},
 };
 use rustyline::{
     Cmd, Config, Context, Editor, Helper, KeyCode, KeyEvent, Modifiers,
@@ -37,10 +37,11 @@ pub(super) fn run(dock: &Dock, shell: DockShell, limits: &Limits) -> anyhow::Res
     let remembered = home::path()?.join("history");
     // The first time there is none.
     let _ = editor.load_history(&remembered);
-    let mut last = 0;
-    loop {
+    let last = loop {
         let prompt = format!("{} $ ", show::plain(shell.borrow().cwd()));
-        let line = match typed(&mut editor, &prompt)? {
+        let typed = typed(&mut editor, &prompt)?;
+        let at_end = matches!(typed, Typed::End);
+        let line = match typed {
             Typed::Text(line) if line.trim().is_empty() => continue,
             Typed::Text(line) => {
                 let _ = editor.add_history_entry(line.as_str());
@@ -51,7 +52,6 @@ pub(super) fn run(dock: &Dock, shell: DockShell, limits: &Limits) -> anyhow::Res
             }
             Typed::GivenUp => {
                 shell.borrow_mut().interrupt();
-                last = CANCELLED;
                 continue;
             }
             // Ctrl-D is `exit`, EXIT trap and all.
@@ -69,18 +69,22 @@ pub(super) fn run(dock: &Dock, shell: DockShell, limits: &Limits) -> anyhow::Res
         });
         match ran {
             Ok((report, _)) => {
-                last = status(&report);
                 explain_end(&report, limits);
                 if report.limit.as_deref() == Some("cancelled") {
                     new_line();
                 }
-                if report.exited {
-                    break;
+                if report.exited || at_end {
+                    break status(&report);
                 }
             }
-            Err(error) => exit::warn(&format!("error: {error:#}")),
+            Err(error) => {
+                exit::warn(&format!("error: {error:#}"));
+                if at_end {
+                    break LIMITED;
+                }
+            }
         }
-    }
+    };
     runtime.shutdown_background();
     Ok(last)
 }
