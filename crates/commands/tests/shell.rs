@@ -505,3 +505,120 @@ fn what_names_itself_ends() {
         assert!(!ran.stdout.is_empty(), "{line}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn a_limit_inside_a_pipeline_is_not_lost() {
+    let mut room = strict();
+    let ran = room.run("limit memory | cat; echo $?");
+    assert_eq!(ran.stdout, "125\n");
+    let said = "limit: out_of_memory: the limit is 64.0 MiB, and 384.0 MiB for the whole line; \
+                --memory and --line-memory allow more";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let rows = [
+        // What nobody looked at counts, however deep it was and whatever came after it.
+        ("limit time | cat", 124),
+        ("limit fuel | cat | cat", 125),
+        ("trap-it | cat", 125),
+        ("{ limit memory; echo x; } | cat > /dev/null", 125),
+        ("(limit memory | cat) | cat", 125),
+        ("shopt -s lastpipe; limit memory | cat", 125),
+        ("x=$(limit memory | cat)", 125),
+        ("if limit memory | cat; then exit 3; fi; exit 4", 4),
+        ("set -o pipefail; limit memory | cat", 125),
+        // What the script looks at is its own affair.
+        ("{ limit memory || echo caught; } | cat > /dev/null", 0),
+        ("limit memory | cat || true", 0),
+        ("yes | head -n 1 > /dev/null", 0),
+    ];
+    for (text, status) in rows {
+        assert_eq!(room.run(text).status, status, "{text}");
+    }
+    assert!(room.run("limit fuel | cat").stderr.contains("--fuel allows more"));
+    assert!(room.run("limit time | cat").stderr.contains("--timeout allows more"));
+}
+
+#[test]
+fn messages_begin_with_the_script_and_its_line_and_never_with_bash() {
+    let mut room = room();
+    room.run("printf 'echo one\\n\\nnosuch\\n' > s.sh; printf 'x\\nnosuch\\n' > lib.sh");
+    let rows = [
+        ("bash s.sh", "s.sh: line 3: nosuch: "),
+        ("echo; nosuch", "drydock: line 1: nosuch: "),
+        ("bash -c nosuch", "drydock: line 1: nosuch: "),
+        ("bash -c nosuch me", "me: line 1: nosuch: "),
+        ("source ./lib.sh", "./lib.sh: line 2: nosuch: "),
+    ];
+    for (text, start) in rows {
+        let said = room.run(text).stderr;
+        assert!(said.lines().any(|it| it.starts_with(start)), "{text}: {said}");
+        assert!(!said.contains("bash:"), "{text}: {said}");
+    }
+}
+
+#[test]
+fn a_name_that_is_none_says_what_was_perhaps_meant() {
+    let mut room = strict();
+    let rows = [
+        ("sorrt", "sorrt: command not found; did you mean `sort`?"),
+        ("frobnicate", "frobnicate: command not found\n"),
+        ("python3 x.py", "python3: command not found; `python3` is in no catalog yet"),
+        ("git status", "git: command not found; `git` is in no catalog yet"),
+    ];
+    for (text, want) in rows {
+        let ran = room.run(text);
+        assert_eq!(ran.status, 127, "{text}");
+        assert!(ran.stderr.contains(want) && ran.stderr.lines().count() == 1, "{text}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn builtins_are_stages_too() {
+    let report = strict().run("echo a | cat; local_fails=1; cd /nosuch; f() { local x=1; }; f; exit 3").report;
+    let stages: Vec<_> =
+        report.stages.iter().map(|it| (it.command.as_str(), it.builtin, it.status)).collect();
+    assert_eq!(
+        stages,
+        [
+            ("echo", true, 0),
+            ("cat", false, 0),
+            ("cd", true, 1),
+            ("local", true, 0),
+            ("exit", true, 3)
+        ]
+    );
+}
+
+#[test]
+fn a_file_without_the_bit_is_no_program() {
+    let mut room = strict();
+    room.run("echo 'echo ran' > s.sh");
+    let ran = room.run("./s.sh");
+    assert_eq!((ran.status, ran.stdout.as_str()), (126, ""));
+    assert!(ran.stderr.contains("Permission denied"), "{}", ran.stderr);
+    let ran = room.run("[ -x s.sh ] || echo not yet; chmod +x s.sh; [ -x s.sh ] && ./s.sh");
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "not yet\nran\n"), "{}", ran.stderr);
+    let ran = room.run("umask 077; echo x > private; umask");
+    assert_eq!(ran.stdout, "0077\n");
+    let private = drydock_contract::port::TreePath::new("w/private").unwrap();
+    let follow = drydock_contract::port::Follow::Yes;
+    let stat = drydock_contract::port::Files::stat(&*room.files, &private, follow).unwrap();
+    assert_eq!(stat.mode.bits(), 0o600);
+}
+
+#[test]
+fn what_the_shell_holds_is_part_of_the_lines_memory() {
+    let mut room = strict();
+    let meter = std::sync::Arc::new(drydock_contract::Meter::new(1 << 20));
+    room.shell.charge(std::sync::Arc::clone(&meter));
+    let ran = room.run("x=$(seq 1 1000); for i in 1 2 3 4 5 6 7 8 9 10 11 12; do x=$x$x; done; echo end");
+    assert_eq!((ran.status, ran.stdout.as_str()), (125, ""));
+    assert!(ran.stderr.contains("--line-memory allows more"), "{}", ran.stderr);
+    // The next line has a memory of its own.
+    room.shell.charge(std::sync::Arc::new(drydock_contract::Meter::new(64 << 20)));
+    assert_eq!(room.run("echo ok").stdout, "ok\n");
+    let captured = std::sync::Arc::new(drydock_contract::Meter::new(1 << 16));
+    room.shell.charge(captured);
+    let ran = room.run("unset x; y=$(seq 1 100000); echo end");
+    assert_eq!((ran.status, ran.stdout.as_str()), (125, ""));
+    assert!(ran.stderr.contains("out_of_memory"), "{}", ran.stderr);
+}

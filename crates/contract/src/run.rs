@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Artifact, CapSet, Dispatch, Limits, Outcome, Streams, Switch, Timestamp,
+    Artifact, CapSet, Dispatch, Limits, Meter, Outcome, SteppedClock, Streams, Switch, Timestamp,
     port::{FileLimit, Files, Mode},
 };
 
@@ -29,10 +29,14 @@ pub struct RunRequest {
     pub umask: Mode,
     /// What it may spend.
     pub limits: Limits,
+    /// Memory that it shares with other runs, or none for no bound but its own.
+    pub memory: Option<Arc<Meter>>,
     /// Which powers its imports may name.
     pub caps: CapSet,
     /// What clocks tell it.
     pub time: GuestTime,
+    /// Told how late it was for the run when it is over, where time is not the real one.
+    pub clock: Option<Arc<SteppedClock>>,
     /// Where its randomness comes from.
     pub entropy: Entropy,
     /// Its only way to the world.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use drydock_contract::{
-    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, Streams, Switch,
+    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
     port::{FileLimit, Files, Interrupt, Mode},
 };
 use drydock_store::MemoryFiles;
@@ -63,8 +63,8 @@ impl Guest {
             streams: request.streams,
             counts: Counts::default(),
             limits: request.limits,
-            meter: Arc::new(Meter::new(request.limits.memory_bytes_max)),
-            clock: GuestClock::new(request.time),
+            meter: Arc::new(Meter::within(request.limits.memory_bytes_max, request.memory)),
+            clock: GuestClock::new(request.time, request.clock),
             random: Random::new(request.entropy),
             descriptors: Descriptors::new(request.caps),
             umask: request.umask,
@@ -154,8 +154,8 @@ impl Drop for Held {
 pub(crate) enum GuestClock {
     /// The time of day, to the microsecond.
     Real { start: Instant },
-    /// Moves by being looked at and by sleeping.
-    Fixed { start_ns: u64, now_ns: u64 },
+    /// Moves by being looked at and by sleeping; its session's is told at the end.
+    Fixed { start_ns: u64, now_ns: u64, session: Option<Arc<SteppedClock>> },
 }
 
 /// How far a fixed clock moves when it is looked at.
@@ -164,10 +164,24 @@ const LOOK_NS: u64 = 1_000;
 const MONOTONIC_START_NS: u64 = 1_000_000_000;
 
 impl GuestClock {
-    fn new(time: GuestTime) -> Self {
+    fn new(time: GuestTime, session: Option<Arc<SteppedClock>>) -> Self {
         match time {
             GuestTime::Real => Self::Real { start: Instant::now() },
-            GuestTime::Fixed(at) => Self::Fixed { start_ns: at.0, now_ns: at.0 },
+            GuestTime::Fixed(at) => Self::Fixed { start_ns: at.0, now_ns: at.0, session },
+        }
+    }
+
+    /// Whatever is started now starts no earlier than this.
+    pub(crate) fn tell_session(&self) {
+        if let Self::Fixed { now_ns, session: Some(session), .. } = self {
+            session.reach(Timestamp(*now_ns));
+        }
+    }
+
+    /// What was started and awaited took its time.
+    pub(crate) fn follow_session(&mut self) {
+        if let Self::Fixed { now_ns, session: Some(session), .. } = self {
+            *now_ns = (*now_ns).max(session.stands_at().0);
         }
     }
 
@@ -189,7 +203,7 @@ impl GuestClock {
     pub(crate) fn monotonic_ns(&mut self) -> u64 {
         match self {
             Self::Real { start } => MONOTONIC_START_NS.saturating_add(to_micros(start.elapsed().as_nanos())),
-            Self::Fixed { start_ns, now_ns } => {
+            Self::Fixed { start_ns, now_ns, .. } => {
                 *now_ns = now_ns.saturating_add(LOOK_NS);
                 MONOTONIC_START_NS.saturating_add(*now_ns - *start_ns)
             }
@@ -205,6 +219,12 @@ impl GuestClock {
                 true
             }
         }
+    }
+}
+
+impl Drop for GuestClock {
+    fn drop(&mut self) {
+        self.tell_session();
     }
 }
 

@@ -19,6 +19,7 @@ mod glob;
 mod inbox;
 mod inside;
 mod limits;
+mod line_files;
 mod options;
 mod pattern;
 mod regex;
@@ -34,6 +35,7 @@ mod vars;
 
 pub use explain::{Plan, PlannedCommand, Touch, explain};
 pub use limits::ShellLimits;
+pub use line_files::LineFiles;
 pub use report::{LineReport, StageRecord};
 pub use session::{Mode, Shell, ShellSpec};
 pub use syntax::SyntaxError;

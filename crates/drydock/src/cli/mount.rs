@@ -67,6 +67,17 @@ pub(crate) fn workspace(home: &Home, name: &WorkspaceName, quota: Quota) -> anyh
     Ok(Workspaces::of(home, quota).open_or_create(name)?)
 }
 
+/// Whether a directory that may be written is also mounted at another place, in whole or in part: what is
+/// written there under one name is then seen under another.
+pub(crate) fn overlap(mounts: &[Mount]) -> bool {
+    let real = |mount: &Mount| mount.host.canonicalize().unwrap_or_else(|_| mount.host.clone());
+    let within = |one: &Mount, other: &Mount| real(one).starts_with(real(other));
+    mounts.iter().enumerate().any(|(index, one)| {
+        let others = mounts.iter().enumerate().filter(|(other, _)| *other != index);
+        one.mode == Mode::Write && others.into_iter().any(|(_, it)| within(one, it) || within(it, one))
+    })
+}
+
 impl Mount {
     /// Where a guest sees it.
     pub(crate) fn guest_path(&self) -> String {

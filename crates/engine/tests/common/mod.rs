@@ -42,6 +42,8 @@ pub fn request(wat: &str) -> RunRequest {
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
         gauge: None,
+        memory: None,
+        clock: None,
     }
 }
 

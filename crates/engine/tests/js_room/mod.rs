@@ -131,6 +131,8 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         door: Arc::clone(script) as _,
         switches: [Arc::default(), Arc::default()],
         gauge: None,
+        memory: None,
+        clock: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drydock_contract::{
     BoxFuture,
-    port::{FileKind, Follow},
+    port::{Files as _, FileKind, Follow},
 };
 
 use crate::shell::{
