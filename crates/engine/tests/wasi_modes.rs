@@ -1,5 +1,5 @@
 //! What preview 1 does not carry: permission bits and the mask, and names that are not UTF-8.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

@@ -15,7 +15,7 @@ use drydock_contract::{
     Timestamp,
     port::{FileError, FileLimit, Files, Follow, Interrupt, OpenHow, TreePath},
 };
-use drydock_store::{Access, Home, HostDir, Mounted, Mounts, Quota, Workspaces};
+use drydock_store::{Access, Home, HostDir, IfChanged, Links, Mounted, Mounts, Quota, Workspaces};
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000_000);
 const WRITE: OpenHow = OpenHow { read: true, write: true, ..OpenHow::NONE };
@@ -69,9 +69,18 @@ fn a_sparse_file_is_copied_as_one_and_one_that_has_no_room_is_not_begun() {
         assert_eq!(&bytes, b"\0in the middle\0");
         assert_eq!(copy.stat().unwrap().size, 900 << 20);
         assert!(asked.load(Ordering::Relaxed) > 20, "the clock was looked at between slices");
+        assert_eq!(copy.next_data(65_536).unwrap(), 500 << 20);
+        assert_eq!(copy.next_data(600 << 20).unwrap(), 900 << 20);
+        drop(copy);
+        fs::remove_file(temp.path().join("host/huge")).unwrap();
+        mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap();
+        use std::os::unix::fs::MetadataExt as _;
+        let facts = fs::metadata(temp.path().join("host/sparse")).unwrap();
+        assert_eq!(facts.len(), 900 << 20);
+        assert!(facts.blocks() < 10_000, "{} blocks for two chunks", facts.blocks());
     }
     let (files, bytes, database) = kept(temp.path());
-    assert_eq!((files, bytes), (1, 900 << 20));
+    assert_eq!((files, bytes), (0, 0));
     assert!(database < 8 << 20, "{database} bytes for two chunks");
 }
 

@@ -2,7 +2,7 @@
 //! whatever kills us. A temporary file beside it is written, synced and renamed over the name, and
 //! then the directory is synced.
 
-use std::{fs::File, io::Write as _, sync::Arc};
+use std::{fs::File, os::unix::fs::FileExt as _, sync::Arc};
 
 use drydock_contract::{
     Timestamp,
@@ -79,14 +79,17 @@ fn write(
     mode: Mode,
 ) -> FileResult<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file: File = fs::openat(&dir.fd, name, flags, fs::Mode::from_raw_mode(0o600)).sys()?.into();
-    let (mut at, mut buffer) = (0, vec![0; COPY_BYTES]);
-    loop {
+    let file: File = fs::openat(&dir.fd, name, flags, fs::Mode::from_raw_mode(0o600)).sys()?.into();
+    let (mut at, mut buffer, size) = (0, vec![0; COPY_BYTES], source.stat()?.size);
+    // Holes stay holes.
+    file.set_len(size).sys()?;
+    while at < size {
+        at = source.next_data(at)?.clamp(at, size);
         let count = source.read_at(at, &mut buffer)?;
         if count == 0 {
             break;
         }
-        file.write_all(&buffer[..count]).sys()?;
+        file.write_all_at(&buffer[..count], at).sys()?;
         at += count as u64;
     }
     fs::fchmod(&file, fact::mode(mode)).sys()?;

@@ -77,7 +77,8 @@ impl Mounts {
                 points.push(Point::default());
             }
         }
-        if points[at].tree.is_some() && !(place.is_root() && !self.root_is_mounted) {
+        let taken = if place.is_root() { self.root_is_mounted } else { points[at].tree.is_some() };
+        if taken {
             return Err(MountError::Taken(place));
         }
         if place.is_root() {

@@ -235,7 +235,7 @@ fn copy_bytes(
 }
 
 fn hash_zeros(hasher: &mut blake3::Hasher, mut count: u64) {
-    const ZEROS: [u8; COPY_BYTES] = [0; COPY_BYTES];
+    static ZEROS: [u8; COPY_BYTES] = [0; COPY_BYTES];
     while count > 0 {
         let part = usize::try_from(count).unwrap_or(usize::MAX).min(COPY_BYTES);
         hasher.update(&ZEROS[..part]);

@@ -127,6 +127,10 @@ impl OpenFile for Handle {
         self.write(|tx| tx.set_mode(self.node, mode, now))
     }
 
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        self.look(|tx| tx.next_data(tx.extent(self.node)?, offset))
+    }
+
     fn sync(&self) -> FileResult<()> {
         Ok(())
     }
