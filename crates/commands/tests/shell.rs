@@ -100,8 +100,16 @@ fn statuses_tell_not_found_from_denied_and_from_limits() {
         ("nosuch", 127, "drydock: line 1: nosuch: command not found\n"),
         ("denied", 126, "drydock: line 1: denied: command `denied` is not in the granted list\n"),
         ("limit time", 124, "drydock: line 1: limit: timed_out: 30 s have passed; --timeout allows more\n"),
-        ("limit fuel", 125, "drydock: line 1: limit: out_of_fuel: 5000000000 instructions are used up; --fuel allows more\n"),
-        ("limit memory", 125, "drydock: line 1: limit: out_of_memory: the limit is 64.0 MiB, and 384.0 MiB for the whole line; --memory and --line-memory allow more\n"),
+        (
+            "limit fuel",
+            125,
+            "drydock: line 1: limit: out_of_fuel: 5000000000 instructions are used up; --fuel allows more\n",
+        ),
+        (
+            "limit memory",
+            125,
+            "drydock: line 1: limit: out_of_memory: the limit is 64.0 MiB, and 384.0 MiB for the whole line; --memory and --line-memory allow more\n",
+        ),
         ("trap-it", 125, "drydock: line 1: trap-it: trapped: unreachable\n"),
         ("fail 7", 7, ""),
         ("nosuch || fail 3", 3, "drydock: line 1: nosuch: command not found\n"),
@@ -574,18 +582,13 @@ fn a_name_that_is_none_says_what_was_perhaps_meant() {
 
 #[test]
 fn builtins_are_stages_too() {
-    let report = strict().run("echo a | cat; local_fails=1; cd /nosuch; f() { local x=1; }; f; exit 3").report;
+    let report =
+        strict().run("echo a | cat; local_fails=1; cd /nosuch; f() { local x=1; }; f; exit 3").report;
     let stages: Vec<_> =
         report.stages.iter().map(|it| (it.command.as_str(), it.builtin, it.status)).collect();
     assert_eq!(
         stages,
-        [
-            ("echo", true, 0),
-            ("cat", false, 0),
-            ("cd", true, 1),
-            ("local", true, 0),
-            ("exit", true, 3)
-        ]
+        [("echo", true, 0), ("cat", false, 0), ("cd", true, 1), ("local", true, 0), ("exit", true, 3)]
     );
 }
 

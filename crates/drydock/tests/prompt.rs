@@ -136,7 +136,8 @@ fn ctrl_d_is_exit_and_a_terminal_has_columns() {
     // A new line within the text, without running it.
     terminal.type_in("echo up\x1b\recho down\r");
     terminal.expect("up\r\ndown\r\n");
-    terminal.type_in("trap 'echo bye' EXIT; (exit 9)\r");
+    terminal.type_in("trap 'echo bye' EXIT; echo armed; (exit 9)\r");
+    terminal.expect("armed\r\n");
     terminal.expect("$ ");
     terminal.type_in("\x04");
     terminal.expect("exit\r\nbye\r\n");

@@ -415,7 +415,12 @@ fn the_seeds_worked_line() {
     let shell = Shell::sharing();
     let users = br#"{"users":[{"name":"ada lovelace"},{"name":"grace hopper"},{"name":"ada yonath"}]}"#;
     let said = shell.pipe(&["sh", "-c", "jq '.users[].name' | grep ada | upper"], users);
-    assert_eq!((said.status, said.stdout.as_str()), (0, "\"ADA LOVELACE\"\n\"ADA YONATH\"\n"), "{}", said.stderr);
+    assert_eq!(
+        (said.status, said.stdout.as_str()),
+        (0, "\"ADA LOVELACE\"\n\"ADA YONATH\"\n"),
+        "{}",
+        said.stderr
+    );
 }
 
 /// Every byte there is, in an order that is no text in any encoding.
@@ -469,7 +474,10 @@ fn no_real_time_is_seen_under_now() {
     let rows = [
         ("echo $EPOCHSECONDS", "981173106\n"),
         ("echo ${EPOCHREALTIME%.*}", "981173106\n"),
-        ("x=$EPOCHREALTIME; seq 1 20000 | sort > /dev/null; y=$EPOCHREALTIME; (( (${y/./} - ${x/./}) < 1000 )) && echo no real time", "no real time\n"),
+        (
+            "x=$EPOCHREALTIME; seq 1 20000 | sort > /dev/null; y=$EPOCHREALTIME; (( (${y/./} - ${x/./}) < 1000 )) && echo no real time",
+            "no real time\n",
+        ),
         ("echo $SECONDS; sleep 90; echo $SECONDS", "0\n90\n"),
         ("printf '%(%s)T %(%F %T)T\n' -1 -1", "981173106 2001-02-03 04:05:06\n"),
         ("TIMEFORMAT=%1R; { time sleep 30; } 2>&1", "30.0\n"),
@@ -498,7 +506,11 @@ fn one_ending_has_one_status_wherever_it_happens() {
     let sh = shell.run(&[&["sh"][..], &fuel, &["-c", "sort"]].concat());
     assert_eq!((run.status, sh.status), (125, 125), "{} {}", run.stderr, sh.stderr);
     for said in [run, sh] {
-        assert!(said.stderr.contains("out_of_fuel: 50000 instructions are used up; --fuel allows more"), "{}", said.stderr);
+        assert!(
+            said.stderr.contains("out_of_fuel: 50000 instructions are used up; --fuel allows more"),
+            "{}",
+            said.stderr
+        );
     }
     assert_eq!(shell.run(&["run", "nosuch"]).status, 127);
     assert_eq!(shell.run(&["sh", "-c", "nosuch"]).status, 127);
@@ -533,7 +545,8 @@ fn scripts_of_a_directory_run_and_those_of_the_line_do_not() {
             // A mode that an earlier line set on the real file goes with it.
             let _ = std::fs::remove_file(shell.path("project/build.sh"));
             shell.file("project/build.sh", "echo building $1\n");
-            let said = shell.run(&["sh", "--posix-unknown", "--dir", &format!("{dir}:/project{mode}"), "-c", line]);
+            let said =
+                shell.run(&["sh", "--posix-unknown", "--dir", &format!("{dir}:/project{mode}"), "-c", line]);
             assert_eq!((said.status, said.stdout.as_str()), (status, want), "{mode} {line}: {}", said.stderr);
         }
     }
@@ -542,7 +555,15 @@ fn scripts_of_a_directory_run_and_those_of_the_line_do_not() {
     // Two names for one directory that can be written: nobody could tell.
     shell.file("project/build.sh", "echo building\n");
     let (one, two) = (format!("{dir}:/a:rw"), format!("{dir}:/b:rw"));
-    let said = shell.run(&["sh", "--dir", &one, "--dir", &two, "-c", "echo 'echo evil' > /a/build.sh; bash /b/build.sh"]);
+    let said = shell.run(&[
+        "sh",
+        "--dir",
+        &one,
+        "--dir",
+        &two,
+        "-c",
+        "echo 'echo evil' > /a/build.sh; bash /b/build.sh",
+    ]);
     assert_eq!((said.status, said.stdout.as_str()), (126, ""), "{}", said.stderr);
 }
 
@@ -554,19 +575,29 @@ fn explain_and_the_run_agree() {
     };
     let kinds = |told: &serde_json::Value| -> Vec<String> {
         let stages = told["stages"].as_array().unwrap().iter();
-        stages.map(|it| format!("{} {}", it["name"].as_str().unwrap(), it["kind"].as_str().unwrap())).collect()
+        stages
+            .map(|it| format!("{} {}", it["name"].as_str().unwrap(), it["kind"].as_str().unwrap()))
+            .collect()
     };
     let rows = [
         ("which ls", vec!["which shell"], "[]"),
         ("/bin/ls", vec!["ls built-in"], "[]"),
         ("command -v python3", vec!["command shell"], "[]"),
         ("command ls", vec!["command shell", "ls built-in"], "[]"),
-        ("shopt -s expand_aliases; alias ll='ls -l'\nll", vec!["shopt shell", "alias shell", "ll alias"], "[]"),
+        (
+            "shopt -s expand_aliases; alias ll='ls -l'\nll",
+            vec!["shopt shell", "alias shell", "ll alias"],
+            "[]",
+        ),
         ("bash -c 'ls | nosuch'", vec!["bash shell", "ls built-in", "nosuch unknown"], "[\"nosuch\"]"),
         ("sudo rm x", vec!["sudo unknown", "rm built-in"], "[\"sudo\"]"),
         ("bash s.sh", vec!["bash shell"], "[]"),
         ("./s.sh", vec!["./s.sh shell"], "[]"),
-        ("echo a | xargs sh -c 'cat x'", vec!["echo shell", "xargs built-in", "sh shell", "cat built-in"], "[]"),
+        (
+            "echo a | xargs sh -c 'cat x'",
+            vec!["echo shell", "xargs built-in", "sh shell", "cat built-in"],
+            "[]",
+        ),
     ];
     for (line, want, unknown) in rows {
         let told = told(line);
@@ -585,7 +616,11 @@ fn explain_and_the_run_agree() {
     let net = told("cat < /dev/tcp/example.com/80");
     assert_eq!(net["network"], serde_json::json!(["/dev/tcp/example.com/80"]));
     let said = shell.run(&["sh", "-c", "cat < /dev/tcp/example.com/80"]);
-    assert!(said.status == 1 && said.stderr.contains("refused: a shell here has no network"), "{}", said.stderr);
+    assert!(
+        said.status == 1 && said.stderr.contains("refused: a shell here has no network"),
+        "{}",
+        said.stderr
+    );
     let said = shell.run(&["explain", "git log | sorrt; bash -c 'ls'; bash s.sh; cat > /dev/tcp/h/1"]);
     insta::assert_snapshot!("explain_says_what_would_help", without_hashes(&said.all()));
 }

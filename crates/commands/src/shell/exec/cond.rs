@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drydock_contract::{
     BoxFuture,
-    port::{Files as _, FileKind, Follow},
+    port::{FileKind, Files as _, Follow},
 };
 
 use crate::shell::{

@@ -225,7 +225,8 @@ impl Env {
         }
         // The command had what was left of the time, so none is left.
         let late = self.deadline.is_some() && outcome == "timed_out";
-        let micros = report.as_ref().map_or(0, |it| u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX));
+        let micros =
+            report.as_ref().map_or(0, |it| u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX));
         self.record(name, status, outcome, report, micros);
         if late {
             return Err(Flow::Exit(i32::from(exit::TIMED_OUT)));
