@@ -3,11 +3,58 @@
 
 /// Well-known programs that no module is there for yet.
 const ABSENT: [&str; 52] = [
-    "apt", "apt-get", "brew", "cargo", "cc", "clang", "cmake", "composer", "curl", "dig", "docker", "dotnet",
-    "emacs", "ffmpeg", "g++", "gcc", "gh", "git", "go", "gpg", "java", "javac", "kubectl", "lua", "make",
-    "mysql", "nano", "node", "npm", "npx", "openssl", "perl", "php", "pip", "pip3", "pnpm", "psql", "python",
-    "python2", "python3", "rsync", "ruby", "rustc", "scp", "sqlite3", "ssh", "sudo", "systemctl", "uv", "vim",
-    "wget", "yarn",
+    "apt",
+    "apt-get",
+    "brew",
+    "cargo",
+    "cc",
+    "clang",
+    "cmake",
+    "composer",
+    "curl",
+    "dig",
+    "docker",
+    "dotnet",
+    "emacs",
+    "ffmpeg",
+    "g++",
+    "gcc",
+    "gh",
+    "git",
+    "go",
+    "gpg",
+    "java",
+    "javac",
+    "kubectl",
+    "lua",
+    "make",
+    "mysql",
+    "nano",
+    "node",
+    "npm",
+    "npx",
+    "openssl",
+    "perl",
+    "php",
+    "pip",
+    "pip3",
+    "pnpm",
+    "psql",
+    "python",
+    "python2",
+    "python3",
+    "rsync",
+    "ruby",
+    "rustc",
+    "scp",
+    "sqlite3",
+    "ssh",
+    "sudo",
+    "systemctl",
+    "uv",
+    "vim",
+    "wget",
+    "yarn",
 ];
 
 /// Whether it is a well-known program that is in no catalog yet.
@@ -25,16 +72,18 @@ pub fn remedy<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Optio
 
 /// The known name that is nearest, if one is near.
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    // One letter in three may be wrong, and of a single letter none.
-    let far = match name.chars().count() {
-        0 | 1 => return None,
-        2..=4 => 1,
-        5..=7 => 2,
-        8..=64 => 3,
-        _ => return None,
-    };
+    // One slip; two in a long name whose first letter is right.
+    let length = name.chars().count();
+    if !(2..=64).contains(&length) {
+        return None;
+    }
     let near = known.into_iter().map(|it| (strsim::damerau_levenshtein(name, it), it));
-    near.filter(|(distance, it)| *distance <= far && *distance < it.chars().count()).min().map(|it| it.1)
+    let meant = |(distance, it): &(usize, &str)| match distance {
+        0 | 1 => it.chars().count() > 1,
+        2 => length > 5 && it.chars().next() == name.chars().next(),
+        _ => false,
+    };
+    near.filter(meant).min().map(|it| it.1)
 }
 
 #[cfg(test)]
@@ -57,6 +106,7 @@ mod tests {
             ("gerp", Some("grep")),
             ("sorrt", Some("sort")),
             ("jqq", Some("jq")),
+            ("nosuch", None),
             ("l", None),
             ("frobnicate", None),
             ("", None),

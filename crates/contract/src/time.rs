@@ -67,7 +67,10 @@ mod tests {
     #[test]
     fn a_stepped_clock_moves_by_being_looked_at_and_never_back() {
         let clock = SteppedClock::starting(Timestamp(5_000));
-        assert_eq!((clock.stands_at(), clock.now(), clock.now()), (Timestamp(5_000), Timestamp(6_000), Timestamp(7_000)));
+        assert_eq!(
+            (clock.stands_at(), clock.now(), clock.now()),
+            (Timestamp(5_000), Timestamp(6_000), Timestamp(7_000))
+        );
         clock.reach(Timestamp(6_500));
         assert_eq!(clock.stands_at(), Timestamp(7_000));
         clock.reach(Timestamp(u64::MAX));

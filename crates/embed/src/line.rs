@@ -9,7 +9,8 @@ use std::{
 };
 
 use drydock_contract::{
-    BoxFuture, ByteSink, ByteSource, Call, CallError, Dispatch, Limits, Outcome, Reply, Sink, Source, Streams, Switch,
+    BoxFuture, ByteSink, ByteSource, Call, CallError, Dispatch, Limits, Outcome, Reply, Sink, Source,
+    Streams, Switch,
 };
 use drydock_gate::Session;
 use event_listener::EventListener;

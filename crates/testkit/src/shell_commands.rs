@@ -17,8 +17,8 @@ use crate::shell_applets::{self as applets, Applet};
 /// The names it answers to.
 pub const FAKE_COMMANDS: &[&str] = &[
     "args", "basename", "cat", "chmod", "cut", "dirname", "env", "fail", "grep", "head", "limit", "ln", "ls",
-    "mkdir", "mv", "rev", "rm", "seq", "sleep", "sort", "tail", "tee", "touch", "tr", "trap-it", "uniq", "upper", "wc",
-    "yes",
+    "mkdir", "mv", "rev", "rm", "seq", "sleep", "sort", "tail", "tee", "touch", "tr", "trap-it", "uniq",
+    "upper", "wc", "yes",
 ];
 
 /// The door.

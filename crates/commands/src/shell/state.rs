@@ -120,6 +120,8 @@ pub(crate) struct Env {
     pub(crate) vars: Vars,
     pub(crate) functions: Arc<HashMap<String, Arc<Function>>>,
     pub(crate) aliases: Arc<Aliases>,
+    /// Their expansion was asked for, and refused.
+    pub(crate) aliases_refused: bool,
     /// What `hash` and `complete` were told.
     pub(crate) hashed: Arc<BTreeMap<String, String>>,
     pub(crate) completions: Arc<BTreeMap<String, String>>,
@@ -275,6 +277,7 @@ impl Env {
             vars: Vars::new(variable_bytes_max),
             functions: Arc::default(),
             aliases: Arc::default(),
+            aliases_refused: false,
             hashed: Arc::default(),
             completions: Arc::default(),
             args: Arc::default(),
@@ -384,7 +387,7 @@ impl Env {
     }
 
     /// Ends the run if its variables and its commands together hold too much.
-    fn check_memory(&self) -> Eval<()> {
+    pub(crate) fn check_memory(&self) -> Eval<()> {
         let memory = self.shared.memory.lock().clone();
         match memory {
             Some(meter) if !self.vars.charge_line(&meter) => Err(self.out_of_memory()),

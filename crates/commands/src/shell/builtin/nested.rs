@@ -162,9 +162,7 @@ async fn script(env: &mut Env, path: &str) -> Eval<Result<String, i32>> {
 fn was_there(env: &Env, path: &str, fd: &Fd) -> bool {
     let Fd::File(file) = fd else { return false };
     match env.tree_path(path) {
-        Ok(tree) if env.shared.mode.scripts_allowed => {
-            !env.shared.files.was_changed(&tree, file.file.stat())
-        }
+        Ok(tree) if env.shared.mode.scripts_allowed => !env.shared.files.was_changed(&tree, file.file.stat()),
         _ => false,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drydock_contract::{
     BoxFuture,
-    port::{Files as _, FileKind, Follow},
+    port::{FileKind, Files as _, Follow},
 };
 
 use crate::shell::{
@@ -132,7 +132,11 @@ impl Env {
                 let var = self.vars.own(text);
                 return var.is_some_and(|var| var.attributes.nameref && var.value.scalar().is_some());
             }
-            't' | 'S' | 'p' | 'b' | 'c' => {
+            't' => {
+                let fd = text.trim().parse().ok().and_then(|it| self.fd(it));
+                return fd.is_some_and(|it| it.columns().is_some());
+            }
+            'S' | 'p' | 'b' | 'c' => {
                 return op == 'c' && matches!(text, "/dev/null" | "/dev/zero" | "/dev/tty");
             }
             _ => {}

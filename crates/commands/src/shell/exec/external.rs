@@ -134,6 +134,11 @@ impl Env {
             if bare(&words[0]).contains('/') {
                 return self.no_program(&words[0]).await;
             }
+            if self.aliases_refused && self.aliases.contains_key(&words[0]) {
+                let why = "refused: an alias is parsed as code; pass --eval to allow it";
+                self.complain(&format!("{}: {why}", words[0])).await?;
+                return self.ran_inside(words.swap_remove(0), i32::from(exit::DENIED));
+            }
             // Whether there is such a command, and whether that may be known, the gate says.
             return self.call_command(words).await;
         }
@@ -202,6 +207,11 @@ impl Env {
             Some(Err(error)) => {
                 let text = match &error {
                     CallError::Denied(Denial::UnknownCommand(_)) => self.not_found(&name),
+                    // The line's fuel was gone before it began.
+                    CallError::Denied(Denial::BudgetExceeded(_)) => {
+                        self.limited.note(i32::from(error.exit_status()), self.tested);
+                        format!("{error}; --fuel allows more")
+                    }
                     _ => error.to_string(),
                 };
                 self.complain(&format!("{name}: {text}")).await?;
@@ -215,7 +225,8 @@ impl Env {
         }
         // The command had what was left of the time, so none is left.
         let late = self.deadline.is_some() && outcome == "timed_out";
-        let micros = report.as_ref().map_or(0, |it| u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX));
+        let micros =
+            report.as_ref().map_or(0, |it| u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX));
         self.record(name, status, outcome, report, micros);
         if late {
             return Err(Flow::Exit(i32::from(exit::TIMED_OUT)));

@@ -1,6 +1,6 @@
 //! Names that are no command: what to say of them, and what was perhaps meant.
 
-use drydock_contract::port::{Files as _, FileKind, Follow};
+use drydock_contract::port::{FileKind, Files as _, Follow};
 
 use crate::{
     catalog,

@@ -91,7 +91,9 @@ impl Env {
                     }
                     all.push(char::from((value & 0xff) as u8));
                 }
-                _ if !shape.is_empty() => all.push_str(&date::format(shape, self.seconds_now(), self.vars.get("TZ"))),
+                _ if !shape.is_empty() => {
+                    all.push_str(&date::format(shape, self.seconds_now(), self.vars.get("TZ")))
+                }
                 other => {
                     all.push('\\');
                     all.push(other);

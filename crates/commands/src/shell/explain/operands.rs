@@ -20,7 +20,9 @@ pub(super) struct Meaning {
 impl Meaning {
     /// Whether a builtin's name means a command there: only these look for builtins themselves.
     pub(super) fn is_started_by(&self, by: Option<&str>) -> bool {
-        by.is_some_and(|it| !matches!(it, "command" | "builtin" | "exec" | "time" | "eval" | "bash" | "sh" | "dash"))
+        by.is_some_and(|it| {
+            !matches!(it, "command" | "builtin" | "exec" | "time" | "eval" | "bash" | "sh" | "dash")
+        })
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::io::Write as _;
 
-use drydock_embed::{DockCode, Position, codemode::ExecuteResult, contract::{FailureCode, Limits, Outcome}};
+use drydock_embed::{
+    DockCode, Position,
+    codemode::ExecuteResult,
+    contract::{FailureCode, Limits, Outcome},
+};
 
 use crate::show;
 
