@@ -29,7 +29,7 @@ pub fn head(args: &[&[u8]]) -> Option<i32> {
             Ok(true) => {}
             Ok(false) => break,
             Err(error) => {
-                let name = if name == b"-" { "standard input" } else { text(name) };
+                let name = if name == b"-" { "standard input".into() } else { text(name) };
                 out.complain(&format!("error reading '{name}': {}", reason(&error)));
                 return Some(out.end(1));
             }

@@ -14,7 +14,7 @@ impl<'a> Options<'a> {
     }
 
     /// The next letter; `Some(None)` at the end, `None` for what is beyond a simple reader: long
-    /// options, names that are not UTF-8.
+    /// options.
     pub fn next(&mut self) -> Option<Option<u8>> {
         if let Some((letter, letters)) = self.letters.split_first() {
             self.letters = letters;
@@ -35,7 +35,7 @@ impl<'a> Options<'a> {
                 _ => self.operands.push(arg),
             }
         }
-        self.operands.iter().all(|it| std::str::from_utf8(it).is_ok()).then_some(None)
+        Some(None)
     }
 
     /// The value of the letter just read: the rest of its argument, or the next one.

@@ -1,28 +1,49 @@
 //! Input in pieces and output in one buffer, past the standard library's own buffers and locks.
 
 use facts::output::Output;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::os::fd::FromRawFd as _;
+use std::path::Path;
 
 /// The first piece is small: most inputs are, and room costs as much as it is large.
 const PIECE_BYTES_MIN: usize = 2 << 10;
 const PIECE_BYTES_MAX: usize = 32 << 10;
 const OUT_BYTES_MAX: usize = 64 << 10;
 
-/// Standard input, or a file.
-pub struct Input(ManuallyDrop<File>);
+/// Standard input, which stays open, or a file, which is closed with this.
+pub enum Input {
+    Standard(ManuallyDrop<File>),
+    Opened(File),
+}
 
 impl Input {
     /// Opens a file; `-` is standard input.
     pub fn open(name: &[u8]) -> io::Result<Self> {
         if name == b"-" {
-            return Ok(Self(standard(0)));
+            return Ok(Self::Standard(standard(0)));
         }
-        let path = std::path::Path::new(text(name));
-        Ok(Self(ManuallyDrop::new(File::open(path)?)))
+        Ok(Self::Opened(File::open(path(name))?))
+    }
+
+    fn file(&mut self) -> &mut File {
+        match self {
+            Self::Standard(file) => file,
+            Self::Opened(file) => file,
+        }
+    }
+
+    /// Reads what there is, at most `room`; 0 at the end.
+    pub fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.file().read(room) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => return done,
+            }
+        }
     }
 
     /// Reads a piece into `piece`, in the place of what it held; false at the end.
@@ -33,27 +54,19 @@ impl Input {
             piece.room = vec![0; PIECE_BYTES_MAX];
         }
         piece.used = 0;
-        loop {
-            match self.0.read(&mut piece.room) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-                Ok(count) => {
-                    piece.used = count;
-                    return Ok(count > 0);
-                }
-            }
-        }
+        piece.used = self.read(&mut piece.room)?;
+        Ok(piece.used > 0)
     }
 
     /// Whether it is the file that is written, and not at its end: there would always be more.
-    pub fn is(&self, output: Option<Output>) -> bool {
-        output.and_then(|it| it.left_in(&self.0)).is_some_and(|left| left > 0)
+    pub fn is(&mut self, output: Option<Output>) -> bool {
+        output.and_then(|it| it.left_in(self.file())).is_some_and(|left| left > 0)
     }
 
     /// Everything there is.
     pub fn all(&mut self) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
-        self.0.read_to_end(&mut all)?;
+        self.file().read_to_end(&mut all)?;
         Ok(all)
     }
 
@@ -61,7 +74,7 @@ impl Input {
     pub fn give_back(&mut self, count: usize) {
         if count > 0 {
             // A pipe cannot; whoever shares it gets what is left.
-            let _ = self.0.seek(io::SeekFrom::Current(-(count as i64)));
+            let _ = self.file().seek(io::SeekFrom::Current(-(count as i64)));
         }
     }
 }
@@ -87,9 +100,10 @@ impl DerefMut for Piece {
     }
 }
 
-/// Standard output.
+/// Standard output, or a file in its place.
 pub struct Out {
     applet: &'static str,
+    file: Option<File>,
     held: Vec<u8>,
     failed: bool,
 }
@@ -97,7 +111,12 @@ pub struct Out {
 impl Out {
     /// For the applet of that name, which stands before complaints.
     pub fn new(applet: &'static str) -> Self {
-        Self { applet, held: Vec::new(), failed: false }
+        Self { applet, file: None, held: Vec::new(), failed: false }
+    }
+
+    /// The same into a file.
+    pub fn into_file(applet: &'static str, file: File) -> Self {
+        Self { applet, file: Some(file), held: Vec::new(), failed: false }
     }
 
     /// Appends `bytes`; false when nobody wants more.
@@ -140,11 +159,21 @@ impl Out {
         let _ = standard(2).write_all(format!("{}: {what}\n", self.applet).as_bytes());
     }
 
+    /// Asks a question, after what was printed before.
+    pub fn ask(&mut self, question: &str) {
+        self.flush();
+        let _ = standard(2).write_all(format!("{}: {question}", self.applet).as_bytes());
+    }
+
     fn write(&mut self, bytes: &[u8]) {
         if self.failed {
             return;
         }
-        if let Err(error) = standard(1).write_all(bytes) {
+        let written = match &mut self.file {
+            Some(file) => file.write_all(bytes),
+            None => standard(1).write_all(bytes),
+        };
+        if let Err(error) = written {
             self.failed = true;
             if error.kind() != io::ErrorKind::BrokenPipe {
                 let text = format!("{}: write error: {}\n", self.applet, reason(&error));
@@ -160,9 +189,18 @@ pub fn reason(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// A name as it is shown. Names with other bytes than UTF-8 never get here: see `options`.
-pub fn text(name: &[u8]) -> &str {
-    std::str::from_utf8(name).unwrap_or_default()
+/// A name as it is shown.
+pub fn text(name: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(name)
+}
+
+/// A name as the system takes it.
+pub fn path(name: &[u8]) -> &Path {
+    #[cfg(unix)]
+    use std::os::unix::ffi::OsStrExt as _;
+    #[cfg(target_os = "wasi")]
+    use std::os::wasi::ffi::OsStrExt as _;
+    Path::new(std::ffi::OsStr::from_bytes(name))
 }
 
 fn standard(fd: i32) -> ManuallyDrop<File> {

@@ -43,7 +43,7 @@ pub fn tail(args: &[&[u8]]) -> Option<i32> {
         Wanted::From(first) => from(&mut input, first.max(1) - 1, lines, &mut out),
     };
     if let Err(error) = done {
-        let name = if name == b"-" { "standard input" } else { text(name) };
+        let name = if name == b"-" { "standard input".into() } else { text(name) };
         out.complain(&format!("error reading '{name}': {}", reason(&error)));
         return Some(out.end(1));
     }

@@ -1,7 +1,7 @@
 //! `tee [-a] [FILE]...`
 
 use super::options::Options;
-use super::stream::{Input, Out, Piece, reason, text};
+use super::stream::{Input, Out, Piece, path, reason, text};
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 
@@ -20,7 +20,7 @@ pub fn tee(args: &[&[u8]]) -> Option<i32> {
     let mut files: Vec<(&[u8], File)> = Vec::new();
     for name in &options.operands {
         let opened =
-            OpenOptions::new().write(true).create(true).append(append).truncate(!append).open(text(name));
+            OpenOptions::new().write(true).create(true).append(append).truncate(!append).open(path(name));
         match opened {
             Ok(file) => files.push((name, file)),
             Err(error) => {
