@@ -4,13 +4,12 @@
 //! on first use, so the applets are cut into [`parts`], each a program of its own. Every part knows
 //! the list of all applets; the host chooses the part by the applet's name.
 //!
-//! The applets are the coreutils crates; [`own`] has the few that those lack or cannot do here, and
-//! [`quick`] does their usual work for less.
+//! The everyday ones are our own ([`own`], decision 0038); the others are the coreutils crates.
 
 pub mod messages;
 pub mod own;
 pub mod parts;
-pub mod quick;
+pub mod stream;
 
 use parts::Applet;
 use std::ffi::{OsStr, OsString};
@@ -58,10 +57,7 @@ fn dispatch(args: Vec<OsString>, find: fn(&str) -> Option<Applet>) -> i32 {
         let words: Vec<&[u8]> = args.iter().skip(1).map(|arg| arg.as_encoded_bytes()).collect();
         let (main, messages) = match applet {
             Applet::Own(main) => return main(&words),
-            Applet::Theirs { quick, main, messages } => match quick(&words) {
-                Some(status) => return status,
-                None => (main, messages),
-            },
+            Applet::Theirs { main, messages } => (main, messages),
         };
         messages::install(messages);
         // It fails only without messages, and then an applet prints their ids.

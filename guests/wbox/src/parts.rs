@@ -3,7 +3,6 @@
 //! One list is the source of the dispatch, of `--list` and of the lock file's `applets`. A part is a
 //! function with one arm an applet, so that the linker leaves the other parts' applets out.
 
-use crate::quick::Quick;
 use std::{ffi::OsString, vec::IntoIter};
 
 /// What the dispatcher needs of an applet.
@@ -15,23 +14,15 @@ pub enum Applet {
         main: fn(IntoIter<OsString>) -> i32,
         /// The sentences it prints.
         messages: fluent::Catalogue,
-        /// Does its usual work without either.
-        quick: Quick,
     },
 }
 
 macro_rules! part {
-    (@quick) => { crate::quick::none };
-    (@quick $quick:ident) => { crate::quick::$quick };
     (@applet $($util:ident)::+, OWN) => { Applet::Own($($util)::+::main) };
-    (@applet $($util:ident)::+, $messages:ident $(, $quick:ident)?) => {
-        Applet::Theirs {
-            main: $($util)::+::uumain,
-            messages: crate::messages::$messages,
-            quick: part!(@quick $($quick)?),
-        }
+    (@applet $($util:ident)::+, $messages:ident) => {
+        Applet::Theirs { main: $($util)::+::uumain, messages: crate::messages::$messages }
     };
-    ($(#[$doc:meta])* $part:ident { $($name:literal => $($util:ident)::+, $messages:ident $(, $quick:ident)?;)* }) => {
+    ($(#[$doc:meta])* $part:ident { $($name:literal => $($util:ident)::+, $messages:ident;)* }) => {
         $(#[$doc])*
         pub mod $part {
             use super::Applet;
@@ -42,7 +33,7 @@ macro_rules! part {
             /// The applet of that name, if this part has it.
             pub fn find(name: &str) -> Option<Applet> {
                 Some(match name {
-                    $($name => part!(@applet $($util)::+, $messages $(, $quick)?),)*
+                    $($name => part!(@applet $($util)::+, $messages),)*
                     _ => return None,
                 })
             }
@@ -51,20 +42,20 @@ macro_rules! part {
 }
 
 part! {
-    /// What a pipeline is made of. Small, and the first to be compiled.
+    /// What a pipeline is made of: all our own, and so the smallest.
     core {
-        "cat" => crate::own::cat, CAT, cat;
+        "cat" => crate::own::lines::cat, OWN;
         "echo" => crate::own::say::echo, OWN;
         "seq" => crate::own::seq, OWN;
-        "head" => uu_head, HEAD, head;
-        "wc" => uu_wc, WC, wc;
+        "head" => crate::own::lines::head, OWN;
+        "wc" => crate::own::lines::wc, OWN;
         "rev" => crate::own::rev, OWN;
-        "basename" => uu_basename, BASENAME, basename;
-        "dirname" => uu_dirname, DIRNAME, dirname;
-        "tr" => uu_tr, TR, tr;
+        "basename" => crate::own::lines::path::basename, OWN;
+        "dirname" => crate::own::lines::path::dirname, OWN;
+        "tr" => crate::own::lines::tr, OWN;
         "sort" => crate::own::sort, OWN;
-        "uniq" => uu_uniq, UNIQ, uniq;
-        "tail" => uu_tail, TAIL, tail;
+        "uniq" => crate::own::lines::uniq, OWN;
+        "tail" => crate::own::lines::tail, OWN;
         "true" => crate::own::say::truth, OWN;
         "false" => crate::own::say::falsehood, OWN;
         "tac" => crate::own::tac, OWN;
@@ -74,11 +65,11 @@ part! {
         "test" => crate::own::test, OWN;
         "[" => crate::own::test::bracket, OWN;
         "expr" => crate::own::expr, OWN;
-        "tee" => uu_tee, TEE, tee;
+        "tee" => crate::own::lines::tee, OWN;
         "yes" => crate::own::say::yes, OWN;
         "sleep" => crate::own::say::sleep, OWN;
-        "cut" => uu_cut, CUT, cut;
-        "paste" => uu_paste, PASTE, paste;
+        "cut" => crate::own::lines::cut, OWN;
+        "paste" => crate::own::lines::paste, OWN;
         "less" => crate::own::session::pager, OWN;
         "more" => crate::own::session::pager, OWN;
         "ps" => crate::own::session::ps, OWN;

@@ -4,7 +4,7 @@
 //! commas between them, and `=` if a value follows or `?` if one may be attached. The first name is the
 //! one the applet sees. Every applet has `--help` and `--version` besides.
 
-use crate::quick::Out;
+use crate::stream::Out;
 use std::borrow::Cow;
 
 /// An option by the first of its names, with its value.

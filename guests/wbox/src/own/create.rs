@@ -2,7 +2,7 @@
 
 use super::arguments::{self, refuse};
 use super::mode::{Target, changed};
-use crate::quick::{Out, path, reason, text};
+use crate::stream::{Out, path, reason, text};
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 
 use super::copy::set_times;
 use super::mode::{Target, changed};
-use crate::quick::{Out, reason};
+use crate::stream::{Out, reason};
 use facts::Follow;
 use std::ffi::OsString;
 use std::fs;

@@ -2,13 +2,13 @@
 //! part of theirs.
 
 pub mod arguments;
-pub mod cat;
 pub mod copy;
 pub mod create;
 pub mod dd;
 pub mod env;
 pub mod expr;
 pub mod install;
+pub mod lines;
 pub mod ls;
 pub mod machine;
 pub mod mode;

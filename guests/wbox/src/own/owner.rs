@@ -5,7 +5,7 @@
 
 use super::arguments::{self, Arguments, refuse};
 use super::mode::{Target, changed};
-use crate::quick::{Out, path, reason, text};
+use crate::stream::{Out, path, reason, text};
 use facts::{Facts, Follow, Kind};
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@
 //! stays without one.
 
 use super::arguments;
-use crate::quick::{Input, Out, Piece, reason, text};
+use crate::stream::{Input, Out, Piece, reason, text};
 use std::io;
 
 const HELP: &str = "Usage: rev [FILE]...\nReverses the characters of every line.\n";

@@ -1,7 +1,7 @@
 //! `echo`, `true`, `false`, `yes`, `sleep`, `pwd` and `printenv`: a line each, and no parser for it.
 
 use super::arguments::{self, refuse};
-use crate::quick::{Out, reason, text};
+use crate::stream::{Out, reason, text};
 use std::time::Duration;
 
 /// The applet `echo`.

@@ -1,7 +1,7 @@
 //! `seq`: numbers from here to there, in exact decimals.
 
 use super::arguments::refuse;
-use crate::quick::{self, Out, text};
+use crate::stream::{Out, text};
 
 const HELP: &str = "\
 Usage: seq [OPTION]... LAST
@@ -37,9 +37,6 @@ struct Wanted {
 
 /// The applet.
 pub fn main(args: &[&[u8]]) -> i32 {
-    if let Some(status) = quick::seq(args) {
-        return status;
-    }
     match read(args) {
         Ok(Some(wanted)) => print(&wanted),
         Ok(None) => {
@@ -175,16 +172,21 @@ fn print(wanted: &Wanted) -> i32 {
         width = written(at, scale, shown).len().max(last.map_or(0, |it| written(it, scale, shown).len()));
     }
     let (mut out, mut any) = (Out::new("seq"), false);
+    let whole = scale == 0 && width == 0 && wanted.format.is_none();
+    let mut digits = Vec::with_capacity(40);
     while last.is_none_or(|last| if step > 0 { at <= last } else { at >= last }) {
         if any {
             out.put(&wanted.between);
         }
         any = true;
-        let text = match &wanted.format {
-            Some(format) => format.number(at as f64 / 10f64.powi(scale as i32)),
-            None => padded(&written(at, scale, shown), width),
-        };
-        if !out.put(text.as_bytes()) {
+        digits.clear();
+        match &wanted.format {
+            Some(format) => digits.extend(format.number(at as f64 / 10f64.powi(scale as i32)).into_bytes()),
+            // The usual case, without the detours of the others.
+            None if whole => plain(at, &mut digits),
+            None => digits.extend(padded(&written(at, scale, shown), width).into_bytes()),
+        }
+        if !out.put(&digits) {
             break;
         }
         let Some(next) = at.checked_add(step) else { break };
@@ -194,6 +196,23 @@ fn print(wanted: &Wanted) -> i32 {
         out.put(&wanted.end);
     }
     out.end(0)
+}
+
+fn plain(value: i128, out: &mut Vec<u8>) {
+    let mut backwards = [0; 40];
+    let (mut rest, mut count) = (value.unsigned_abs(), 0);
+    loop {
+        backwards[count] = b'0' + (rest % 10) as u8;
+        count += 1;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        out.push(b'-');
+    }
+    out.extend(backwards[..count].iter().rev());
 }
 
 /// With as many digits behind the point as are shown; what is cut off is zeros.

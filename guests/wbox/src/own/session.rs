@@ -2,7 +2,7 @@
 
 use super::arguments;
 use super::human;
-use crate::quick::{Input, Out, Piece, path, reason, text};
+use crate::stream::{Input, Out, Piece, path, reason, text};
 use facts::{Follow, Kind, owner};
 use std::fs;
 use std::path::Path;

@@ -5,7 +5,7 @@
 
 use super::arguments;
 use super::sort::Scratch;
-use crate::quick::{Input, Out, Piece, reason, text};
+use crate::stream::{Input, Out, Piece, reason, text};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 

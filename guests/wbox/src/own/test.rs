@@ -2,7 +2,7 @@
 //!
 //! Every file belongs to the one user, so `-r`, `-w` and `-x` are about the owner's bits.
 
-use crate::quick::{Out, path, text};
+use crate::stream::{Out, path, text};
 use facts::{Facts, Follow, Kind};
 use std::io::IsTerminal as _;
 

@@ -4,7 +4,7 @@
 
 use super::arguments::{self, Arguments, refuse};
 use super::copy::set_times;
-use crate::quick::{Out, path, reason, text};
+use crate::stream::{Out, path, reason, text};
 use facts::{Follow, Time};
 use std::fs::OpenOptions;
 use std::io;

@@ -1,7 +1,7 @@
 //! Backups of files that are about to be replaced: `-b`, `--backup[=CONTROL]`, `-S SUFFIX`.
 
 use crate::own::arguments::Arguments;
-use crate::quick::text;
+use crate::stream::text;
 use std::ffi::OsString;
 use std::fs;
 use std::io;

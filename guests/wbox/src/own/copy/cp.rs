@@ -3,7 +3,7 @@
 use super::backup;
 use super::{Backup, Copier, Copying, Existing, Keep, Links, Made, destination};
 use crate::own::arguments::{self, Arguments, refuse};
-use crate::quick::{Out, path, reason, text};
+use crate::stream::{Out, path, reason, text};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,7 @@ mod system;
 pub use backup::Backup;
 pub use system::{is_other_device, set_times, symlink};
 
-use crate::quick::{Out, reason};
+use crate::stream::{Out, reason};
 use facts::{Facts, Follow, Kind};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -341,7 +341,7 @@ pub fn destination(source: &[u8], target: &Path, into: bool) -> PathBuf {
     let name = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     match name {
         b"" | b"." | b".." => target.to_path_buf(),
-        name => target.join(crate::quick::path(name)),
+        name => target.join(crate::stream::path(name)),
     }
 }
 

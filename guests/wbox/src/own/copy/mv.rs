@@ -5,7 +5,7 @@ use super::{
     Backup, Copier, Copying, Existing, Keep, Links, Made, ask, backup, destination, is_other_device,
 };
 use crate::own::arguments::{self, Arguments, refuse};
-use crate::quick::{Out, path, reason};
+use crate::stream::{Out, path, reason};
 use facts::{Facts, Follow, Kind};
 use std::fs;
 use std::io;

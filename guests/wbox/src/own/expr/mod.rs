@@ -5,7 +5,7 @@
 
 mod pattern;
 
-use crate::quick::{Out, text};
+use crate::stream::{Out, text};
 
 /// An expression that makes no sense, and one that cannot be computed.
 const TROUBLE: i32 = 2;

@@ -2,7 +2,7 @@
 
 use super::entry::Entry;
 use super::options::{Clock, Marks, Options, Quotes, Shape, Style};
-use crate::quick::text;
+use crate::stream::text;
 use facts::{Facts, Kind, Time, owner};
 
 /// A file is recent for half a year, and shows its time instead of its year.

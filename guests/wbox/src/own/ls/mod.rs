@@ -8,7 +8,7 @@ mod layout;
 mod options;
 
 use super::arguments;
-use crate::quick::{Out, path, reason, text};
+use crate::stream::{Out, path, reason, text};
 use entry::Entry;
 use facts::{Follow, Kind};
 use options::{Options, Shape};

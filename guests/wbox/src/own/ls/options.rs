@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use crate::own::arguments::{Arguments, count};
 use crate::own::sort::version;
-use crate::quick::text;
+use crate::stream::text;
 use facts::pattern;
 use std::cmp::Ordering;
 use std::io::IsTerminal as _;

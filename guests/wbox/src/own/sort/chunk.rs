@@ -3,7 +3,7 @@
 //! The text lies in blocks, so that more of it never means copying what is there; a line is never cut
 //! by the end of a block.
 
-use crate::quick::{Input, reason, text};
+use crate::stream::{Input, reason, text};
 use std::io;
 
 const BLOCK_BYTES_MIN: usize = 32 << 10;

@@ -3,7 +3,7 @@
 use super::chunk::unreadable;
 use super::rules::{Line, Rules};
 use super::scratch::{Run, Scratch};
-use crate::quick::{Input, Out};
+use crate::stream::{Input, Out};
 use std::cmp::Ordering;
 
 /// How many inputs are open at once, unless `--batch-size` says otherwise.

@@ -19,7 +19,7 @@ pub use merge::finish;
 pub use scratch::Scratch;
 
 use super::arguments;
-use crate::quick::{Input, Out, path, reason, text};
+use crate::stream::{Input, Out, path, reason, text};
 use chunk::{Chunks, More};
 use merge::{Lines, Sorted};
 use options::{Act, Options};

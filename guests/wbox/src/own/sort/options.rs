@@ -4,7 +4,7 @@ use super::key::{Key, Order};
 use super::merge::INPUTS_MAX;
 use super::rules::Rules;
 use crate::own::arguments::{Arguments, count, size};
-use crate::quick::{Input, text};
+use crate::stream::{Input, text};
 
 /// The text and the lines that are in memory at once. Together with what else a run needs it stays
 /// below the smallest memory that commands are given.
@@ -186,7 +186,7 @@ fn files<'a>(line: &Arguments<'a>) -> Result<Files<'a>, String> {
     }
     let content = Input::open(list).and_then(|mut input| input.all());
     let content =
-        content.map_err(|error| format!("open failed: {}: {}", text(list), crate::quick::reason(&error)))?;
+        content.map_err(|error| format!("open failed: {}: {}", text(list), crate::stream::reason(&error)))?;
     if content.is_empty() {
         return Err(format!("no input from '{}'", text(list)));
     }
@@ -253,7 +253,7 @@ fn seed(line: &Arguments<'_>) -> Result<u64, String> {
         input.read(&mut some).map(|count| some[..count].to_vec())
     });
     let content =
-        content.map_err(|error| format!("open failed: {}: {}", text(name), crate::quick::reason(&error)))?;
+        content.map_err(|error| format!("open failed: {}: {}", text(name), crate::stream::reason(&error)))?;
     let mut hasher = DefaultHasher::new();
     hasher.write(&content);
     Ok(hasher.finish())

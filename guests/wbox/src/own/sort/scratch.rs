@@ -2,7 +2,7 @@
 //!
 //! A file goes when its run is done with, also after an error.
 
-use crate::quick::{Out, path, reason, text};
+use crate::stream::{Out, path, reason, text};
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;

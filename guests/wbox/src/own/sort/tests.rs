@@ -4,7 +4,7 @@ use super::check::first_disorder;
 use super::merge::Lines;
 use super::options;
 use crate::own::arguments::Arguments;
-use crate::quick::Input;
+use crate::stream::Input;
 use std::fs;
 use std::path::PathBuf;
 

@@ -70,6 +70,18 @@ impl Input {
         Ok(all)
     }
 
+    /// In a file that is longer than that, goes to its last `bytes` if they are `enough`.
+    pub fn skip_to_last(&mut self, bytes: usize, enough: impl Fn(&[u8]) -> bool) -> io::Result<()> {
+        let Self::Opened(file) = self else { return Ok(()) };
+        let Ok(length) = file.seek(io::SeekFrom::End(0)) else { return Ok(()) };
+        let start = length.saturating_sub(bytes as u64);
+        file.seek(io::SeekFrom::Start(start))?;
+        let mut tail = Vec::with_capacity(bytes.min(length as usize));
+        (&*file).take(bytes as u64).read_to_end(&mut tail)?;
+        let at = if start > 0 && enough(&tail) { start } else { 0 };
+        file.seek(io::SeekFrom::Start(at)).map(drop)
+    }
+
     /// Gives back what was read and not used, where that is possible: in a file, for who reads on.
     pub fn give_back(&mut self, count: usize) {
         if count > 0 {
@@ -134,17 +146,26 @@ impl Out {
 
     /// One byte.
     pub fn sign(&mut self, byte: u8) {
+        if self.held.len() >= OUT_BYTES_MAX {
+            self.flush();
+        }
         self.held.push(byte);
     }
 
-    /// Writes what is held.
-    pub fn flush(&mut self) {
+    /// Whether nobody wants more.
+    pub fn is_closed(&self) -> bool {
+        self.failed
+    }
+
+    /// Writes what is held; false when nobody wants more.
+    pub fn flush(&mut self) -> bool {
         let held = std::mem::take(&mut self.held);
         if !held.is_empty() {
             self.write(&held);
         }
         self.held = held;
         self.held.clear();
+        !self.failed
     }
 
     /// Writes the rest; the status of a run that had `status` until now.

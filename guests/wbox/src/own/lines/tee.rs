@@ -1,24 +1,34 @@
-//! `tee [-a] [FILE]...`
+//! `tee`: standard input to standard output and into files.
 
-use super::options::Options;
-use super::stream::{Input, Out, Piece, path, reason, text};
+use crate::own::arguments;
+use crate::stream::{Input, Out, Piece, path, reason, text};
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 
-pub fn tee(args: &[&[u8]]) -> Option<i32> {
-    let mut options = Options::new(args);
-    let mut append = false;
-    while let Some(letter) = options.next()? {
-        match letter {
-            b'a' => append = true,
-            // There are no signals to ignore.
-            b'i' => {}
-            _ => return None,
-        }
-    }
+const HELP: &str = "\
+Usage: tee [OPTION]... [FILE]...
+Copies standard input to standard output and into files.
+
+  -a, --append             behind what is there
+  -i, --ignore-interrupts, -p, --output-error[=MODE]  change nothing: there are no signals here
+";
+
+/// The applet.
+pub fn main(args: &[&[u8]]) -> i32 {
+    let line = match arguments::read(
+        "tee",
+        HELP,
+        args,
+        &["a,append", "i,ignore-interrupts", "p", "output-error?"],
+        1,
+    ) {
+        Ok(line) => line,
+        Err(status) => return status,
+    };
+    let append = line.has("a");
     let (mut out, mut status) = (Out::new("tee"), 0);
     let mut files: Vec<(&[u8], File)> = Vec::new();
-    for name in &options.operands {
+    for name in &line.operands {
         let opened =
             OpenOptions::new().write(true).create(true).append(append).truncate(!append).open(path(name));
         match opened {
@@ -29,7 +39,7 @@ pub fn tee(args: &[&[u8]]) -> Option<i32> {
             }
         }
     }
-    let Ok(mut input) = Input::open(b"-") else { return Some(1) };
+    let Ok(mut input) = Input::open(b"-") else { return 1 };
     let mut piece = Piece::default();
     loop {
         match input.next(&mut piece) {
@@ -41,8 +51,8 @@ pub fn tee(args: &[&[u8]]) -> Option<i32> {
                 break;
             }
         }
-        let wanted = out.put(&piece);
-        out.flush();
+        out.put(&piece);
+        let wanted = out.flush();
         files.retain_mut(|(name, file)| {
             let written = file.write_all(&piece);
             if let Err(error) = &written {
@@ -55,5 +65,5 @@ pub fn tee(args: &[&[u8]]) -> Option<i32> {
             break;
         }
     }
-    Some(out.end(status))
+    out.end(status)
 }
