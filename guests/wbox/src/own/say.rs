@@ -196,7 +196,7 @@ pub mod pwd {
         let last = line.flags.last().map(|(id, _)| *id);
         let here = match std::env::current_dir() {
             // GNU's own resolves links unless it is told otherwise.
-            Ok(here) if last != Some("L") => std::fs::canonicalize(&here).or(Ok(here)),
+            Ok(here) if last != Some("L") => super::super::copy::real(&here).or(Ok(here)),
             other => other,
         };
         match here {

@@ -92,7 +92,7 @@ Shows what files take. How much room there is, is not told here, so size and roo
 
     /// Where the mount or volume begins that the path is in.
     fn root_of(at: &Path) -> String {
-        let Ok(real) = fs::canonicalize(at) else { return "/".to_owned() };
+        let Ok(real) = super::super::copy::real(at) else { return "/".to_owned() };
         let device = |at: &Path| facts::of(at, Follow::Yes).ok().map(|it| it.device);
         let own = device(&real);
         let same = real.ancestors().take_while(|it| device(it) == own);

@@ -6,7 +6,7 @@ pub mod mv;
 mod system;
 
 pub use backup::Backup;
-pub use system::{is_other_device, set_times, symlink};
+pub use system::{is_other_device, real, set_times, symlink};
 
 use crate::stream::{Out, reason};
 use facts::{Facts, Follow, Kind};
@@ -313,11 +313,11 @@ fn content(source: &mut File, target: &mut File, size: u64) -> io::Result<()> {
 
 /// Whether a copy of `from` at `to` would be a part of itself.
 fn is_within(from: &Path, to: &Path) -> bool {
-    let Ok(from) = fs::canonicalize(from) else { return false };
+    let Ok(from) = real(from) else { return false };
     let mut above = Some(to);
     while let Some(at) = above {
         let at = if at.as_os_str().is_empty() { Path::new(".") } else { at };
-        if let Ok(real) = fs::canonicalize(at) {
+        if let Ok(real) = real(at) {
             return real.starts_with(&from);
         }
         above = at.parent();

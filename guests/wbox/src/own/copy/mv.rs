@@ -2,7 +2,7 @@
 
 use super::cp::{targets, update};
 use super::{
-    Backup, Copier, Copying, Existing, Keep, Links, Made, ask, backup, destination, is_other_device,
+    Backup, Copier, Copying, Existing, Keep, Links, Made, ask, backup, destination, is_other_device, real,
 };
 use crate::own::arguments::{self, Arguments, refuse};
 use crate::stream::{Out, path, reason};
@@ -108,7 +108,7 @@ fn one(from: &Path, to: &Path, how: &Copier, may_copy: bool, out: &mut Out) -> R
     }
     if let Ok(there) = facts::of(to, Follow::No) {
         let same = there.inode != 0 && (there.device, there.inode) == (facts.device, facts.inode);
-        if from == to || (same && fs::canonicalize(from).ok() == fs::canonicalize(to).ok()) {
+        if from == to || (same && real(from).ok() == real(to).ok()) {
             return Err(format!("'{a}' and '{b}' are the same file"));
         }
         let go_on = match how.existing {
@@ -148,7 +148,7 @@ fn one(from: &Path, to: &Path, how: &Copier, may_copy: bool, out: &mut Out) -> R
 
 /// Whether it is where a mount or volume begins: that cannot be moved away from where it was put.
 fn is_root_of_its_own(at: &Path, facts: &Facts) -> bool {
-    let Ok(real) = fs::canonicalize(at) else { return false };
+    let Ok(real) = real(at) else { return false };
     let Some(above) = real.parent() else { return facts.kind == Kind::Directory };
     let above = facts::of(above, Follow::Yes);
     facts.kind == Kind::Directory && above.is_ok_and(|above| above.device != facts.device)

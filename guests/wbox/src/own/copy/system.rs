@@ -4,7 +4,7 @@
 use facts::{Follow, Time};
 use std::ffi::CString;
 use std::io;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 fn c_text(path: &Path) -> io::Result<CString> {
     Ok(CString::new(path.as_os_str().as_encoded_bytes())?)
@@ -29,6 +29,45 @@ pub fn set_times(path: &Path, accessed: Time, modified: Time, follow: Follow) ->
     let flags = if follow == Follow::No { libc::AT_SYMLINK_NOFOLLOW } else { 0 };
     // SAFETY: a C string and two times that live until after the call.
     done(unsafe { libc::utimensat(libc::AT_FDCWD, path.as_ptr(), times.as_ptr(), flags) })
+}
+
+/// How many links a path may lead through.
+const LINKS_MAX: usize = 40;
+
+/// The path from the root without links, `.` and `..`. All of it has to be there.
+pub fn real(path: &Path) -> io::Result<PathBuf> {
+    let whole = if path.is_absolute() { path.to_path_buf() } else { std::env::current_dir()?.join(path) };
+    let (mut found, mut links) = (PathBuf::from("/"), 0);
+    let mut waiting: Vec<PathBuf> = parts(&whole);
+    while let Some(part) = waiting.pop() {
+        if part.as_os_str() == ".." {
+            found.pop();
+            continue;
+        }
+        let next = found.join(&part);
+        if !next.symlink_metadata()?.is_symlink() {
+            found = next;
+            continue;
+        }
+        links += 1;
+        if links > LINKS_MAX {
+            return Err(io::Error::from_raw_os_error(libc::ELOOP));
+        }
+        let target = std::fs::read_link(&next)?;
+        if target.is_absolute() {
+            found = PathBuf::from("/");
+        }
+        waiting.extend(parts(&target));
+    }
+    Ok(found)
+}
+
+/// The names of a path, last first.
+fn parts(path: &Path) -> Vec<PathBuf> {
+    let names = path.components().filter(|it| matches!(it, Component::Normal(_) | Component::ParentDir));
+    let mut all: Vec<PathBuf> = names.map(|it| PathBuf::from(it.as_os_str())).collect();
+    all.reverse();
+    all
 }
 
 /// Whether a rename failed because it would lead to another file system.

@@ -27,8 +27,15 @@ struct Plan {
 /// The applet.
 pub fn main(args: &[&[u8]]) -> i32 {
     let table = &["c,C,complement", "d,delete", "s,squeeze-repeats", "t,truncate-set1"];
-    // A set may begin with a dash once there is another operand.
-    let line = match arguments::read("tr", HELP, args, table, 1) {
+    // The first operand ends the options: the second set may begin with a dash.
+    let mut words = args.to_vec();
+    let is_end = |arg: &&[u8]| matches!(*arg, b"-" | b"--") || !arg.starts_with(b"-");
+    if let Some(first) = args.iter().position(is_end)
+        && args[first] != b"--"
+    {
+        words.insert(first, b"--");
+    }
+    let line = match arguments::read("tr", HELP, &words, table, 1) {
         Ok(line) => line,
         Err(status) => return status,
     };

@@ -24,7 +24,7 @@ use chunk::{Chunks, More};
 use merge::{Lines, Sorted};
 use options::{Act, Options};
 use rules::{Line, Rules};
-use std::fs::{self, File};
+use std::fs::File;
 
 /// What is wrong with the command line or the files, as opposed to lines out of order.
 const TROUBLE: i32 = 2;
@@ -82,7 +82,7 @@ fn merged(options: &Options<'_>) -> Result<i32, String> {
 }
 
 fn is_same(name: &[u8], output: &[u8]) -> bool {
-    let real = |name: &[u8]| fs::canonicalize(path(name)).ok();
+    let real = |name: &[u8]| super::copy::real(path(name)).ok();
     name == output || (name != b"-" && real(name).is_some() && real(name) == real(output))
 }
 
