@@ -2,9 +2,10 @@
 //!
 //! A file goes when its run is done with, also after an error.
 
-use crate::stream::{Out, path, reason, text};
+use crate::stream::{self, Out, reason, text};
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher as _, RandomState};
+use std::io;
 use std::path::PathBuf;
 
 /// Where runs are kept.
@@ -35,8 +36,17 @@ impl Scratch {
     pub fn run(&mut self) -> Result<(Run, Out), String> {
         let name = format!(".sort-{:016x}-{}", self.mark, self.count);
         self.count += 1;
-        let path = path(&self.folder).join(name);
-        let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| {
+        let path = stream::path(&self.folder).join(name);
+        let create = || OpenOptions::new().write(true).create_new(true).open(&path);
+        let file = create().or_else(|error| {
+            // A session that has no scratch yet gets one.
+            if error.kind() != io::ErrorKind::NotFound {
+                return Err(error);
+            }
+            fs::create_dir_all(stream::path(&self.folder))?;
+            create()
+        });
+        let file = file.map_err(|error| {
             format!("cannot create temporary file in '{}': {}", text(&self.folder), reason(&error))
         })?;
         Ok((Run { path }, Out::into_file("sort", file)))
