@@ -149,7 +149,7 @@ pub const GUESTS: &[Guest] = &[
         start: Start::Usual,
         crates: &[],
         part: None,
-        also: &["chmod", "column", "du", "file", "hd", "hexdump", "strings", "tree", "xxd"],
+        also: &["column", "du", "file", "hd", "hexdump", "strings", "tree", "xxd"],
         kind: Kind::Command,
     },
     Guest {
@@ -190,7 +190,9 @@ pub const GUESTS: &[Guest] = &[
     },
     wbox("wbox", "core"),
     wbox("wbox-text", "text"),
+    wbox("wbox-numbers", "numbers"),
     wbox("wbox-regex", "regex"),
     wbox("wbox-files", "files"),
     wbox("wbox-data", "data"),
+    wbox("wbox-time", "time"),
 ];
