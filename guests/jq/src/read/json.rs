@@ -5,6 +5,7 @@
 //! made once, in its final size.
 
 use super::broken::misplaced;
+use super::feed::Feed;
 use super::{literal, scan};
 use crate::value::{Object, Text, Value};
 
@@ -19,9 +20,14 @@ pub struct Reader {
     pub(super) text: Vec<u8>,
     pub(super) end: usize,
     pub(super) at: usize,
+    /// Of the file that is being read, before `counted`.
     pub(super) lines: usize,
-    pub(super) lines_before: usize,
     pub(super) counted: usize,
+    /// What went before `text` and is dropped: its lines, and the length of the last one.
+    pub(super) lines_before: usize,
+    pub(super) column_before: usize,
+    /// Where more text comes from, as long as there may be more.
+    pub(super) feed: Option<Box<dyn Feed>>,
     pub(super) seq: bool,
     pub(super) open: Vec<Open>,
     pub(super) items: Vec<Value>,
@@ -48,8 +54,10 @@ impl Reader {
             end,
             at,
             lines: 0,
-            lines_before: 0,
             counted: 0,
+            lines_before: 0,
+            column_before: 0,
+            feed: None,
             seq,
             open: Vec::new(),
             items: Vec::new(),
@@ -58,31 +66,12 @@ impl Reader {
         }
     }
 
-    /// Messages count their lines from here on.
-    pub fn after_lines(mut self, lines: usize) -> Self {
-        self.lines_before = lines;
-        self
-    }
-
-    /// How many lines jq would have read by now: up to the end of the one the value ends on.
-    pub fn lines(&mut self) -> usize {
-        let rest = self.text.get(self.at..self.end).unwrap_or(&[]);
-        let end = rest.iter().position(|byte| *byte == b'\n').map_or(self.end, |at| self.at + at + 1);
-        if let Some(new) = self.text.get(self.counted..end) {
-            self.lines += new.iter().filter(|byte| **byte == b'\n').count();
-            self.counted = end;
-        }
-        self.lines
-    }
-
-    /// The next value, or why there is none.
-    pub fn next_value(&mut self) -> Option<Result<Value, String>> {
-        self.skip_blank();
-        self.peek()?;
+    /// The value that begins here, with nothing left of the one before.
+    pub(super) fn first_value(&mut self) -> Result<Value, String> {
         self.open.clear();
         self.items.clear();
         self.fields.clear();
-        Some(self.value())
+        self.value()
     }
 
     /// The value that begins here. The cursor is kept apart from `self`, where each look at it would
