@@ -15,7 +15,7 @@ script marks as executable can be run by giving it to the shell.
 ";
 
 /// Checks the request and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let (mut quiet, mut recursive, mut mode) = (false, false, None);
     let mut files = Vec::new();
     let mut only_operands = false;

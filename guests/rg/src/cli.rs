@@ -126,13 +126,13 @@ const TABLE: &[&str] = &[
     "generate=",
 ];
 
-pub enum Request {
+pub(crate) enum Request {
     Run(Box<Settings>),
     Print(String),
 }
 
 /// Reads the arguments.
-pub fn parse(args: &[String]) -> Result<Request, String> {
+pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
     let mut it = Settings { unicode: true, messages: true, ..Settings::default() };
     let mut operands = Vec::new();
     let (mut restricted, mut given, mut ascii_glob) = (0, false, false);

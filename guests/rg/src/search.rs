@@ -15,7 +15,7 @@ use std::time::Instant;
 use termcolor::{Ansi, NoColor, WriteColor};
 
 /// Searches everything and returns the exit status.
-pub fn run(settings: &Settings, roots: &Roots, matcher: &RegexMatcher) -> i32 {
+pub(crate) fn run(settings: &Settings, roots: &Roots, matcher: &RegexMatcher) -> i32 {
     let out = BufWriter::with_capacity(64 << 10, io::stdout());
     let out: Out = match settings.colors {
         true => Box::new(Ansi::new(out)),

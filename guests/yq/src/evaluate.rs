@@ -15,7 +15,7 @@ struct Source {
 }
 
 /// Runs; the exit status, or why it could not begin.
-pub fn run(options: &Options) -> Result<i32, String> {
+pub(crate) fn run(options: &Options) -> Result<i32, String> {
     if options.in_place {
         if options.files.is_empty() {
             return Err(

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// Does what the options say to one operand; the exit status.
-pub fn operand(options: &Options, name: &str) -> i32 {
+pub(super) fn operand(options: &Options, name: &str) -> i32 {
     let tool = options.tool.name();
     let mut name = name.to_owned();
     // `gunzip x` finds `x.gz`.
@@ -149,13 +149,13 @@ fn test(options: &Options, name: &str) -> i32 {
     status
 }
 
-pub fn list_heading(options: &Options) {
+pub(super) fn list_heading(options: &Options) {
     if options.codec == Codec::Gzip {
         let _ = writeln!(io::stdout(), "         compressed        uncompressed  ratio uncompressed_name");
     }
 }
 
-pub fn list_stdin(options: &Options) -> i32 {
+pub(super) fn list_stdin(options: &Options) -> i32 {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes);
     let listed =

@@ -13,7 +13,7 @@ use std::time::UNIX_EPOCH;
 const RECORD: u64 = 20 * BLOCK as u64;
 
 /// Appends members to `out`.
-pub struct Writer<'a, W: Write> {
+pub(super) struct Writer<'a, W: Write> {
     pub out: W,
     pub options: &'a Options,
     pub written: u64,
@@ -30,7 +30,7 @@ pub struct Writer<'a, W: Write> {
 
 impl<W: Write> Writer<'_, W> {
     /// Adds `path`, seen from the folder `base`. Only writing the archive can fail.
-    pub fn add(&mut self, base: &Path, path: &str) -> io::Result<()> {
+    pub(super) fn add(&mut self, base: &Path, path: &str) -> io::Result<()> {
         if self.options.exclude.iter().any(|pattern| name::excludes(pattern, path)) {
             return Ok(());
         }
@@ -138,14 +138,14 @@ impl<W: Write> Writer<'_, W> {
     }
 
     /// The end of the archive.
-    pub fn finish(&mut self) -> io::Result<()> {
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         let whole = (self.written + 2 * BLOCK as u64).next_multiple_of(RECORD);
         io::copy(&mut io::repeat(0).take(whole - self.written), &mut self.out)?;
         self.out.flush()
     }
 
     /// A member that cannot be had does not end the archive.
-    pub fn problem(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn problem(&mut self, text: &str) -> io::Result<()> {
         complain(&format!("tar: {text}"));
         self.failed = true;
         Ok(())

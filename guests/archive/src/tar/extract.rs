@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Makes files out of members.
-pub struct Extractor<'a> {
+pub(super) struct Extractor<'a> {
     options: &'a Options,
     base: PathBuf,
     pub failed: bool,
@@ -24,12 +24,12 @@ pub struct Extractor<'a> {
 }
 
 impl<'a> Extractor<'a> {
-    pub fn new(options: &'a Options, base: PathBuf) -> Self {
+    pub(super) fn new(options: &'a Options, base: PathBuf) -> Self {
         Self { options, base, failed: false, told_of_slash: false, later: Vec::new(), times: Vec::new() }
     }
 
     /// Makes one member; only reading the archive can fail for good.
-    pub fn member(&mut self, header: &Header, content: &mut impl Read) -> io::Result<()> {
+    pub(super) fn member(&mut self, header: &Header, content: &mut impl Read) -> io::Result<()> {
         let shown = String::from_utf8_lossy(&header.name).into_owned();
         let stripped = if self.options.strip > 0 {
             name::strip(&shown, self.options.strip)
@@ -141,7 +141,7 @@ impl<'a> Extractor<'a> {
     }
 
     /// What had to wait for the last member.
-    pub fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         for (path, target) in std::mem::take(&mut self.later) {
             if let Err(error) = symlink(&target, &path) {
                 self.problem(&format!(

@@ -4,7 +4,7 @@ use crate::codec::Codec;
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub(super) enum Act {
     Create,
     Extract,
     List,
@@ -16,7 +16,7 @@ pub enum Act {
 
 /// Everything a command line says.
 #[derive(Debug)]
-pub struct Options {
+pub(super) struct Options {
     pub act: Act,
     /// `None` is standard input or output.
     pub archive: Option<String>,
@@ -41,7 +41,7 @@ pub struct Options {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operand {
+pub(super) enum Operand {
     Folder(String),
     Name(String),
     /// A file with one name a line.
@@ -50,7 +50,7 @@ pub enum Operand {
 
 /// What to do instead of running.
 #[derive(Debug)]
-pub enum Stop {
+pub(super) enum Stop {
     Help,
     Version,
     Wrong(String),
@@ -59,7 +59,7 @@ pub enum Stop {
 /// Letters that take a value.
 const TAKING: &str = "fCTXHbgKNVIL";
 
-pub fn parse(args: &[String]) -> Result<Options, Stop> {
+pub(super) fn parse(args: &[String]) -> Result<Options, Stop> {
     let mut parser = Parser { options: Options::empty(), act: None };
     let mut args = args.iter();
     // The old style: letters without a dash, whose values follow in the letters' order.
@@ -292,7 +292,7 @@ impl Options {
 }
 
 /// Who owns what an archive made here holds.
-pub fn default_owner() -> (String, String) {
+pub(super) fn default_owner() -> (String, String) {
     ("agent".to_owned(), "agent".to_owned())
 }
 

@@ -18,7 +18,7 @@ use target::Target;
 const FAILED: i32 = 1;
 
 /// Applies the patch and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let settings = match settings::parse(args) {
         Ok(settings) => settings,
         Err(Refused::Print(text)) => return if crate::print(text.as_bytes()) { 0 } else { TROUBLE },

@@ -1,15 +1,15 @@
 //! The texts of `--help`, `--version` and of a wrong command line.
 
 /// Follows every complaint about the command line.
-pub const USAGE: &str = "\
+pub(super) const USAGE: &str = "\
 Usage: grep [OPTION]... PATTERNS [FILE]...
 Try 'grep --help' for more information.";
 
 /// Printed by `grep --version`.
-pub const VERSION: &str = concat!("grep (drydock) ", env!("CARGO_PKG_VERSION"), "\n");
+pub(super) const VERSION: &str = concat!("grep (drydock) ", env!("CARGO_PKG_VERSION"), "\n");
 
 /// Printed by `grep --help`.
-pub const HELP: &str = "\
+pub(super) const HELP: &str = "\
 Usage: grep [OPTION]... PATTERNS [FILE]...
 Prints the lines of each FILE that match one of PATTERNS, one a line.
 

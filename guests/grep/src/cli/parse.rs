@@ -4,7 +4,7 @@ use super::flags::{Flag, Value, by_letter, by_name};
 use super::{Binary, Directories, Options, PatternSource, Report, Request, Separator, Syntax, help};
 
 /// What `args`, without the program's name, ask for.
-pub fn parse(args: &[String]) -> Result<Request, String> {
+pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
     let mut reader =
         Reader { options: Options::default(), operands: Vec::new(), context: None, digits: String::new() };
     let mut rest = args.iter();

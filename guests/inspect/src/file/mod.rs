@@ -45,7 +45,7 @@ Determine type of FILEs.
 ";
 
 /// What a file turned out to be.
-pub struct Verdict {
+pub(crate) struct Verdict {
     pub words: String,
     pub mime: &'static str,
     pub charset: &'static str,
@@ -66,7 +66,7 @@ enum Show {
 }
 
 /// Names each file's kind and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let items = match options::parse(args, TABLE, Order::Anywhere) {
         Ok(items) => items,
         Err(problem) => return complain("file", &problem),

@@ -7,7 +7,7 @@ use crate::syntax::ast::{Assignment, Ast};
 use crate::value::{Object, Value};
 
 /// The environment as an object.
-pub fn environment() -> Value {
+pub(super) fn environment() -> Value {
     Value::obj(std::env::vars().map(|(name, value)| (name.into(), value.into())).collect::<Object>())
 }
 

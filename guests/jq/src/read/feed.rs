@@ -32,7 +32,7 @@ pub trait Feed {
 }
 
 /// The files of a command line.
-pub struct Files {
+pub(super) struct Files {
     names: std::vec::IntoIter<String>,
     current: Option<Input>,
     place: Rc<Place>,
@@ -45,7 +45,7 @@ enum Input {
 
 impl Files {
     /// The files by their names, `-` for standard input, which is also read where there are none.
-    pub fn new(names: &[String], place: Rc<Place>) -> Self {
+    pub(super) fn new(names: &[String], place: Rc<Place>) -> Self {
         let stdin = names.is_empty().then(|| "-".to_owned());
         let names: Vec<String> = names.iter().cloned().chain(stdin).collect();
         Self { names: names.into_iter(), current: None, place }

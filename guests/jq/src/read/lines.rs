@@ -1,12 +1,12 @@
 //! `-R`: the lines of all inputs. A line that a file does not end goes on in the next.
 
-use super::feed::{Fed, Feed};
 use super::Place;
+use super::feed::{Fed, Feed};
 use crate::value::Value;
 use std::rc::Rc;
 
 /// The lines not handed out yet.
-pub struct Lines {
+pub(super) struct Lines {
     feed: Box<dyn Feed>,
     place: Rc<Place>,
     text: Vec<u8>,
@@ -15,12 +15,12 @@ pub struct Lines {
 
 impl Lines {
     /// The lines of `feed`; `place` is told how many.
-    pub fn new(feed: Box<dyn Feed>, place: Rc<Place>) -> Self {
+    pub(super) fn new(feed: Box<dyn Feed>, place: Rc<Place>) -> Self {
         Self { feed, place, text: Vec::new(), at: 0 }
     }
 
     /// The next line, without its end.
-    pub fn next_line(&mut self) -> Option<Value> {
+    pub(super) fn next_line(&mut self) -> Option<Value> {
         let mut searched = 0;
         loop {
             let rest = self.text.get(self.at..).unwrap_or(&[]);
@@ -42,10 +42,12 @@ impl Lines {
     }
 
     /// All that is left, as one text.
-    pub fn rest(&mut self) -> Value {
+    pub(super) fn rest(&mut self) -> Value {
         while self.feed.more(&mut self.text, false) != Fed::Nothing {}
         let text = std::mem::take(&mut self.text);
-        Value::from(String::from_utf8(text).unwrap_or_else(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()))
+        Value::from(
+            String::from_utf8(text).unwrap_or_else(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()),
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use super::{FilePatch, Lines, normal, trimmed};
 
 /// A name from a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
+pub(crate) struct Name {
     pub path: String,
     /// The time beside it is the beginning of time, or it is `/dev/null`: there is no such file.
     pub absent: bool,
@@ -12,7 +12,7 @@ pub struct Name {
 
 /// What git says of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Git {
+pub(crate) struct Git {
     /// The names of the `diff --git` line.
     pub names: Option<(String, String)>,
     pub rename: Option<(String, String)>,
@@ -23,14 +23,14 @@ pub struct Git {
 
 impl Git {
     /// Whether there is something to do even without a hunk.
-    pub fn says_something(&self) -> bool {
+    pub(crate) fn says_something(&self) -> bool {
         self.rename.is_some() || self.copy.is_some() || self.created || self.deleted
     }
 }
 
 /// How the hunks are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum Format {
     Unified,
     Context,
     Normal,
@@ -38,7 +38,7 @@ pub enum Format {
 }
 
 /// Reads up to the first hunk, or to the end.
-pub fn read(lines: &mut Lines<'_>, patch: &mut FilePatch) -> Format {
+pub(super) fn read(lines: &mut Lines<'_>, patch: &mut FilePatch) -> Format {
     let mut from = (None, None);
     while let Some(line) = lines.peek() {
         let text = String::from_utf8_lossy(trimmed(line)).into_owned();
@@ -103,7 +103,7 @@ fn is_context(lines: &Lines<'_>) -> bool {
 }
 
 /// The name after a mark such as `--- `.
-pub fn name(line: &[u8]) -> Option<Name> {
+pub(super) fn name(line: &[u8]) -> Option<Name> {
     let text = String::from_utf8_lossy(trimmed(line)).into_owned();
     let text = text.get(4..)?.trim_start().trim_end_matches('\r').to_owned();
     let (path, time) = match quoted(&text) {
