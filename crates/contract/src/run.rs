@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Artifact, CapSet, Dispatch, Limits, Outcome, Streams, Switch, Timestamp,
-    port::{FileLimit, Files},
+    port::{FileLimit, Files, Mode},
 };
 
 /// Everything one run starts with. What is not in here does not exist for the guest.
@@ -25,6 +25,8 @@ pub struct RunRequest {
     pub streams: Streams,
     /// The file tree, or none for a fresh empty one charged to this run.
     pub files: Option<Arc<dyn Files>>,
+    /// What is taken from the bits of files and directories that it makes.
+    pub umask: Mode,
     /// What it may spend.
     pub limits: Limits,
     /// Which powers its imports may name.

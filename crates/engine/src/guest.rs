@@ -7,7 +7,7 @@ use std::{
 
 use drydock_contract::{
     Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, Streams, Switch,
-    port::{FileLimit, Files},
+    port::{FileLimit, Files, Mode},
 };
 use drydock_store::MemoryFiles;
 use rand_chacha::ChaCha20Rng;
@@ -27,6 +27,8 @@ pub(crate) struct Guest {
     pub(crate) clock: GuestClock,
     pub(crate) random: Random,
     pub(crate) descriptors: Descriptors,
+    /// What is taken from the bits of files and directories that it makes.
+    pub(crate) umask: Mode,
     pub(crate) door: Arc<dyn Dispatch>,
     /// The code of the last refusal, for `env.host_error`.
     pub(crate) last_error: &'static str,
@@ -63,6 +65,7 @@ impl Guest {
             clock: GuestClock::new(request.time),
             random: Random::new(request.entropy),
             descriptors: Descriptors::new(request.caps),
+            umask: request.umask,
             door: request.door,
             last_error: "",
             last_status: -1,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use drydock_contract::{
     Timestamp,
     port::{
-        FileError, FileError::*, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile,
+        FileError, FileError::*, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, Mode, OpenFile,
         OpenHow, TreePath,
     },
 };
@@ -72,8 +72,7 @@ fn naming_the_promise(name: &str, check: impl FnOnce()) {
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000_000);
 const LATER: Timestamp = Timestamp(1_800_000_000_000_000_000);
-const READ: OpenHow =
-    OpenHow { read: true, write: false, create: false, exclusive: false, truncate: false, nofollow: false };
+const READ: OpenHow = OpenHow { read: true, ..OpenHow::NONE };
 const WRITE: OpenHow = OpenHow { read: true, write: true, ..READ };
 const CREATE: OpenHow = OpenHow { create: true, ..WRITE };
 const NEW: OpenHow = OpenHow { exclusive: true, ..CREATE };
@@ -100,7 +99,7 @@ impl Tree {
         Ok(bytes)
     }
     fn mkdir(&self, path: &str) -> FileResult<()> {
-        self.0.create_dir(&at(path), NOW)
+        self.0.create_dir(&at(path), Mode::DIRECTORY, NOW)
     }
     fn rmdir(&self, path: &str) -> FileResult<()> {
         self.0.remove_dir(&at(path), NOW)
@@ -538,7 +537,7 @@ fn times_are_kept_and_set(tree: &Tree) {
     let file = tree.open("f", WRITE).unwrap();
     file.append(b"!", LATER).unwrap();
     assert_eq!(stat("f").modified, LATER);
-    tree.0.create_dir(&at("d/new"), LATER).unwrap();
+    tree.0.create_dir(&at("d/new"), Mode::DIRECTORY, LATER).unwrap();
     assert_eq!(stat("d").modified, LATER);
     let past = Timestamp(1_000_000_000_000_000_000);
     let times = FileTimes { accessed: Some(past), modified: None };

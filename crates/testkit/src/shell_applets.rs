@@ -1,6 +1,6 @@
 //! The fake commands that turn bytes into bytes.
 
-use drydock_contract::port::{FileKind, Follow, OpenHow};
+use drydock_contract::port::{FileKind, Follow, Mode, OpenHow};
 
 use crate::shell_commands::Io;
 
@@ -313,12 +313,12 @@ pub(crate) fn files(io: &Io, name: &str, args: &[String]) -> (Vec<u8>, String, i
                 for part in path.names() {
                     partial = format!("{partial}/{part}");
                     if let Some(path) = io.path(&partial) {
-                        let _ = io.files.create_dir(&path, now);
+                        let _ = io.files.create_dir(&path, Mode::DIRECTORY, now);
                     }
                 }
                 Ok(())
             }
-            "mkdir" => io.files.create_dir(&path, now),
+            "mkdir" => io.files.create_dir(&path, Mode::DIRECTORY, now),
             "touch" => {
                 let how = OpenHow { write: true, create: true, ..OpenHow::default() };
                 io.files.open(&path, how, now).map(drop)

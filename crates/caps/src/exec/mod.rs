@@ -122,6 +122,7 @@ impl Capability for Exec {
                     args,
                     env: env.unwrap_or_else(|| Arc::clone(&spec.env)),
                     wall_max,
+                    umask: permit.umask(),
                     streams,
                     door: permit.door(),
                 };
@@ -155,6 +156,7 @@ impl Capability for Exec {
             env: env.unwrap_or_else(|| Arc::clone(&spec.env)),
             streams: Streams { stdin: stdin.after(head), stdout, stderr },
             files: spec.files.clone(),
+            umask: permit.umask(),
             limits,
             caps: session.caps(),
             time: spec.time,

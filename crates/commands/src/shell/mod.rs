@@ -19,7 +19,6 @@ mod glob;
 mod inbox;
 mod inside;
 mod limits;
-mod modes;
 mod options;
 mod pattern;
 mod regex;

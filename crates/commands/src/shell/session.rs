@@ -127,7 +127,6 @@ impl Shell {
             stages: AtomicU64::new(0),
             next_id: AtomicU32::new(2),
             directory: Directory::default(),
-            modes: Default::default(),
             handed: Mutex::default(),
         });
         let inbox = Arc::new(Inbox::default());

@@ -19,7 +19,6 @@ use super::{
     fd::{Fd, FdTable},
     inbox::{Directory, Inbox},
     limits::ShellLimits,
-    modes::Modes,
     options::Options,
     syntax::{Aliases, Script, ast::Function},
     tasks::{Handle, Tasks, yield_now},
@@ -59,7 +58,6 @@ pub(crate) struct Shared {
     pub(crate) stages: AtomicU64,
     pub(crate) next_id: AtomicU32,
     pub(crate) directory: Directory,
-    pub(crate) modes: Modes,
     /// What `export -f` named: the functions of shells that commands start.
     pub(crate) handed: Mutex<HashMap<String, Arc<Function>>>,
 }

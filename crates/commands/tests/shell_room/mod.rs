@@ -32,7 +32,13 @@ pub fn room_with(mode: Mode, limits: ShellLimits) -> Room {
     let meter = Arc::new(Meter::new(Limits::default().memory_bytes_max));
     let files: Arc<dyn Files> = Arc::new(MemoryFiles::with(meter));
     for dir in ["w", "tmp", "home"] {
-        files.create_dir(&TreePath::new(dir).unwrap(), Default::default()).unwrap();
+        files
+            .create_dir(
+                &TreePath::new(dir).unwrap(),
+                drydock_contract::port::Mode::DIRECTORY,
+                Default::default(),
+            )
+            .unwrap();
     }
     let door = Arc::new(FakeDoor::new(Arc::clone(&files)));
     let shell = Shell::new(ShellSpec {

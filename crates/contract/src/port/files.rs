@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::{Timestamp, port::FileLimit};
+use crate::{
+    Timestamp,
+    port::{FileLimit, Mode},
+};
 
 /// What an operation on files answers.
 pub type FileResult<T> = Result<T, FileError>;
@@ -47,6 +50,9 @@ pub enum FileError {
     CrossDevice,
     #[error("input or output failed")]
     Io,
+    /// The tree was asked through a view whose time is up; nothing of the call is left behind.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 /// A path inside one tree: UTF-8, no NUL, at most 4,096 bytes. Relative to the root; not resolved.
@@ -128,6 +134,8 @@ pub struct Stat {
     pub inode: u64,
     /// What it is.
     pub kind: FileKind,
+    /// Its permission bits.
+    pub mode: Mode,
     /// Names that stand for it.
     pub links: u64,
     /// Its length in bytes.
@@ -141,7 +149,7 @@ pub struct Stat {
 }
 
 /// How to open a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenHow {
     /// To read it.
     pub read: bool,
@@ -155,6 +163,27 @@ pub struct OpenHow {
     pub truncate: bool,
     /// Refuse to follow a symbolic link as the last name.
     pub nofollow: bool,
+    /// With `create`: the bits of a file that is made, the mask applied already.
+    pub mode: Mode,
+}
+
+impl OpenHow {
+    /// Nothing asked for.
+    pub const NONE: Self = Self {
+        read: false,
+        write: false,
+        create: false,
+        exclusive: false,
+        truncate: false,
+        nofollow: false,
+        mode: Mode::FILE,
+    };
+}
+
+impl Default for OpenHow {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 /// Times to set; what is `None` stays.
@@ -186,8 +215,8 @@ pub trait Files: Send + Sync {
     fn open(&self, path: &TreePath, how: OpenHow, now: Timestamp) -> FileResult<Arc<dyn OpenFile>>;
     /// The names in a directory, sorted, without `.` and `..`.
     fn read_dir(&self, path: &TreePath) -> FileResult<Vec<DirEntry>>;
-    /// Makes a directory.
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()>;
+    /// Makes a directory with these bits, the mask applied already.
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()>;
     /// Removes an empty directory.
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()>;
     /// Removes a file or a link. Open handles keep working.
@@ -202,6 +231,8 @@ pub trait Files: Send + Sync {
     fn read_link(&self, path: &TreePath) -> FileResult<String>;
     /// Sets times.
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()>;
+    /// Sets the permission bits. A link's own cannot be set: with `Follow::No` it is `Unsupported`.
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()>;
 
     /// What the first names of a path stand for, no link followed: directories, and the first that is
     /// none. It may tell of fewer names than there are, even of none; `stat` answers for the others.
@@ -209,7 +240,16 @@ pub trait Files: Send + Sync {
     fn trail(&self, _path: &TreePath) -> Vec<FileKind> {
         Vec::new()
     }
+
+    /// The same tree for somebody whose time can be up: what takes long asks now and then, leaves
+    /// nothing behind and answers [`FileError::Interrupted`]. `None`: nothing here takes long.
+    fn until(&self, _time_is_up: &Interrupt) -> Option<Arc<dyn Files>> {
+        None
+    }
 }
+
+/// Answers whether the time of whoever asks is up. Cheap, and called often.
+pub type Interrupt = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// An open regular file. Positions are the caller's.
 pub trait OpenFile: Send + Sync {
@@ -225,6 +265,13 @@ pub trait OpenFile: Send + Sync {
     fn stat(&self) -> FileResult<Stat>;
     /// Sets times.
     fn set_times(&self, times: FileTimes, now: Timestamp) -> FileResult<()>;
+    /// Sets the permission bits.
+    fn set_mode(&self, mode: Mode, now: Timestamp) -> FileResult<()>;
+    /// Where bytes begin at or after `offset` that are not a hole; the length if there are none. A tree
+    /// that does not know its holes answers `offset`.
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        Ok(offset)
+    }
     /// Makes the content survive.
     fn sync(&self) -> FileResult<()>;
 }

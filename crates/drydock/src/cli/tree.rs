@@ -32,7 +32,9 @@ pub(crate) fn of(home: &Home, powers: &Powers, memory_bytes_max: u64) -> anyhow:
     for volume in Volume::ALL {
         let path = TreePath::new(volume.name()).map_err(|error| anyhow::anyhow!("{error}"))?;
         if powers.workspace.is_none() && files.stat(&path, Follow::Yes).is_err() {
-            files.create_dir(&path, Default::default()).map_err(|error| anyhow::anyhow!("{error}"))?;
+            files
+                .create_dir(&path, drydock_embed::contract::port::Mode::DIRECTORY, Default::default())
+                .map_err(|error| anyhow::anyhow!("{error}"))?;
         }
         let root = format!("/{}", volume.name());
         if !roots.contains(&root) {

@@ -8,7 +8,8 @@ use drydock_codemode::{
 };
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, RunReport, RunRequest,
-    Sink, Source, Streams, Switch, Tools, port::Runner as _,
+    Sink, Source, Streams, Switch, Tools,
+    port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use drydock_store::{Contexts, WorkspaceName};
@@ -76,6 +77,7 @@ impl JsGuest {
                 stderr: Sink::Stream(log.sink()),
             },
             files: None,
+            umask: Mode::UMASK,
             limits,
             caps: CapSet::of(&[Cap::Tool]),
             time: self.time,

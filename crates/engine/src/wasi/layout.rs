@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     StreamFile, Timestamp,
-    port::{FileKind, FileTimes, Stat},
+    port::{FileKind, FileTimes, Mode, Stat},
 };
 
 use super::Errno;
@@ -51,6 +51,7 @@ pub(super) fn stream_filestat(file: Option<StreamFile>) -> [u8; 64] {
     let nothing = Stat {
         inode: file.map_or(0, |it| it.inode),
         kind: FileKind::File,
+        mode: Mode::FILE,
         links: 1,
         size: file.map_or(0, |it| it.left),
         accessed: zero,

@@ -11,6 +11,7 @@ mod directory;
 mod errno;
 mod file;
 mod layout;
+mod mode;
 mod path;
 mod poll;
 mod process;
@@ -30,7 +31,7 @@ use crate::{
 /// The import module of preview 1.
 const SPACE: &str = "wasi_snapshot_preview1";
 
-/// Links all of preview 1.
+/// Links all of preview 1, and the modes of files beside it.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     process::link(linker)?;
     clock::link(linker)?;
@@ -39,6 +40,7 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     descriptor::link(linker)?;
     file::link(linker)?;
     directory::link(linker)?;
+    mode::link(linker)?;
     path::link(linker)
 }
 

@@ -1,7 +1,7 @@
 //! Calls that name files. A path is relative to an open directory of the run's own tree; the tree
 //! itself resolves `..` and links and cannot be left.
 
-use drydock_contract::port::{FileError, FileKind, Follow, OpenHow, TreePath};
+use drydock_contract::port::{FileError, FileKind, Follow, Mode, OpenHow, TreePath};
 use wasmtime::{Caller, Linker};
 
 use super::{
@@ -52,7 +52,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         SPACE,
         "path_create_directory",
         |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
-            change(c, fd, path, len, |files, path, now| files.create_dir(path, now))
+            slowly(c, move |memory, guest| {
+                let path = resolve(memory, guest, fd, path, len)?;
+                let (now, mode) = (now(guest), Mode::new(0o777).masked(guest.umask));
+                Ok(guest.files().create_dir(&path, mode, now)?)
+            })
         },
     )?;
     linker.func_wrap_async(
@@ -165,7 +169,13 @@ fn change<'a>(
 
 /// The path in the tree that the guest means. An absolute one is refused, as preview 1 demands:
 /// libc has taken the preopened directory's name off already.
-fn resolve(memory: &Memory<'_>, guest: &mut Guest, fd: u32, path: u32, len: u32) -> Result<TreePath, Errno> {
+pub(super) fn resolve(
+    memory: &Memory<'_>,
+    guest: &mut Guest,
+    fd: u32,
+    path: u32,
+    len: u32,
+) -> Result<TreePath, Errno> {
     let text = memory.text(path, len)?;
     if text.starts_with('/') {
         return Err(Errno::Notcapable);
@@ -213,6 +223,7 @@ fn open(
         exclusive: oflags & EXCLUSIVE != 0,
         truncate: oflags & TRUNCATE != 0,
         nofollow: follow(lookup) == Follow::No,
+        mode: Mode::new(0o666).masked(guest.umask),
     };
     let file = files.open(&path, how, now)?;
     let append = fdflags & u32::from(FDFLAG_APPEND) != 0;

@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, FileTimes, Stat},
+    port::{FileError, FileKind, FileResult, FileTimes, Mode, Stat},
 };
 use rustix::{
     fs::{self, FileType, Timespec, Timestamps, UTIME_OMIT},
@@ -61,12 +61,18 @@ pub(super) fn stat(facts: &fs::Stat, root_device: u64) -> FileResult<Stat> {
         // Other file systems may be mounted below; their inodes are not ours.
         inode: facts.st_ino ^ (facts.st_dev ^ root_device).rotate_left(40),
         kind,
+        mode: if kind == FileKind::Symlink { Mode::LINK } else { Mode::new(facts.st_mode as u32) },
         links: facts.st_nlink as u64,
         size: u64::try_from(facts.st_size).unwrap_or(0),
         accessed: at(facts.st_atime, facts.st_atime_nsec as u64),
         modified: at(facts.st_mtime, facts.st_mtime_nsec as u64),
         changed: at(facts.st_ctime, facts.st_ctime_nsec as u64),
     })
+}
+
+/// The bits to set on the host: never setuid, setgid or sticky, whatever a guest asks for.
+pub(super) fn mode(mode: Mode) -> fs::Mode {
+    fs::Mode::from_raw_mode(mode.plain().bits() as _)
 }
 
 pub(super) fn kind(kind: FileType) -> Option<FileKind> {

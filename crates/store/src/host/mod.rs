@@ -18,12 +18,12 @@ use std::{io, path::Path, sync::Arc};
 use drydock_contract::{
     Meter, Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow,
-        Stat, TreePath,
+        DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, Mode, OpenFile,
+        OpenHow, Stat, TreePath,
     },
 };
 use parking_lot::Mutex;
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, FileType, OFlags};
 
 use fact::Sys as _;
 use handle::{Handle, Shared};
@@ -66,7 +66,7 @@ impl HostDir {
     /// that are made. What was there before does not count, and what others do to it neither.
     pub fn within(path: impl AsRef<Path>, access: Access, quota: Quota) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = fs::open(path.as_ref(), flags, Mode::empty())?;
+        let fd = fs::open(path.as_ref(), flags, fs::Mode::empty())?;
         let device = fs::fstat(&fd)?.st_dev;
         let (room, names) = (Meter::new(quota.bytes_max), Meter::new(quota.files_max));
         let shared = Shared { room, names, quota, device, growing: Mutex::new(()) };
@@ -93,6 +93,11 @@ impl HostDir {
         act().inspect_err(|_| self.shared.names.release(1))
     }
 
+    fn handle(&self, file: std::fs::File, how: OpenHow) -> Handle {
+        let changeable = self.access == Access::ReadWrite;
+        Handle { file, how, changeable, shared: Arc::clone(&self.shared) }
+    }
+
     fn open_there(&self, place: &Place, how: OpenHow, now: Timestamp) -> FileResult<Handle> {
         if how.write {
             self.writable()?;
@@ -104,11 +109,11 @@ impl HostDir {
         };
         // Without NONBLOCK a pipe that took the file's place would make us wait for ever.
         let flags = mode | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let fd = fs::openat(&place.dir.fd, place.name.as_str(), flags, Mode::empty()).sys()?;
+        let fd = fs::openat(&place.dir.fd, place.name.as_str(), flags, fs::Mode::empty()).sys()?;
         if FileType::from_raw_mode(fs::fstat(&fd).sys()?.st_mode) != FileType::RegularFile {
             return Err(FileError::Denied);
         }
-        let handle = Handle { file: fd.into(), how, shared: Arc::clone(&self.shared) };
+        let handle = self.handle(fd.into(), how);
         if how.truncate {
             handle.set_len(0, now)?;
         }
@@ -118,10 +123,12 @@ impl HostDir {
     fn open_new(&self, dir: &Arc<Dir>, name: &str, how: OpenHow, now: Timestamp) -> FileResult<Handle> {
         let mode = if how.write { OFlags::RDWR } else { OFlags::RDONLY };
         let flags = mode | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = fs::openat(&dir.fd, name, flags, Mode::from_raw_mode(0o666)).sys()?;
+        // The host's own mask has no say: the guest's has had it.
+        let fd = fs::openat(&dir.fd, name, flags, fs::Mode::from_raw_mode(0o600)).sys()?;
+        fs::fchmod(&fd, fact::mode(how.mode)).sys()?;
         fs::futimens(&fd, &fact::born(now)).sys()?;
         touch(dir, now)?;
-        Ok(Handle { file: fd.into(), how, shared: Arc::clone(&self.shared) })
+        Ok(self.handle(fd.into(), how))
     }
 }
 
@@ -180,13 +187,16 @@ impl Files for HostDir {
         Ok(entries)
     }
 
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
         let (dir, name) = tree::for_new(&self.tree(), path)?;
         self.writable()?;
         if dir.depth >= DEPTH_MAX.min(self.shared.quota.depth_max) {
             return Err(FileError::Quota(FileLimit::Depth));
         }
-        self.make(path, || fs::mkdirat(&dir.fd, name.as_str(), Mode::from_raw_mode(0o777)).sys())?;
+        self.make(path, || {
+            fs::mkdirat(&dir.fd, name.as_str(), fs::Mode::from_raw_mode(0o700)).sys()?;
+            dir.enter(&name).and_then(|made| fs::fchmod(&made.fd, fact::mode(mode)).sys())
+        })?;
         fs::utimensat(&dir.fd, name.as_str(), &fact::born(now), AtFlags::SYMLINK_NOFOLLOW).sys()?;
         touch(&dir, now)
     }
@@ -262,6 +272,16 @@ impl Files for HostDir {
             Node::File(it) | Node::Link(it) => {
                 fs::utimensat(&it.dir.fd, it.name.as_str(), &times, AtFlags::SYMLINK_NOFOLLOW).sys()
             }
+        }
+    }
+
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, _now: Timestamp) -> FileResult<()> {
+        let node = tree::node(&self.tree(), path, follow)?;
+        self.writable()?;
+        match node {
+            Node::Dir(dir) => fs::fchmod(&dir.fd, fact::mode(mode)).sys(),
+            Node::Link(_) => Err(FileError::Unsupported),
+            Node::File(it) => it.set_mode(fact::mode(mode)),
         }
     }
 

@@ -2,7 +2,7 @@
 //! at a time and never through a link, and `..` goes back to the handle we came from: the kernel is
 //! never asked to resolve a path, so nothing that happens to the directory meanwhile leads outside.
 
-use std::sync::Arc;
+use std::{os::fd::AsRawFd as _, sync::Arc};
 
 use drydock_contract::port::{FileError, FileLimit, FileResult};
 use rustix::{
@@ -31,6 +31,20 @@ pub(super) struct Place {
     pub(super) name: String,
 }
 
+impl Place {
+    /// Sets the bits of the regular file that has this name now, whatever the bits let us do with it.
+    pub(super) fn set_mode(&self, mode: Mode) -> FileResult<()> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = fs::openat(&self.dir.fd, self.name.as_str(), flags, Mode::empty()).sys()?;
+        if FileType::from_raw_mode(fs::fstat(&fd).sys()?.st_mode) != FileType::RegularFile {
+            return Err(FileError::Denied);
+        }
+        // A handle that only names the file cannot be told its bits; its other name can.
+        let name = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        fs::chmodat(fs::CWD, name, mode, AtFlags::empty()).sys()
+    }
+}
+
 impl Dir {
     pub(super) fn root(fd: OwnedFd) -> Arc<Self> {
         Arc::new(Self { fd, parent: None, depth: 0 })
@@ -44,7 +58,7 @@ impl Dir {
     }
 
     /// Opens a directory below this one.
-    fn enter(self: &Arc<Self>, name: &str) -> FileResult<Arc<Self>> {
+    pub(super) fn enter(self: &Arc<Self>, name: &str) -> FileResult<Arc<Self>> {
         // Each level is an open handle while a path is walked.
         if self.depth >= DEPTH_MAX {
             return Err(FileError::Quota(FileLimit::Depth));

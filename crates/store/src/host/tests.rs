@@ -143,7 +143,7 @@ fn what_is_opened_to_look_at_stays_as_it_is() {
         host.open(&path("d/f"), write, NOW).map(|_| ()),
         host.open(&path("d/f"), OpenHow { truncate: true, ..write }, NOW).map(|_| ()),
         host.open(&path("new"), OpenHow { create: true, ..write }, NOW).map(|_| ()),
-        host.create_dir(&path("new"), NOW),
+        host.create_dir(&path("new"), Mode::DIRECTORY, NOW),
         host.remove_dir(&path("d"), NOW),
         host.unlink(&path("d/f"), NOW),
         host.rename(&path("d/f"), &path("g"), NOW),
@@ -164,9 +164,12 @@ fn a_path_is_walked_only_so_deep() {
     let mut text = String::from("d");
     for _ in 1..DEPTH_MAX {
         text.push_str("/d");
-        host.create_dir(&path(&text), NOW).unwrap();
+        host.create_dir(&path(&text), Mode::DIRECTORY, NOW).unwrap();
     }
-    assert_eq!(host.create_dir(&path(&format!("{text}/d")), NOW), Err(FileError::Quota(FileLimit::Depth)));
+    assert_eq!(
+        host.create_dir(&path(&format!("{text}/d")), Mode::DIRECTORY, NOW),
+        Err(FileError::Quota(FileLimit::Depth))
+    );
 }
 
 #[test]
@@ -187,17 +190,20 @@ fn what_is_made_through_a_directory_stays_within_its_quota() {
     assert_eq!(a.set_len(401, NOW), Err(FileError::Quota(FileLimit::Bytes)));
     f.set_len(0, NOW).unwrap();
     a.set_len(401, NOW).unwrap();
-    host.create_dir(&path("e"), NOW).unwrap();
+    host.create_dir(&path("e"), Mode::DIRECTORY, NOW).unwrap();
     host.symlink("a", &path("l"), NOW).unwrap();
-    assert_eq!(host.create_dir(&path("g"), NOW), Err(FileError::Quota(FileLimit::Files)));
+    assert_eq!(host.create_dir(&path("g"), Mode::DIRECTORY, NOW), Err(FileError::Quota(FileLimit::Files)));
     assert_eq!(host.link(&path("a"), Follow::No, &path("h"), NOW), Err(FileError::Quota(FileLimit::Files)));
     assert_eq!(host.open(&path("i"), create, NOW).err(), Some(FileError::Quota(FileLimit::Files)));
     host.unlink(&path("l"), NOW).unwrap();
     // A name that could not be made is not counted.
-    assert_eq!(host.create_dir(&path("e"), NOW), Err(FileError::Exists));
-    host.create_dir(&path("d/d"), NOW).unwrap();
+    assert_eq!(host.create_dir(&path("e"), Mode::DIRECTORY, NOW), Err(FileError::Exists));
+    host.create_dir(&path("d/d"), Mode::DIRECTORY, NOW).unwrap();
     host.unlink(&path("a"), NOW).unwrap();
-    assert_eq!(host.create_dir(&path("d/d/d"), NOW), Err(FileError::Quota(FileLimit::Depth)));
+    assert_eq!(
+        host.create_dir(&path("d/d/d"), Mode::DIRECTORY, NOW),
+        Err(FileError::Quota(FileLimit::Depth))
+    );
     let long = "n".repeat(21);
     assert_eq!(host.open(&path(&long), create, NOW).err(), Some(FileError::Quota(FileLimit::PathBytes)));
     assert_eq!(host.rename(&path("e"), &path(&long), NOW), Err(FileError::Quota(FileLimit::PathBytes)));

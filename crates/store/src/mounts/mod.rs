@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use drydock_contract::{
     Meter, Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Mode, OpenFile, OpenHow, Stat,
         TreePath,
     },
 };
@@ -106,6 +106,19 @@ impl Mounts {
         self.changes(&spot.parent, &spot.name)
     }
 
+    /// Where the facts of something are about to change.
+    fn changes_facts(&self, path: &TreePath, follow: Follow) -> FileResult<Place> {
+        let place = match tree::node(self, path, follow)? {
+            Node::Dir(dir) if !dir.real => return Err(FileError::ReadOnly),
+            Node::Dir(dir) => Place { tree: dir.tree, path: dir.path.clone() },
+            Node::File(leaf) | Node::Link(leaf) => place_of(leaf),
+        };
+        if place.tree == 0 && self.root_is_fixed {
+            return Err(FileError::ReadOnly);
+        }
+        Ok(place)
+    }
+
     fn stat_node(&self, node: &Node<Arc<Dir>, Leaf>) -> FileResult<Stat> {
         let (tree, path) = match node {
             Node::Dir(dir) if !dir.real => return Ok(way(dir.point.unwrap_or_default())),
@@ -165,10 +178,10 @@ impl Files for Mounts {
         Ok(entries)
     }
 
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
         let (dir, name) = tree::for_new(self, path)?;
         let place = self.changes(&dir, &name)?;
-        self.tree(&place).create_dir(&place.path, now)
+        self.tree(&place).create_dir(&place.path, mode, now)
     }
 
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
@@ -222,15 +235,13 @@ impl Files for Mounts {
     }
 
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()> {
-        let place = match tree::node(self, path, follow)? {
-            Node::Dir(dir) if !dir.real => return Err(FileError::ReadOnly),
-            Node::Dir(dir) => Place { tree: dir.tree, path: dir.path.clone() },
-            Node::File(leaf) | Node::Link(leaf) => place_of(leaf),
-        };
-        if place.tree == 0 && self.root_is_fixed {
-            return Err(FileError::ReadOnly);
-        }
+        let place = self.changes_facts(path, follow)?;
         self.tree(&place).set_times(&place.path, Follow::No, times, now)
+    }
+
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()> {
+        let place = self.changes_facts(path, follow)?;
+        self.tree(&place).set_mode(&place.path, Follow::No, mode, now)
     }
 
     fn trail(&self, path: &TreePath) -> Vec<FileKind> {

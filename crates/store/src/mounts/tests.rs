@@ -39,8 +39,8 @@ fn the_root_lists_the_mounts_and_nothing_can_be_made_beside_them() {
     for entry in mounts.read_dir(&path("")).unwrap() {
         assert_eq!(mounts.stat(&path(&entry.name), Follow::Yes).unwrap().inode, entry.inode);
     }
-    assert_eq!(mounts.create_dir(&path("/x"), NOW), Err(FileError::ReadOnly));
-    assert_eq!(mounts.create_dir(&path("/memory"), NOW), Err(FileError::Exists));
+    assert_eq!(mounts.create_dir(&path("/x"), Mode::DIRECTORY, NOW), Err(FileError::ReadOnly));
+    assert_eq!(mounts.create_dir(&path("/memory"), Mode::DIRECTORY, NOW), Err(FileError::Exists));
     assert_eq!(mounts.remove_dir(&path("/memory"), NOW), Err(FileError::Denied));
     assert_eq!(mounts.rename(&path("/memory"), &path("/workspace/m"), NOW), Err(FileError::Denied));
     assert_eq!(mounts.symlink("x", &path("/y"), NOW), Err(FileError::ReadOnly));
@@ -122,8 +122,8 @@ fn a_mount_may_lie_deep_and_the_way_to_it_is_listed() {
         }
     }
     // The way itself holds nothing, and stays.
-    assert_eq!(mounts.create_dir(&path("data/x"), NOW), Err(FileError::ReadOnly));
-    assert_eq!(mounts.create_dir(&path("data/in"), NOW), Err(FileError::Exists));
+    assert_eq!(mounts.create_dir(&path("data/x"), Mode::DIRECTORY, NOW), Err(FileError::ReadOnly));
+    assert_eq!(mounts.create_dir(&path("data/in"), Mode::DIRECTORY, NOW), Err(FileError::Exists));
     assert_eq!(mounts.stat(&path("data/none"), Follow::Yes).err(), Some(FileError::NotFound));
     for way in ["data", "data/in", "data/in/here"] {
         assert_eq!(mounts.remove_dir(&path(way), NOW), Err(FileError::Denied), "{way}");
@@ -175,7 +175,7 @@ fn what_lies_where_a_mount_is_reached_gives_way() {
         assert_eq!(read(&mounts, &format!("{point}/f")), Ok(point.as_bytes().to_vec()));
     }
     assert_eq!(read(&mounts, "link/kept"), Err(FileError::NotFound));
-    mounts.create_dir(&path("real/new"), NOW).unwrap();
-    assert_eq!(mounts.create_dir(&path("link/new"), NOW), Err(FileError::ReadOnly));
+    mounts.create_dir(&path("real/new"), Mode::DIRECTORY, NOW).unwrap();
+    assert_eq!(mounts.create_dir(&path("link/new"), Mode::DIRECTORY, NOW), Err(FileError::ReadOnly));
     assert_eq!(mounts.remove_dir(&path("real"), NOW), Err(FileError::Denied));
 }

@@ -8,6 +8,8 @@ use drydock_contract::{
 
 use std::sync::Arc;
 
+use crate::tree::Node;
+
 use super::{
     branch::{Dir, Layers, Leaf, OURS, kind, told},
     handle::Known,
@@ -17,9 +19,8 @@ use super::{
 const COPY_BYTES: usize = 1 << 16;
 
 const MAKE: OpenHow =
-    OpenHow { read: true, write: true, create: true, exclusive: true, truncate: false, nofollow: true };
-const READ: OpenHow =
-    OpenHow { read: true, write: false, create: false, exclusive: false, truncate: false, nofollow: true };
+    OpenHow { read: true, write: true, create: true, exclusive: true, nofollow: true, ..OpenHow::NONE };
+const READ: OpenHow = OpenHow { read: true, nofollow: true, ..OpenHow::NONE };
 
 impl Layers {
     /// Makes the directory in the upper tree, if that has it not, and those above it.
@@ -37,7 +38,7 @@ impl Layers {
             let facts = self.lower.stat(&path, Follow::No)?;
             self.note(&path)?;
             self.unnoticed(&path, now, || {
-                self.upper.create_dir(&path, now)?;
+                self.upper.create_dir(&path, facts.mode, now)?;
                 self.upper.set_times(&path, Follow::No, as_before(&facts), now)
             })?;
         }
@@ -63,7 +64,7 @@ impl Layers {
             self.upper.symlink(&target, &temporary, now)?;
         } else {
             let source = self.lower.open(&leaf.path, READ, now)?;
-            let copy = self.upper.open(&temporary, MAKE, now)?;
+            let copy = self.upper.open(&temporary, OpenHow { mode: facts.mode, ..MAKE }, now)?;
             let copied = copy_bytes(&*source, &*copy, bytes_max.unwrap_or(u64::MAX), now);
             // The facts are from before it was read: a change in the middle does not go unnoticed.
             let noted = copied.and_then(|hash| {
@@ -84,6 +85,27 @@ impl Layers {
         Ok(())
     }
 
+    /// Brings a node into the upper tree, and tells where it is there.
+    pub(super) fn raise_node(
+        &self,
+        known: &mut Known,
+        node: Node<Arc<Dir>, Leaf>,
+        now: Timestamp,
+    ) -> FileResult<TreePath> {
+        match node {
+            Node::Dir(dir) => {
+                self.raise(&dir, now)?;
+                Ok(dir.path.clone())
+            }
+            Node::File(leaf) | Node::Link(leaf) => {
+                if !leaf.upper {
+                    self.copy_up(known, &leaf, None, now)?;
+                }
+                Ok(leaf.path)
+            }
+        }
+    }
+
     /// A copy of an open file that has no name any more.
     pub(super) fn copy_nameless(
         &self,
@@ -94,6 +116,7 @@ impl Layers {
         self.drop_leftover(&temporary, now)?;
         let copy = self.upper.open(&temporary, MAKE, now)?;
         self.upper.unlink(&temporary, now)?;
+        copy.set_mode(source.stat()?.mode, now)?;
         copy_bytes(source, &*copy, u64::MAX, now)?;
         Ok(copy)
     }
@@ -139,7 +162,7 @@ impl Layers {
         let mut dir = self.root()?;
         for name in text.split('/').filter(|it| !it.is_empty()) {
             match self.look(&dir, name)? {
-                Some(crate::tree::Node::Dir(below)) => dir = below,
+                Some(Node::Dir(below)) => dir = below,
                 _ => return Err(FileError::NotFound),
             }
         }

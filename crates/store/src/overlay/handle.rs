@@ -8,7 +8,7 @@ use std::{
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult, FileTimes, OpenFile, OpenHow, Stat},
+    port::{FileError, FileResult, FileTimes, Mode, OpenFile, OpenHow, Stat},
 };
 use parking_lot::RwLock;
 
@@ -174,6 +174,18 @@ impl OpenFile for Handle {
 
     fn set_times(&self, times: FileTimes, now: Timestamp) -> FileResult<()> {
         self.raised(now)?.set_times(times, now)
+    }
+
+    fn set_mode(&self, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.raised(now)?.set_mode(mode, now)
+    }
+
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        match self.now_in() {
+            Where::Lower(file) | Where::Nameless(file) | Where::Upper(file) | Where::UpperNameless(file) => {
+                file.next_data(offset)
+            }
+        }
     }
 
     fn sync(&self) -> FileResult<()> {

@@ -19,7 +19,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use drydock_contract::{
     Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Mode, OpenFile, OpenHow, Stat,
         TreePath,
     },
 };
@@ -107,11 +107,11 @@ impl Files for Overlay {
         self.layers.list(&known, &dir)
     }
 
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
         let _known = self.layers.known.lock();
         let (dir, name) = tree::for_new(&*self.layers, path)?;
         self.layers.raise(&dir, now)?;
-        self.layers.upper.create_dir(&dir.below(&name)?, now)
+        self.layers.upper.create_dir(&dir.below(&name)?, mode, now)
     }
 
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
@@ -168,19 +168,19 @@ impl Files for Overlay {
 
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()> {
         let mut known = self.layers.known.lock();
-        let path = match tree::node(&*self.layers, path, follow)? {
-            Node::Dir(dir) => {
-                self.layers.raise(&dir, now)?;
-                dir.path.clone()
-            }
-            Node::File(leaf) | Node::Link(leaf) => {
-                if !leaf.upper {
-                    self.layers.copy_up(&mut known, &leaf, None, now)?;
-                }
-                leaf.path
-            }
-        };
+        let node = tree::node(&*self.layers, path, follow)?;
+        let path = self.layers.raise_node(&mut known, node, now)?;
         self.layers.upper.set_times(&path, Follow::No, times, now)
+    }
+
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()> {
+        let mut known = self.layers.known.lock();
+        let node = tree::node(&*self.layers, path, follow)?;
+        if matches!(node, Node::Link(_)) {
+            return Err(FileError::Unsupported);
+        }
+        let path = self.layers.raise_node(&mut known, node, now)?;
+        self.layers.upper.set_mode(&path, Follow::No, mode, now)
     }
 
     fn trail(&self, path: &TreePath) -> Vec<FileKind> {

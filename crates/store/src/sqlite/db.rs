@@ -18,7 +18,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use super::{
     alone::Presence,
     open::OpenWorkspaceError,
-    schema::{APPLICATION, FROM_1, TABLES, VERSION},
+    schema::{APPLICATION, TABLES, VERSION},
     usage::Usage,
 };
 
@@ -264,10 +264,11 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Makes the tables if there are none, or brings old ones up to date; answers the version there is.
+/// Makes the tables if there are none; answers the version there is. Those of another layout stay as
+/// they are, for a version that knows them.
 pub(crate) fn prepare(conn: &Connection) -> rusqlite::Result<i64> {
     let version = || conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-    if version()? >= VERSION {
+    if version()? != 0 {
         return version();
     }
     conn.execute_batch("BEGIN IMMEDIATE")?;
@@ -276,10 +277,6 @@ pub(crate) fn prepare(conn: &Connection) -> rusqlite::Result<i64> {
         0 => {
             conn.execute_batch(TABLES)?;
             conn.pragma_update(None, "application_id", APPLICATION)?;
-            conn.pragma_update(None, "user_version", VERSION)
-        }
-        1 => {
-            conn.execute_batch(FROM_1)?;
             conn.pragma_update(None, "user_version", VERSION)
         }
         _ => Ok(()),

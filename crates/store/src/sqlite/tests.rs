@@ -129,13 +129,13 @@ fn a_full_quota_is_a_full_disk_and_changes_nothing() {
     assert_eq!(files.symlink("a", &path("l"), NOW), full(FileLimit::Bytes));
     files.open(&path("a"), how, NOW).unwrap().set_len(10, NOW).unwrap();
     files.symlink("a", &path("l"), NOW).unwrap();
-    files.create_dir(&path("d"), NOW).unwrap();
-    assert_eq!(files.create_dir(&path("e"), NOW), full(FileLimit::Files));
+    files.create_dir(&path("d"), Mode::DIRECTORY, NOW).unwrap();
+    assert_eq!(files.create_dir(&path("e"), Mode::DIRECTORY, NOW), full(FileLimit::Files));
     assert_eq!(files.put(&path("d/d/d/x"), b"", NOW), full(FileLimit::Files));
     files.unlink(&path("l"), NOW).unwrap();
-    files.create_dir(&path("d/d"), NOW).unwrap();
+    files.create_dir(&path("d/d"), Mode::DIRECTORY, NOW).unwrap();
     files.unlink(&path("b"), NOW).unwrap();
-    assert_eq!(files.create_dir(&path("d/d/d"), NOW), full(FileLimit::Depth));
+    assert_eq!(files.create_dir(&path("d/d/d"), Mode::DIRECTORY, NOW), full(FileLimit::Depth));
     assert_eq!(files.put(&path(&"n".repeat(21)), b"", NOW), full(FileLimit::PathBytes));
     drop(file);
     sound(&db);

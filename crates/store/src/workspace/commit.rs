@@ -28,8 +28,7 @@ use crate::{
     sqlite::Sql as _,
 };
 
-const READ: OpenHow =
-    OpenHow { read: true, write: false, create: false, exclusive: false, truncate: false, nofollow: true };
+const READ: OpenHow = OpenHow { read: true, nofollow: true, ..OpenHow::NONE };
 
 /// How many conflicts a message names.
 const NAMED_MAX: usize = 8;
@@ -240,9 +239,10 @@ impl Mounted {
     }
 
     fn write(&self, change: &Change, path: &TreePath, temporary: &str, now: Timestamp) -> FileResult<()> {
+        let facts = self.overlay.stat(path, Follow::No)?;
         match change.is {
             None => return Ok(()),
-            Some(FileKind::Directory) => match self.host.create_dir(path, now) {
+            Some(FileKind::Directory) => match self.host.create_dir(path, facts.mode.plain(), now) {
                 Err(FileError::Exists) => {}
                 done => done?,
             },
@@ -251,9 +251,12 @@ impl Mounted {
                 self.host.install(path, &Installed::Link { target: &target }, temporary)?;
             }
             Some(FileKind::File) => {
-                let modified = self.overlay.stat(path, Follow::No)?.modified;
                 let source = self.overlay.open(path, READ, now)?;
-                self.host.install(path, &Installed::File { source: &*source, modified }, temporary)?;
+                self.host.install(
+                    path,
+                    &Installed::File { source: &*source, modified: facts.modified },
+                    temporary,
+                )?;
             }
         }
         // What stands there now is ours: a run that changes it again has seen it.

@@ -13,7 +13,7 @@ use std::{
 use drydock_abi::exec::{COMMAND, decode_report, encode_command};
 use drydock_contract::{
     Call, CallError, Denial, Outcome, RunReport, Sink, Source, Streams,
-    port::{FileError, FileKind, Follow},
+    port::{FileError, FileKind, Follow, Mode},
 };
 
 use crate::shell::{
@@ -107,7 +107,7 @@ impl Env {
     /// Whether a file was made executable.
     fn unary_stat_x(&self, word: &str) -> bool {
         let found = self.tree_path(word).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
-        found.is_some_and(|it| it.kind == FileKind::File && self.shared.modes.may(&it, 0o111))
+        found.is_some_and(|it| it.kind == FileKind::File && it.mode.has(0o111))
     }
 
     pub(super) async fn run_external(&mut self, words: Vec<String>) -> Eval<()> {
@@ -157,7 +157,7 @@ impl Env {
             stderr: sink(self.fd(2), &Arc::new(AtomicU32::new(0))),
         };
         let answer = {
-            let call = Call::new(COMMAND, &payload, streams);
+            let call = Call::new(COMMAND, &payload, streams).with_umask(Mode::new(self.mask));
             let door = Arc::clone(self.door.as_ref().unwrap_or(&self.shared.door));
             let mut answer = pin!(door.dispatch(call));
             poll_fn(|cx| match answer.as_mut().poll(cx) {
@@ -208,9 +208,6 @@ impl Env {
         if piped {
             status = 141;
         }
-        if status == 0 && name == "chmod" {
-            self.remember_modes(&words[1..]);
-        }
         // The command had what was left of the time, so none is left.
         let late = self.deadline.is_some() && outcome == "timed_out";
         self.record(name, status, outcome, report, micros);
@@ -225,20 +222,6 @@ impl Env {
             return Err(Flow::Abort);
         }
         Ok(())
-    }
-
-    /// Keeps what `chmod` agreed to; the command itself has nowhere to put it.
-    fn remember_modes(&self, args: &[String]) {
-        let is_mode = |it: &str| it.len() > 1 && it[1..].chars().all(|it| "rwxXst,+-=ugoa".contains(it));
-        let mut rest = args.iter().filter(|it| !it.starts_with('-') || is_mode(it));
-        let Some(mode) = rest.next() else { return };
-        for name in rest {
-            let found =
-                self.tree_path(name).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
-            if let Some(stat) = found {
-                self.shared.modes.change(&stat, mode, self.mask);
-            }
-        }
     }
 
     fn is_file(&self, word: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drydock_contract::port::{FileKind, Follow, OpenHow, TreePath};
+use drydock_contract::port::{FileKind, Follow, Mode, OpenHow, TreePath};
 use parking_lot::Mutex;
 
 use super::file_error;
@@ -206,6 +206,7 @@ impl Env {
             exclusive: false,
             truncate: matches!(how, Open::Write | Open::New),
             nofollow: false,
+            mode: Mode::new(0o666).masked(Mode::new(self.mask)),
         };
         if how == Open::New
             && self.shared.files.stat(&path, Follow::Yes).is_ok_and(|stat| stat.kind == FileKind::File)
