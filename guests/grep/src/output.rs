@@ -120,7 +120,7 @@ impl<'a> Printer<'a> {
     }
 
     fn spill(&mut self) {
-        if self.out.len() >= BUFFER_BYTES_MAX {
+        if self.out.len() >= BUFFER_BYTES_MAX || self.options.line_buffered {
             self.flush();
         }
     }

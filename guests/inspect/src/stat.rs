@@ -18,7 +18,7 @@ Display file status.
 FORMAT: %a %A modes, %b %B blocks, %d %i device and inode, %f raw mode, %F type, %g %G group, %h links,
 %n %N name, %o block size, %s size, %u %U owner, %w %W birth, %x %X access, %y %Y modify, %z %Z change.
 
-Files have no owners and no modes here: they look like 644, directories like 755.
+Everything here belongs to one user.
 ";
 const DEFAULT: &str = "  File: %n%l\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\n\
     Device: %Hd,%Ld\tInode: %-10i  Links: %h\n\

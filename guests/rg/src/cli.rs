@@ -218,6 +218,8 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
             "passthru" => it.passthru = true,
             "p" => (it.heading, it.colors, it.line_numbers) = (true, true, it.line_numbers.or(Some(true))),
             "q" => it.quiet = true,
+            "line-buffered" => it.line_buffered = true,
+            "block-buffered" => it.line_buffered = false,
             "r" => it.replace = Some(value.into_bytes()),
             "sortr" => it.reverse_order = true,
             "stats" => it.stats = true,

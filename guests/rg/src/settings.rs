@@ -53,6 +53,8 @@ pub(crate) struct Settings {
     pub replace: Option<Vec<u8>>,
     pub include_zero: bool,
     pub quiet: bool,
+    /// Each line is written at once.
+    pub line_buffered: bool,
     pub null: bool,
     pub trim: bool,
     pub stats: bool,

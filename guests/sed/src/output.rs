@@ -1,4 +1,5 @@
-//! Where lines go: standard output through one buffer, the files of `w`, a file edited in place.
+//! Where lines go: standard output through one buffer, the files of `w`, what a file that is edited in
+//! place becomes.
 //!
 //! A last line without an end stays without one, but only until something follows it.
 
@@ -13,7 +14,7 @@ const BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// One place to write to.
 #[derive(Default)]
 pub struct Output {
-    /// `None` keeps everything, for editing in place.
+    /// `None` for nowhere.
     file: Option<ManuallyDrop<File>>,
     buffer: Vec<u8>,
     /// The last line had no end.
@@ -22,6 +23,8 @@ pub struct Output {
     /// `/dev/null`, which a sandbox need not have.
     nowhere: bool,
     separator: u8,
+    /// Of a file that is being made: whether all could be written.
+    edited: Option<io::Result<()>>,
 }
 
 impl Output {
@@ -29,7 +32,7 @@ impl Output {
     pub fn standard(descriptor: i32, separator: u8, each: bool) -> Self {
         // SAFETY: the standard descriptors are open for the whole run and are not closed here.
         let file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
-        Self { file: Some(file), buffer: Vec::new(), unended: false, each, nowhere: false, separator }
+        Self { file: Some(file), each, separator, ..Self::default() }
     }
 
     /// A new file of that name.
@@ -38,24 +41,19 @@ impl Output {
             return Ok(Self { nowhere: true, separator, ..Self::default() });
         }
         let file = ManuallyDrop::new(File::create(path(name))?);
-        Ok(Self {
-            file: Some(file),
-            buffer: Vec::new(),
-            unended: false,
-            each: false,
-            nowhere: false,
-            separator,
-        })
+        Ok(Self { file: Some(file), separator, ..Self::default() })
     }
 
-    /// Memory.
-    pub fn kept(separator: u8) -> Self {
-        Self { separator, ..Self::default() }
+    /// A file that is being made. What cannot be written is told when it is [closed](Self::close).
+    pub(crate) fn edited(file: File, separator: u8) -> Self {
+        Self { file: Some(ManuallyDrop::new(file)), edited: Some(Ok(())), separator, ..Self::default() }
     }
 
-    /// What was kept.
-    pub fn into_kept(self) -> Vec<u8> {
-        self.buffer
+    /// Writes what is buffered and closes the file; the first error there was.
+    pub(crate) fn close(mut self) -> io::Result<()> {
+        self.flush();
+        drop(self.file.take().map(ManuallyDrop::into_inner));
+        self.edited.unwrap_or(Ok(()))
     }
 
     /// A line and its end, if it has one.
@@ -108,9 +106,13 @@ impl Output {
     /// Writes what is buffered.
     pub fn flush(&mut self) {
         let Some(file) = &mut self.file else { return };
-        if !self.buffer.is_empty() && file.write_all(&self.buffer).is_err() {
-            // The reader has gone, or there is no room: nothing more can be said there.
-            std::process::exit(4);
+        if !self.buffer.is_empty() && !matches!(self.edited, Some(Err(_))) {
+            match (file.write_all(&self.buffer), &mut self.edited) {
+                (Ok(()), _) => {}
+                (Err(error), Some(edited)) => *edited = Err(error),
+                // The reader has gone, or there is no room: nothing more can be said there.
+                (Err(_), None) => std::process::exit(4),
+            }
         }
         self.buffer.clear();
     }

@@ -126,6 +126,12 @@ fn replace(
     if let Ok(time) = about.modified() {
         let _ = file.set_modified(time);
     }
+    // As gzip does: what is made of a file may do what the file may.
+    if let Err(error) =
+        modes::get(Path::new(name), true).and_then(|it| modes::set(Path::new(target), true, it & 0o777))
+    {
+        complain(&format!("{}: {target}: {}", options.tool.name(), reason(&error)));
+    }
     let sizes = (about.len(), file.metadata().map_or(0, |it| it.len()));
     if options.verbose {
         let (large, small) = if options.act == Act::Compress { sizes } else { (sizes.1, sizes.0) };

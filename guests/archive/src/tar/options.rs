@@ -33,6 +33,8 @@ pub(super) struct Options {
     pub one_level: bool,
     pub dereference: bool,
     pub absolute: bool,
+    /// `-p`: the archive's modes, whatever the umask says.
+    pub same_modes: bool,
     pub recurse: bool,
     pub mtime: Option<i64>,
     pub transform_owner: Option<(String, String)>,
@@ -157,7 +159,8 @@ impl Parser {
                         .ok_or(Stop::Wrong(format!("{program}: cannot run a program here")))?,
                 );
             }
-            'p' | 'o' | 's' | 'S' | 'U' | 'w' | 'W' | 'l' | 'n' | 'B' | 'i' => {}
+            'p' => self.options.same_modes = true,
+            'o' | 's' | 'S' | 'U' | 'w' | 'W' | 'l' | 'n' | 'B' | 'i' => {}
             '?' => return Err(Stop::Help),
             other => return Err(Stop::Wrong(format!("invalid option -- '{other}'"))),
         }
@@ -215,12 +218,11 @@ impl Parser {
             | "pax-option" | "quoting-style" | "warning" | "checkpoint-action" => drop(value()?),
             "help" | "usage" => return Err(Stop::Help),
             "version" => return Err(Stop::Version),
-            "preserve-permissions"
-            | "same-permissions"
-            | "no-same-owner"
+            "preserve-permissions" | "same-permissions" => self.options.same_modes = true,
+            "no-same-permissions" => self.options.same_modes = false,
+            "no-same-owner"
             | "same-owner"
             | "numeric-owner"
-            | "no-same-permissions"
             | "overwrite"
             | "unlink-first"
             | "recursion"
@@ -283,6 +285,7 @@ impl Options {
             one_level: false,
             dereference: false,
             absolute: false,
+            same_modes: false,
             recurse: true,
             mtime: None,
             transform_owner: None,

@@ -270,7 +270,13 @@ impl Job<'_> {
         if let Some(folder) = Path::new(&target.to).parent().filter(|it| !it.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(|error| fail(&target.to, error))?;
         }
+        // What a file may do is kept, also under a new name, unless the patch says otherwise.
+        let before = modes::get(Path::new(&target.from), true).ok();
         fs::write(&target.to, result).map_err(|error| fail(&target.to, error))?;
+        let said = if settings.reverse { patch.git.old_mode } else { patch.git.new_mode };
+        if let Some(mode) = said.or(before.filter(|_| target.from != target.to)) {
+            modes::set(Path::new(&target.to), true, mode & 0o777).map_err(|error| fail(&target.to, error))?;
+        }
         if target.from != target.to && there && patch.git.copy.is_none() {
             fs::remove_file(&target.from).map_err(|error| fail(&target.from, error))?;
         }

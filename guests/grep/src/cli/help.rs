@@ -55,7 +55,7 @@ Output:
   -Z, --null                NUL after a file's name
   -B, -A, -C NUM, -NUM      lines before, after, around
       --color[=WHEN]        mark matches: always, never or auto
-      --line-buffered       accepted; output is written at once
+      --line-buffered       each line is written at once
 
 Exit status: 0 if a line was selected, 1 if none, 2 in trouble.
 ";

@@ -50,6 +50,8 @@ pub(crate) struct Options {
     pub label: Option<String>,
     pub color: bool,
     pub quiet: bool,
+    /// Each line is written at once.
+    pub line_buffered: bool,
     pub silent: bool,
     pub binary: Binary,
     pub directories: Directories,

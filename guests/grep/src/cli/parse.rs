@@ -137,6 +137,7 @@ impl Reader {
             "label" => options.label = Some(value),
             "only-matching" => options.only_matching = true,
             "quiet" | "silent" => options.quiet = true,
+            "line-buffered" => options.line_buffered = true,
             "binary-files" => options.binary = binary(&value)?,
             "text" => options.binary = Binary::Text,
             "binary-without-match" => options.binary = Binary::Skip,

@@ -114,7 +114,7 @@ impl Feed for Files {
 
 /// Appends what can be had at once: a source that fills all the room it is given has more, and a
 /// reader that sees more at once does less work twice.
-fn read_ahead(file: Option<&File>, text: &mut Vec<u8>) -> std::io::Result<usize> {
+pub fn read_ahead(file: Option<&File>, text: &mut Vec<u8>) -> std::io::Result<usize> {
     // Whoever waits for the output of what was read has waited long enough.
     stdio::flush();
     let before = text.len();

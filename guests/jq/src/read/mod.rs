@@ -17,6 +17,7 @@ mod tests;
 mod whole;
 mod window;
 
+pub use feed::{Fed, Feed, read_ahead};
 pub use json::Reader;
 pub use literal::value as parse_literal;
 pub use stream::each as each_event;

@@ -78,8 +78,8 @@ pub(super) enum Test {
     },
     Owner(Count),
     Group(Count),
-    Readable,
-    Executable,
+    /// The owner may read, write or run it.
+    Owned(u32),
 }
 
 /// Something done to a file.

@@ -178,8 +178,9 @@ fn test(word: &str, parser: &mut Parser<'_>) -> Result<Test, String> {
             let facts = known(file)?;
             Test::Same { device: facts.device, inode: facts.inode }
         }
-        "-readable" | "-writable" => Test::Readable,
-        "-executable" => Test::Executable,
+        "-readable" => Test::Owned(0o400),
+        "-writable" => Test::Owned(0o200),
+        "-executable" => Test::Owned(0o100),
         other => match other.strip_prefix("-newer").map(str::as_bytes) {
             Some([of, than]) => {
                 let stamp = match of {

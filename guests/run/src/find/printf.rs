@@ -2,7 +2,6 @@
 
 use super::walk::Entry;
 use facts::{Facts, Kind, Time, owner};
-use std::fmt::Write as _;
 
 /// A piece of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,12 +19,19 @@ pub(crate) struct Git {
     pub copy: Option<(String, String)>,
     pub created: bool,
     pub deleted: bool,
+    /// The permissions before and after.
+    pub old_mode: Option<u32>,
+    pub new_mode: Option<u32>,
 }
 
 impl Git {
     /// Whether there is something to do even without a hunk.
     pub(crate) fn says_something(&self) -> bool {
-        self.rename.is_some() || self.copy.is_some() || self.created || self.deleted
+        self.rename.is_some()
+            || self.copy.is_some()
+            || self.created
+            || self.deleted
+            || self.new_mode.is_some()
     }
 }
 
@@ -67,10 +74,16 @@ fn note(text: &str, patch: &mut FilePatch, from: &mut (Option<String>, Option<St
     if let Some(name) = text.strip_prefix("Index: ") {
         patch.index = Some(name.trim().to_owned());
     } else if git.names.is_none() {
-    } else if text.starts_with("new file mode") {
+    } else if let Some(mode) = text.strip_prefix("new file mode ") {
         git.created = true;
-    } else if text.starts_with("deleted file mode") {
+        git.new_mode = octal(mode);
+    } else if let Some(mode) = text.strip_prefix("deleted file mode ") {
         git.deleted = true;
+        git.old_mode = octal(mode);
+    } else if let Some(mode) = text.strip_prefix("old mode ") {
+        git.old_mode = octal(mode);
+    } else if let Some(mode) = text.strip_prefix("new mode ") {
+        git.new_mode = octal(mode);
     } else if let Some(name) = text.strip_prefix("rename from ") {
         from.0 = Some(name.to_owned());
     } else if let Some(name) = text.strip_prefix("copy from ") {
@@ -80,6 +93,12 @@ fn note(text: &str, patch: &mut FilePatch, from: &mut (Option<String>, Option<St
     } else if let Some(name) = text.strip_prefix("copy to ") {
         git.copy = from.1.take().map(|from| (from, name.to_owned()));
     }
+}
+
+/// The permissions of a mode as git writes it; nothing if it is none, or not a file's.
+fn octal(text: &str) -> Option<u32> {
+    let mode = u32::from_str_radix(text.trim(), 8).ok()?;
+    (mode & !0o777 == 0o100_000).then_some(mode & 0o777)
 }
 
 /// `a/x b/x`: both names are the same behind their first folder, so the middle blank divides them.
