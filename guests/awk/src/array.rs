@@ -34,6 +34,7 @@ impl Array {
     }
 
     /// The element, made if it is not there.
+    #[expect(clippy::expect_used, reason = "a place is listed exactly as long as it is filled")]
     pub(crate) fn entry(&mut self, key: &Vec<u8>) -> &mut Value {
         let place = match self.places.get(key) {
             Some(place) => *place,

@@ -3,14 +3,14 @@
 use crate::script::{Dialect, Part};
 
 /// What was asked for.
-pub enum Request {
+pub(crate) enum Request {
     Run(Box<Options>),
     Print(&'static str),
 }
 
 /// Everything that is not the script's business.
 #[derive(Default)]
-pub struct Options {
+pub(crate) struct Options {
     pub parts: Vec<Part>,
     pub files: Vec<Vec<u8>>,
     pub dialect: Dialect,
@@ -78,7 +78,7 @@ const LONG: &[(&str, u8, bool)] = &[
 ];
 
 /// Reads the arguments after the program's name.
-pub fn parse(args: Vec<Vec<u8>>) -> Result<Request, String> {
+pub(crate) fn parse(args: Vec<Vec<u8>>) -> Result<Request, String> {
     let mut options = Options::default();
     let mut operands = Vec::new();
     let mut args = args.into_iter();

@@ -13,7 +13,7 @@ const BUFFER_BYTES_MAX: usize = 64 * 1024;
 
 /// One place to write to.
 #[derive(Default)]
-pub struct Output {
+pub(crate) struct Output {
     /// `None` for nowhere.
     file: Option<ManuallyDrop<File>>,
     buffer: Vec<u8>,
@@ -29,14 +29,14 @@ pub struct Output {
 
 impl Output {
     /// Standard output or standard error.
-    pub fn standard(descriptor: i32, separator: u8, each: bool) -> Self {
+    pub(crate) fn standard(descriptor: i32, separator: u8, each: bool) -> Self {
         // SAFETY: the standard descriptors are open for the whole run and are not closed here.
         let file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
         Self { file: Some(file), each, separator, ..Self::default() }
     }
 
     /// A new file of that name.
-    pub fn create(name: &[u8], separator: u8) -> io::Result<Self> {
+    pub(crate) fn create(name: &[u8], separator: u8) -> io::Result<Self> {
         if name == b"/dev/null" {
             return Ok(Self { nowhere: true, separator, ..Self::default() });
         }
@@ -57,7 +57,7 @@ impl Output {
     }
 
     /// A line and its end, if it has one.
-    pub fn line(&mut self, line: &[u8], ended: bool) {
+    pub(crate) fn line(&mut self, line: &[u8], ended: bool) {
         self.complete();
         self.buffer.extend_from_slice(line);
         if ended {
@@ -69,7 +69,7 @@ impl Output {
     }
 
     /// Bytes that bring their own line ends, or none.
-    pub fn raw(&mut self, bytes: &[u8]) {
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
@@ -79,7 +79,7 @@ impl Output {
     }
 
     /// A line of `w /dev/stdout`: nothing is completed before it, and it is not completed later.
-    pub fn line_beside(&mut self, line: &[u8], ended: bool) {
+    pub(crate) fn line_beside(&mut self, line: &[u8], ended: bool) {
         self.buffer.extend_from_slice(line);
         if ended {
             self.buffer.push(self.separator);
@@ -88,7 +88,7 @@ impl Output {
     }
 
     /// Gives the last line its end, if it had none.
-    pub fn complete(&mut self) {
+    pub(crate) fn complete(&mut self) {
         if std::mem::take(&mut self.unended) {
             self.buffer.push(self.separator);
         }
@@ -104,7 +104,7 @@ impl Output {
     }
 
     /// Writes what is buffered.
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         let Some(file) = &mut self.file else { return };
         if !self.buffer.is_empty() && !matches!(self.edited, Some(Err(_))) {
             match (file.write_all(&self.buffer), &mut self.edited) {

@@ -83,31 +83,43 @@ impl Reader {
         let mut at = unsafe { base.add(self.at) };
         macro_rules! slow {
             ($call:expr) => {{
+                // SAFETY: both point into the text or its padding.
                 self.at = unsafe { at.offset_from(base) } as usize;
                 let result = $call;
+                // SAFETY: `self.at` is within the text or at its end.
                 at = unsafe { base.add(self.at) };
                 result
             }};
         }
         loop {
+            // SAFETY: the cursor is within the text, and the padding stops every scan.
             at = unsafe { scan::skip_blank(at) };
+            // SAFETY: the cursor is within the text or its padding.
             let mut done = match unsafe { *at } {
                 b'"' => {
+                    // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                     let start = unsafe { at.add(1) };
+                    // SAFETY: the cursor is within the text, and the padding stops every scan.
                     let len = unsafe { scan::plain_len(start) };
+                    // SAFETY: the cursor is within the text or its padding.
                     if unsafe { *start.add(len) } == b'"' {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { start.add(len + 1) };
+                        // SAFETY: the cursor is within the text, and the padding stops every scan.
                         Value::Str(unsafe { scan::text(start, len) })
                     } else {
                         Value::Str(slow!(self.long_string(self.at + 1))?)
                     }
                 }
                 b'{' => {
+                    // SAFETY: the cursor is within the text, and the padding stops every scan.
                     at = unsafe { scan::skip_blank(at.add(1)) };
                     if self.open.len() >= DEPTH_MAX {
                         slow!(self.deep_enough())?;
                     }
+                    // SAFETY: the cursor is within the text or its padding.
                     if unsafe { *at } == b'}' {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         Value::obj(Object::new())
                     } else {
@@ -117,11 +129,14 @@ impl Reader {
                     }
                 }
                 b'[' => {
+                    // SAFETY: the cursor is within the text, and the padding stops every scan.
                     at = unsafe { scan::skip_blank(at.add(1)) };
                     if self.open.len() >= DEPTH_MAX {
                         slow!(self.deep_enough())?;
                     }
+                    // SAFETY: the cursor is within the text or its padding.
                     if unsafe { *at } == b']' {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         Value::arr(Vec::new())
                     } else {
@@ -129,6 +144,7 @@ impl Reader {
                         continue;
                     }
                 }
+                // SAFETY: the cursor is within the text, and the padding stops every scan.
                 b'0'..=b'9' => match unsafe { scan::small_integer(at) } {
                     Some((number, behind)) => {
                         at = behind;
@@ -136,6 +152,7 @@ impl Reader {
                     }
                     None => slow!(self.other())?,
                 },
+                // SAFETY: the cursor is within the text, and the padding stops every scan.
                 b't' | b'f' | b'n' => match unsafe { scan::word(at) } {
                     Some((word, behind)) => {
                         at = behind;
@@ -148,6 +165,7 @@ impl Reader {
             // Hand the value to its container, and close as many as end here.
             loop {
                 let Some(open) = self.open.last().copied() else {
+                    // SAFETY: both point into the text or its padding.
                     self.at = unsafe { at.offset_from(base) } as usize;
                     return Ok(done);
                 };
@@ -160,31 +178,40 @@ impl Reader {
                         }
                     }
                 }
+                // SAFETY: the cursor is within the text, and the padding stops every scan.
                 at = unsafe { scan::skip_blank(at) };
+                // SAFETY: the cursor is within the text or its padding.
                 while self.seq && unsafe { *at } == 0x1e {
+                    // SAFETY: the cursor is within the text, and the padding stops every scan.
                     at = unsafe { scan::skip_blank(at.add(1)) };
                 }
+                // SAFETY: the cursor is within the text or its padding.
                 match (unsafe { *at }, open) {
                     (b',', Open::Object(_)) => {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         slow!(self.key())?;
                         break;
                     }
                     (b',', Open::Array(_)) => {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         break;
                     }
                     (b']', Open::Array(start)) => {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         self.open.pop();
                         done = Value::arr(moved(&mut self.items, start));
                     }
                     (b'}', Open::Object(start)) => {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         self.open.pop();
                         done = Value::obj(self.object(start));
                     }
                     _ => {
+                        // SAFETY: both point into the text or its padding.
                         self.at = unsafe { at.offset_from(base) } as usize;
                         return Err(self.not_a_separator(open));
                     }

@@ -15,7 +15,7 @@ use posix_regex::{Regex, Slots};
 use std::rc::Rc;
 
 /// Runs; the exit status.
-pub fn run(script: Script, options: &Options) -> i32 {
+pub(crate) fn run(script: Script, options: &Options) -> i32 {
     let separator = if options.null_data { 0 } else { b'\n' };
     let in_place = options.in_place.is_some();
     let mut machine = Machine {
