@@ -59,7 +59,9 @@ pub(super) fn run(args: &[String]) -> i32 {
     match work(options) {
         Ok(status) => status,
         Err(error) => {
-            complain(&format!("zip error: {}", reason(&error)));
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                complain(&format!("zip error: {}", reason(&error)));
+            }
             NO_WRITE
         }
     }

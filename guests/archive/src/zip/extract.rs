@@ -166,6 +166,11 @@ impl Job<'_> {
         }
         for member in chosen {
             if let Err(error) = self.member(member, quiet) {
+                if error.kind() == io::ErrorKind::BrokenPipe {
+                    // Nobody reads any more.
+                    self.status = 1;
+                    return;
+                }
                 complain(&format!("unzip:  {}: {}", member.name, reason(&error)));
                 self.status = self.status.max(if member.is_locked() { LOCKED } else { DAMAGED });
             }

@@ -97,7 +97,8 @@ impl Job<'_> {
     fn say(&mut self, text: &str) {
         // Stdout is the patched file's where `-o -` says so.
         match self.settings.output.as_deref() {
-            Some("-") => eprint!("{text}"),
+            // There is nobody left to tell that standard error is closed.
+            Some("-") => drop(std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes())),
             _ => self.out.extend_from_slice(text.as_bytes()),
         }
     }
