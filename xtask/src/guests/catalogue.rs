@@ -131,7 +131,7 @@ pub const GUESTS: &[Guest] = &[
         start: Start::Usual,
         crates: &["regex-lite"],
         part: None,
-        also: &["xargs", "env", "timeout", "time", "nice", "nohup", "setsid", "stdbuf"],
+        also: &["xargs", "env", "timeout", "time", "nice", "nohup", "setsid", "stdbuf", "envsubst"],
         kind: Kind::Command,
     },
     Guest {
@@ -177,6 +177,15 @@ pub const GUESTS: &[Guest] = &[
         crates: &["flate2", "bzip2", "lzma-rust2"],
         part: None,
         also: &["gzip", "gunzip", "zcat", "bzip2", "bunzip2", "bzcat", "xz", "unxz", "xzcat"],
+        kind: Kind::Command,
+    },
+    Guest {
+        name: "zip",
+        package: "archive",
+        start: Start::Usual,
+        crates: &["flate2"],
+        part: None,
+        also: &["unzip"],
         kind: Kind::Command,
     },
     Guest {

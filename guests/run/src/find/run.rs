@@ -8,7 +8,7 @@ use child::{Children, Command, Ended, Stdin};
 const ARGV_BYTES_MAX: usize = 128 << 10;
 
 /// The commands of a search, and the files that wait for them.
-pub struct Runs<'a> {
+pub(super) struct Runs<'a> {
     children: &'a dyn Children,
     batches: Vec<Waiting<'a>>,
     env: Vec<Vec<u8>>,
@@ -22,13 +22,13 @@ struct Waiting<'a> {
 }
 
 impl<'a> Runs<'a> {
-    pub fn new(batches: &'a [Batch], children: &'a dyn Children) -> Self {
+    pub(super) fn new(batches: &'a [Batch], children: &'a dyn Children) -> Self {
         let waiting = |batch| Waiting { batch, directory: None, names: Vec::new(), bytes: 0 };
         Self { children, batches: batches.iter().map(waiting).collect(), env: child::environment() }
     }
 
     /// Runs a command for one file; whether it succeeded, and what to complain about.
-    pub fn one(&self, command: &[String], place: Place, path: &str) -> (bool, Option<String>) {
+    pub(super) fn one(&self, command: &[String], place: Place, path: &str) -> (bool, Option<String>) {
         let name = named(place, path);
         let words: Vec<Vec<u8>> =
             command.iter().map(|it| facts::name::bytes(&it.replace("{}", &name)).into_owned()).collect();
@@ -39,7 +39,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Adds a file to a batch, and runs it first if it is full. False if a run failed.
-    pub fn gather(&mut self, batch: usize, path: &str) -> bool {
+    pub(super) fn gather(&mut self, batch: usize, path: &str) -> bool {
         let Some(waiting) = self.batches.get(batch) else { return false };
         let place = waiting.batch.place;
         let (name, directory) = (named(place, path), directory(place, path));
@@ -53,7 +53,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Runs what is still waiting. False if a run failed.
-    pub fn finish(&mut self) -> bool {
+    pub(super) fn finish(&mut self) -> bool {
         let mut well = true;
         for batch in 0..self.batches.len() {
             well &= self.run_batch(batch);

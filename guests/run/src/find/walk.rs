@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 
 /// One file, with the facts about it that somebody asked for.
-pub struct Entry<'a> {
+pub(super) struct Entry<'a> {
     /// As it is printed, but for bytes that are not UTF-8: see `facts::name`.
     pub path: String,
     /// The starting point it was found below.
@@ -21,7 +21,7 @@ pub struct Entry<'a> {
 
 impl Entry<'_> {
     /// The last name of the path.
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         let path = match self.path.trim_end_matches('/') {
             "" => return &self.path,
             other => other,
@@ -30,12 +30,12 @@ impl Entry<'_> {
     }
 
     /// Where it is.
-    pub fn place(&self) -> PathBuf {
+    pub(super) fn place(&self) -> PathBuf {
         name::path(&self.path)
     }
 
     /// The facts; those of a link itself if it leads nowhere.
-    pub fn facts(&self) -> Option<Facts> {
+    pub(super) fn facts(&self) -> Option<Facts> {
         let place = self.place();
         let ask = |follow| facts::of(&place, follow).ok();
         *self.facts.get_or_init(|| match self.follow {
@@ -44,7 +44,7 @@ impl Entry<'_> {
         })
     }
 
-    pub fn kind(&self) -> Option<Kind> {
+    pub(super) fn kind(&self) -> Option<Kind> {
         match self.told {
             Some(kind) if self.follow == Follow::No || kind != Kind::Symlink => Some(kind),
             _ => self.facts().map(|it| it.kind),
@@ -52,14 +52,14 @@ impl Entry<'_> {
     }
 
     /// What a link leads to; `None` if nowhere.
-    pub fn target_kind(&self) -> Option<Kind> {
+    pub(super) fn target_kind(&self) -> Option<Kind> {
         match self.kind() {
             Some(Kind::Symlink) => facts::of(&self.place(), Follow::Yes).ok().map(|it| it.kind),
             other => other,
         }
     }
 
-    pub fn link_text(&self) -> Option<String> {
+    pub(super) fn link_text(&self) -> Option<String> {
         let target = std::fs::read_link(self.place()).ok()?;
         Some(name::text(target.as_os_str()))
     }
@@ -67,7 +67,7 @@ impl Entry<'_> {
 
 /// What is to happen after an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub(super) enum Next {
     Descend,
     /// Not into this directory.
     Skip,
@@ -78,7 +78,7 @@ pub enum Next {
 type Above = Vec<((u64, u64), String)>;
 
 /// Walks below one starting point.
-pub fn start(search: &mut Search<'_>, start: &str) -> Next {
+pub(super) fn start(search: &mut Search<'_>, start: &str) -> Next {
     let follow = if search.plan.links == Links::Never { Follow::No } else { Follow::Yes };
     let entry = Entry { path: start.to_owned(), start, depth: 0, follow, told: None, facts: OnceCell::new() };
     if entry.facts().is_none() {
