@@ -31,7 +31,7 @@ pub use fault::Fault;
 pub use name::{ArgMode, BadCommandName, CommandName, UnknownArgMode};
 pub use outcome::Outcome;
 pub use principal::{BadPrincipal, Principal};
-pub use run::{Entropy, FuelGauge, GuestTime, RunReport, RunRequest};
+pub use run::{Entropy, FuelGauge, GuestTime, Preparing, PreparingGuard, RunReport, RunRequest};
 pub use stream::{ByteSink, ByteSource, Sink, Source, StreamFile};
 pub use switch::Switch;
 pub use terms::{ArgumentRule, BadToolPattern, IfAbsent, Must, Scalar, ToolPattern, ToolTerms};

@@ -44,6 +44,7 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         door: Arc::clone(door),
         switches: [Arc::default(), Arc::default()],
         gauge: None,
+        preparing: None,
     }
 }
 

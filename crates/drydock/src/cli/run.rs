@@ -47,7 +47,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let usual = Limits::default();
     let stdin_bytes_max = run.input_max.unwrap_or(usual.stdin_bytes_max);
     let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual });
-    let dock = home::dock()?;
+    let dock = home::dock_with(run.powers.compile.limits())?;
     let limits = setup.limits.unwrap_or_default();
     if let Some(tree) = tree::of(dock.home(), &run.powers, limits.memory_bytes_max)? {
         setup.files = Some(tree.files);

@@ -40,6 +40,7 @@ pub fn request(wat: &str) -> RunRequest {
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
         gauge: None,
+        preparing: None,
     }
 }
 

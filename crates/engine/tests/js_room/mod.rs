@@ -129,6 +129,7 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         door: Arc::clone(script) as _,
         switches: [Arc::default(), Arc::default()],
         gauge: None,
+        preparing: None,
     }
 }
 
