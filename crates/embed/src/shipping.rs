@@ -2,7 +2,7 @@
 
 use drydock_commands::{MODULES, ModuleKind};
 use drydock_contract::port::{Interrupt, LaneSettings, MemoryLayout};
-use drydock_engine::{Cpu, precompile};
+use drydock_engine::{Cpu, Effort, precompile};
 
 /// One built-in module and the lane it runs in.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ pub struct BuiltInCode {
 impl BuiltInCode {
     /// Compiles it, for any machine of this architecture.
     pub fn compile(&self) -> Result<Vec<u8>, String> {
-        precompile(self.wasm, self.lane, Cpu::Baseline)
+        precompile(self.wasm, self.lane, Cpu::Baseline, Effort::Full)
     }
 }
 

@@ -25,7 +25,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::{Engine, Module};
 
 use crate::{
-    config::EngineSettings,
+    config::{Cpu, Effort, EngineSettings, precompile},
     link::{self, Prepared},
 };
 
@@ -204,8 +204,8 @@ impl Modules {
     /// Loads code that is known to come from a compiler of ours; none if it is not for this machine.
     #[allow(unsafe_code)]
     fn trusted(&self, digest: Digest, code: &[u8]) -> Option<Module> {
-        // SAFETY: `deserialize` trusts its input to be what `serialize` once wrote. There are three ways here,
-        // each with the very buffer that was checked. From the cache: a MAC under this installation's key shows
+        // SAFETY: `deserialize` trusts its input to be what a compiler of this version once made. There are four
+        // ways here, each with the very buffer that was made or checked. From our own compiler. From the cache: a MAC under this installation's key shows
         // that it put the bytes there for this module and this engine configuration. From the archive: they have
         // the hash that this program was built with. From the worker: it is trusted with what it returns, as
         // SECURITY says.
@@ -279,23 +279,23 @@ impl Modules {
             }
             return Ok(module);
         }
-        let (engine, wasm) = (self.engine.clone(), artifact.clone());
-        let cache = self.cache.clone();
-        let key = self.key(digest);
-        let work = tokio::task::spawn_blocking(move || -> wasmtime::Result<Module> {
-            let module = Module::from_binary(&engine, wasm.bytes())?;
+        let (wasm, lane, key, cache) = (artifact.clone(), self.lane, self.key(digest), self.cache.clone());
+        let work = tokio::task::spawn_blocking(move || -> Result<Vec<u8>, String> {
+            let effort = Effort::while_waiting(wasm.bytes().len());
+            let code = precompile(wasm.bytes(), lane, Cpu::Host, effort)?;
             if let Some(cache) = cache {
-                cache.put(&key, &module.serialize()?);
+                cache.put(&key, &code);
             }
             // Both end when the work does, even if nobody waits for it any more.
             drop((place, once));
-            Ok(module)
+            Ok(code)
         });
-        match work.await {
-            Ok(Ok(module)) => Ok(module),
-            Ok(Err(error)) => Err(bad(format!("it does not compile: {error:#}"))),
-            Err(panic) => Err(Fault::Internal(format!("compiling {digest} failed: {panic}"))),
-        }
+        let done =
+            work.await.map_err(|panic| Fault::Internal(format!("compiling {digest} failed: {panic}")))?;
+        let code = done.map_err(|reason| bad(format!("it does not compile: {reason}")))?;
+        let foreign =
+            || Fault::Internal(format!("the code of {digest} does not load in the engine that made it"));
+        self.trusted(digest, &code).ok_or_else(foreign)
     }
 }
 

@@ -21,7 +21,7 @@ mod ticker;
 mod wasi;
 
 pub use compile::{Apart, CompileEvent};
-pub use config::{Allocation, Cpu, EngineSettings, Facts, precompile};
+pub use config::{Allocation, Cpu, Effort, EngineSettings, Facts, precompile};
 pub use engine::Engine;
 pub use host::IMPORTS;
 pub use lane::Lane;

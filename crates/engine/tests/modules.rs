@@ -164,7 +164,7 @@ fn engine_facts() -> drydock_engine::Facts {
 }
 
 /// Compiles as a worker would, in this process.
-struct Elsewhere(drydock_engine::Cpu);
+struct Elsewhere(drydock_engine::Cpu, drydock_engine::Effort);
 
 impl drydock_contract::port::Compiler for Elsewhere {
     fn compile<'a>(
@@ -172,17 +172,20 @@ impl drydock_contract::port::Compiler for Elsewhere {
         wasm: &'a drydock_contract::Artifact,
         lane: drydock_contract::port::LaneSettings,
     ) -> drydock_contract::BoxFuture<'a, Result<Vec<u8>, drydock_contract::port::CompileError>> {
-        let code = drydock_engine::precompile(wasm.bytes(), lane, self.0);
+        let code = drydock_engine::precompile(wasm.bytes(), lane, self.0, self.1);
         Box::pin(async move { code.map_err(drydock_contract::port::CompileError::Rejected) })
     }
 }
 
 #[tokio::test]
 async fn code_that_was_compiled_elsewhere_loads_in_both_lanes_and_both_layouts() {
-    for cpu in [drydock_engine::Cpu::Host, drydock_engine::Cpu::Baseline] {
+    use drydock_engine::{Cpu, Effort};
+    for (cpu, effort) in
+        [(Cpu::Host, Effort::Full), (Cpu::Host, Effort::Quick), (Cpu::Baseline, Effort::Full)]
+    {
         for slots in [0, 4] {
             let settings = EngineSettings { slots: Some(slots), ..EngineSettings::default() };
-            let worker = Some(Arc::new(Elsewhere(cpu)) as _);
+            let worker = Some(Arc::new(Elsewhere(cpu, effort)) as _);
             let apart = drydock_engine::Apart { worker, ..Default::default() };
             let engine = Engine::new(settings, None).unwrap().compiling_apart(apart);
             let counted = engine.run(request(&guests::exit(7))).await.unwrap().0.outcome;

@@ -43,16 +43,13 @@ pub(crate) fn build(root: &Path, profile: &str) -> anyhow::Result<Built> {
 fn compile(root: &Path, profile: &str, list: Option<&Path>) -> anyhow::Result<PathBuf> {
     let target = root.join("target");
     let mut command = cargo();
-    command.current_dir(root).args([
-        "build",
-        "--locked",
-        "--profile",
-        profile,
-        "-p",
-        "drydock",
-        "--bin",
-        "drydock",
-    ]);
+    command.current_dir(root).args(["build", "--locked", "--profile", profile, "--bin", "drydock"]);
+    match profile {
+        "release" => command.args(["--package", "drydock"]),
+        // A test beside it gives dependencies the features that `cargo test --workspace` gives them: with others,
+        // an archive that is only tested would build the engine once more.
+        _ => command.args(["--workspace", "--test", "help"]),
+    };
     // A static program needs the flag on its own target alone: what runs during the build is linked as usual.
     let triple = (profile == "release").then(|| format!("{}-unknown-linux-gnu", std::env::consts::ARCH));
     if let Some(triple) = &triple {

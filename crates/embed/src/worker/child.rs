@@ -6,7 +6,7 @@ use std::{
 };
 
 use drydock_contract::{ARTIFACT_BYTES_MAX, port::LaneSettings};
-use drydock_engine::{Cpu, precompile};
+use drydock_engine::{Cpu, Effort, precompile};
 
 use super::{
     REJECTED,
@@ -49,7 +49,7 @@ fn compile(lane: LaneSettings, memory_bytes_max: u64, cpu_seconds_max: u64) -> E
         say(&format!("stdin: {error}"));
         return ExitCode::FAILURE;
     }
-    match precompile(&wasm, lane, Cpu::Host) {
+    match precompile(&wasm, lane, Cpu::Host, Effort::Full) {
         Ok(code) => {
             let mut stdout = io::stdout().lock();
             match stdout.write_all(&code).and_then(|()| stdout.flush()) {
