@@ -21,33 +21,38 @@ const COMPLETIONS: &[(&str, &str)] = &[
 ];
 
 /// What is copied from the root of the repository; the notices are those of whatever is linked or built in.
-const TEXTS: &[&str] = &["LICENSE-APACHE", "LICENSE-MIT", "README.md", "SECURITY.md", "CHANGELOG.md"];
-/// Third-party notices, where the tree has them.
-const NOTICES: &[&str] = &["THIRD-PARTY.md", "docs/third-party.md", "THIRD_PARTY_NOTICES.md"];
+const TEXTS: &[&str] =
+    &["LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY-NOTICES.txt", "README.md", "SECURITY.md", "CHANGELOG.md"];
 
-pub(super) fn make(root: &Path, built: &Built) -> anyhow::Result<PathBuf> {
+/// Lays the tree out in `target/dist` and tries it.
+pub(super) fn lay_out(root: &Path, built: &Built) -> anyhow::Result<PathBuf> {
     let name = format!("drydock-{}-{}-linux", built.version, built.arch);
-    let out = root.join("target/dist");
-    let tree = out.join(&name);
+    let tree = root.join("target/dist").join(name);
     if tree.exists() {
         fs::remove_dir_all(&tree)?;
     }
-    lay_out(root, built, &tree)?;
+    fill(root, built, &tree)?;
     try_out(&tree)?;
-    let archive = out.join(format!("{name}.tar.gz"));
+    Ok(tree)
+}
+
+/// Packs the tree, beside itself.
+pub(super) fn pack(tree: &Path) -> anyhow::Result<PathBuf> {
+    let (out, name) = (tree.parent().context("it has a folder")?, tree.file_name().context("it has a name")?);
+    let archive = out.join(format!("{}.tar.gz", name.to_string_lossy()));
     // The same bytes each time: no owner, no times, names in order.
     must_succeed(
         Command::new("tar")
             .args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "-czf"])
             .arg(&archive)
             .arg("-C")
-            .arg(&out)
-            .arg(&name),
+            .arg(out)
+            .arg(name),
     )?;
     Ok(archive)
 }
 
-fn lay_out(root: &Path, built: &Built, tree: &Path) -> anyhow::Result<()> {
+fn fill(root: &Path, built: &Built, tree: &Path) -> anyhow::Result<()> {
     let binary = tree.join("bin/drydock");
     put(&built.binary, &binary)?;
     for entry in fs::read_dir(&built.code)? {
@@ -64,9 +69,8 @@ fn lay_out(root: &Path, built: &Built, tree: &Path) -> anyhow::Result<()> {
         fs::write(path, said.stdout)?;
     }
     must_succeed(Command::new(&binary).arg("man").arg("--out").arg(tree.join("share/man/man1")))?;
-    for text in TEXTS.iter().chain(NOTICES.iter().filter(|it| root.join(it).exists())) {
-        let file = Path::new(text).file_name().context("it has a name")?;
-        put(&root.join(text), &tree.join("share/doc/drydock").join(file))?;
+    for text in TEXTS {
+        put(&root.join(text), &tree.join("share/doc/drydock").join(text))?;
     }
     Ok(())
 }
@@ -79,7 +83,7 @@ fn put(from: &Path, to: &Path) -> anyhow::Result<()> {
 
 /// Nothing is compiled on first use, or the archive is not what it says.
 fn try_out(tree: &Path) -> anyhow::Result<()> {
-    let home = tree.with_extension("home");
+    let home = tree.with_extension("home"); // outside of the tree, and gone afterwards
     let said = Command::new(tree.join("bin/drydock"))
         .args(["warm", "--all", "--json"])
         .env("DRYDOCK_HOME", &home)

@@ -10,6 +10,15 @@ use anyhow::{Context as _, bail};
 
 use crate::{cargo, must_succeed};
 
+/// What a binary needs of the machine it runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Linking {
+    /// Nothing.
+    Static,
+    /// The libc of this machine, or a newer one.
+    Dynamic,
+}
+
 /// What a package is made of.
 pub(crate) struct Built {
     /// The binary, with the hashes of the code in it.
@@ -18,6 +27,8 @@ pub(crate) struct Built {
     pub(crate) code: PathBuf,
     /// `x86_64` or another.
     pub(crate) arch: &'static str,
+    /// What it needs.
+    pub(crate) linking: Linking,
     /// The version of the workspace.
     pub(crate) version: String,
 }
@@ -36,7 +47,8 @@ pub(crate) fn build(root: &Path, profile: &str) -> anyhow::Result<Built> {
     let second = compile(root, profile, Some(&list))?;
     let binary = out.join("drydock");
     fs::copy(&second, &binary).with_context(|| format!("could not copy `{}`", second.display()))?;
-    Ok(Built { binary, code, arch: std::env::consts::ARCH, version: version(&second)? })
+    let linking = if profile == "release" { Linking::Static } else { Linking::Dynamic };
+    Ok(Built { binary, code, arch: std::env::consts::ARCH, linking, version: version(&second)? })
 }
 
 /// Builds the binary, the second time with the list of hashes in it; answers where it is.

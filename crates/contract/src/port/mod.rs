@@ -7,15 +7,18 @@ mod compiler;
 mod files;
 mod journal;
 mod limit;
+mod mode;
 mod registry;
 mod runner;
 
 pub use clock::Clock;
 pub use compiler::{CompileError, Compiler, Interrupt, LaneSettings, MemoryLayout, NotALane};
 pub use files::{
-    DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath,
+    DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, OpenFile, OpenHow, Stat,
+    TreePath,
 };
 pub use journal::{AuditRecord, Decision, Journal, JournalError};
 pub use limit::FileLimit;
+pub use mode::Mode;
 pub use registry::{Entry, LoadError, Registry};
 pub use runner::Runner;
