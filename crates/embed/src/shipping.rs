@@ -1,7 +1,7 @@
 //! Code of the built-in modules that is made ahead of time, to be shipped with a program.
 
 use drydock_commands::{MODULES, ModuleKind};
-use drydock_contract::port::{Interrupt, LaneSettings, MemoryLayout};
+use drydock_contract::port::{Interruption, LaneSettings, MemoryLayout};
 use drydock_engine::{Cpu, Effort, precompile};
 
 /// One built-in module and the lane it runs in.
@@ -27,8 +27,8 @@ impl BuiltInCode {
 pub fn built_in_code() -> impl Iterator<Item = BuiltInCode> {
     MODULES.iter().map(|module| {
         let interrupt = match module.kind {
-            ModuleKind::Command => Interrupt::Fuel,
-            ModuleKind::Runtime => Interrupt::Tick,
+            ModuleKind::Command => Interruption::Fuel,
+            ModuleKind::Runtime => Interruption::Tick,
         };
         let lane = LaneSettings { interrupt, memory: MemoryLayout::Reserved };
         BuiltInCode { name: module.name, sha256: module.sha256, lane, wasm: module.bytes }

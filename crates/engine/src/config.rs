@@ -1,6 +1,6 @@
 //! How wasmtime is set up, and what of it this machine really gives.
 
-use drydock_contract::port::{Interrupt, LaneSettings, MemoryLayout};
+use drydock_contract::port::{Interruption, LaneSettings, MemoryLayout};
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 /// What an embedder may choose.
@@ -63,7 +63,7 @@ const TABLE_ELEMENTS_MAX: usize = 65_536;
 /// Builds the engine with the largest pool that the address space takes.
 pub(crate) fn build(
     settings: &EngineSettings,
-    interrupt: Interrupt,
+    interrupt: Interruption,
 ) -> wasmtime::Result<(wasmtime::Engine, LaneSettings, Facts)> {
     let pagemap_scan = PoolingAllocationConfig::is_pagemap_scan_available();
     let facts = |allocation| Facts {
@@ -174,8 +174,8 @@ fn slots_for_this_machine() -> u32 {
 fn base(lane: LaneSettings) -> Config {
     let mut config = Config::new();
     match lane.interrupt {
-        Interrupt::Fuel => config.consume_fuel(true),
-        Interrupt::Tick => config.epoch_interruption(true),
+        Interruption::Fuel => config.consume_fuel(true),
+        Interruption::Tick => config.epoch_interruption(true),
     };
     if lane.memory == MemoryLayout::Growing {
         // Small reservations that move when they grow.

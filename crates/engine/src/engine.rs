@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
     Artifact, BoxFuture, Fault, RunReport, RunRequest, Streams,
-    port::{Interrupt, Runner},
+    port::{Interruption, Runner},
 };
 use drydock_store::CodeCache;
 
@@ -25,7 +25,7 @@ impl Engine {
     /// Sets wasmtime up. Nothing is compiled yet.
     pub fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Result<Self, Fault> {
         let shared = Shared::new(settings, cache);
-        let counted = Lane::new(&shared, Interrupt::Fuel)?;
+        let counted = Lane::new(&shared, Interruption::Fuel)?;
         Ok(Self { shared, counted, timed: OnceLock::new() })
     }
 
@@ -71,7 +71,7 @@ impl Engine {
         if let Some(lane) = self.timed.get() {
             return Ok(lane);
         }
-        let lane = Lane::new(&self.shared, Interrupt::Tick)?;
+        let lane = Lane::new(&self.shared, Interruption::Tick)?;
         Ok(self.timed.get_or_init(|| lane))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Fault, RunReport, RunRequest, Streams,
-    port::{Interrupt, Runner},
+    port::{Interruption, Runner},
 };
 
 use crate::{
@@ -24,13 +24,13 @@ pub struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(shared: &Shared, interrupt: Interrupt) -> Result<Self, Fault> {
+    pub(crate) fn new(shared: &Shared, interrupt: Interruption) -> Result<Self, Fault> {
         let built = config::build(&shared.settings, interrupt);
         let (engine, settings, facts) =
             built.map_err(|error| Fault::Internal(format!("wasmtime: {error:#}")))?;
         let ticker = match interrupt {
-            Interrupt::Fuel => None,
-            Interrupt::Tick => {
+            Interruption::Fuel => None,
+            Interruption::Tick => {
                 let started = Ticker::start(engine.weak());
                 Some(started.map_err(|error| Fault::Internal(format!("the ticker: {error}")))?)
             }

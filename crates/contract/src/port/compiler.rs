@@ -21,14 +21,14 @@ pub trait Compiler: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LaneSettings {
     /// How a guest that computes is brought back to the host.
-    pub interrupt: Interrupt,
+    pub interrupt: Interruption,
     /// How its memory lies in the address space.
     pub memory: MemoryLayout,
 }
 
 /// How a guest that computes is brought back to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Interrupt {
+pub enum Interruption {
     /// Its instructions are counted, and can run out.
     Fuel,
     /// A clock ticks; nothing is counted.
@@ -47,19 +47,19 @@ pub enum MemoryLayout {
 impl LaneSettings {
     /// All there are.
     pub const ALL: [Self; 4] = [
-        Self { interrupt: Interrupt::Fuel, memory: MemoryLayout::Reserved },
-        Self { interrupt: Interrupt::Fuel, memory: MemoryLayout::Growing },
-        Self { interrupt: Interrupt::Tick, memory: MemoryLayout::Reserved },
-        Self { interrupt: Interrupt::Tick, memory: MemoryLayout::Growing },
+        Self { interrupt: Interruption::Fuel, memory: MemoryLayout::Reserved },
+        Self { interrupt: Interruption::Fuel, memory: MemoryLayout::Growing },
+        Self { interrupt: Interruption::Tick, memory: MemoryLayout::Reserved },
+        Self { interrupt: Interruption::Tick, memory: MemoryLayout::Growing },
     ];
 
     /// The stable name.
     pub const fn as_str(self) -> &'static str {
         match (self.interrupt, self.memory) {
-            (Interrupt::Fuel, MemoryLayout::Reserved) => "fuel-reserved",
-            (Interrupt::Fuel, MemoryLayout::Growing) => "fuel-growing",
-            (Interrupt::Tick, MemoryLayout::Reserved) => "tick-reserved",
-            (Interrupt::Tick, MemoryLayout::Growing) => "tick-growing",
+            (Interruption::Fuel, MemoryLayout::Reserved) => "fuel-reserved",
+            (Interruption::Fuel, MemoryLayout::Growing) => "fuel-growing",
+            (Interruption::Tick, MemoryLayout::Reserved) => "tick-reserved",
+            (Interruption::Tick, MemoryLayout::Growing) => "tick-growing",
         }
     }
 }

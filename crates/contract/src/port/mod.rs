@@ -12,7 +12,7 @@ mod registry;
 mod runner;
 
 pub use clock::Clock;
-pub use compiler::{CompileError, Compiler, Interrupt, LaneSettings, MemoryLayout, NotALane};
+pub use compiler::{CompileError, Compiler, Interruption, LaneSettings, MemoryLayout, NotALane};
 pub use files::{
     DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, OpenFile, OpenHow, Stat,
     TreePath,
