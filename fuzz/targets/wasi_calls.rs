@@ -123,6 +123,7 @@ libfuzzer_sys::fuzz_target!(|steps: Vec<Step<'_>>| {
         gauge: None,
         memory: None,
         clock: None,
+        preparing: None,
     };
     let (report, streams) = runtime.block_on(engine.run(request)).expect("no call of a guest is our fault");
     assert!(

@@ -1,9 +1,10 @@
-//! The house-keeping: `cargo xtask tidy | notices | guests | bench | fuzz | help`.
+//! The house-keeping: `cargo xtask tidy | notices | guests | bench | dist | fuzz | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
 
 mod bench;
+mod dist;
 mod fuzz;
 mod guests;
 mod notices;
@@ -24,6 +25,7 @@ cargo xtask WORD [ARGS...]
   notices [--check]               write the third-party notices, or compare them
   guests [ARGS...]                build the wasm commands (`--check`: rebuild and compare)
   bench [ARGS...]                 run the benchmarks, contenders interleaved
+  dist [KIND...] [--profile P]    make archive, wheel and npm package in target/dist (`--try`: and use them)
   fuzz [--seconds N] [TARGET]     run every fuzz target, or one, for N seconds each (default 60)
   help                            print this
 ";
@@ -49,6 +51,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         "notices" => notices::run(&root(), rest)?,
         "guests" => guests::run(rest)?,
         "bench" => bench::run(&root(), rest)?,
+        "dist" => dist::run(&root(), rest)?,
         "fuzz" => fuzz::run(&root(), rest)?,
         "help" | "-h" | "--help" => print!("{HELP}"),
         other => bail!("there is no `{other}`; `cargo xtask help` lists what there is"),

@@ -17,6 +17,14 @@ pub enum Fault {
         /// What is wrong with it, and what to do.
         reason: String,
     },
+    /// The module is not built in, and nobody was named who may compile it.
+    #[error(
+        "module {digest} is not built in, and this program names no compile worker: only built-in modules are compiled in its own process"
+    )]
+    NoCompiler {
+        /// Which module.
+        digest: Digest,
+    },
     /// The module imports a power that was not granted, or one that does not exist.
     #[error("module {digest} imports `{import}`, which {reason}")]
     Import {
@@ -47,6 +55,7 @@ impl Fault {
         match self {
             Self::Load(cause) => cause.code(),
             Self::BadModule { .. } => "bad_module",
+            Self::NoCompiler { .. } => "no_compile_worker",
             Self::Import { .. } => "import_not_granted",
             Self::Saturated(_) => "saturated",
             Self::Unrecorded(_) => "audit_unavailable",

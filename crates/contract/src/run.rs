@@ -2,10 +2,10 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -45,6 +45,8 @@ pub struct RunRequest {
     pub switches: [Arc<Switch>; 2],
     /// Told what the run burnt once it is over, also if it was dropped and has no report.
     pub gauge: Option<Arc<FuelGauge>>,
+    /// Told while the run waits for its code to be compiled, which is nobody's time.
+    pub preparing: Option<Arc<Preparing>>,
 }
 
 /// What a run burnt, for whoever pays for it.
@@ -60,6 +62,54 @@ impl FuelGauge {
     /// What it burnt; nothing while it goes on.
     pub fn burnt(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How long the runs of a session waited for code to be compiled. Waits that overlap count once.
+#[derive(Debug, Default)]
+pub struct Preparing(Mutex<Waits>);
+
+#[derive(Debug, Default)]
+struct Waits {
+    under_way: u32,
+    since: Option<Instant>,
+    total: Duration,
+}
+
+impl Preparing {
+    /// A wait begins, and ends when what is returned is dropped.
+    pub fn begin(self: &Arc<Self>) -> PreparingGuard {
+        let mut waits = self.waits();
+        waits.under_way += 1;
+        waits.since.get_or_insert_with(Instant::now);
+        PreparingGuard(Arc::clone(self))
+    }
+
+    /// All waits so far, the one under way included.
+    pub fn total(&self) -> Duration {
+        let waits = self.waits();
+        waits.total + waits.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    fn waits(&self) -> MutexGuard<'_, Waits> {
+        // Nothing here can leave it half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One wait of [`Preparing`].
+#[derive(Debug)]
+pub struct PreparingGuard(Arc<Preparing>);
+
+impl Drop for PreparingGuard {
+    fn drop(&mut self) {
+        let mut waits = self.0.waits();
+        waits.under_way = waits.under_way.saturating_sub(1);
+        if waits.under_way == 0
+            && let Some(since) = waits.since.take()
+        {
+            waits.total += since.elapsed();
+        }
     }
 }
 
@@ -104,4 +154,23 @@ pub struct RunReport {
     /// The limit of its files that it met first, if any. It was told so by an errno, and how it went on
     /// is its own affair.
     pub quota: Option<FileLimit>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_that_overlap_count_once_and_the_one_under_way_counts() {
+        let preparing = Arc::new(Preparing::default());
+        assert_eq!(preparing.total(), Duration::ZERO);
+        let (first, second) = (preparing.begin(), preparing.begin());
+        let begun = preparing.waits().since;
+        drop(first);
+        assert_eq!(preparing.waits().since, begun, "the second still waits");
+        drop(second);
+        let total = preparing.total();
+        assert!(preparing.waits().since.is_none() && total > Duration::ZERO);
+        assert_eq!(preparing.total(), total, "nobody waits, so nothing is added");
+    }
 }

@@ -4,10 +4,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, bail};
 use drydock_embed::{
-    Dock, DockSettings,
+    CompileLimits, Dock, DockSettings, WorkerProgram,
     engine::EngineSettings,
     gate::{GateSettings, Recording},
-    store::Home,
+    store::{Home, Shipped, ShippedCode},
 };
 use etcetera::BaseStrategy as _;
 
@@ -32,12 +32,37 @@ pub(crate) fn open() -> anyhow::Result<Home> {
 
 /// Opens the whole machine, for one command and then the end of the process.
 pub(crate) fn dock() -> anyhow::Result<Dock> {
+    dock_with(CompileLimits::default())
+}
+
+/// The same with other limits for compiling a command that is not built in.
+pub(crate) fn dock_with(compile: CompileLimits) -> anyhow::Result<Dock> {
     let settings = DockSettings {
         gate: GateSettings { recording: Recording::Ahead, ..GateSettings::default() },
         // One command, and at most 64 of its own in flight: a pool for a thousand takes a thousand
         // system calls to lay out, which is most of the start.
         engine: EngineSettings { slots: Some(72), ..EngineSettings::default() },
         on_compile: Some(Arc::new(progress::on_compile)),
+        worker: Some(worker()),
+        compile,
+        shipped: shipped(),
     };
     Ok(Dock::open_with(path()?, settings)?)
+}
+
+/// This program is its own compile worker.
+pub(crate) fn worker() -> WorkerProgram {
+    WorkerProgram::this_one(["compile-worker"])
+}
+
+/// The code that `cargo xtask dist` made; nothing in other builds.
+const SHIPPED: &[ShippedCode] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+
+/// Where it lies: beside the folder of the binary, as in the archive.
+fn shipped() -> Option<Shipped> {
+    if SHIPPED.is_empty() {
+        return None;
+    }
+    let bin = std::env::current_exe().ok()?;
+    Some(Shipped { dir: bin.parent()?.parent()?.join("lib/drydock/code"), codes: SHIPPED })
 }

@@ -45,7 +45,11 @@ fn main() -> ExitCode {
         cli::Command::Profiles(profiles) => cli::profiles::run(profiles),
         cli::Command::Doctor(doctor) => cli::doctor::run(doctor),
         cli::Command::Config(config) => cli::config::run(config),
+        cli::Command::Warm(warm) => cli::warm::run(warm),
         cli::Command::Completions(shell) => cli::completions::run(shell),
+        cli::Command::Man(man) => cli::man::run(man),
+        cli::Command::Precompile(precompile) => cli::precompile::run(precompile),
+        cli::Command::CompileWorker(worker) => return cli::compile::worker(worker),
     };
     match done {
         Ok(code) => code,

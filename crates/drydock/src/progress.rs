@@ -16,10 +16,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(200);
 
 /// The line on the terminal. Whoever holds it may draw or wipe.
-static LINE: Mutex<Line> = Mutex::new(Line { under_way: 0, shown: false });
+static LINE: Mutex<Line> = Mutex::new(Line { under_way: 0, begun: 0, shown: false });
 
 struct Line {
     under_way: u32,
+    begun: u32,
     shown: bool,
 }
 
@@ -29,6 +30,7 @@ pub(crate) fn on_compile(event: CompileEvent) {
     match event {
         CompileEvent::Started { wasm_bytes, .. } => {
             line.under_way += 1;
+            line.begun += 1;
             if std::io::stderr().is_terminal() {
                 let _ = thread::Builder::new().spawn(move || show_until_done(wasm_bytes));
             }
@@ -41,6 +43,11 @@ pub(crate) fn on_compile(event: CompileEvent) {
             }
         }
     }
+}
+
+/// How many modules were compiled so far.
+pub(crate) fn compiled() -> u32 {
+    LINE.lock().map_or(0, |line| line.begun)
 }
 
 fn show_until_done(wasm_bytes: u64) {

@@ -5,9 +5,9 @@ use std::{path::Path, sync::Arc};
 use drydock_contract::{Denial, Fault, Principal, port::JournalError};
 use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
 use drydock_gate::{Gate, GateSettings};
-use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError};
+use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Shipped};
 
-use crate::{BadSetup, DockSession, Setup, wiring};
+use crate::{BadSetup, CompileLimits, DockSession, Setup, WorkerProgram, wiring};
 
 /// A gate, an engine, a registry and a data directory that belong together.
 pub struct Dock {
@@ -17,7 +17,7 @@ pub struct Dock {
     pub(crate) home: Home,
 }
 
-/// What an embedder may choose. The default is what the `drydock` binary runs with.
+/// What an embedder may choose. The default runs built-in commands and no others: those need a worker.
 #[derive(Clone, Default)]
 pub struct DockSettings {
     /// How the gate counts and records.
@@ -26,6 +26,13 @@ pub struct DockSettings {
     pub engine: EngineSettings,
     /// Told when a module is being compiled, which may take a second or two.
     pub on_compile: Option<Arc<dyn Fn(CompileEvent) + Send + Sync>>,
+    /// Compiles modules that are not built in, in a process of its own. Without one they are refused
+    /// (`no_compile_worker`), unless the code is in the cache already.
+    pub worker: Option<WorkerProgram>,
+    /// What compiling one of those may take.
+    pub compile: CompileLimits,
+    /// Code of built-in modules that came with the program.
+    pub shipped: Option<Shipped>,
 }
 
 /// The machine could not be put together.

@@ -26,7 +26,9 @@ mod dock_shell;
 mod line;
 mod session;
 mod setup;
+mod shipping;
 mod wiring;
+mod worker;
 
 pub use clock::SystemClock;
 pub use code::{ChildRunner, CodeInput, DockCode, JsGuest, Position, TokioTime, command_tools, file_tools};
@@ -34,6 +36,8 @@ pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup};
+pub use shipping::{BuiltInCode, built_in_code};
+pub use worker::{CompileLimits, Confinement, WorkerProgram, serve_compile_worker};
 
 pub use drydock_codemode as codemode;
 pub use drydock_contract as contract;

@@ -52,6 +52,18 @@ struct Now {
     end: Option<LineEnd>,
 }
 
+impl Now {
+    /// When its time is up, as far as that can be said now: compiling is not its time. None is never.
+    fn until(&self) -> Option<Instant> {
+        let compiling = self.session.as_ref().map_or(Duration::ZERO, |it| it.preparing().total());
+        self.started.checked_add(self.time)?.checked_add(compiling)
+    }
+
+    fn is_late(&self) -> bool {
+        self.until().is_some_and(|until| Instant::now() >= until)
+    }
+}
+
 impl Line {
     pub(crate) fn new(door: Arc<dyn Dispatch>) -> Self {
         let now = Now { door, session: None, started: Instant::now(), time: Duration::MAX, end: None };
@@ -84,22 +96,22 @@ impl Line {
 
     /// Waits until the line was told to end, or its time is up.
     pub(crate) async fn over(&self) {
-        let until = {
-            let now = self.now.lock();
-            now.started.checked_add(now.time)
-        };
         let told = async {
             let listener = self.over.listen();
             if !self.over.is_tripped() {
                 listener.await;
             }
         };
-        match until {
-            None => told.await,
-            Some(until) => {
-                if tokio::time::timeout_at(until.into(), told).await.is_err() {
-                    self.end(LineEnd::TimedOut);
-                }
+        let mut told = std::pin::pin!(told);
+        loop {
+            let until = self.now.lock().until();
+            let Some(until) = until else { return told.await };
+            if tokio::time::timeout_at(until.into(), told.as_mut()).await.is_ok() {
+                return;
+            }
+            // The line may have waited for a compilation meanwhile, which moves its end.
+            if self.now.lock().is_late() {
+                return self.end(LineEnd::TimedOut);
             }
         }
     }
@@ -117,7 +129,7 @@ impl Line {
     fn why(&self) -> Option<String> {
         let (ended, late) = {
             let now = self.now.lock();
-            (now.end.is_some(), now.started.elapsed() >= now.time)
+            (now.end.is_some(), now.is_late())
         };
         if late && !ended {
             self.end(LineEnd::TimedOut);

@@ -4,17 +4,23 @@ use std::sync::Arc;
 
 use drydock_caps::{commands::Commands, exec::Exec, tool::Tool};
 use drydock_contract::{ArgMode, Digest, Fault};
-use drydock_engine::Engine;
+use drydock_engine::{Apart, Engine};
 use drydock_gate::Gate;
 use drydock_store::{Builtin, CodeCache, CommandRegistry, FileJournal, Home, Part};
 
-use crate::{Dock, DockSettings, OpenDockError, SystemClock};
+use crate::{Dock, DockSettings, OpenDockError, SystemClock, worker::ChildCompiler};
 
 pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockError> {
     let registry = Arc::new(CommandRegistry::open(&home, builtins()?)?);
     // Without a cache everything still runs; it only compiles more often.
     let cache = CodeCache::open(&home).ok().map(Arc::new);
-    let mut engine = Engine::new(settings.engine, cache).map_err(OpenDockError::Engine)?;
+    let worker = settings.worker.map(|program| ChildCompiler { program, limits: settings.compile });
+    let mut engine =
+        Engine::new(settings.engine, cache).map_err(OpenDockError::Engine)?.compiling_apart(Apart {
+            built_in: drydock_commands::MODULES.iter().filter_map(|it| it.sha256.parse().ok()).collect(),
+            worker: worker.map(|it| Arc::new(it) as _),
+            shipped: settings.shipped,
+        });
     if let Some(observer) = settings.on_compile {
         engine = engine.on_compile(move |event| observer(event));
     }

@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_embed::{
-    Dock, DockSession, Setup,
+    Dock, DockSession, DockSettings, Setup, WorkerProgram,
     contract::{ArgMode, Cap, Limits, Outcome},
     gate::Grant,
 };
@@ -19,7 +19,12 @@ struct Yard {
 
 fn yard() -> Yard {
     let folder = tempfile::tempdir().unwrap();
-    Yard { dock: Dock::open(folder.path()).unwrap(), folder }
+    Yard { dock: Dock::open_with(folder.path(), with_worker()).unwrap(), folder }
+}
+
+fn with_worker() -> DockSettings {
+    let worker = WorkerProgram::new(env!("CARGO_BIN_EXE_drydock-compile-worker"), [""; 0]);
+    DockSettings { worker: Some(worker), ..DockSettings::default() }
 }
 
 impl Yard {

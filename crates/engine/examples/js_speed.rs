@@ -48,6 +48,7 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         gauge: None,
         memory: None,
         clock: None,
+        preparing: None,
     }
 }
 

@@ -1,25 +1,31 @@
-//! From verified bytes to a compiled module: from memory, from the disk cache, or by compiling.
+//! From verified bytes to a compiled module: from memory, from disk, or by compiling.
 //!
-//! A module is compiled once however many callers ask at the same time. Native code is loaded from
-//! disk only if the cache's MAC says that this installation wrote it.
+//! A module is compiled once however many callers ask at the same time, in this process or in others that
+//! share the cache. Native code is loaded from disk only if the cache's MAC says that this installation wrote
+//! it, or if it came with this program and has the hash that was compiled in. Modules of strangers are compiled
+//! by somebody else, whom the wiring names.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
-use drydock_contract::{Artifact, CapSet, Digest, Fault};
-use drydock_store::{CacheKey, CodeCache};
+use drydock_contract::{
+    Artifact, CapSet, Digest, Fault,
+    port::{CompileError, Compiler, LaneSettings},
+};
+use drydock_store::{CacheKey, CodeCache, CompileTurn, Shipped};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::{Engine, Module};
 
 use crate::{
-    config::EngineSettings,
+    config::{Cpu, Effort, EngineSettings, precompile},
     link::{self, Prepared},
 };
 
@@ -42,18 +48,33 @@ pub enum CompileEvent {
 
 pub(crate) type Observer = Arc<dyn Fn(CompileEvent) + Send + Sync>;
 
+/// Who compiles what.
+#[derive(Clone, Default)]
+pub struct Apart {
+    /// These modules are compiled in this process: they came with the program.
+    pub built_in: HashSet<Digest>,
+    /// Compiles all others. Without one they are refused.
+    pub worker: Option<Arc<dyn Compiler>>,
+    /// Code that came with the program too.
+    pub shipped: Option<Shipped>,
+}
+
+/// Between two looks at whether another process is done compiling.
+const TURN_POLL: Duration = Duration::from_millis(10);
+
 /// What all lanes of an engine compile with.
 pub(crate) struct Shared {
     pub(crate) settings: EngineSettings,
     cache: Option<Arc<CodeCache>>,
     pub(crate) observer: Option<Observer>,
+    pub(crate) apart: Option<Arc<Apart>>,
     compiling: Arc<Semaphore>,
 }
 
 impl Shared {
     pub(crate) fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Self {
         let compiling = Arc::new(Semaphore::new(settings.compilations_max.max(1)));
-        Self { settings, cache, observer: None, compiling }
+        Self { settings, cache, observer: None, apart: None, compiling }
     }
 }
 
@@ -87,10 +108,12 @@ impl Loaded {
 /// Every module in memory.
 pub(crate) struct Modules {
     engine: Engine,
+    lane: LaneSettings,
     settings: EngineSettings,
     cache: Option<Arc<CodeCache>>,
     compat: u64,
     observer: Option<Observer>,
+    apart: Option<Arc<Apart>>,
     loaded: RwLock<HashMap<Digest, Arc<Loaded>>>,
     pending: Mutex<HashMap<Digest, Arc<OnceCell<Arc<Loaded>>>>>,
     compiling: Arc<Semaphore>,
@@ -98,14 +121,16 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    pub(crate) fn new(engine: Engine, shared: &Shared) -> Self {
+    pub(crate) fn new(engine: Engine, lane: LaneSettings, shared: &Shared) -> Self {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         Self {
             compat: hasher.finish(),
             engine,
+            lane,
             cache: shared.cache.clone(),
             observer: shared.observer.clone(),
+            apart: shared.apart.clone(),
             loaded: RwLock::default(),
             pending: Mutex::default(),
             compiling: Arc::clone(&shared.compiling),
@@ -116,6 +141,10 @@ impl Modules {
 
     pub(crate) fn observe(&mut self, observer: Observer) {
         self.observer = Some(observer);
+    }
+
+    pub(crate) fn apart(&mut self, apart: Arc<Apart>) {
+        self.apart = Some(apart);
     }
 
     /// The module, if it is in memory.
@@ -139,9 +168,9 @@ impl Modules {
 
     async fn load(&self, artifact: &Artifact) -> Result<Arc<Loaded>, Fault> {
         let digest = artifact.digest();
-        let module = match self.cached(digest) {
+        let module = match self.on_disk(digest) {
             Some(module) => module,
-            None => self.compile(artifact).await?,
+            None => self.compile_once(artifact).await?,
         };
         let used = AtomicU64::new(self.tick.fetch_add(1, Ordering::Relaxed) + 1);
         let loaded = Arc::new(Loaded { module, digest, used, prepared: RwLock::default() });
@@ -160,22 +189,67 @@ impl Modules {
         CacheKey { digest, compat: self.compat }
     }
 
-    #[allow(unsafe_code)]
+    /// The code that came with this program or lies in the cache.
+    fn on_disk(&self, digest: Digest) -> Option<Module> {
+        let shipped = self.apart.as_ref().and_then(|apart| apart.shipped.as_ref());
+        let shipped = shipped.and_then(|shipped| shipped.get(digest, self.lane.as_str()));
+        shipped.and_then(|code| self.trusted(digest, &code)).or_else(|| self.cached(digest))
+    }
+
     fn cached(&self, digest: Digest) -> Option<Module> {
-        let bytes = self.cache.as_ref()?.get(&self.key(digest))?;
-        // SAFETY: `deserialize` trusts its input to be what `serialize` once wrote. The cache hands
-        // out only bytes whose MAC, under this installation's key and over this very buffer, shows
-        // that this installation put them there for this module and this engine configuration.
-        match unsafe { Module::deserialize(&self.engine, &bytes) } {
+        let code = self.cache.as_ref()?.get(&self.key(digest))?;
+        self.trusted(digest, &code)
+    }
+
+    /// Loads code that is known to come from a compiler of ours; none if it is not for this machine.
+    #[allow(unsafe_code)]
+    fn trusted(&self, digest: Digest, code: &[u8]) -> Option<Module> {
+        // SAFETY: `deserialize` trusts its input to be what a compiler of this version once made. There are four
+        // ways here, each with the very buffer that was made or checked. From our own compiler. From the cache: a MAC under this installation's key shows
+        // that it put the bytes there for this module and this engine configuration. From the archive: they have
+        // the hash that this program was built with. From the worker: it is trusted with what it returns, as
+        // SECURITY says.
+        match unsafe { Module::deserialize(&self.engine, code) } {
             Ok(module) => Some(module),
             Err(error) => {
-                tracing::warn!(%digest, "cached code does not load, compiling again: {error:#}");
+                tracing::warn!(%digest, "compiled code does not load here: {error:#}");
                 None
             }
         }
     }
 
-    async fn compile(&self, artifact: &Artifact) -> Result<Module, Fault> {
+    /// Compiles, unless another process that shares the cache does so already: then its result is loaded.
+    async fn compile_once(&self, artifact: &Artifact) -> Result<Module, Fault> {
+        let digest = artifact.digest();
+        let turn = match &self.cache {
+            None => None,
+            Some(cache) => self.turn(cache, digest).await,
+        };
+        // Looked up again: whoever had the turn before us may have compiled this very module.
+        if turn.is_some()
+            && let Some(module) = self.cached(digest)
+        {
+            return Ok(module);
+        }
+        self.compile(artifact, turn).await
+    }
+
+    /// Waits until nobody else compiles this module. None if the disk takes no locks: then everybody compiles.
+    async fn turn(&self, cache: &CodeCache, digest: Digest) -> Option<CompileTurn> {
+        loop {
+            match cache.try_turn(&self.key(digest)) {
+                Ok(Some(turn)) => return Some(turn),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%digest, %error, "could not lock a compilation");
+                    return None;
+                }
+            }
+            tokio::time::sleep(TURN_POLL).await;
+        }
+    }
+
+    async fn compile(&self, artifact: &Artifact, once: Option<CompileTurn>) -> Result<Module, Fault> {
         let digest = artifact.digest();
         let bad = |reason: String| Fault::BadModule { digest, reason };
         match artifact.bytes() {
@@ -185,34 +259,51 @@ impl Modules {
             }
             _ => return Err(bad("it is not a WebAssembly module".into())),
         }
+        let worker = match &self.apart {
+            Some(apart) if !apart.built_in.contains(&digest) => {
+                Some(apart.worker.as_ref().ok_or(Fault::NoCompiler { digest })?)
+            }
+            _ => None,
+        };
         let closed = |_| Fault::Internal("the engine is shutting down".into());
-        let turn = Arc::clone(&self.compiling).acquire_owned();
-        let busy = |_| Fault::Saturated("other modules are being compiled".into());
-        let turn =
-            tokio::time::timeout(self.settings.compile_max, turn).await.map_err(busy)?.map_err(closed)?;
-        let told = Told::started(self.observer.as_ref(), digest, artifact.bytes().len() as u64);
-        let (engine, wasm) = (self.engine.clone(), artifact.clone());
-        let cache = self.cache.clone();
-        let key = self.key(digest);
-        let work = tokio::task::spawn_blocking(move || -> wasmtime::Result<Module> {
-            let module = Module::from_binary(&engine, wasm.bytes())?;
-            if let Some(cache) = cache {
-                cache.put(&key, &module.serialize()?);
+        let place = Arc::clone(&self.compiling).acquire_owned().await.map_err(closed)?;
+        let _told = Told::started(self.observer.as_ref(), digest, artifact.bytes().len() as u64);
+        if let Some(worker) = worker {
+            let code = worker.compile(artifact, self.lane).await;
+            let code = code.map_err(|error| fault_of(digest, error))?;
+            let module = self.trusted(digest, &code);
+            let foreign = || Fault::Internal("the compile worker made code of another kind than ours".into());
+            let module = module.ok_or_else(foreign)?;
+            if let Some(cache) = &self.cache {
+                cache.put(&self.key(digest), &code);
             }
-            // The turn ends when the work does, even if nobody waits for it any more.
-            drop(turn);
-            Ok(module)
-        });
-        let waited = tokio::time::timeout(self.settings.compile_max, work).await;
-        drop(told);
-        match waited {
-            Ok(Ok(Ok(module))) => Ok(module),
-            Ok(Ok(Err(error))) => Err(bad(format!("it does not compile: {error:#}"))),
-            Ok(Err(panic)) => Err(Fault::Internal(format!("compiling {digest} failed: {panic}"))),
-            Err(_) => {
-                Err(bad(format!("it takes longer than {} s to compile", self.settings.compile_max.as_secs())))
-            }
+            return Ok(module);
         }
+        let (wasm, lane, key, cache) = (artifact.clone(), self.lane, self.key(digest), self.cache.clone());
+        let work = tokio::task::spawn_blocking(move || -> Result<Vec<u8>, String> {
+            let effort = Effort::while_waiting(wasm.bytes().len());
+            let code = precompile(wasm.bytes(), lane, Cpu::Host, effort)?;
+            if let Some(cache) = cache {
+                cache.put(&key, &code);
+            }
+            // Both end when the work does, even if nobody waits for it any more.
+            drop((place, once));
+            Ok(code)
+        });
+        let done =
+            work.await.map_err(|panic| Fault::Internal(format!("compiling {digest} failed: {panic}")))?;
+        let code = done.map_err(|reason| bad(format!("it does not compile: {reason}")))?;
+        let foreign =
+            || Fault::Internal(format!("the code of {digest} does not load in the engine that made it"));
+        self.trusted(digest, &code).ok_or_else(foreign)
+    }
+}
+
+/// A module that is too much for its limits is the module's fault; a worker that is gone is ours.
+fn fault_of(digest: Digest, error: CompileError) -> Fault {
+    match error {
+        CompileError::Killed(_) | CompileError::Unavailable(_) => Fault::Internal(error.to_string()),
+        _ => Fault::BadModule { digest, reason: error.to_string() },
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use drydock_contract::{Artifact, BoxFuture, Fault, RunReport, RunRequest, Streams, port::Runner};
+use drydock_contract::{
+    Artifact, BoxFuture, Fault, RunReport, RunRequest, Streams,
+    port::{Interruption, Runner},
+};
 use drydock_store::CodeCache;
 
 use crate::{
-    compile::{CompileEvent, Shared},
-    config::{EngineSettings, Facts, Interrupt},
+    compile::{Apart, CompileEvent, Shared},
+    config::{EngineSettings, Facts},
     lane::Lane,
 };
 
@@ -22,7 +25,7 @@ impl Engine {
     /// Sets wasmtime up. Nothing is compiled yet.
     pub fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Result<Self, Fault> {
         let shared = Shared::new(settings, cache);
-        let counted = Lane::new(&shared, Interrupt::Fuel)?;
+        let counted = Lane::new(&shared, Interruption::Fuel)?;
         Ok(Self { shared, counted, timed: OnceLock::new() })
     }
 
@@ -35,6 +38,19 @@ impl Engine {
             timed.observe(Arc::clone(&observer) as _);
         }
         self.shared.observer = Some(observer);
+        self
+    }
+
+    /// From now on, only the modules that are named here are compiled in this process. Without this, all are:
+    /// that is for hosts that trust every module they run.
+    #[must_use]
+    pub fn compiling_apart(mut self, apart: Apart) -> Self {
+        let apart = Arc::new(apart);
+        self.counted.apart(Arc::clone(&apart));
+        if let Some(timed) = self.timed.get_mut() {
+            timed.apart(Arc::clone(&apart));
+        }
+        self.shared.apart = Some(apart);
         self
     }
 
@@ -55,7 +71,7 @@ impl Engine {
         if let Some(lane) = self.timed.get() {
             return Ok(lane);
         }
-        let lane = Lane::new(&self.shared, Interrupt::Tick)?;
+        let lane = Lane::new(&self.shared, Interruption::Tick)?;
         Ok(self.timed.get_or_init(|| lane))
     }
 }

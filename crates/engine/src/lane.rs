@@ -1,12 +1,15 @@
 //! A lane: one wasmtime engine, the modules it has compiled, and how to run them.
 
+use std::sync::Arc;
+
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Fault, RunReport, RunRequest, Streams, port::Runner,
+    Artifact, BoxFuture, Cap, CapSet, Fault, RunReport, RunRequest, Streams,
+    port::{Interruption, Runner},
 };
 
 use crate::{
-    compile::{Modules, Observer, Shared},
-    config::{self, Facts, Interrupt},
+    compile::{Apart, Modules, Observer, Shared},
+    config::{self, Facts},
     run,
     ticker::Ticker,
 };
@@ -21,22 +24,27 @@ pub struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(shared: &Shared, interrupt: Interrupt) -> Result<Self, Fault> {
+    pub(crate) fn new(shared: &Shared, interrupt: Interruption) -> Result<Self, Fault> {
         let built = config::build(&shared.settings, interrupt);
-        let (engine, facts) = built.map_err(|error| Fault::Internal(format!("wasmtime: {error:#}")))?;
+        let (engine, settings, facts) =
+            built.map_err(|error| Fault::Internal(format!("wasmtime: {error:#}")))?;
         let ticker = match interrupt {
-            Interrupt::Fuel => None,
-            Interrupt::Tick => {
+            Interruption::Fuel => None,
+            Interruption::Tick => {
                 let started = Ticker::start(engine.weak());
                 Some(started.map_err(|error| Fault::Internal(format!("the ticker: {error}")))?)
             }
         };
-        let modules = Modules::new(engine.clone(), shared);
+        let modules = Modules::new(engine.clone(), settings, shared);
         Ok(Self { engine, facts, modules, ticker })
     }
 
     pub(crate) fn observe(&mut self, observer: Observer) {
         self.modules.observe(observer);
+    }
+
+    pub(crate) fn apart(&mut self, apart: Arc<Apart>) {
+        self.modules.apart(apart);
     }
 
     pub(crate) fn facts(&self) -> Facts {
@@ -57,11 +65,14 @@ impl Lane {
     ) -> Result<(RunReport, Streams), Fault> {
         let loaded = match self.modules.ready(request.artifact.digest()) {
             Some(loaded) => loaded,
-            None => match run::unless_cancelled(self.modules.get(&request.artifact), &request.switches).await
-            {
-                Some(loaded) => loaded?,
-                None => return Ok((run::cancelled(), request.streams)),
-            },
+            None => {
+                let _waiting = request.preparing.as_ref().map(|it| it.begin());
+                let loading = self.modules.get(&request.artifact);
+                match run::unless_cancelled(loading, &request.switches).await {
+                    Some(loaded) => loaded?,
+                    None => return Ok((run::cancelled(), request.streams)),
+                }
+            }
         };
         let prepared = loaded.prepared(&self.engine, request.caps)?;
         run::run(&self.engine, &prepared, request, image, self.ticker.as_ref()).await

@@ -20,8 +20,8 @@ mod run;
 mod ticker;
 mod wasi;
 
-pub use compile::CompileEvent;
-pub use config::{Allocation, EngineSettings, Facts};
+pub use compile::{Apart, CompileEvent};
+pub use config::{Allocation, Cpu, Effort, EngineSettings, Facts, precompile};
 pub use engine::Engine;
 pub use host::IMPORTS;
 pub use lane::Lane;

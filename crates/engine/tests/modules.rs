@@ -162,3 +162,60 @@ async fn many_callers_of_a_new_module_compile_it_once() {
 fn engine_facts() -> drydock_engine::Facts {
     engine().facts()
 }
+
+/// Compiles as a worker would, in this process.
+struct Elsewhere(drydock_engine::Cpu, drydock_engine::Effort);
+
+impl drydock_contract::port::Compiler for Elsewhere {
+    fn compile<'a>(
+        &'a self,
+        wasm: &'a drydock_contract::Artifact,
+        lane: drydock_contract::port::LaneSettings,
+    ) -> drydock_contract::BoxFuture<'a, Result<Vec<u8>, drydock_contract::port::CompileError>> {
+        let code = drydock_engine::precompile(wasm.bytes(), lane, self.0, self.1);
+        Box::pin(async move { code.map_err(drydock_contract::port::CompileError::Rejected) })
+    }
+}
+
+#[tokio::test]
+async fn code_that_was_compiled_elsewhere_loads_in_both_lanes_and_both_layouts() {
+    use drydock_engine::{Cpu, Effort};
+    for (cpu, effort) in
+        [(Cpu::Host, Effort::Full), (Cpu::Host, Effort::Quick), (Cpu::Baseline, Effort::Full)]
+    {
+        for slots in [0, 4] {
+            let settings = EngineSettings { slots: Some(slots), ..EngineSettings::default() };
+            let worker = Some(Arc::new(Elsewhere(cpu, effort)) as _);
+            let apart = drydock_engine::Apart { worker, ..Default::default() };
+            let engine = Engine::new(settings, None).unwrap().compiling_apart(apart);
+            let counted = engine.run(request(&guests::exit(7))).await.unwrap().0.outcome;
+            let timed = engine.timed().unwrap().run(request(&guests::exit(8))).await.unwrap().0.outcome;
+            assert_eq!((counted, timed), (Outcome::Exited(7), Outcome::Exited(8)), "{cpu:?} {slots}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn processes_that_share_a_home_compile_a_module_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let compiled = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    // Each has a cache of its own, as processes have; locks exclude open files and not processes.
+    let all: Vec<_> = (0..4)
+        .map(|_| {
+            let counter = Arc::clone(&compiled);
+            let cache = Some(Arc::new(CodeCache::open(&home).unwrap()));
+            let settings = EngineSettings { slots: Some(4), ..EngineSettings::default() };
+            let engine = Engine::new(settings, cache).unwrap().on_compile(move |event| {
+                if matches!(event, drydock_engine::CompileEvent::Started { .. }) {
+                    counter.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                }
+            });
+            tokio::spawn(async move { engine.run(request(&guests::exit(9))).await.unwrap().0.outcome })
+        })
+        .collect();
+    for it in all {
+        assert_eq!(it.await.unwrap(), Outcome::Exited(9));
+    }
+    assert_eq!(compiled.load(std::sync::atomic::Ordering::SeqCst), 1);
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    CapSet, Entropy, GuestTime, Limits, Meter, Principal, SteppedClock, Switch, Tools, port::Files,
+    CapSet, Entropy, GuestTime, Limits, Meter, Preparing, Principal, SteppedClock, Switch, Tools, port::Files,
 };
 
 use crate::{GrantSet, Inside, Purse, standing::Standing};
@@ -72,12 +72,14 @@ struct Inner {
     caps: CapSet,
     standing: Arc<Standing>,
     cancelled: Arc<Switch>,
+    preparing: Arc<Preparing>,
 }
 
 impl Session {
     pub(crate) fn open(spec: SessionSpec, standing: Arc<Standing>) -> Self {
         let caps = spec.grants.caps();
-        Self { inner: Arc::new(Inner { spec, caps, standing, cancelled: Arc::default() }), depth: 0 }
+        let (cancelled, preparing) = Default::default();
+        Self { inner: Arc::new(Inner { spec, caps, standing, cancelled, preparing }), depth: 0 }
     }
 
     /// What the session was opened with.
@@ -114,6 +116,11 @@ impl Session {
     /// What ends a run of this session from outside.
     pub fn switches(&self) -> [Arc<Switch>; 2] {
         [Arc::clone(&self.inner.standing.revoked), Arc::clone(&self.inner.cancelled)]
+    }
+
+    /// How long its runs waited for code to be compiled: time that is not theirs.
+    pub fn preparing(&self) -> &Arc<Preparing> {
+        &self.inner.preparing
     }
 
     /// How many runs the principal has in flight.

@@ -31,7 +31,9 @@ pub use audit::{
     AuditCounts, AuditReader, FileJournal, Filter, ReadAuditError, ReadDecision, ReadRecord,
     SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
 };
-pub use codecache::{CODE_BYTES_MAX, CacheKey, CodeCache, OpenCodeCacheError};
+pub use codecache::{
+    CODE_BYTES_MAX, CacheKey, CodeCache, CompileTurn, OpenCodeCacheError, Shipped, ShippedCode,
+};
 pub use contexts::Contexts;
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
 pub use home::{Home, OpenHomeError};

@@ -37,7 +37,12 @@ pub(crate) fn npm(root: &Path, prefix: &Path, out: &Path) -> anyhow::Result<Path
     Ok(path)
 }
 
-fn add(tar: &mut tar::Builder<impl std::io::Write>, name: &str, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
+fn add(
+    tar: &mut tar::Builder<impl std::io::Write>,
+    name: &str,
+    bytes: &[u8],
+    mode: u32,
+) -> anyhow::Result<()> {
     let mut header = tar::Header::new_gnu();
     header.set_size(bytes.len() as u64);
     header.set_mode(mode);

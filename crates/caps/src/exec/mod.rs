@@ -169,6 +169,7 @@ impl Capability for Exec {
             door: permit.door(),
             switches: session.switches(),
             gauge: bill.as_ref().map(|bill| Arc::clone(&bill.gauge)),
+            preparing: Some(Arc::clone(session.preparing())),
         };
         let ran = self.runner.run(request).await;
         if let Some(mut bill) = bill {

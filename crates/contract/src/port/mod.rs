@@ -1,8 +1,9 @@
-//! The five seams between rooms: [`Runner`], [`Registry`], [`Files`], [`Journal`], [`Clock`].
+//! The six seams between rooms: [`Runner`], [`Registry`], [`Files`], [`Journal`], [`Clock`], [`Compiler`].
 //!
-//! Each is a trait here and is wired to an implementation in one file. A sixth is a design review.
+//! Each is a trait here and is wired to an implementation in one file. A seventh is a design review.
 
 mod clock;
+mod compiler;
 mod files;
 mod journal;
 mod limit;
@@ -11,6 +12,7 @@ mod registry;
 mod runner;
 
 pub use clock::Clock;
+pub use compiler::{CompileError, Compiler, Interruption, LaneSettings, MemoryLayout, NotALane};
 pub use files::{
     DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, OpenFile, OpenHow, Stat,
     TreePath,

@@ -9,11 +9,13 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use drydock_embed::{
+    CompileLimits,
     contract::{ArgMode, Digest, Fault},
     store::{ArtifactStore, CommandRegistry, Listed, Origin, PutArtifactError, RegisterError, Repaired},
 };
 use serde_json::{Value, json};
 
+use super::compile::CompileFlags;
 use crate::{exit, home, show};
 
 #[derive(Debug, Args)]
@@ -46,6 +48,8 @@ enum Act {
         /// How it takes arguments: argv, or stdin1 for a first line of stdin
         #[arg(long, default_value = "argv")]
         mode: ArgMode,
+        #[command(flatten)]
+        compile: CompileFlags,
     },
     /// Forget a name
     Rm {
@@ -65,7 +69,9 @@ pub(crate) fn run(commands: Commands) -> anyhow::Result<ExitCode> {
     let done = match commands.act {
         Act::List => list(json),
         Act::Show { name } => show_one(&name, json),
-        Act::Add { name, file, sha256, mode } => add(&name, &file, sha256, mode, json),
+        Act::Add { name, file, sha256, mode, compile } => {
+            add(&name, &file, sha256, mode, compile.limits(), json)
+        }
         Act::Rm { name } => remove(&name, json),
         Act::Verify { repair } => verify(repair, json),
     };
@@ -159,9 +165,10 @@ fn add(
     file: &Path,
     sha256: Option<Digest>,
     mode: ArgMode,
+    compile: CompileLimits,
     json: bool,
 ) -> anyhow::Result<ExitCode> {
-    let dock = home::dock()?;
+    let dock = home::dock_with(compile)?;
     dock.registry().may_register(name)?;
     let bytes = read_module(file)?;
     let got = Digest::of(&bytes);

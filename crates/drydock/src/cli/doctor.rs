@@ -3,7 +3,7 @@
 use std::{path::Path, process::ExitCode, time::Instant};
 
 use clap::Args;
-use drydock_embed::{Dock, Setup, contract::Limits, engine::Allocation};
+use drydock_embed::{CompileLimits, Dock, Setup, contract::Limits, engine::Allocation};
 use serde_json::{Value, json};
 
 use crate::{home, show};
@@ -25,8 +25,16 @@ struct Finding {
 
 pub(crate) fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let dock = home::dock()?;
-    let findings =
-        [machine(), allocation(&dock), page_map(&dock), limits(&dock), tier(), cache(&dock), trial(&dock)?];
+    let findings = [
+        machine(),
+        allocation(&dock),
+        page_map(&dock),
+        limits(&dock),
+        tier(),
+        worker(),
+        cache(&dock),
+        trial(&dock)?,
+    ];
     if doctor.json {
         let facts: serde_json::Map<String, Value> = findings
             .iter()
@@ -98,8 +106,34 @@ fn limits(dock: &Dock) -> Finding {
 
 fn tier() -> Finding {
     let words =
-        "a WebAssembly instance in this process; there is no worker process for untrusted modules yet";
+        "a WebAssembly instance in this process: one bug in the engine is enough to leave it (SECURITY.md)";
     Finding { key: "boundary", good: false, value: json!("instance"), words: words.into() }
+}
+
+/// What holds the process that compiles modules of others.
+fn worker() -> Finding {
+    let limits = CompileLimits::default();
+    let (good, value, words) = match home::worker().confinement() {
+        Ok(it) => {
+            let stands = |wall: bool| if wall { "in force" } else { "not there" };
+            let words = format!(
+                "modules that are not built in are compiled in a process of their own, {} s and {} at most; \
+                 seccomp {}, landlock {}{}",
+                limits.wall_max.as_secs(),
+                show::size(limits.memory_bytes_max),
+                stands(it.seccomp),
+                stands(it.landlock),
+                match it.open.as_slice() {
+                    [] => "; it can open no file and no socket".to_owned(),
+                    open => format!("; it could still: {}", open.join(", ")),
+                },
+            );
+            let value = json!({ "seccomp": it.seccomp, "landlock": it.landlock, "open": it.open });
+            (it.seccomp && it.landlock && it.open.is_empty(), value, words)
+        }
+        Err(error) => (false, json!(null), error.to_string()),
+    };
+    Finding { key: "compiler", good, value, words }
 }
 
 fn cache(dock: &Dock) -> Finding {

@@ -91,7 +91,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         runtime.shutdown_background();
         return code;
     }
-    let dock = Arc::new(home::dock()?);
+    let dock = Arc::new(home::dock_with(js.powers.compile.limits())?);
     if js.forget
         && let Some(name) = &js.session
     {

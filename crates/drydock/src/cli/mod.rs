@@ -2,17 +2,21 @@
 
 pub(crate) mod audit;
 pub(crate) mod commands;
+pub(crate) mod compile;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod js;
+pub(crate) mod man;
 mod mount;
 mod powers;
+pub(crate) mod precompile;
 pub(crate) mod profiles;
 pub(crate) mod run;
 pub(crate) mod sh;
 mod tree;
+pub(crate) mod warm;
 pub(crate) mod ws;
 
 use clap::{Parser, Subcommand};
@@ -58,6 +62,17 @@ pub(crate) enum Command {
     Doctor(doctor::Doctor),
     /// Show the defaults that drydock.toml gives, and where each comes from
     Config(config::Config),
+    /// Compile commands now, so that their first use need not
+    Warm(warm::Warm),
     /// Print a completion script for a shell
     Completions(completions::Completions),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man(man::Man),
+    /// Compile the built-in commands for any machine of this architecture
+    #[command(hide = true)]
+    Precompile(precompile::Precompile),
+    /// Compile one module from stdin; started by Drydock itself
+    #[command(hide = true)]
+    CompileWorker(compile::CompileWorker),
 }

@@ -10,7 +10,7 @@ use drydock_embed::{
     store::{Links, WorkspaceName},
 };
 
-use super::mount;
+use super::{compile::CompileFlags, mount};
 use crate::{exit, units};
 
 #[derive(Debug, Args)]
@@ -49,6 +49,8 @@ pub(crate) struct Powers {
     /// Set an environment variable; there are no others from outside
     #[arg(long, value_name = "K=V", value_parser = variable)]
     pub(super) env: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) compile: CompileFlags,
     /// Take all randomness from this seed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,

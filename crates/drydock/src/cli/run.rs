@@ -52,7 +52,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let usual = usual();
     let stdin_bytes_max = run.input_max.unwrap_or(usual.stdin_bytes_max);
     let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual });
-    let dock = home::dock()?;
+    let dock = home::dock_with(run.powers.compile.limits())?;
     let builtin = run.powers.builtin_memory();
     if let Some(tree) = tree::of(dock.home(), &run.powers, builtin)? {
         setup.files = Some(tree.files);

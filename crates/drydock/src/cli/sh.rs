@@ -89,7 +89,7 @@ pub(crate) fn usual() -> Limits {
 pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     let mut setup = sh.powers.setup(usual());
     let (text, from_stdin) = text(&sh)?;
-    let dock = home::dock()?;
+    let dock = home::dock_with(sh.powers.compile.limits())?;
     let limits = setup.limits.unwrap_or_default();
     let mut shell = ShellSetup { mode: mode(&sh), ..ShellSetup::default() };
     setup.line_memory_bytes_max = sh.line_memory;

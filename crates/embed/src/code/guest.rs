@@ -94,6 +94,7 @@ impl JsGuest {
             door: Arc::new(ToolDoor::new(tools)),
             switches: [cancel, Arc::default()],
             gauge: None,
+            preparing: None,
         };
         let ended = match self.start(request).await {
             Ok((report, streams, after)) => {

@@ -44,6 +44,7 @@ pub fn request(wat: &str) -> RunRequest {
         gauge: None,
         memory: None,
         clock: None,
+        preparing: None,
     }
 }
 

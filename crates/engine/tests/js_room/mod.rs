@@ -133,6 +133,7 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         gauge: None,
         memory: None,
         clock: None,
+        preparing: None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! The key of this installation: 32 random bytes that only their owner can read.
 //!
 //! A key that others could read, or that another user put there, is no key: it is replaced, and
-//! everything written under it becomes foreign. Two processes that start at once agree on one.
+//! everything written under it becomes foreign. One that cannot be read for a reason of the disk's or of this
+//! process is left as it is. Two processes that start at once agree on one.
 
 use std::{
     fmt,
@@ -44,18 +45,18 @@ pub(super) fn load_or_make(home: &Home) -> Result<MacKey, OpenCodeCacheError> {
     let made = home.lock("keys").and_then(|_lock| match load(&path) {
         // Another process made it while we waited.
         Ok(key) => Ok(key),
-        Err(error) => {
-            if error.kind() != io::ErrorKind::NotFound {
-                tracing::warn!(path = %path.display(), %error, "replaced the cache key");
-            }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path),
+        Err(error) if super::is_foreign(&error) => {
+            tracing::warn!(path = %path.display(), %error, "replaced the cache key");
             make(&path)
         }
+        Err(error) => Err(error),
     });
     made.map_err(|cause| OpenCodeCacheError { path, cause })
 }
 
 fn load(path: &Path) -> io::Result<MacKey> {
-    let refused = |why: &'static str| io::Error::new(io::ErrorKind::PermissionDenied, why);
+    let refused = |why: &'static str| io::Error::new(io::ErrorKind::InvalidData, why);
     if path.symlink_metadata()?.is_symlink() {
         return Err(refused("it is a symbolic link"));
     }

@@ -2,13 +2,15 @@
 //!
 //! Loading native code is only safe if we wrote it. Each file carries a MAC under a key of this
 //! installation; what is tampered with, cut short, too large or written under another key is not
-//! returned, and removed. The bytes that were checked are the bytes that are returned.
+//! returned, and removed. The bytes that were checked are the bytes that are returned. A disk that does not
+//! answer, or a process without descriptors, says nothing about an entry: then it is left alone.
 //!
 //! A cache may forget: nothing here fails its caller once it is open.
 
 mod key;
 mod prune;
 mod sealed;
+mod shipped;
 
 use std::{
     fs::{self, File},
@@ -21,20 +23,24 @@ use drydock_contract::Digest;
 
 use crate::{
     Home,
-    home::{Durability, open_regular, write_atomic},
+    home::{Durability, Lock, open_regular, write_atomic},
 };
 pub use key::OpenCodeCacheError;
 use sealed::HEADER_BYTES;
+pub use shipped::{Shipped, ShippedCode};
 
 /// How much the files may hold on disk, one alone or all together.
 pub const CODE_BYTES_MAX: u64 = 2 << 30;
 /// A file that was used is marked so at most this often: the mark costs a write.
 const TOUCH_AFTER: Duration = Duration::from_secs(60 * 60);
+/// Files that say who compiles.
+const TURN_FILES: u8 = 64;
 
 /// The compiled code of one home.
 #[derive(Debug)]
 pub struct CodeCache {
     dir: PathBuf,
+    home: Home,
     key: key::MacKey,
     bytes_max: u64,
 }
@@ -57,7 +63,7 @@ impl CodeCache {
     /// As [`open`](Self::open), holding at most `bytes_max` bytes on disk.
     pub fn with_bytes_max(home: &Home, bytes_max: u64) -> Result<Self, OpenCodeCacheError> {
         let bytes_max = bytes_max.min(CODE_BYTES_MAX);
-        Ok(Self { dir: home.cache(), key: key::load_or_make(home)?, bytes_max })
+        Ok(Self { dir: home.cache(), home: home.clone(), key: key::load_or_make(home)?, bytes_max })
     }
 
     /// The code, if it is there and this installation wrote it.
@@ -71,12 +77,24 @@ impl CodeCache {
         match read {
             Ok(payload) => Some(payload),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => {
+            Err(error) if is_foreign(&error) => {
                 tracing::warn!(path = %path.display(), %error, "removed compiled code that is not ours");
                 let _ = fs::remove_file(&path);
                 None
             }
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "could not read compiled code");
+                None
+            }
         }
+    }
+
+    /// The right to compile this module, if nobody has it, in this process or another. Whoever does not get
+    /// it finds the code in the cache once it is free again. It is free when it is dropped, or its process ends.
+    pub fn try_turn(&self, key: &CacheKey) -> io::Result<Option<CompileTurn>> {
+        // A few files for all modules: two that share one wait for each other, and nothing piles up.
+        let shard = key.digest.as_bytes()[0] % TURN_FILES;
+        Ok(Lock::try_take(&self.home.lock_file(&format!("compile-{shard:02}")))?.map(CompileTurn))
     }
 
     /// Keeps code, throwing out what was not used for longest. A failure costs a compilation.
@@ -99,6 +117,17 @@ impl CodeCache {
     fn path_of(&self, key: &CacheKey) -> PathBuf {
         self.dir.join(format!("{}-{:016x}.{}", key.digest, key.compat, prune::EXTENSION))
     }
+}
+
+/// The right to compile a module, held until it is dropped.
+#[derive(Debug)]
+pub struct CompileTurn(#[allow(dead_code)] Lock);
+
+/// Whether the content is to blame, and not the way to it.
+fn is_foreign(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, InvalidData, InvalidInput, UnexpectedEof};
+    error.raw_os_error().is_none()
+        && matches!(error.kind(), InvalidData | UnexpectedEof | FileTooLarge | InvalidInput)
 }
 
 fn touch(file: &File) {

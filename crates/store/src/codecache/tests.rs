@@ -141,3 +141,62 @@ fn any_single_bit_flip_is_refused() {
         prop_assert_eq!(cache.get(&key("a")), None);
     });
 }
+
+#[test]
+fn an_entry_that_cannot_be_read_is_kept_and_so_is_a_key() {
+    let (_temp, home) = home();
+    let cache = CodeCache::open(&home).unwrap();
+    cache.put(&key("a"), b"code");
+    // Descriptors that ran out, as the kernel says it.
+    let none_left = io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
+    assert!(!is_foreign(&none_left));
+    // A loop of links is no content either: the entry's name stays, whatever it leads to.
+    let path = cache.path_of(&key("looped"));
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    assert_eq!(cache.get(&key("looped")), None);
+    assert!(path.symlink_metadata().is_ok(), "an error of the disk removes nothing");
+    assert_eq!(cache.get(&key("a")).as_deref(), Some(&b"code"[..]));
+
+    let keys = home.keys();
+    let kept = fs::read(keys.join("cache.key")).unwrap();
+    if rustix::process::geteuid().is_root() {
+        return; // Root reads whatever it likes.
+    }
+    fs::set_permissions(&keys, fs::Permissions::from_mode(0o000)).unwrap();
+    assert!(CodeCache::open(&home).is_err(), "a key that cannot be read is not replaced");
+    fs::set_permissions(&keys, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(fs::read(keys.join("cache.key")).unwrap(), kept);
+}
+
+#[test]
+fn one_has_the_turn_to_compile_a_module_and_the_next_gets_it_after() {
+    let (_temp, home) = home();
+    let (mine, theirs) = (CodeCache::open(&home).unwrap(), CodeCache::open(&home).unwrap());
+    let turn = mine.try_turn(&key("a")).unwrap();
+    assert!(turn.is_some());
+    assert!(theirs.try_turn(&key("a")).unwrap().is_none());
+    drop(turn);
+    assert!(theirs.try_turn(&key("a")).unwrap().is_some());
+}
+
+#[test]
+fn shipped_code_is_taken_by_its_hash_alone() {
+    let temp = tempfile::tempdir().unwrap();
+    let module = Digest::of(b"module");
+    let listed = Box::leak(Box::new([ShippedCode {
+        file: "module-fuel.cwasm",
+        module: *module.as_bytes(),
+        lane: "fuel-reserved",
+        blake3: *blake3::hash(b"code").as_bytes(),
+    }]));
+    let shipped = Shipped { dir: temp.path().to_owned(), codes: listed };
+    let file = temp.path().join("module-fuel.cwasm");
+    assert_eq!(shipped.get(module, "fuel-reserved"), None, "nothing is there");
+    fs::write(&file, b"code").unwrap();
+    assert_eq!(shipped.get(module, "fuel-reserved").as_deref(), Some(&b"code"[..]));
+    assert_eq!(shipped.get(module, "tick-reserved"), None, "another lane");
+    assert_eq!(shipped.get(Digest::of(b"other"), "fuel-reserved"), None, "another module");
+    fs::write(&file, b"c0de").unwrap();
+    assert_eq!(shipped.get(module, "fuel-reserved"), None, "other bytes");
+    assert!(file.exists(), "what is not ours to write is not ours to remove");
+}

@@ -161,7 +161,12 @@ impl Home {
     /// Waits for the lock of that name, across threads and processes. Dropped, or its process
     /// killed, it is free again.
     pub(crate) fn lock(&self, name: &str) -> io::Result<Lock> {
-        Lock::wait(&self.root.join(LOCK).join(format!("{name}.lock")))
+        Lock::wait(&self.lock_file(name))
+    }
+
+    /// The file of the lock of that name.
+    pub(crate) fn lock_file(&self, name: &str) -> PathBuf {
+        self.root.join(LOCK).join(format!("{name}.lock"))
     }
 }
 
