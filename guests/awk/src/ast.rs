@@ -213,10 +213,10 @@ macro_rules! builtins {
     ($($variant:ident $name:literal $min:literal $max:literal,)*) => {
         /// The functions that awk has.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Builtin { $($variant,)* }
+        pub(crate) enum Builtin { $($variant,)* }
 
         /// Their names, and how many arguments each takes.
-        pub const BUILTINS: &[(&str, Builtin, usize, usize)] = &[$(($name, Builtin::$variant, $min, $max),)*];
+        pub(crate) const BUILTINS: &[(&str, Builtin, usize, usize)] = &[$(($name, Builtin::$variant, $min, $max),)*];
     };
 }
 
