@@ -213,7 +213,7 @@ macro_rules! builtins {
     ($($variant:ident $name:literal $min:literal $max:literal,)*) => {
         /// The functions that awk has.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Builtin { $($variant,)* }
+        pub enum Builtin { $($variant,)* }
 
         /// Their names, and how many arguments each takes.
         pub(crate) const BUILTINS: &[(&str, Builtin, usize, usize)] = &[$(($name, Builtin::$variant, $min, $max),)*];
