@@ -216,7 +216,7 @@ macro_rules! builtins {
         pub enum Builtin { $($variant,)* }
 
         /// Their names, and how many arguments each takes.
-        pub const BUILTINS: &[(&str, Builtin, usize, usize)] = &[$(($name, Builtin::$variant, $min, $max),)*];
+        pub(crate) const BUILTINS: &[(&str, Builtin, usize, usize)] = &[$(($name, Builtin::$variant, $min, $max),)*];
     };
 }
 

@@ -91,6 +91,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    #[expect(clippy::expect_used, reason = "the outermost frame is only taken when the reader is given up")]
     fn frame(&mut self) -> &mut Frame {
         self.open.last_mut().expect("the outermost frame is only taken at the end")
     }

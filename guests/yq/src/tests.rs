@@ -148,7 +148,14 @@ fn an_edit_leaves_the_rest_as_it_is() {
         assert_eq!(edited(text, program), Some(want), "{program}\n{text}");
     }
     // What edits cannot say: the value of an alias alone, another order, another number of documents.
-    for program in [".use.x = 5", ".map.x = 5", "to_entries | reverse | from_entries", ".name, .list"] {
+    for program in [
+        ".use.x = 5",
+        ".map.x = 5",
+        "to_entries",
+        "to_entries | reverse | from_entries",
+        ".name, .list",
+        ".list",
+    ] {
         assert_eq!(edited(values, program), None, "{program}");
     }
 }

@@ -231,10 +231,12 @@ fn collect(options: &Options, file: &str, found: &mut Vec<Found>) -> bool {
         let mut names: Vec<String> =
             entries.flatten().map(|it| it.file_name().to_string_lossy().into_owned()).collect();
         names.sort_unstable();
-        let inside = names.iter().filter(|_| options.recurse);
-        return inside.fold(true, |all, it| {
-            collect(options, &format!("{}/{it}", file.trim_end_matches('/')), found) && all
-        });
+        // One that is missing does not keep the others out.
+        let mut all = true;
+        for it in names.iter().filter(|_| options.recurse) {
+            all &= collect(options, &format!("{}/{it}", file.trim_end_matches('/')), found);
+        }
+        return all;
     }
     if wanted(&name) && !is_archive && !name.is_empty() && !found.iter().any(|it| it.name == name) {
         found.push(Found { path: file.to_owned(), name, time, is_link: about.is_symlink() });

@@ -240,8 +240,8 @@ pub fn copy_raw(
 pub fn dos_time(seconds: i64) -> u32 {
     let civil = Civil::at(seconds);
     let year = (civil.year - 1980).clamp(0, 127) as u32;
-    let date = year << 9 | (civil.month as u32) << 5 | civil.day as u32;
-    date << 16 | (civil.hour as u32) << 11 | (civil.minute as u32) << 5 | civil.second as u32 / 2
+    let date = year << 9 | civil.month << 5 | civil.day;
+    date << 16 | civil.hour << 11 | civil.minute << 5 | (civil.second / 2)
 }
 
 /// The date and time of a member: year, month, day, hour, minute, second.

@@ -8,6 +8,9 @@ use std::rc::Rc;
 
 impl Parser<'_> {
     pub(super) fn expr(&mut self) -> Result<Expr, String> {
+        if self.expressions == 0 {
+            self.links = 0;
+        }
         self.deeper(Self::ternary)
     }
 
@@ -30,6 +33,7 @@ impl Parser<'_> {
         let mut left = self.and()?;
         while self.eat("||")? {
             self.newlines()?;
+            self.link()?;
             left = Expr::Or(Box::new((left, self.and()?)));
         }
         Ok(left)
@@ -39,6 +43,7 @@ impl Parser<'_> {
         let mut left = self.membership()?;
         while self.eat("&&")? {
             self.newlines()?;
+            self.link()?;
             left = Expr::And(Box::new((left, self.membership()?)));
         }
         Ok(left)
@@ -61,6 +66,7 @@ impl Parser<'_> {
                 Expr::Group(keys) => keys,
                 key => vec![key],
             };
+            self.link()?;
             left = Expr::In(keys, array);
         }
         if let Expr::Group(inner) = &left
@@ -77,6 +83,7 @@ impl Parser<'_> {
         while self.is("~") || self.is("!~") {
             let negated = self.is("!~");
             self.advance()?;
+            self.link()?;
             left = Expr::Match(Box::new((left, self.comparison()?)), negated);
         }
         Ok(left)
@@ -95,6 +102,7 @@ impl Parser<'_> {
                 _ => return Ok(left),
             };
             self.advance()?;
+            self.link()?;
             left = Expr::Compare(compare, Box::new((left, self.piped()?)));
         }
     }
@@ -106,6 +114,7 @@ impl Parser<'_> {
             self.advance()?;
             self.advance()?;
             let place = self.getline_place()?;
+            self.link()?;
             left = Expr::Getline(Source::Command(Box::new(left)), place);
             // `command | getline x y` is what was read and then `y`.
             if self.begins_operand() {
@@ -152,6 +161,7 @@ impl Parser<'_> {
                 _ => return Ok(left),
             };
             self.advance()?;
+            self.link()?;
             left = Expr::Binary(op, Box::new((left, self.multiplicative()?)));
         }
     }
@@ -172,6 +182,7 @@ impl Parser<'_> {
                 let what = if op == Op::Modulo { " in `%'" } else { "" };
                 return Err(format!("error: division by zero attempted{what}"));
             }
+            self.link()?;
             left = Expr::Binary(op, Box::new((left, right)));
         }
     }

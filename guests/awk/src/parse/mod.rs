@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 const STATEMENTS_MAX: usize = 200;
 /// Expressions inside one another, each of which takes a dozen calls to read.
 const EXPRESSIONS_MAX: usize = 50;
+/// Operators in one expression: each is a level for whoever runs it, or drops it.
+const LINKS_MAX: usize = 500;
 
 /// Reads a program; the error is a message with the line.
 pub fn parse(text: &[u8]) -> Result<Program, String> {
@@ -31,6 +33,7 @@ pub fn parse(text: &[u8]) -> Result<Program, String> {
         in_begin: false,
         statements: 0,
         expressions: 0,
+        links: 0,
     };
     let read = parser.program();
     read.map_err(|problem| parser.located(&problem))?;
@@ -62,6 +65,8 @@ struct Parser<'a> {
     in_begin: bool,
     statements: usize,
     expressions: usize,
+    /// Operators of the expression so far: `1+1+1` is as deep as it is long.
+    links: usize,
 }
 
 impl Parser<'_> {
@@ -284,6 +289,15 @@ impl Parser<'_> {
         let (text, column) = self.lexer.around();
         let blanks = " ".repeat(column);
         format!("cmd. line:{line}: {text}\nawk: cmd. line:{line}: {blanks}^ {problem}")
+    }
+
+    /// One more operator between what was read and what follows.
+    fn link(&mut self) -> Result<(), String> {
+        self.links += 1;
+        if self.links > LINKS_MAX {
+            return Err("expressions are nested too deeply".to_owned());
+        }
+        Ok(())
     }
 
     /// Reads an expression one level deeper.

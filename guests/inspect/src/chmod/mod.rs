@@ -143,9 +143,12 @@ fn inside(folder: &str, mode: &Mode, settings: &Settings, depth: usize, said: &m
     let mut names: Vec<String> =
         entries.flatten().map(|it| it.file_name().to_string_lossy().into_owned()).collect();
     names.sort_unstable();
-    names.iter().fold(true, |done, name| {
-        change(&format!("{}/{name}", folder.trim_end_matches('/')), mode, settings, depth + 1, said) && done
-    })
+    let mut done = true;
+    for name in names {
+        let file = format!("{}/{name}", folder.trim_end_matches('/'));
+        done &= change(&file, mode, settings, depth + 1, said);
+    }
+    done
 }
 
 fn report(file: &str, before: Facts, new: u32, settings: &Settings, said: &mut String) {

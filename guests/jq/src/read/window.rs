@@ -63,8 +63,10 @@ impl Reader {
         let mut reader = Self::new(Vec::new(), seq);
         reader.feed = Some(feed);
         // A byte order mark is not part of the text.
-        while reader.end < 3 && reader.fill(false) {}
-        if reader.text.starts_with(b"\xef\xbb\xbf") {
+        let mark = b"\xef\xbb\xbf";
+        reader.fill(false);
+        while reader.end < mark.len() && mark.starts_with(&reader.text[..reader.end]) && reader.fill(true) {}
+        if reader.text.starts_with(mark) {
             reader.at = 3;
         }
         reader

@@ -105,7 +105,7 @@ fn canonical(text: &str) -> Option<String> {
         return Some(format!("{sign}{digits}"));
     }
     // `format!` panics where it is asked for more than 65,535 places.
-    let padded = "0".repeat((places + 1).saturating_sub(digits.len())) + &digits;
+    let padded = "0".repeat((places + 1).saturating_sub(digits.len())) + digits;
     let (whole, part) = padded.split_at(padded.len() - places);
     Some(format!("{sign}{whole}.{part}"))
 }

@@ -67,6 +67,11 @@ impl Editor<'_> {
 
     /// Another value altogether: on one line, or as a block below its key.
     fn replaced(&mut self, node: &Node, new: &Val, parent: Option<usize>) -> Option<()> {
+        // What is within a container goes with it; only a scalar has nothing to lose.
+        let within = self.text.get(node.start..node.end)?;
+        if !matches!(node.kind, Kind::Scalar) && within.contains(['#', '&', '*', '!']) {
+            return None;
+        }
         let is_container = matches!(new, Val::Arr(_) | Val::Obj(_));
         let flow = !self.is_block(node);
         let mut out = Vec::new();
