@@ -10,7 +10,15 @@ use std::{env, fs, path::PathBuf, process::Command};
 const INITIAL_MEMORY_BYTES: u32 = 2 << 20;
 
 fn main() {
-    for file in ["build.rs", "native/engine.c", "native/heap.c", "native/plain_json.c", "native/seal.c"] {
+    for file in [
+        "build.rs",
+        "native/engine.c",
+        "native/heap.c",
+        "native/import.c",
+        "native/import_statement.c",
+        "native/plain_json.c",
+        "native/seal.c",
+    ] {
         println!("cargo::rerun-if-changed={file}");
     }
     let quickjs = quickjs_folder();
@@ -39,7 +47,8 @@ fn main() {
 
 /// Looks at the stack where QuickJS does not, or not early enough: a frame of its parsers takes several
 /// times as much of the machine's stack as of the one in memory. See `PARSER_RESERVE_BYTES` in engine.c.
-/// The last asks for randomness where there is none yet.
+/// One asks for randomness where there is none yet; the last ones send imports to `native/import.c`, without
+/// the pointers that QuickJS would keep for it.
 const GUARDS: &[(&str, &str)] = &[
     (
         "int js_parse_unary(JSParseState *s, int parse_flags)\n{\n    int op;\n",
@@ -64,6 +73,18 @@ const GUARDS: &[(&str, &str)] = &[
     (
         "    v = xorshift64star(&ctx->random_state);\n    /* 1.0 <= u.d < 2 */\n",
         "    if (!ctx->random_state)\n        ctx->random_state = session_random();\n    v = xorshift64star(&ctx->random_state);\n    /* 1.0 <= u.d < 2 */\n",
+    ),
+    (
+        "    if (!rt->normalize_u.module_normalize_func && !rt->normalize_u.module_normalize_func2) {\n        cname = js_default_module_normalize_name(ctx, base_cname, cname1);\n",
+        "    if (1) {\n        cname = import_resolve(ctx, base_cname, cname1);\n",
+    ),
+    (
+        "    /* load the module */\n    if (!rt->u.module_loader_func) {\n",
+        "    m = import_load(ctx, cname, attributes);\n    js_free(ctx, cname);\n    if (m && JS_IsObject(attributes) && JS_IsUndefined(m->attributes))\n        m->attributes = js_dup(attributes);\n    return m;\n    if (!rt->u.module_loader_func) {\n",
+    ),
+    (
+        "                if (type == JS_THROW_ERROR_ITERATOR_THROW)\n",
+        "                if (type == THROW_NO_EXPORT)\n                    import_throw_no_export(ctx, atom);\n                else\n                if (type == JS_THROW_ERROR_ITERATOR_THROW)\n",
     ),
 ];
 

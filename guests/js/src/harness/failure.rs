@@ -1,9 +1,9 @@
 //! Why an execution has no result: the code, the words, and the place in the program.
 
 use super::tools;
-use js::prelude::*;
 use js::engine;
 use js::place::{self, Place};
+use js::prelude::*;
 use js::value::{Kind, Value};
 
 /// What a program that ran out of memory is told, whatever it did with the error.
@@ -50,7 +50,12 @@ impl Failure {
         if engine::memory_ran_out() {
             return Self::new("memory_limit", MEMORY);
         }
-        Self { code, message: cut(message, MESSAGE_BYTES_MAX), hint: None, place, stack }
+        let mut message = cut(message, MESSAGE_BYTES_MAX);
+        // The place is the program's; one within a module is told in words.
+        if let Some(there) = stack.as_deref().and_then(place::in_module) {
+            message = format!("{message} ({there})");
+        }
+        Self { code, message, hint: None, place, stack }
     }
 }
 

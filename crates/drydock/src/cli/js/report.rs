@@ -1,23 +1,42 @@
-//! A program's end as a person would want it: logs, the result, or what went wrong and where.
+//! A program as a person would want to see it: its console as it speaks, its result, or what went wrong and where.
 
 use std::io::Write as _;
 
-use drydock_embed::{DockCode, Position, codemode::ExecuteResult, contract::FailureCode};
+use drydock_embed::{
+    DockCode, Position,
+    codemode::{ExecuteResult, executor::ExecuteOptions, protocol::RuntimeOptions},
+    contract::{FailureCode, Limits},
+};
 
 use crate::show;
 
-/// Logs go to stderr, the result to stdout, a failure to stderr with the line it points at.
-pub(super) fn show(
-    result: &ExecuteResult,
-    code: &DockCode,
-    text: &str,
-    file: Option<&str>,
-    was_interrupted: bool,
-) -> anyhow::Result<()> {
-    for line in &result.logs {
-        let lines: Vec<String> = line.split('\n').map(show::plain).collect();
-        let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
-    }
+/// The program whose end is shown.
+pub(super) struct Shown<'a> {
+    pub(super) code: &'a DockCode,
+    pub(super) text: &'a str,
+    pub(super) file: Option<&'a str>,
+    pub(super) limits: &'a Limits,
+}
+
+/// A console line, on stderr at once.
+pub(super) fn console_line(line: &str) {
+    let lines: Vec<String> = line.split('\n').map(show::plain).collect();
+    let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
+}
+
+/// Says that there was more on the console than was kept, under these limits.
+pub(super) fn console_cut(options: &ExecuteOptions) {
+    let limits = options.over(RuntimeOptions::default());
+    crate::exit::warn(&format!(
+        "output_limit: the console was cut off after {} lines or {} characters; --output-max allows more",
+        limits.log_lines_max(),
+        limits.log_units_max()
+    ));
+}
+
+/// The result goes to stdout, a failure to stderr with the line it points at.
+pub(super) fn show(result: &ExecuteResult, of: &Shown<'_>, was_interrupted: bool) -> anyhow::Result<()> {
+    let Shown { code, text, file, limits } = of;
     match &result.outcome {
         Ok(None) => {}
         Ok(Some(value)) => show::line(value.as_str())?,
@@ -29,6 +48,8 @@ pub(super) fn show(
             let mut told = format!("{}: {}", failure.code, failure.message);
             if let Some(hint) = code.hint() {
                 told = format!("{told}; {}", show::plain(&hint));
+            } else if let Some(more) = what_allows_more(failure.code, limits) {
+                told = format!("{told}; {more}");
             }
             if let Some(place) = code.failed_at().and_then(|at| place(at, text, file.unwrap_or("-e"))) {
                 told.push('\n');
@@ -38,6 +59,19 @@ pub(super) fn show(
         }
     }
     Ok(())
+}
+
+/// The limit that ended it, and the flag that raises it.
+fn what_allows_more(code: FailureCode, limits: &Limits) -> Option<String> {
+    match code {
+        FailureCode::Timeout => {
+            Some(format!("{} s have passed; --timeout allows more", limits.wall_max.as_secs_f64()))
+        }
+        FailureCode::MemoryLimit => {
+            Some(format!("the limit is {}; --memory allows more", show::size(limits.memory_bytes_max)))
+        }
+        _ => None,
+    }
 }
 
 /// `file:line:column`, the source line, and a mark below the column.
