@@ -4,12 +4,12 @@
 //! so that cargo fetches and verifies it; its own library is not linked, because `native/engine.c`
 //! needs the parser's inner functions and so must be compiled together with it.
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{env, error::Error, fs, path::PathBuf, process::Command};
 
 /// Enough that a small program never has to grow it. Every page costs a look at the end of a run.
 const INITIAL_MEMORY_BYTES: u32 = 2 << 20;
 
-fn main() {
+fn main() -> Result<(), Box<dyn Error>> {
     for file in [
         "build.rs",
         "native/engine.c",
@@ -21,10 +21,10 @@ fn main() {
     ] {
         println!("cargo::rerun-if-changed={file}");
     }
-    let quickjs = quickjs_folder();
-    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-    let source = fs::read_to_string(quickjs.join("quickjs.c")).expect("the crate has quickjs.c");
-    fs::write(out.join("quickjs.c"), guarded(source)).expect("the build folder can be written");
+    let quickjs = quickjs_folder()?;
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let source = fs::read_to_string(quickjs.join("quickjs.c"))?;
+    fs::write(out.join("quickjs.c"), guarded(source))?;
     let mut build = cc::Build::new();
     build
         .file("native/engine.c")
@@ -43,6 +43,7 @@ fn main() {
         println!("cargo::rustc-link-arg-bins=--initial-memory={INITIAL_MEMORY_BYTES}");
     }
     build.compile("quickjs_with_doors");
+    Ok(())
 }
 
 /// Looks at the stack where QuickJS does not, or not early enough: a frame of its parsers takes several
@@ -112,19 +113,18 @@ fn guarded(mut source: String) -> String {
 }
 
 /// Where cargo unpacked the crate.
-fn quickjs_folder() -> PathBuf {
+fn quickjs_folder() -> Result<PathBuf, Box<dyn Error>> {
     let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let (host, target) = (env::var("HOST").unwrap_or_default(), env::var("TARGET").unwrap_or_default());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--locked"])
         .args(["--filter-platform", &target, "--filter-platform", &host])
-        .output()
-        .expect("cargo tells where its crates are");
+        .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let manifest = text
         .split("\"manifest_path\":\"")
         .filter_map(|rest| rest.split('"').next())
         .find(|path| path.contains("rquickjs-sys-") && path.ends_with("Cargo.toml"))
-        .unwrap_or_else(|| panic!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
-    PathBuf::from(manifest).with_file_name("quickjs")
+        .ok_or_else(|| format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)))?;
+    Ok(PathBuf::from(manifest).with_file_name("quickjs"))
 }

@@ -72,7 +72,7 @@ enum Text {
 }
 
 /// Limits of a line.
-fn usual() -> Limits {
+pub(crate) fn usual() -> Limits {
     Limits {
         wall_max: Duration::from_secs(120),
         fuel_max: 100_000_000_000,
