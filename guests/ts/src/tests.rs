@@ -1,3 +1,4 @@
+//! What is left of a text, what is refused, and that nothing ever moves.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
