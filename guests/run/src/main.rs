@@ -28,7 +28,11 @@ fn main() {
         "nohup" => wrap::nohup(&args, children),
         "setsid" => wrap::setsid(&args, children),
         "stdbuf" => wrap::stdbuf(&args, children),
-        _ => find::run(&args, children),
+        // Names may be any bytes, also those it is given.
+        _ => find::run(
+            &std::env::args_os().skip(1).map(|it| facts::name::text(&it)).collect::<Vec<_>>(),
+            children,
+        ),
     };
     let _ = std::io::stdout().flush();
     std::process::exit(status)

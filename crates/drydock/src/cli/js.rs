@@ -14,7 +14,7 @@ use drydock_embed::{
         runner::Console,
     },
     command_tools,
-    contract::{Cap, FailureCode, Limits, Switch, ToolPattern, ToolTerms},
+    contract::{Cap, FailureCode, Limits, Switch, ToolPattern, ToolTerms, exit::CANCELLED},
     empty_tree, file_tools,
     gate::Grant,
     store::WorkspaceName,
@@ -105,9 +105,6 @@ pub(crate) fn usual() -> Limits {
     Limits { wall_max: Duration::from_millis(5_000), ..Limits::default() }
 }
 
-/// The status after Ctrl-C.
-const INTERRUPTED: u8 = 130;
-
 pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if js.file.as_deref() == Some("runner") {
@@ -160,7 +157,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
             language: js.language(),
         };
         let Some(result) = until_interrupted(&signal, code.execute(&text, input)).await else {
-            return anyhow::Ok(INTERRUPTED);
+            return anyhow::Ok(CANCELLED);
         };
         if js.json {
             show::line(&result.to_json())?;
@@ -171,7 +168,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         if result.logs_cut {
             report::console_cut(&options);
         }
-        anyhow::Ok(if signal.is_tripped() { INTERRUPTED } else { status(&result) })
+        anyhow::Ok(if signal.is_tripped() { CANCELLED } else { status(&result) })
     });
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
@@ -184,12 +181,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
 }
 
 fn status(result: &ExecuteResult) -> u8 {
-    match result.code() {
-        None => 0,
-        Some(FailureCode::Timeout) => 124,
-        Some(FailureCode::MemoryLimit) => 125,
-        Some(_) => 1,
-    }
+    result.code().map_or(0, FailureCode::exit_status)
 }
 
 fn text(js: &Js) -> anyhow::Result<String> {
@@ -217,19 +209,19 @@ fn text(js: &Js) -> anyhow::Result<String> {
 /// Code mode with the commands and files that the flags describe.
 fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
     let mut setup: Setup = js.powers.setup(Limits::default());
-    let limits = setup.limits.unwrap_or_default();
     let mut shell = ShellSetup::default();
-    let files = match tree::of(dock.home(), &js.powers, limits.memory_bytes_max)? {
+    let files = match tree::of(dock.home(), &js.powers, js.powers.builtin_memory())? {
         Some(tree) => {
             (shell.roots, shell.cwd) = (tree.roots, tree.cwd);
             tree.files
         }
-        None => empty_tree(limits.memory_bytes_max),
+        None => empty_tree(js.powers.builtin_memory()),
     };
     setup.files = Some(Arc::clone(&files));
+    let clock = setup.one_clock();
     let providers = Providers::new([
         command_tools(dock, run::PRINCIPAL, &setup, &shell)?,
-        file_tools(&files, &shell.cwd)?,
+        file_tools(&files, &shell.cwd, &clock)?,
     ])?;
     if let Some(tools) = &js.allow_tool {
         let terms = ToolTerms { tools: tools.clone(), arguments: Vec::new() };

@@ -138,8 +138,8 @@ impl<'a> Search<'a> {
             return true;
         }
         let gone = match entry.kind() {
-            Some(Kind::Directory) => std::fs::remove_dir(&entry.path),
-            _ => std::fs::remove_file(&entry.path),
+            Some(Kind::Directory) => std::fs::remove_dir(entry.place()),
+            _ => std::fs::remove_file(entry.place()),
         };
         if let Err(error) = gone {
             self.fail(&format!("cannot delete '{}': {}", entry.path, super::words(&error)));
@@ -152,7 +152,7 @@ impl<'a> Search<'a> {
 fn is_empty(entry: &Entry<'_>) -> bool {
     match entry.kind() {
         Some(Kind::Directory) => {
-            std::fs::read_dir(&entry.path).is_ok_and(|mut listing| listing.next().is_none())
+            std::fs::read_dir(entry.place()).is_ok_and(|mut listing| listing.next().is_none())
         }
         Some(Kind::File) => entry.facts().is_some_and(|facts| facts.size == 0),
         _ => false,

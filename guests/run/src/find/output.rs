@@ -22,9 +22,10 @@ impl Outputs {
     }
 
     pub fn write(&mut self, to: usize, text: &str) {
+        let bytes = facts::name::bytes(text);
         let written = match to.checked_sub(1).and_then(|at| self.files.get_mut(at)) {
-            Some(file) => file.write_all(text.as_bytes()),
-            None => self.stdout.write_all(text.as_bytes()),
+            Some(file) => file.write_all(&bytes),
+            None => self.stdout.write_all(&bytes),
         };
         self.broken |= written.is_err();
     }

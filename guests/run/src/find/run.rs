@@ -30,7 +30,8 @@ impl<'a> Runs<'a> {
     /// Runs a command for one file; whether it succeeded, and what to complain about.
     pub fn one(&self, command: &[String], place: Place, path: &str) -> (bool, Option<String>) {
         let name = named(place, path);
-        let words: Vec<Vec<u8>> = command.iter().map(|it| it.replace("{}", &name).into_bytes()).collect();
+        let words: Vec<Vec<u8>> =
+            command.iter().map(|it| facts::name::bytes(&it.replace("{}", &name)).into_owned()).collect();
         let Some((program, args)) = words.split_first() else { return (false, None) };
         let directory = directory(place, path);
         let ended = self.start(program, args, directory.as_deref());
@@ -46,7 +47,7 @@ impl<'a> Runs<'a> {
         let well = !full || self.run_batch(batch);
         let waiting = &mut self.batches[batch];
         waiting.bytes += name.len() + 1;
-        waiting.names.push(name.into_bytes());
+        waiting.names.push(facts::name::bytes(&name).into_owned());
         waiting.directory = directory;
         well
     }
@@ -68,7 +69,7 @@ impl<'a> Runs<'a> {
             return true;
         }
         let (command, directory) = (&waiting.batch.command, waiting.directory.clone());
-        let mut words: Vec<Vec<u8>> = command.iter().map(|it| it.clone().into_bytes()).collect();
+        let mut words: Vec<Vec<u8>> = command.iter().map(|it| facts::name::bytes(it).into_owned()).collect();
         words.extend(names);
         let Some((program, args)) = words.split_first() else { return true };
         let ended = self.start(program, args, directory.as_deref());
@@ -110,9 +111,9 @@ fn directory(place: Place, path: &str) -> Option<String> {
         return Some(folder.to_owned());
     }
     let own = std::env::current_dir().unwrap_or_default();
-    let own = own.to_string_lossy();
+    let own = facts::name::text(own.as_os_str());
     let below = folder.strip_prefix("./").unwrap_or(folder);
-    Some(if below == "." { own.into_owned() } else { format!("{}/{below}", own.trim_end_matches('/')) })
+    Some(if below == "." { own } else { format!("{}/{below}", own.trim_end_matches('/')) })
 }
 
 fn problem(program: &[u8], ended: &Ended) -> Option<String> {

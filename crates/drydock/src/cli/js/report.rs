@@ -5,7 +5,7 @@ use std::io::Write as _;
 use drydock_embed::{
     DockCode, Position,
     codemode::{ExecuteResult, executor::ExecuteOptions, protocol::RuntimeOptions},
-    contract::{FailureCode, Limits},
+    contract::{FailureCode, Limits, Outcome},
 };
 
 use crate::show;
@@ -63,15 +63,13 @@ pub(super) fn show(result: &ExecuteResult, of: &Shown<'_>, was_interrupted: bool
 
 /// The limit that ended it, and the flag that raises it.
 fn what_allows_more(code: FailureCode, limits: &Limits) -> Option<String> {
-    match code {
-        FailureCode::Timeout => {
-            Some(format!("{} s have passed; --timeout allows more", limits.wall_max.as_secs_f64()))
-        }
-        FailureCode::MemoryLimit => {
-            Some(format!("the limit is {}; --memory allows more", show::size(limits.memory_bytes_max)))
-        }
+    let remark = match code {
+        FailureCode::Timeout => Outcome::TimedOut.remark(limits, None),
+        FailureCode::MemoryLimit => Outcome::OutOfMemory.remark(limits, None),
         _ => None,
-    }
+    }?;
+    // The failure has a code of its own already.
+    Some(remark.split_once(": ").map_or_else(|| remark.clone(), |(_, words)| words.to_owned()))
 }
 
 /// `file:line:column`, the source line, and a mark below the column.
