@@ -8,7 +8,8 @@ use bytes::Bytes;
 use drydock_codemode::{protocol::Failure, runner::ToolDoor};
 use drydock_contract::{
     Artifact, BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunRequest, Sink,
-    Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, port::Runner as _,
+    Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools,
+    port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use serde::Deserialize;
@@ -87,6 +88,9 @@ impl TypeStripper {
             door: Arc::new(ToolDoor::new(Arc::new(Nothing))),
             switches: [cancel, Arc::default()],
             gauge: None,
+            umask: Mode::UMASK,
+            memory: None,
+            clock: None,
         };
         let (report, streams) = self.engine.timed()?.run(request).await?;
         Ok((report.outcome, streams))
