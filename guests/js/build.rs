@@ -4,19 +4,27 @@
 //! so that cargo fetches and verifies it; its own library is not linked, because `native/engine.c`
 //! needs the parser's inner functions and so must be compiled together with it.
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{env, error::Error, fs, path::PathBuf, process::Command};
 
 /// Enough that a small program never has to grow it. Every page costs a look at the end of a run.
 const INITIAL_MEMORY_BYTES: u32 = 2 << 20;
 
-fn main() {
-    for file in ["build.rs", "native/engine.c", "native/heap.c", "native/plain_json.c", "native/seal.c"] {
+fn main() -> Result<(), Box<dyn Error>> {
+    for file in [
+        "build.rs",
+        "native/engine.c",
+        "native/heap.c",
+        "native/import.c",
+        "native/import_statement.c",
+        "native/plain_json.c",
+        "native/seal.c",
+    ] {
         println!("cargo::rerun-if-changed={file}");
     }
-    let quickjs = quickjs_folder();
-    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-    let source = fs::read_to_string(quickjs.join("quickjs.c")).expect("the crate has quickjs.c");
-    fs::write(out.join("quickjs.c"), guarded(source)).expect("the build folder can be written");
+    let quickjs = quickjs_folder()?;
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let source = fs::read_to_string(quickjs.join("quickjs.c"))?;
+    fs::write(out.join("quickjs.c"), guarded(source))?;
     let mut build = cc::Build::new();
     build
         .file("native/engine.c")
@@ -35,11 +43,13 @@ fn main() {
         println!("cargo::rustc-link-arg-bins=--initial-memory={INITIAL_MEMORY_BYTES}");
     }
     build.compile("quickjs_with_doors");
+    Ok(())
 }
 
 /// Looks at the stack where QuickJS does not, or not early enough: a frame of its parsers takes several
 /// times as much of the machine's stack as of the one in memory. See `PARSER_RESERVE_BYTES` in engine.c.
-/// The last asks for randomness where there is none yet.
+/// One asks for randomness where there is none yet; the last ones send imports to `native/import.c`, without
+/// the pointers that QuickJS would keep for it.
 const GUARDS: &[(&str, &str)] = &[
     (
         "int js_parse_unary(JSParseState *s, int parse_flags)\n{\n    int op;\n",
@@ -64,6 +74,18 @@ const GUARDS: &[(&str, &str)] = &[
     (
         "    v = xorshift64star(&ctx->random_state);\n    /* 1.0 <= u.d < 2 */\n",
         "    if (!ctx->random_state)\n        ctx->random_state = session_random();\n    v = xorshift64star(&ctx->random_state);\n    /* 1.0 <= u.d < 2 */\n",
+    ),
+    (
+        "    if (!rt->normalize_u.module_normalize_func && !rt->normalize_u.module_normalize_func2) {\n        cname = js_default_module_normalize_name(ctx, base_cname, cname1);\n",
+        "    if (1) {\n        cname = import_resolve(ctx, base_cname, cname1);\n",
+    ),
+    (
+        "    /* load the module */\n    if (!rt->u.module_loader_func) {\n",
+        "    m = import_load(ctx, cname, attributes);\n    js_free(ctx, cname);\n    if (m && JS_IsObject(attributes) && JS_IsUndefined(m->attributes))\n        m->attributes = js_dup(attributes);\n    return m;\n    if (!rt->u.module_loader_func) {\n",
+    ),
+    (
+        "                if (type == JS_THROW_ERROR_ITERATOR_THROW)\n",
+        "                if (type == THROW_NO_EXPORT)\n                    import_throw_no_export(ctx, atom);\n                else\n                if (type == JS_THROW_ERROR_ITERATOR_THROW)\n",
     ),
 ];
 
@@ -91,19 +113,18 @@ fn guarded(mut source: String) -> String {
 }
 
 /// Where cargo unpacked the crate.
-fn quickjs_folder() -> PathBuf {
+fn quickjs_folder() -> Result<PathBuf, Box<dyn Error>> {
     let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let (host, target) = (env::var("HOST").unwrap_or_default(), env::var("TARGET").unwrap_or_default());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--locked"])
         .args(["--filter-platform", &target, "--filter-platform", &host])
-        .output()
-        .expect("cargo tells where its crates are");
+        .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let manifest = text
         .split("\"manifest_path\":\"")
         .filter_map(|rest| rest.split('"').next())
         .find(|path| path.contains("rquickjs-sys-") && path.ends_with("Cargo.toml"))
-        .unwrap_or_else(|| panic!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
-    PathBuf::from(manifest).with_file_name("quickjs")
+        .ok_or_else(|| format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)))?;
+    Ok(PathBuf::from(manifest).with_file_name("quickjs"))
 }

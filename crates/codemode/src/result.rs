@@ -11,6 +11,8 @@ pub struct ExecuteResult {
     pub outcome: Result<Option<Json>, Failure>,
     /// What the program logged.
     pub logs: Vec<String>,
+    /// Whether it logged more than that.
+    pub logs_cut: bool,
     /// How long it took.
     pub duration_ms: f64,
 }
@@ -26,7 +28,7 @@ pub(crate) fn timed_out() -> Failure {
 impl ExecuteResult {
     /// An execution that failed and left no logs.
     pub fn failed(failure: Failure, duration_ms: f64) -> Self {
-        Self { outcome: Err(failure), logs: Vec::new(), duration_ms }
+        Self { outcome: Err(failure), logs: Vec::new(), logs_cut: false, duration_ms }
     }
 
     /// The code of the failure, if it is one.
@@ -34,7 +36,8 @@ impl ExecuteResult {
         self.outcome.as_ref().err().map(|failure| failure.code)
     }
 
-    /// The protocol's JSON of it: `{"ok":…,"durationMs":…,"logs":…,"result" or "error":…}`.
+    /// The protocol's JSON of it: `{"ok":…,"durationMs":…,"logs":…,"result" or "error":…}`, and at its end
+    /// `"logsCut":true` if the log is not all of it.
     pub fn to_json(&self) -> String {
         let done = Done {
             id: "".into(),
@@ -44,6 +47,10 @@ impl ExecuteResult {
         };
         let line = String::from_utf8(runner_line(&RunnerMessage::Done(done))).unwrap_or_default();
         // The same members as in `done`, less the two that are about the session.
-        line.trim_end().replacen(r#""type":"done","id":"","#, "", 1)
+        let mut line = line.trim_end().replacen(r#""type":"done","id":"","#, "", 1);
+        if self.logs_cut && line.pop() == Some('}') {
+            line.push_str(r#","logsCut":true}"#);
+        }
+        line
     }
 }

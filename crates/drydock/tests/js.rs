@@ -132,6 +132,68 @@ fn limits_end_a_program_by_name() {
 }
 
 #[test]
+fn limits_are_named_with_the_flag_that_raises_them() {
+    let shell = Shell::sharing();
+    let late = shell.run(&["js", "--timeout", "200ms", "-e", "for (;;);"]);
+    assert!(
+        late.stderr.contains("timeout: Execution timed out; 0.2 s have passed; --timeout allows more"),
+        "{}",
+        late.stderr
+    );
+    let memory = shell.run(&["js", "-e", "const a = []; for (;;) a.push('x'.repeat(1e6))"]);
+    assert!(memory.stderr.contains("the limit is 64.0 MiB; --memory allows more"), "{}", memory.stderr);
+    let help = shell.run(&["js", "--help"]).stdout;
+    assert!(help.contains("a program 5s"), "{help}");
+}
+
+#[test]
+fn a_console_that_is_cut_says_so_and_output_max_raises_it() {
+    let shell = Shell::sharing();
+    let cut = "drydock: output_limit: the console was cut off after 100 lines or 64000 characters; \
+               --output-max allows more\n";
+    let lines = "for (let i = 0; i < 300; i++) console.log(i); 'end'";
+    let said = shell.run(&["js", "-e", lines]);
+    assert_eq!((said.stdout.as_str(), said.status), ("\"end\"\n", 0));
+    assert!(said.stderr.ends_with(&format!("98\n99\n{cut}")), "{}", said.stderr);
+    let said = shell.run(&["js", "-e", "console.log('x'.repeat(100000))"]);
+    assert_eq!(said.stderr, format!("{}\n{cut}", "x".repeat(64_000)));
+    let said = shell.run(&["js", "--json", "-e", lines]);
+    let record: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((&record["logsCut"], record["logs"].as_array().unwrap().len()), (&true.into(), 100));
+    assert_eq!(said.stderr, cut);
+    // A child is the protocol's runner, and its log was cut at the other end.
+    let said = shell.run(&["js", "--runner", "child", "-e", lines]);
+    assert!(said.stderr.starts_with("0\n1\n") && said.stderr.ends_with(cut), "{}", said.stderr);
+    let long = "for (let i = 0; i < 3000; i++) console.log('x'.repeat(999)); 'end'";
+    let said = shell.run(&["js", "--output-max", "8MiB", "-e", long]);
+    assert_eq!((said.stderr.len(), said.stdout.as_str()), (3_000_000, "\"end\"\n"));
+    let said = shell.run(&["js", "-e", "console.log('short')"]);
+    assert_eq!(said.stderr, "short\n");
+}
+
+#[test]
+fn console_lines_appear_as_they_are_written() {
+    let shell = Shell::sharing();
+    let mut command = shell.command(&[
+        "js",
+        "--timeout",
+        "50s",
+        "-e",
+        "console.log('one'); console.error('two'); for (;;);",
+    ]);
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    // The program never ends by itself, so what can be read was shown while it ran.
+    for want in ["one\n", "two\n"] {
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        assert_eq!(line, want);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn the_result_as_json_and_the_types() {
     let shell = Shell::sharing();
     let said = shell.run(&["js", "--json", "-e", "console.log('x'); ({a: 1})"]);
@@ -147,8 +209,13 @@ fn the_result_as_json_and_the_types() {
         (&"runtime_error".into(), &"1".into())
     );
     let types = shell.run(&["js", "--types"]);
-    for line in ["declare namespace commands {", "declare namespace files {", "function jq(", "function sh("]
-    {
+    for line in [
+        "declare namespace commands {",
+        "declare namespace files {",
+        "function jq(",
+        "function sh(",
+        "setTimeout",
+    ] {
         assert!(types.stdout.contains(line), "{line}");
     }
 }

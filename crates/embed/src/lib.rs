@@ -31,7 +31,9 @@ mod wiring;
 mod worker;
 
 pub use clock::SystemClock;
-pub use code::{ChildRunner, CodeInput, DockCode, JsGuest, Position, TokioTime, command_tools, file_tools};
+pub use code::{
+    ChildRunner, CodeInput, DockCode, JsGuest, Language, Position, TokioTime, command_tools, file_tools,
+};
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};
 pub use session::{DockSession, Run};

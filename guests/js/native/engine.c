@@ -68,11 +68,19 @@ static uint64_t session_random(void)
     }
 #define __builtin_frame_address(level) \
     ({ volatile char frame[FRAME_BYTES_MIN]; frame[0] = 0; (uintptr_t)&frame; })
+/* What import.c does in the place of QuickJS's loader; build.rs puts it to use. */
+#define THROW_NO_EXPORT 5
+#include "quickjs.h"
+static char *import_resolve(JSContext *ctx, const char *base, const char *specifier);
+static void import_throw_no_export(JSContext *ctx, JSAtom name);
+static JSModuleDef *import_load(JSContext *ctx, const char *name, JSValueConst attributes);
+JSValue value_own_data(JSContext *ctx, JSValue object, const char *name);
 /* QuickJS turns its stack check off for WASI. Ours has a stack whose size is known. */
 #undef __wasi__
 #include "quickjs.c"
 #undef gettimeofday
 #undef __builtin_frame_address
+#include "import.c"
 
 /* ---- memory ---- */
 
@@ -268,6 +276,8 @@ static int parse_expression(JSParseState *s, int is_first)
     return 0;
 }
 
+#include "import_statement.c"
+
 static int parse_body(JSParseState *s)
 {
     JSFunctionDef *fd = s->cur_func;
@@ -277,9 +287,12 @@ static int parse_body(JSParseState *s)
     if (next_token(s) || js_parse_directives(s) || skip_semicolons(s))
         return -1;
     while (s->token.val != TOK_EOF) {
-        int failed, expression = 0;
+        int failed, expression = 0, was_import = 0;
         if (begins_function(s)) {
             failed = parse_function(s, is_first);
+        } else if (begins_import(s)) {
+            was_import = 1;
+            failed = parse_import(s) || skip_semicolons(s);
         } else if ((expression = begins_expression(s)) < 0) {
             failed = 1;
         } else if (expression) {
@@ -289,7 +302,7 @@ static int parse_body(JSParseState *s)
         }
         if (failed)
             return -1;
-        is_first = 0;
+        is_first = is_first && was_import;
         if (!has_using && fd->scopes[fd->body_scope].has_using) {
             has_using = 1;
             push_break_entry(fd, &using_env, JS_ATOM_NULL, -1, -1, 1);
@@ -413,6 +426,27 @@ int32_t value_as_int(JSValue value)
         return -1;
     number = JS_VALUE_GET_FLOAT64(value);
     return number >= 0 && number <= INT32_MAX && number == (int32_t)number ? (int32_t)number : -1;
+}
+
+JSValue value_float(double number)
+{
+    return __JS_NewFloat64(number);
+}
+
+void throw_type_error(JSContext *ctx, const char *text)
+{
+    JS_ThrowTypeError(ctx, "%s", text);
+}
+
+void throw_range_error(JSContext *ctx, const char *text)
+{
+    JS_ThrowRangeError(ctx, "%s", text);
+}
+
+/* Runs a script of our own, when the image is made. */
+JSValue script_run(JSContext *ctx, const char *text, size_t length, const char *name)
+{
+    return JS_Eval(ctx, text, length, name, JS_EVAL_TYPE_GLOBAL);
 }
 
 /* The stack text that QuickJS wrote when the error was made; undefined if it is no error. */

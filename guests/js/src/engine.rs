@@ -37,6 +37,10 @@ unsafe extern "C" {
     pub fn engine_seal(ctx: *mut Context);
     pub fn engine_open(ctx: *mut Context, seed: u64, stack_bytes_max: usize);
     pub fn engine_memory_ran_out() -> bool;
+    pub fn engine_allow_imports(allowed: bool);
+    pub fn script_run(ctx: *mut Context, text: *const c_char, length: usize, name: *const c_char) -> Raw;
+    pub fn throw_type_error(ctx: *mut Context, text: *const c_char);
+    pub fn throw_range_error(ctx: *mut Context, text: *const c_char);
     pub fn program_compile(
         ctx: *mut Context,
         text: *const c_char,
@@ -53,6 +57,7 @@ unsafe extern "C" {
     pub fn value_exception() -> Raw;
     pub fn value_int(number: i32) -> Raw;
     pub fn value_as_int(value: Raw) -> i32;
+    pub fn value_float(number: f64) -> Raw;
     pub fn value_error_stack(ctx: *mut Context, value: Raw) -> Raw;
     pub fn value_own_data(ctx: *mut Context, object: Raw, name: *const c_char) -> Raw;
 
@@ -84,6 +89,8 @@ unsafe extern "C" {
     pub fn JS_ToString(ctx: *mut Context, value: Raw) -> Raw;
     pub fn JS_ToCStringLen2(ctx: *mut Context, length: *mut usize, value: Raw, cesu8: bool) -> *const c_char;
     pub fn JS_FreeCString(ctx: *mut Context, text: *const c_char);
+    pub fn JS_NewUint8ArrayCopy(ctx: *mut Context, bytes: *const u8, count: usize) -> Raw;
+    pub fn JS_GetUint8Array(ctx: *mut Context, count: *mut usize, array: Raw) -> *mut u8;
     pub fn JS_IsFunction(ctx: *mut Context, value: Raw) -> bool;
     pub fn JS_IsError(value: Raw) -> bool;
     pub fn JS_GetPropertyStr(ctx: *mut Context, object: Raw, name: *const c_char) -> Raw;

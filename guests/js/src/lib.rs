@@ -6,8 +6,10 @@
 
 extern crate alloc;
 
+pub mod base64;
 pub mod engine;
 pub mod json;
+pub mod module_path;
 pub mod place;
 pub mod prelude;
 pub mod program;

@@ -75,6 +75,53 @@ impl Value {
         Self(unsafe { engine::value_int(number) })
     }
 
+    pub fn float(number: f64) -> Self {
+        // SAFETY: makes a value of its argument.
+        Self(unsafe { engine::value_float(number) })
+    }
+
+    /// A `Uint8Array` of its own with these bytes; an exception if there is no memory for it.
+    pub fn byte_array(bytes: &[u8]) -> Self {
+        // SAFETY: the bytes are alive during the call, which copies them.
+        Self(unsafe { engine::JS_NewUint8ArrayCopy(context(), bytes.as_ptr(), bytes.len()) })
+    }
+
+    /// Runs `act` on the bytes of a `Uint8Array`. None if it is none, or empty. `act` must not come near the program.
+    pub fn with_array<T>(&self, act: impl FnOnce(&mut [u8]) -> T) -> Option<T> {
+        let mut count = 0;
+        // SAFETY: the value is alive, and nothing of the program runs while its bytes are borrowed.
+        unsafe {
+            let bytes = engine::JS_GetUint8Array(context(), &mut count, self.0);
+            if bytes.is_null() {
+                drop(Self::take_exception());
+                return None;
+            }
+            Some(act(core::slice::from_raw_parts_mut(bytes, count)))
+        }
+    }
+
+    /// Throws an error with this text, of at most some 200 bytes: what a function of ours returns then.
+    pub fn throw_type_error(text: &str) -> Self {
+        let text = CString::new(text).unwrap_or_default();
+        // SAFETY: the text is alive during the call.
+        unsafe { engine::throw_type_error(context(), text.as_ptr()) };
+        Self::exception()
+    }
+
+    /// The same as a `RangeError`.
+    pub fn throw_range_error(text: &str) -> Self {
+        let text = CString::new(text).unwrap_or_default();
+        // SAFETY: the text is alive during the call.
+        unsafe { engine::throw_range_error(context(), text.as_ptr()) };
+        Self::exception()
+    }
+
+    /// Throws this value: what a function of ours returns then.
+    pub fn throw(self) -> Self {
+        // SAFETY: QuickJS takes over the value.
+        Self(unsafe { engine::JS_Throw(context(), self.into_raw()) })
+    }
+
     pub fn text(text: &str) -> Self {
         // SAFETY: the bytes are alive during the call, which copies them.
         Self(unsafe { engine::JS_NewStringLen(context(), text.as_ptr().cast(), text.len()) })

@@ -99,6 +99,15 @@ pub const GUESTS: &[Guest] = &[
         kind: Kind::Runtime,
     },
     Guest {
+        name: "ts",
+        package: "ts",
+        start: Start::Usual,
+        crates: &["oxc_parser", "oxc_ast_visit"],
+        part: None,
+        also: &[],
+        kind: Kind::Runtime,
+    },
+    Guest {
         name: "sed",
         package: "sed",
         start: Start::Usual,

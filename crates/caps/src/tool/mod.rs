@@ -35,6 +35,7 @@ impl Capability for Tool {
         imports: &[
             Import { module: "env", name: "tool_start", signature: "(req: i32, req_len: i32) -> i32" },
             Import { module: "env", name: "tool_next", signature: "(out: i32, out_cap: i32) -> i64" },
+            Import { module: "env", name: "tool_wait", signature: "(nanos: i64) -> i32" },
         ],
     };
 

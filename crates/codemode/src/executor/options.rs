@@ -13,6 +13,7 @@ use crate::{
     protocol::{Execute, Failure, Json, Manifest, RuntimeOptions},
     provider::{Providers, unknown_tool},
     result::timed_out,
+    runner::Console,
 };
 
 /// Limits that are said where they differ from what holds otherwise.
@@ -57,6 +58,12 @@ pub struct ExecuteRequest {
     pub args: Option<Json>,
     /// Tripped when nobody wants the result any more.
     pub signal: Option<Arc<Switch>>,
+    /// Who hears console lines: as they are written, or at the end where the program runs elsewhere, as
+    /// messages carry them only then.
+    pub console: Option<Console>,
+    /// The program's own path, for what it imports. Only a program in this process has one: a runner's has the
+    /// protocol's globals, and no import.
+    pub file: Option<Arc<str>>,
 }
 
 impl ExecuteRequest {
@@ -69,6 +76,8 @@ impl ExecuteRequest {
             options: ExecuteOptions::default(),
             args: None,
             signal: None,
+            console: None,
+            file: None,
         }
     }
 

@@ -14,7 +14,10 @@ use drydock_contract::{BoxFuture, FailureCode, Switch};
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 
-use super::{ExecuteRequest, Executor, Launch, remote::not_started};
+use super::{
+    ExecuteRequest, Executor, Launch,
+    remote::{not_started, told},
+};
 use crate::{
     ExecuteResult, Time,
     host::{Drive, Event, HostLimits, Transport, TransportError, drive},
@@ -138,7 +141,7 @@ impl Executor for Pool {
                 limits: self.limits,
             };
             let lease = Lease { runner: Some(runner), shared: Arc::clone(&self.shared), turn: Some(turn) };
-            drive(with, Box::new(lease)).await
+            told(drive(with, Box::new(lease)).await, request.console)
         })
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     ExecuteResult, Time,
     host::{Drive, HostLimits, Transport, TransportError, drive},
     protocol::{Failure, RuntimeOptions},
+    runner::Console,
 };
 
 /// Starts runners.
@@ -53,9 +54,17 @@ impl Executor for Remote {
                 signal: request.signal,
                 limits: self.limits,
             };
-            drive(with, transport).await
+            told(drive(with, transport).await, request.console)
         })
     }
+}
+
+/// Tells the console what the runner has told at last.
+pub(super) fn told(result: ExecuteResult, console: Option<Console>) -> ExecuteResult {
+    if let Some(console) = console {
+        result.logs.iter().for_each(|line| console.tell(line));
+    }
+    result
 }
 
 /// There is no runner.

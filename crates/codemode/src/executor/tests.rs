@@ -51,7 +51,7 @@ impl Guest for StandIn {
                 futures_util::future::Either::Left((outcome, _)) => outcome,
                 futures_util::future::Either::Right(_) => Err(timed_out()),
             };
-            Finished { outcome, logs: log.into_lines() }
+            Finished { outcome, logs_cut: log.is_cut(), logs: log.into_lines() }
         })
     }
 }
@@ -83,7 +83,9 @@ async fn perform(code: &str, tools: &dyn Tools, log: &mut LogBuffer) -> Result<O
         programs::CLAIMS_CODE => threw("mine"),
         programs::CLAIMS_PLAINLY => threw("forged"),
         programs::FLOOD => {
-            (0..1000).for_each(|n| log.push(format!("line {n}")));
+            for n in 0..1000 {
+                log.push(format!("line {n}"));
+            }
             ok(json!("done"))
         }
         programs::UNSERIALIZABLE | programs::BIG_INTEGER => {
@@ -549,9 +551,15 @@ fn calls_through_the_gate_need_a_grant_and_leave_a_record() {
 
 #[test]
 fn the_result_as_json_is_the_protocols() {
-    let result =
-        crate::ExecuteResult { outcome: Ok(Some(Json::null())), logs: vec!["a".into()], duration_ms: 1.5 };
+    let result = crate::ExecuteResult {
+        outcome: Ok(Some(Json::null())),
+        logs: vec!["a".into()],
+        logs_cut: false,
+        duration_ms: 1.5,
+    };
     assert_eq!(result.to_json(), r#"{"ok":true,"durationMs":1.5,"logs":["a"],"result":null}"#);
+    let cut = crate::ExecuteResult { logs_cut: true, ..result };
+    assert_eq!(cut.to_json(), r#"{"ok":true,"durationMs":1.5,"logs":["a"],"result":null,"logsCut":true}"#);
     let failed = crate::ExecuteResult::failed(Failure::new(FailureCode::ToolError, "x"), 0.0);
     assert_eq!(
         failed.to_json(),

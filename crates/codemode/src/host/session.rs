@@ -233,7 +233,13 @@ impl HostSession {
             _ => Ok(result),
         });
         let logs = truncate_logs(done.logs, &self.options);
-        self.settle(ExecuteResult { outcome, logs, duration_ms: done.duration_ms });
+        self.settle(ExecuteResult {
+            outcome,
+            // The runner has cut it already, and messages do not tell: a log without room for more counts.
+            logs_cut: logs.is_cut() || logs.is_full(),
+            logs: logs.into_lines(),
+            duration_ms: done.duration_ms,
+        });
     }
 
     /// A message was dropped for its length; whoever waits for it is told.

@@ -135,11 +135,18 @@ impl Endpoint {
         self.send(RunnerMessage::Started { id });
         let timeout = options.timeout();
         if timeout.is_zero() {
-            self.finish(Finished { outcome: Err(timed_out()), logs: Vec::new() }, now);
+            self.finish(Finished::without_logs(Err(timed_out())), now);
             return;
         }
         self.out.push_back(Output::SetAlarm(timeout + self.limits.end_within));
-        self.out.push_back(Output::Start(Program { code, providers, options, args }));
+        self.out.push_back(Output::Start(Program {
+            code,
+            providers,
+            options,
+            args,
+            console: None,
+            file: None,
+        }));
     }
 
     fn cancel(&mut self, id: &str) {
@@ -221,7 +228,7 @@ impl Endpoint {
     /// The guest did not end by itself: it is not waited for any longer.
     fn time_up(&mut self, now: Duration) {
         if self.active.is_some() {
-            self.finish(Finished { outcome: Err(timed_out()), logs: Vec::new() }, now);
+            self.finish(Finished::without_logs(Err(timed_out())), now);
         }
     }
 
@@ -236,7 +243,7 @@ impl Endpoint {
             id: active.id,
             outcome,
             duration_ms: milliseconds(now.saturating_sub(active.began)),
-            logs: truncate_logs(finished.logs, &active.options),
+            logs: truncate_logs(finished.logs, &active.options).into_lines(),
         }));
     }
 

@@ -1,6 +1,6 @@
 //! What runs a program. Behind it is a fresh guest each time, and nothing that survives one.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use drydock_contract::{BoxFuture, Switch, Tools};
 
@@ -17,6 +17,40 @@ pub struct Program {
     pub options: RuntimeOptions,
     /// What it sees as `args`.
     pub args: Option<Json>,
+    /// Who hears its console lines as they are written.
+    pub console: Option<Console>,
+    /// The path by which it imports files beside it. It then has the globals of the web too; without, only
+    /// those of the protocol, and nothing can be imported.
+    pub file: Option<Arc<str>>,
+}
+
+/// Hears each console line that is kept, in order, when it is written. Called in the guest's own turn, so it
+/// must not wait for long.
+#[derive(Clone)]
+pub struct Console(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Console {
+    /// Calls `hear` with each line.
+    pub fn new(hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hear))
+    }
+
+    /// Tells one line.
+    pub fn tell(&self, line: &str) {
+        (self.0)(line);
+    }
+}
+
+impl fmt::Debug for Console {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Console")
+    }
+}
+
+impl PartialEq for Console {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// How a program ended.
@@ -27,6 +61,15 @@ pub struct Finished {
     pub outcome: Result<Option<Json>, Failure>,
     /// What it logged. Kept short while it runs with a [`LogBuffer`](super::LogBuffer).
     pub logs: Vec<String>,
+    /// Whether it logged more than was kept.
+    pub logs_cut: bool,
+}
+
+impl Finished {
+    /// A program that left no logs.
+    pub fn without_logs(outcome: Result<Option<Json>, Failure>) -> Self {
+        Self { outcome, logs: Vec::new(), logs_cut: false }
+    }
 }
 
 /// Runs programs.

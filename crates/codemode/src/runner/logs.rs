@@ -10,12 +10,18 @@ pub struct LogBuffer {
     lines: Vec<String>,
     lines_left: usize,
     units_left: usize,
+    cut: bool,
 }
 
 impl LogBuffer {
     /// A log under these limits.
     pub fn new(options: &RuntimeOptions) -> Self {
-        Self { lines: Vec::new(), lines_left: options.log_lines_max(), units_left: options.log_units_max() }
+        Self {
+            lines: Vec::new(),
+            lines_left: options.log_lines_max(),
+            units_left: options.log_units_max(),
+            cut: false,
+        }
     }
 
     /// Whether nothing more will be kept.
@@ -23,15 +29,25 @@ impl LogBuffer {
         self.lines_left == 0 || self.units_left == 0
     }
 
-    /// Adds a line, or as much of it as fits.
-    pub fn push(&mut self, line: impl Into<String>) {
+    /// Whether something was not kept.
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Adds a line, or as much of it as fits; what was kept of it.
+    pub fn push(&mut self, line: impl Into<String>) -> Option<&str> {
         if self.is_full() {
-            return;
+            self.cut = true;
+            return None;
         }
         let mut line = line.into();
+        let bytes = line.len();
         self.units_left -= clip(&mut line, self.units_left);
+        // Half a pair that was cut off became three bytes in the place of four.
+        self.cut |= line.len() < bytes;
         self.lines_left -= 1;
         self.lines.push(line);
+        self.lines.last().map(String::as_str)
     }
 
     /// The lines.
@@ -41,10 +57,12 @@ impl LogBuffer {
 }
 
 /// The part of a log that is kept.
-pub fn truncate_logs(lines: Vec<String>, options: &RuntimeOptions) -> Vec<String> {
+pub fn truncate_logs(lines: Vec<String>, options: &RuntimeOptions) -> LogBuffer {
     let mut log = LogBuffer::new(options);
-    lines.into_iter().for_each(|line| log.push(line));
-    log.into_lines()
+    for line in lines {
+        log.push(line);
+    }
+    log
 }
 
 /// Cuts a line to so many units and answers how many are left of it.

@@ -18,7 +18,7 @@ mod tests;
 
 pub use door::ToolDoor;
 pub use endpoint::{Endpoint, Input, Output};
-pub use guest::{Finished, Guest, Program};
+pub use guest::{Console, Finished, Guest, Program};
 pub use limits::RunnerLimits;
 pub use lines::LinePort;
 pub use logs::{LogBuffer, truncate_logs};

@@ -167,9 +167,8 @@ fn start(guest: &dyn Guest, program: Program) -> Running<'_> {
     let (tools, switch) = (Arc::new(GuestTools(Arc::clone(&desk))), Arc::clone(&cancel));
     let run = AssertUnwindSafe(async move { guest.run(program, tools, switch).await }).catch_unwind();
     let future = run.map(|ended| {
-        ended.unwrap_or_else(|_| Finished {
-            outcome: Err(Failure::new(FailureCode::InternalError, "the guest broke")),
-            logs: Vec::new(),
+        ended.unwrap_or_else(|_| {
+            Finished::without_logs(Err(Failure::new(FailureCode::InternalError, "the guest broke")))
         })
     });
     Running { future: Box::pin(future), desk, cancel }

@@ -73,7 +73,7 @@ impl Guest for Words {
                 }
                 other => panic!("no such word: {other}"),
             };
-            Finished { outcome, logs }
+            Finished { outcome, logs, logs_cut: false }
         })
     }
 }
@@ -517,7 +517,7 @@ fn logs_are_cut_in_utf16_units_and_a_split_pair_is_replaced() {
             max_log_chars: chars_max,
             ..RuntimeOptions::default()
         };
-        truncate_logs(lines.iter().map(|it| (*it).to_owned()).collect(), &options).join("|")
+        truncate_logs(lines.iter().map(|it| (*it).to_owned()).collect(), &options).into_lines().join("|")
     };
     for (lines, lines_max, chars_max, want) in [
         (&["a", "b", "c"][..], 2.0, 100.0, "a|b"),
@@ -564,9 +564,13 @@ proptest! {
             want.push(String::from_utf16_lossy(&units));
         }
         let mut growing = LogBuffer::new(&options);
-        lines.iter().for_each(|line| growing.push(line.clone()));
+        for line in &lines {
+            growing.push(line.clone());
+        }
         prop_assert_eq!(growing.into_lines(), want.clone());
-        prop_assert_eq!(truncate_logs(lines, &options), want);
+        let kept = truncate_logs(lines.clone(), &options);
+        prop_assert_eq!(kept.is_cut(), lines != want);
+        prop_assert_eq!(kept.into_lines(), want);
     }
 
     #[test]

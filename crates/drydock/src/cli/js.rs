@@ -5,12 +5,13 @@ use std::{io::Read as _, path::Path, process::ExitCode, sync::Arc, time::Duratio
 use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
-    ChildRunner, CodeInput, Dock, DockCode, Setup, ShellSetup, TokioTime,
+    ChildRunner, CodeInput, Dock, DockCode, Language, Setup, ShellSetup, TokioTime,
     codemode::{
         ExecuteResult,
         executor::{ExecuteOptions, Remote},
         protocol::Json,
         provider::Providers,
+        runner::Console,
     },
     command_tools,
     contract::{Cap, FailureCode, Limits, Switch, ToolPattern, ToolTerms, exit::CANCELLED},
@@ -33,7 +34,11 @@ const PROGRAM_BYTES_MAX: u64 = 64 << 20;
 #[command(after_help = "\
 The program sees `commands.NAME({args, stdin, env})` for every command it may run,
 `commands.sh({line, stdin})`, `files.read/write/list`, `args` and `console`; nothing else of the
-world. Its last expression, or what it returns, is printed as JSON.
+world. Its last expression, or what it returns, is printed as JSON. It ends with its value: await
+what it should wait for.
+
+`import` reads files of the workspace and of mounted directories, relative to the program's own file
+if that is in one of them, else to the working directory. Types of TypeScript are stripped.
 
 `drydock js runner` speaks the Execbox protocol on stdin and stdout, one message a line.
 
@@ -47,6 +52,9 @@ pub(crate) struct Js {
     /// Run this program
     #[arg(short = 'e', value_name = "CODE", conflicts_with = "file")]
     code: Option<String>,
+    /// The program is TypeScript, whatever its name; a FILE.ts is anyway
+    #[arg(long)]
+    ts: bool,
     #[command(flatten)]
     powers: Powers,
     /// Let the program call only these tools: NAME.TOOL or NAME.*
@@ -73,6 +81,19 @@ pub(crate) struct Js {
     /// The program; `-` for stdin, `runner` to speak the protocol
     #[arg(value_name = "FILE")]
     file: Option<String>,
+}
+
+impl Js {
+    fn language(&self) -> Language {
+        let named = self.file.as_deref().is_some_and(|it| it.ends_with(".ts") || it.ends_with(".mts"));
+        if self.ts || named { Language::TypeScript } else { Language::JavaScript }
+    }
+
+    /// Where the program's own file is seen by the program, if it is.
+    fn guest_path(&self) -> Option<String> {
+        let file = Path::new(self.file.as_deref().filter(|it| *it != "-")?);
+        self.powers.dir.iter().find_map(|mount| mount.seen_at(file))
+    }
 }
 
 fn json_value(text: &str) -> Result<Json, String> {
@@ -114,16 +135,26 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
     let status = runtime.block_on(async {
         // The program's time is not spent on compiling.
         dock.warm_js().await?;
+        if js.language() == Language::TypeScript || ahead::imports_types(&text) {
+            dock.warm_ts().await?;
+        }
         ahead::compile(&dock, &text).await;
         let signal = Arc::new(Switch::default());
+        // Said on the command line, it limits the console; a line of it may be empty.
+        let console_max = js.powers.output_max().map(|it| it as f64);
+        let options = ExecuteOptions {
+            timeout_ms: Some(limits.wall_max.as_secs_f64() * 1e3),
+            memory_limit_bytes: Some(limits.memory_bytes_max as f64),
+            max_log_lines: console_max,
+            max_log_chars: console_max,
+        };
         let input = CodeInput {
-            options: ExecuteOptions {
-                timeout_ms: Some(limits.wall_max.as_secs_f64() * 1e3),
-                memory_limit_bytes: Some(limits.memory_bytes_max as f64),
-                ..ExecuteOptions::default()
-            },
+            options,
             args: js.args.clone(),
             signal: Some(Arc::clone(&signal)),
+            console: (!js.json).then(|| Console::new(report::console_line)),
+            file: js.guest_path().map(Into::into),
+            language: js.language(),
         };
         let Some(result) = until_interrupted(&signal, code.execute(&text, input)).await else {
             return anyhow::Ok(CANCELLED);
@@ -131,7 +162,11 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         if js.json {
             show::line(&result.to_json())?;
         } else {
-            report::show(&result, &code, &text, js.file.as_deref(), signal.is_tripped(), &limits)?;
+            let shown = report::Shown { code: &code, text: &text, file: js.file.as_deref(), limits: &limits };
+            report::show(&result, &shown, signal.is_tripped())?;
+        }
+        if result.logs_cut {
+            report::console_cut(&options);
         }
         anyhow::Ok(if signal.is_tripped() { CANCELLED } else { status(&result) })
     });

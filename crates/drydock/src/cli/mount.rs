@@ -79,6 +79,12 @@ pub(crate) fn overlap(mounts: &[Mount]) -> bool {
 }
 
 impl Mount {
+    /// Where a file of the host is seen, if it lies in this directory.
+    pub(crate) fn seen_at(&self, host: &std::path::Path) -> Option<String> {
+        let below = host.canonicalize().ok()?.strip_prefix(self.host.canonicalize().ok()?).ok()?.to_owned();
+        Some(format!("/{}/{}", self.guest.as_str(), below.to_str()?))
+    }
+
     /// Where a guest sees it.
     pub(crate) fn guest_path(&self) -> String {
         format!("/{}", self.guest.as_str())

@@ -21,7 +21,7 @@ pub(crate) struct Powers {
     /// Only these commands may run, nested ones included
     #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
     allow: Option<Vec<CommandName>>,
-    /// Wall-clock limit, such as 500ms, 30s or 2m [default: 30s, a shell's line 2m]
+    /// Wall-clock limit, such as 500ms, 30s or 2m [default: 30s, a shell's line 2m, a program 5s]
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     timeout: Option<Duration>,
     /// Instructions that may be executed [default: 5000000000, a shell's line 100000000000]
@@ -31,7 +31,8 @@ pub(crate) struct Powers {
     /// added, the profile's]
     #[arg(long, value_name = "SIZE", value_parser = units::memory)]
     memory: Option<u64>,
-    /// Bytes that may be written to stdout and to stderr, each [default: 8MiB, a shell's line 64MiB]
+    /// Bytes that may be written to stdout and to stderr, each [default: 8MiB, a shell's line 64MiB; a
+    /// program's console 64000 characters and 100 lines]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     output_max: Option<u64>,
     /// Bytes each volume of a workspace may hold, and a directory mounted rw may grow by [default: 4GiB]
@@ -68,6 +69,11 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 impl Powers {
+    /// What `--output-max` says.
+    pub(super) fn output_max(&self) -> Option<u64> {
+        self.output_max
+    }
+
     /// The links that guests may make in a directory of the host.
     pub(super) fn links(&self) -> Links {
         if self.links { Links::Any } else { Links::Inside }

@@ -3,7 +3,7 @@
 use std::{num::TryFromIntError, sync::Arc};
 
 use drydock_codemode::{
-    protocol::Failure,
+    protocol::{Failure, RuntimeOptions},
     runner::{Finished, Guest, Program, ToolDoor},
 };
 use drydock_contract::{
@@ -18,10 +18,14 @@ use parking_lot::Mutex;
 use super::{
     answer::{self, Remarks},
     log::Log,
+    types::{NotStripped, TypeStripper, WithStripper},
 };
 
 /// A result that is longer ends as `serialization_error`.
 const RESULT_BYTES_MAX: u64 = 64 << 20;
+
+/// What a guest may always write to its console.
+const LOG_BYTES_MIN: usize = 1 << 20;
 
 /// The first byte of a packed request.
 const PACKED: u8 = 1;
@@ -60,11 +64,21 @@ impl JsGuest {
         self.remarks.lock().clone()
     }
 
+    /// What makes JavaScript of TypeScript.
+    pub(super) fn stripper(&self) -> TypeStripper {
+        TypeStripper::new(Arc::clone(&self.engine))
+    }
+
+    /// Notes where a program was wrong that did not even begin.
+    pub(super) fn refuse(&self, error: &NotStripped) {
+        *self.remarks.lock() = Remarks { position: error.position, hint: None };
+    }
+
     async fn run_fresh(&self, program: Program, tools: Arc<dyn Tools>, cancel: Arc<Switch>) -> Finished {
-        let log = Log::new(&program.options);
+        let log = Log::new(&program.options, program.console.clone());
         let Ok(stdin) = request_of(&program) else {
             let failure = Failure::new(FailureCode::RuntimeError, "the program is too large");
-            return Finished { outcome: Err(failure), logs: Vec::new() };
+            return Finished::without_logs(Err(failure));
         };
         let limits = Limits {
             memory_bytes_max: program.options.memory_bytes_max(),
@@ -73,6 +87,13 @@ impl JsGuest {
             stdout_bytes_max: RESULT_BYTES_MAX,
             stderr_bytes_max: u64::MAX,
             ..Limits::default()
+        };
+        let tools = match &program.file {
+            None => tools,
+            Some(_) => {
+                let (stripper, cancel) = (self.stripper(), Arc::clone(&cancel));
+                Arc::new(WithStripper { tools, stripper, cancel })
+            }
         };
         let request = RunRequest {
             artifact: self.module.clone(),
@@ -115,7 +136,8 @@ impl JsGuest {
             }
         };
         *self.remarks.lock() = ended.remarks;
-        Finished { outcome: ended.outcome, logs: log.into_lines() }
+        let logs = log.into_lines();
+        Finished { outcome: ended.outcome, logs_cut: logs.is_cut(), logs: logs.into_lines() }
     }
 
     async fn start(&self, request: RunRequest) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
@@ -160,9 +182,20 @@ fn request_of(program: &Program) -> Result<Vec<u8>, TryFromIntError> {
             push(&mut request, name.as_bytes())?;
         }
     }
+    push_count(&mut request, log_bytes_max(&program.options))?;
+    if let Some(file) = &program.file {
+        push(&mut request, file.as_bytes())?;
+    }
     let length = u32::try_from(request.len() - 5)?;
     request[1..5].copy_from_slice(&length.to_le_bytes());
     Ok(request)
+}
+
+/// What the guest may write to its console: more than is kept, so that what was cut is known here.
+fn log_bytes_max(options: &RuntimeOptions) -> usize {
+    let bytes = options.log_units_max().saturating_mul(3);
+    let all = bytes.saturating_add(options.log_lines_max().saturating_mul(4)).saturating_mul(2);
+    all.clamp(LOG_BYTES_MIN, u32::MAX as usize)
 }
 
 fn push(request: &mut Vec<u8>, bytes: &[u8]) -> Result<(), TryFromIntError> {
@@ -184,7 +217,7 @@ impl Guest for JsGuest {
 
 #[cfg(test)]
 mod tests {
-    use drydock_codemode::protocol::{Json, Manifest, ManifestTool, RuntimeOptions};
+    use drydock_codemode::protocol::{Json, Manifest, ManifestTool};
 
     use super::*;
 
@@ -197,10 +230,13 @@ mod tests {
             providers: vec![provider].into(),
             options: RuntimeOptions::default(),
             args: Some(Json::null()),
+            console: None,
+            file: Some("/w/x.js".into()),
         };
-        let want = b"\x01\x27\0\0\0\x04\0\0\x001+\xc3\xa9\x01\0\0\0\x04\0\0\0null\x01\0\0\0\x01\0\0\0t\x01\0\0\0\x02\0\0\0go";
+        let want = b"\x01\x36\0\0\0\x04\0\0\x001+\xc3\xa9\x01\0\0\0\x04\0\0\0null\x01\0\0\0\x01\0\0\0t\x01\0\0\0\x02\0\0\0go\0\0\x10\0\x07\0\0\0/w/x.js";
         assert_eq!(request_of(&program).unwrap(), want);
-        let bare = Program { args: None, providers: Arc::default(), ..program };
-        assert_eq!(request_of(&bare).unwrap(), b"\x01\x10\0\0\0\x04\0\0\x001+\xc3\xa9\0\0\0\0\0\0\0\0");
+        let bare = Program { args: None, providers: Arc::default(), file: None, ..program };
+        let want = b"\x01\x14\0\0\0\x04\0\0\x001+\xc3\xa9\0\0\0\0\0\0\0\0\0\0\x10\0";
+        assert_eq!(request_of(&bare).unwrap(), want);
     }
 }

@@ -6,7 +6,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use drydock_codemode::{protocol::RuntimeOptions, runner::LogBuffer};
+use drydock_codemode::{
+    protocol::RuntimeOptions,
+    runner::{Console, LogBuffer},
+};
 use drydock_contract::ByteSink;
 use parking_lot::Mutex;
 
@@ -23,10 +26,11 @@ struct State {
     /// Bytes of the line that have not come yet.
     left: usize,
     line_bytes_max: usize,
+    console: Option<Console>,
 }
 
 impl Log {
-    pub(super) fn new(options: &RuntimeOptions) -> Self {
+    pub(super) fn new(options: &RuntimeOptions, console: Option<Console>) -> Self {
         let line_bytes_max = options.log_units_max().saturating_mul(3).clamp(64, LINE_BYTES_MAX);
         Self(Arc::new(Mutex::new(State {
             lines: LogBuffer::new(options),
@@ -34,6 +38,7 @@ impl Log {
             line: Vec::new(),
             left: 0,
             line_bytes_max,
+            console,
         })))
     }
 
@@ -43,12 +48,12 @@ impl Log {
     }
 
     /// What was logged, half a line included.
-    pub(super) fn into_lines(self) -> Vec<String> {
+    pub(super) fn into_lines(self) -> LogBuffer {
         let mut state = self.0.lock();
         if state.left > 0 {
             state.end_line();
         }
-        state.lines.clone().into_lines()
+        state.lines.clone()
     }
 }
 
@@ -85,7 +90,10 @@ impl State {
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
         self.left = 0;
-        self.lines.push(String::from_utf8_lossy(&line));
+        let kept = self.lines.push(String::from_utf8_lossy(&line));
+        if let (Some(kept), Some(console)) = (kept, &self.console) {
+            console.tell(kept);
+        }
     }
 }
 
@@ -115,25 +123,46 @@ mod tests {
     fn lines_are_found_however_the_bytes_are_cut() {
         let bytes = framed(&["one", "", "zwei\nhalf", "drei"]);
         for cut in 0..=bytes.len() {
-            let log = Log::new(&RuntimeOptions::default());
+            let log = Log::new(&RuntimeOptions::default(), None);
             log.0.lock().take(&bytes[..cut]);
             log.0.lock().take(&bytes[cut..]);
-            assert_eq!(log.into_lines(), ["one", "", "zwei\nhalf", "drei"], "{cut}");
+            assert_eq!(log.into_lines().into_lines(), ["one", "", "zwei\nhalf", "drei"], "{cut}");
         }
     }
 
     #[test]
     fn a_line_that_was_cut_off_is_kept_and_a_lie_about_its_length_costs_nothing() {
-        let log = Log::new(&RuntimeOptions::default());
+        let log = Log::new(&RuntimeOptions::default(), None);
         log.0.lock().take(&[0xff, 0xff, 0xff, 0xff, b'h', b'i']);
-        assert_eq!(log.into_lines(), ["hi"]);
+        assert_eq!(log.into_lines().into_lines(), ["hi"]);
+    }
+
+    #[test]
+    fn lines_are_told_when_they_are_whole_and_as_they_are_kept() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hears = Arc::clone(&heard);
+        let console = Console::new(move |line| hears.lock().push(line.to_owned()));
+        let options = RuntimeOptions { max_log_chars: 5.0, ..RuntimeOptions::default() };
+        let log = Log::new(&options, Some(console));
+        let bytes = framed(&["one", "three", "lost"]);
+        log.0.lock().take(&bytes[..6]);
+        assert!(heard.lock().is_empty());
+        log.0.lock().take(&bytes[6..7]);
+        assert_eq!(*heard.lock(), ["one"]);
+        log.0.lock().take(&bytes[7..]);
+        assert_eq!(*heard.lock(), ["one", "th"]);
+        assert_eq!(log.into_lines().into_lines(), ["one", "th"]);
     }
 
     #[test]
     fn a_full_log_keeps_nothing_more() {
         let options = RuntimeOptions { max_log_lines: 1.0, ..RuntimeOptions::default() };
-        let log = Log::new(&options);
-        log.0.lock().take(&framed(&["kept", "lost"]));
-        assert_eq!(log.into_lines(), ["kept"]);
+        let log = Log::new(&options, None);
+        log.0.lock().take(&framed(&["kept"]));
+        assert!(!log.0.lock().lines.is_cut());
+        log.0.lock().take(&framed(&["lost"]));
+        let lines = log.into_lines();
+        assert!(lines.is_cut());
+        assert_eq!(lines.into_lines(), ["kept"]);
     }
 }

@@ -7,6 +7,7 @@ mod file_tools;
 mod guest;
 mod log;
 mod time;
+mod types;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use drydock_codemode::{
     executor::{ExecuteOptions, ExecuteRequest, Executor, InProcess},
     protocol::Json,
     provider::Providers,
+    runner::Console,
 };
 use drydock_contract::{Artifact, Cap, Entropy, Fault, GuestTime, Principal, Switch, Tools};
 use drydock_gate::{Grant, SessionSpec};
@@ -29,12 +31,23 @@ pub use time::TokioTime;
 
 use crate::{BadSetup, Dock, DockSession, Setup};
 
+/// What programs in this process have besides the language and their tools.
+const WEB: &str =
+    "// Also there: console, setTimeout, setInterval, TextEncoder, TextDecoder, URL, URLSearchParams,
+// structuredClone, atob, btoa, crypto.getRandomValues, crypto.randomUUID, performance.now, queueMicrotask;
+// `import` of files by a path that begins with ./, ../ or /. The program ends when its value is settled.";
+
+/// The path of a program that has none: in the working directory.
+const UNNAMED: &str = "./-";
+
 /// Programs of one principal with one set of tools.
 pub struct DockCode {
     session: DockSession,
     providers: Arc<Providers>,
     guest: Arc<JsGuest>,
     executor: Arc<dyn Executor>,
+    /// Whether programs run in this process, and so have more than the protocol's globals.
+    is_here: bool,
 }
 
 /// What a program gets besides its text.
@@ -46,6 +59,23 @@ pub struct CodeInput {
     pub args: Option<Json>,
     /// Tripped when nobody wants the result any more.
     pub signal: Option<Arc<Switch>>,
+    /// Who hears its console lines as they are written.
+    pub console: Option<Console>,
+    /// The program's own path among its files: imports are relative to it. Without one they are relative to
+    /// the working directory of the tool `files.read`, by which they are read.
+    pub file: Option<Arc<str>>,
+    /// What it is written in.
+    pub language: Language,
+}
+
+/// What a program is written in. Imported files tell by their names: `.ts` and `.mts` are TypeScript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Language {
+    /// As it is.
+    #[default]
+    JavaScript,
+    /// Types are stripped first; what is more than types is refused.
+    TypeScript,
 }
 
 impl Dock {
@@ -101,7 +131,7 @@ impl Dock {
         let guest = Arc::new(guest);
         let executor = Arc::new(InProcess::new(Arc::clone(&guest) as _, Arc::new(TokioTime::default())));
         let session = DockSession { gate: Arc::clone(&self.gate), session };
-        Ok(DockCode { session, providers, guest, executor })
+        Ok(DockCode { session, providers, guest, executor, is_here: true })
     }
 
     /// What runs JavaScript, for a runner endpoint of one's own.
@@ -121,6 +151,11 @@ impl Dock {
             .ok_or_else(|| Fault::Internal("this build has no JavaScript guest".into()))?;
         self.engine.timed()?.warm(&Artifact::hash(bytes::Bytes::from_static(module.bytes))).await
     }
+
+    /// Compiles the guest that strips types now, for the same reason.
+    pub async fn warm_ts(&self) -> Result<(), Fault> {
+        types::TypeStripper::new(Arc::clone(&self.engine)).warm().await
+    }
 }
 
 fn broken_contexts(error: std::io::Error) -> Fault {
@@ -131,16 +166,32 @@ impl DockCode {
     /// The same session and tools with programs running somewhere else: in a child, or on a foreign runner.
     #[must_use]
     pub fn on(self, executor: Arc<dyn Executor>) -> Self {
-        Self { executor, ..self }
+        Self { executor, is_here: false, ..self }
     }
 
     /// Runs a program to its end.
     pub async fn execute(&self, code: &str, input: CodeInput) -> ExecuteResult {
+        let stripped = match input.language {
+            Language::JavaScript => None,
+            Language::TypeScript => {
+                let cancel = input.signal.clone().unwrap_or_default();
+                match self.guest.stripper().strip(code.to_owned(), cancel).await {
+                    Ok(text) => Some(text),
+                    Err(error) => {
+                        self.guest.refuse(&error);
+                        return ExecuteResult::failed((&error).into(), 0.0);
+                    }
+                }
+            }
+        };
+        let code = stripped.as_deref().unwrap_or(code);
         let gated = Gated::new(Arc::clone(&self.session.gate), self.session.session.clone());
         let request = ExecuteRequest {
             options: input.options,
             args: input.args,
             signal: input.signal,
+            console: input.console,
+            file: Some(input.file.unwrap_or_else(|| Arc::from(UNNAMED))),
             ..ExecuteRequest::new(code).with(&self.providers).through(Arc::new(gated))
         };
         self.executor.execute(request).await
@@ -156,9 +207,12 @@ impl DockCode {
         self.guest.remarks().hint
     }
 
-    /// TypeScript declarations of the tools.
+    /// TypeScript declarations of the tools, and a word about what else there is.
     pub fn types(&self) -> String {
-        self.providers.types()
+        match self.is_here {
+            true => format!("{}\n\n{WEB}", self.providers.types()),
+            false => self.providers.types(),
+        }
     }
 
     /// The session that its calls belong to.

@@ -25,6 +25,7 @@ pub const IMPORTS: &[(&str, &str, Cap)] = &[
     ("env", "host_commands", Cap::Commands),
     ("env", "tool_start", Cap::Tool),
     ("env", "tool_next", Cap::Tool),
+    ("env", "tool_wait", Cap::Tool),
 ];
 
 const LINKS: &[(Cap, Link)] = &[

@@ -1,5 +1,6 @@
 //! `env.tool_start(req, req_len) -> call` begins a call of a tool and returns at once; `env.tool_next(out,
 //! out_cap) -> n` waits for the next call that has ended. So calls begun together run together.
+//! `env.tool_wait(nanos) -> any` waits for one to end, or until so much of the session's time has passed.
 //!
 //! The open calls belong to the run: they are polled when it begins or awaits one, and dropped with it.
 //! What they hold is on its bill.
@@ -9,6 +10,7 @@ use std::{
     future::poll_fn,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use drydock_abi::tool::{
@@ -35,6 +37,9 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     )?;
     linker.func_wrap_async("env", "tool_next", |mut caller: Caller<'_, Guest>, (out, cap): (u32, u32)| {
         Box::new(async move { tool_next(&mut caller, out, cap).await })
+    })?;
+    linker.func_wrap_async("env", "tool_wait", |mut caller: Caller<'_, Guest>, (nanos,): (u64,)| {
+        Box::new(async move { tool_wait(&mut caller, nanos).await })
     })?;
     Ok(())
 }
@@ -157,4 +162,36 @@ async fn tool_next(caller: &mut Caller<'_, Guest>, out: u32, cap: u32) -> wasmti
     memory.put(out, &next.answer).map_err(|_| wasmtime::Trap::MemoryOutOfBounds)?;
     guest.tools.ended.pop_front();
     Ok(i64::try_from(length).unwrap_or(i64::MAX))
+}
+
+/// 1 when a call has ended, 0 when the time has passed. By a fixed clock a call takes no time: whoever waits
+/// with a call open waits for the call, and time passes at once when there is none (decision 0012).
+async fn tool_wait(caller: &mut Caller<'_, Guest>, nanos: u64) -> wasmtime::Result<i32> {
+    breathe(caller).await?;
+    let ended = |caller: &mut Caller<'_, Guest>, cx: &mut Context<'_>| {
+        let tools = &mut caller.data_mut().tools;
+        let _ = tools.poll(cx);
+        !tools.ended.is_empty()
+    };
+    if poll_fn(|cx| Poll::Ready(ended(caller, cx))).await {
+        return Ok(1);
+    }
+    let any_open = caller.data().tools.pending() > 0;
+    let is_fixed = caller.data_mut().clock.skip(if any_open { 0 } else { nanos });
+    match (is_fixed, any_open) {
+        (true, false) => return Ok(0),
+        (true, true) => poll_fn(|cx| if ended(caller, cx) { Poll::Ready(()) } else { Poll::Pending }).await,
+        (false, _) if nanos == 0 => return Ok(0),
+        (false, _) => {
+            let mut sleep = std::pin::pin!(tokio::time::sleep(Duration::from_nanos(nanos)));
+            return Ok(poll_fn(|cx| {
+                if ended(caller, cx) {
+                    return Poll::Ready(1);
+                }
+                sleep.as_mut().poll(cx).map(|()| 0)
+            })
+            .await);
+        }
+    }
+    Ok(1)
 }

@@ -50,7 +50,12 @@ impl Failure {
         if engine::memory_ran_out() {
             return Self::new("memory_limit", MEMORY);
         }
-        Self { code, message: cut(message, MESSAGE_BYTES_MAX), hint: None, place, stack }
+        let mut message = cut(message, MESSAGE_BYTES_MAX);
+        // The place is the program's; one within a module is told in words.
+        if let Some(there) = stack.as_deref().and_then(place::in_module) {
+            message = format!("{message} ({there})");
+        }
+        Self { code, message, hint: None, place, stack }
     }
 }
 

@@ -13,12 +13,15 @@ struct Slice {
 unsafe extern "C" {
     fn fd_read(fd: u32, slices: *const Slice, count: usize, read: *mut usize) -> u16;
     fn fd_write(fd: u32, slices: *const Slice, count: usize, written: *mut usize) -> u16;
+    fn clock_time_get(clock: u32, precision: u64, now: *mut u64) -> u16;
+    fn random_get(bytes: *mut u8, count: usize) -> u16;
 }
 
 #[link(wasm_import_module = "env")]
 unsafe extern "C" {
     fn tool_start(request: *const u8, length: usize) -> i32;
     fn tool_next(out: *mut u8, capacity: usize) -> i64;
+    fn tool_wait(nanos: u64) -> i32;
 }
 
 const READ_BYTES_MIN: usize = 1024;
@@ -89,4 +92,25 @@ pub fn next_answer(out: &mut Vec<u8>) -> bool {
             Err(_) => out.reserve_exact(usize::try_from(-length).unwrap_or(0) + 1),
         }
     }
+}
+
+/// The session's clock, in nanoseconds since some moment. Never goes back.
+pub fn now() -> u64 {
+    const MONOTONIC: u32 = 1;
+    let mut now = 0;
+    // SAFETY: the host writes one number.
+    unsafe { clock_time_get(MONOTONIC, 1, &mut now) };
+    now
+}
+
+/// Fills with the session's randomness.
+pub fn random(bytes: &mut [u8]) {
+    // SAFETY: the host writes that many bytes.
+    unsafe { random_get(bytes.as_mut_ptr(), bytes.len()) };
+}
+
+/// Waits until a call has ended, which is true, or so much time has passed.
+pub fn wait(nanos: u64) -> bool {
+    // SAFETY: the host reads a number.
+    unsafe { tool_wait(nanos) == 1 }
 }

@@ -7,10 +7,13 @@ mod answer;
 mod console;
 mod failure;
 mod host;
+mod imports;
 mod left;
 mod packed;
 mod request;
+mod timers;
 mod tools;
+mod web;
 
 use failure::Failure;
 use js::engine;
@@ -22,19 +25,16 @@ use request::Request;
 /// there is a megabyte too, and frames take about as much of it: there has to be plenty left.
 const STACK_BYTES_MAX: usize = 440 << 10;
 
-/// Names of QuickJS's that the reference does not have.
-const ABSENT: &[&str] = &["queueMicrotask"];
-
 /// What can be done before there is a request.
 pub fn prepare() {
     if !engine::create() {
         return;
     }
     let global = Value::global();
-    for name in ABSENT {
-        global.delete(name);
-    }
     console::install(&global);
+    // Scripts are parsed on this stack; a run sets its own.
+    engine::open(None, STACK_BYTES_MAX);
+    web::install();
     engine::seal();
     tools::prepare();
 }
@@ -71,6 +71,8 @@ pub fn run_again() {
 fn execute(request: &Request) -> Result<Value, Failure> {
     console::limit(request.log_bytes_max);
     tools::open();
+    timers::open();
+    imports::open(request.file.as_deref(), request.has_tool("files", "read"));
     request.inject()?;
     let source = program::unfence(&request.code);
     let function = program::compile(&source);
@@ -98,9 +100,24 @@ fn outcome(promise: &Value, request: &Request) -> Result<Value, Failure> {
         match promise.promise_state() {
             1 => return Ok(promise.promise_result()),
             2 => return Err(Failure::of_thrown(&promise.promise_result(), &request.code)),
-            _ if tools::settle_next() => {}
-            // No call is open, no job is left: it would wait until its time is up.
-            _ => return Err(Failure::never_settles()),
+            _ => go_on(request)?,
         }
     }
+}
+
+/// Waits for what comes next, a call's answer or a timer. A timer that is due has its turn even if answers
+/// keep coming, and an answer if timers do.
+fn go_on(request: &Request) -> Result<(), Failure> {
+    let Some(left) = timers::next() else {
+        // No call is open, no timer waits, no job is left: it would wait until its time is up.
+        return if tools::settle_next() { Ok(()) } else { Err(Failure::never_settles()) };
+    };
+    if left == 0 {
+        timers::fire().map_err(|thrown| Failure::of_thrown(&thrown, &request.code))?;
+        engine::run_jobs();
+    }
+    if host::wait(left) {
+        tools::settle_next();
+    }
+    Ok(())
 }

@@ -1,8 +1,9 @@
 //! The request in the form that costs least to read: lengths and texts, one after the other.
 //!
 //! `01`, then the length of all that follows; the program; 1 and the arguments as JSON, or 0; how many
-//! providers, and of each its name, how many tools, and their names. A number is four bytes, little-endian, a
-//! text its length and its bytes. No JSON begins with that first byte.
+//! providers, and of each its name, how many tools, and their names; if anything follows, how many bytes of
+//! console, and if anything follows that, the program's own path. A number is four bytes, little-endian, a text
+//! its length and its bytes. No JSON begins with that first byte.
 
 use js::prelude::*;
 /// The first byte.
@@ -13,6 +14,8 @@ pub struct Packed<'a> {
     pub code: &'a str,
     pub args: Option<&'a [u8]>,
     pub providers: Vec<(&'a str, Vec<&'a str>)>,
+    pub log_bytes_max: Option<u32>,
+    pub file: Option<&'a str>,
 }
 
 /// Whether nothing is missing from a request that tells its length.
@@ -38,7 +41,9 @@ pub fn read(bytes: &[u8]) -> Option<Packed<'_>> {
         }
         providers.push((name, tools));
     }
-    Some(Packed { code, args, providers })
+    let log_bytes_max = if rest.0.is_empty() { None } else { Some(rest.number()?) };
+    let file = if rest.0.is_empty() { None } else { Some(rest.text()?) };
+    Some(Packed { code, args, providers, log_bytes_max, file })
 }
 
 struct Rest<'a>(&'a [u8]);

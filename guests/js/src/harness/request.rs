@@ -1,7 +1,10 @@
-//! What the host asks for: `{"code", "providers", "args"?, "random_seed"?, "result_bytes_max"?, "log_bytes_max"?}`,
-//! or the first three of these packed.
+//! What the host asks for: `{"code", "providers", "args"?, "random_seed"?, "result_bytes_max"?, "log_bytes_max"?,
+//! "file"?}`, or the same packed, less the seed and the result's limit.
+//!
+//! With a `file`, the program's own path, it has the globals of the web and may import; without, the globals
+//! are the protocol's.
 
-use super::{failure::Failure, packed, tools};
+use super::{failure::Failure, packed, tools, web};
 use js::engine::PLAIN;
 use js::prelude::*;
 use js::value::{Kind, Value};
@@ -12,6 +15,7 @@ pub struct Request {
     pub random_seed: Option<u64>,
     pub result_bytes_max: usize,
     pub log_bytes_max: usize,
+    pub file: Option<String>,
     providers: Vec<(String, Vec<String>)>,
     args: Option<Value>,
 }
@@ -35,6 +39,7 @@ impl Request {
             random_seed: number(&all.own_data(c"random_seed")),
             result_bytes_max: size(&all.own_data(c"result_bytes_max"), RESULT_BYTES_MAX),
             log_bytes_max: size(&all.own_data(c"log_bytes_max"), LOG_BYTES_MAX),
+            file: all.own_data(c"file").to_string_lossy(),
             providers: providers(&all.own_data(c"providers"))?,
             args: (args.kind() != Kind::Undefined).then_some(args),
         })
@@ -54,7 +59,8 @@ impl Request {
             code: packed.code.to_owned(),
             random_seed: None,
             result_bytes_max: RESULT_BYTES_MAX,
-            log_bytes_max: LOG_BYTES_MAX,
+            log_bytes_max: packed.log_bytes_max.map_or(LOG_BYTES_MAX, |it| it as usize),
+            file: packed.file.map(str::to_owned),
             providers: packed
                 .providers
                 .into_iter()
@@ -73,7 +79,14 @@ impl Request {
         for name in tools::taken_back() {
             global.delete(&name);
         }
+        if self.file.is_none() {
+            web::remove(&global);
+        }
         for (name, names) in &self.providers {
+            // What the host hands over has the name, not what we would have put there.
+            if web::NAMES.contains(&name.as_str()) {
+                global.delete(name);
+            }
             // The host refuses such names before; this is what they would break.
             if global.has(name) {
                 let text = format!("Invalid provider namespace: {name}");
@@ -83,6 +96,13 @@ impl Request {
             global.define(&CString::new(name.as_str()).unwrap_or_default(), namespace, PLAIN);
         }
         Ok(())
+    }
+}
+
+impl Request {
+    /// Whether the program was handed that tool.
+    pub fn has_tool(&self, provider: &str, tool: &str) -> bool {
+        self.providers.iter().any(|(name, tools)| name == provider && tools.iter().any(|it| it == tool))
     }
 }
 

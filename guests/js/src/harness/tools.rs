@@ -157,15 +157,49 @@ fn begin(tool: usize, input: &Value) -> Value {
     let started = host::begin_call(&request);
     keep(request);
     match u32::try_from(started) {
-        Ok(number) => with(|state| {
-            // Numbers are given out one by one, so this is the next place.
-            let at = number.saturating_sub(state.first) as usize;
-            state.waiting.resize_with(at, || None);
-            state.waiting.push_back(Some(promise.clone()));
-        }),
+        Ok(number) => wait_for(number, &promise),
         Err(_) => refuse_start(&promise, started),
     }
     promise
+}
+
+/// Calls a tool and waits for its answer, while those of others settle what waits for them. The result, or
+/// the error to throw.
+pub fn call_now(provider: &str, tool: &str, input: &[u8]) -> Result<Value, Value> {
+    let promise = Value::promise();
+    if promise.kind() == Kind::Exception {
+        return Err(Value::take_exception());
+    }
+    let mut request = b"{\"provider\":".to_vec();
+    json::push_string(&mut request, provider);
+    request.extend_from_slice(b",\"tool\":");
+    json::push_string(&mut request, tool);
+    request.extend_from_slice(b",\"input\":");
+    request.extend_from_slice(input);
+    request.push(b'}');
+    let started = host::begin_call(&request);
+    drop(request);
+    match u32::try_from(started) {
+        Ok(number) => wait_for(number, &promise),
+        Err(_) => return Err(host_error("tool_error", why_not_started(started))),
+    }
+    loop {
+        match promise.promise_state() {
+            1 => return Ok(promise.promise_result()),
+            2 => return Err(promise.promise_result()),
+            _ if settle_next() => {}
+            _ => return Err(host_error("internal_error", "the host has no answer")),
+        }
+    }
+}
+
+fn wait_for(number: u32, promise: &Value) {
+    with(|state| {
+        // Numbers are given out one by one, so this is the next place.
+        let at = number.saturating_sub(state.first) as usize;
+        state.waiting.resize_with(at, || None);
+        state.waiting.push_back(Some(promise.clone()));
+    });
 }
 
 /// Keeps a buffer for the next request or answer, unless it has grown large.
@@ -199,7 +233,7 @@ fn refuse(promise: &Value, code: &str, message: &str) {
 }
 
 /// An error as the program sees it, remembered with what it stands for.
-fn host_error(code: &str, message: &str) -> Value {
+pub fn host_error(code: &str, message: &str) -> Value {
     // SAFETY: there is a context.
     let error = Value::owned(unsafe { engine::JS_NewError(context()) });
     if error.kind() != Kind::Object {

@@ -67,10 +67,16 @@ impl InProcess {
             return ExecuteResult::failed(failure, 0.0);
         }
         let finished = match options.timeout() {
-            Duration::ZERO => Finished { outcome: Err(timed_out()), logs: Vec::new() },
+            Duration::ZERO => Finished::without_logs(Err(timed_out())),
             timeout => {
-                let program =
-                    Program { code: request.code, providers: request.providers, options, args: request.args };
+                let program = Program {
+                    code: request.code,
+                    providers: request.providers,
+                    options,
+                    args: request.args,
+                    console: request.console,
+                    file: request.file,
+                };
                 let calls = Arc::new(Calls::new(request.tools, &self.host_limits, &self.runner_limits));
                 let cancel = Arc::new(Switch::default());
                 let mut work = Work {
@@ -88,9 +94,11 @@ impl InProcess {
                 poll_fn(|cx| work.poll(cx)).await
             }
         };
+        let logs = truncate_logs(finished.logs, &options);
         ExecuteResult {
             outcome: finished.outcome.and_then(|result| self.judge(result)),
-            logs: truncate_logs(finished.logs, &options),
+            logs_cut: finished.logs_cut || logs.is_cut(),
+            logs: logs.into_lines(),
             duration_ms: milliseconds(self.time.now().saturating_sub(began)),
         }
     }
@@ -131,9 +139,8 @@ fn start<'a>(
     let (tools, cancel) = (Arc::clone(calls), Arc::clone(cancel));
     Box::pin(async move {
         let run = AssertUnwindSafe(async move { guest.run(program, tools, cancel).await }).catch_unwind();
-        run.await.unwrap_or_else(|_| Finished {
-            outcome: Err(Failure::new(FailureCode::InternalError, "the guest broke")),
-            logs: Vec::new(),
+        run.await.unwrap_or_else(|_| {
+            Finished::without_logs(Err(Failure::new(FailureCode::InternalError, "the guest broke")))
         })
     })
 }
@@ -174,7 +181,7 @@ impl Work<'_> {
         }
         let left = || self.time.sleep(self.end_by.saturating_sub(self.time.now()));
         match self.alarm.get_or_insert_with(left).as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Finished { outcome: Err(timed_out()), logs: Vec::new() }),
+            Poll::Ready(()) => Poll::Ready(Finished::without_logs(Err(timed_out()))),
             Poll::Pending => Poll::Pending,
         }
     }

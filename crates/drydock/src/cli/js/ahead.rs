@@ -11,6 +11,11 @@ pub(super) async fn compile(dock: &Dock, text: &str) {
     }
 }
 
+/// Whether it seems to import TypeScript.
+pub(super) fn imports_types(text: &str) -> bool {
+    text.contains("import") && [".ts'", ".ts\"", ".ts`", ".mts'", ".mts\""].iter().any(|it| text.contains(it))
+}
+
 /// The names that follow `commands.`; with `commands.sh`, whose lines are text, all that occur as a word.
 fn mentioned<'a>(text: &str, names: &'a [String]) -> Vec<&'a str> {
     let called: Vec<&str> = text.split("commands.").skip(1).filter_map(|rest| words(rest).next()).collect();
@@ -40,5 +45,6 @@ mod tests {
         assert_eq!(found("commands.x_y(); commands."), "x-y");
         assert_eq!(found("commands.sh({line: `grep -c x|wc`}).then(it => it)"), "grep wc");
         assert_eq!(found(""), "");
+        assert!(imports_types("import x from './a.ts'") && !imports_types("import x from './a.js'"));
     }
 }

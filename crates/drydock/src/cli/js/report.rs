@@ -1,28 +1,42 @@
-//! A program's end as a person would want it: logs, the result, or what went wrong and where.
+//! A program as a person would want to see it: its console as it speaks, its result, or what went wrong and where.
 
 use std::io::Write as _;
 
 use drydock_embed::{
     DockCode, Position,
-    codemode::ExecuteResult,
+    codemode::{ExecuteResult, executor::ExecuteOptions, protocol::RuntimeOptions},
     contract::{FailureCode, Limits, Outcome},
 };
 
 use crate::show;
 
-/// Logs go to stderr, the result to stdout, a failure to stderr with the line it points at.
-pub(super) fn show(
-    result: &ExecuteResult,
-    code: &DockCode,
-    text: &str,
-    file: Option<&str>,
-    was_interrupted: bool,
-    limits: &Limits,
-) -> anyhow::Result<()> {
-    for line in &result.logs {
-        let lines: Vec<String> = line.split('\n').map(show::plain).collect();
-        let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
-    }
+/// The program whose end is shown.
+pub(super) struct Shown<'a> {
+    pub(super) code: &'a DockCode,
+    pub(super) text: &'a str,
+    pub(super) file: Option<&'a str>,
+    pub(super) limits: &'a Limits,
+}
+
+/// A console line, on stderr at once.
+pub(super) fn console_line(line: &str) {
+    let lines: Vec<String> = line.split('\n').map(show::plain).collect();
+    let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
+}
+
+/// Says that there was more on the console than was kept, under these limits.
+pub(super) fn console_cut(options: &ExecuteOptions) {
+    let limits = options.over(RuntimeOptions::default());
+    crate::exit::warn(&format!(
+        "output_limit: the console was cut off after {} lines or {} characters; --output-max allows more",
+        limits.log_lines_max(),
+        limits.log_units_max()
+    ));
+}
+
+/// The result goes to stdout, a failure to stderr with the line it points at.
+pub(super) fn show(result: &ExecuteResult, of: &Shown<'_>, was_interrupted: bool) -> anyhow::Result<()> {
+    let Shown { code, text, file, limits } = of;
     match &result.outcome {
         Ok(None) => {}
         Ok(Some(value)) => show::line(value.as_str())?,
@@ -32,16 +46,10 @@ pub(super) fn show(
         }
         Err(failure) => {
             let mut told = format!("{}: {}", failure.code, failure.message);
-            let limit = match failure.code {
-                FailureCode::Timeout => Outcome::TimedOut.remark(limits, None),
-                FailureCode::MemoryLimit => Outcome::OutOfMemory.remark(limits, None),
-                _ => None,
-            };
-            if let Some(limit) = limit {
-                told = format!("{told}; {limit}");
-            }
             if let Some(hint) = code.hint() {
                 told = format!("{told}; {}", show::plain(&hint));
+            } else if let Some(more) = what_allows_more(failure.code, limits) {
+                told = format!("{told}; {more}");
             }
             if let Some(place) = code.failed_at().and_then(|at| place(at, text, file.unwrap_or("-e"))) {
                 told.push('\n');
@@ -51,6 +59,17 @@ pub(super) fn show(
         }
     }
     Ok(())
+}
+
+/// The limit that ended it, and the flag that raises it.
+fn what_allows_more(code: FailureCode, limits: &Limits) -> Option<String> {
+    let remark = match code {
+        FailureCode::Timeout => Outcome::TimedOut.remark(limits, None),
+        FailureCode::MemoryLimit => Outcome::OutOfMemory.remark(limits, None),
+        _ => None,
+    }?;
+    // The failure has a code of its own already.
+    Some(remark.split_once(": ").map_or_else(|| remark.clone(), |(_, words)| words.to_owned()))
 }
 
 /// `file:line:column`, the source line, and a mark below the column.
