@@ -91,6 +91,7 @@ impl TypeStripper {
             umask: Mode::UMASK,
             memory: None,
             clock: None,
+            preparing: None,
         };
         let (report, streams) = self.engine.timed()?.run(request).await?;
         Ok((report.outcome, streams))
