@@ -6,6 +6,7 @@
 mod cli;
 mod exit;
 mod home;
+mod limits;
 mod log;
 mod progress;
 mod show;
@@ -18,6 +19,7 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     log::install();
+    limits::prepare();
     let arguments = cli::Arguments::parse();
     let done = match arguments.command {
         // A status of 1 would read as the command's own.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use drydock_commands::shell::{LineReport, Mode, Shell, ShellLimits, ShellSpec};
 use drydock_contract::{
-    Denial, Entropy, GuestTime, Limits, Meter, Principal, Streams,
+    Cap, Denial, Entropy, GuestTime, Limits, Meter, Principal, Streams,
     port::{Clock, Files, Registry as _},
 };
 use drydock_gate::{Gate, Purse, SessionSpec};
@@ -92,11 +92,14 @@ impl Dock {
         let session = self.gate.open(spec.clone())?;
         let line = Arc::new(Line::new(self.gate.door(&session)));
         let registry = Arc::clone(&self.registry);
+        // What may not be run is as unknown here as what does not exist.
+        let (grants, real) = (spec.grants.clone(), SystemClock);
+        let may_run = move |name: &str| grants.would_admit(Cap::Exec, name, real.now());
         let mut limits = shell.limits;
         limits.expired = Some(line.expired(limits.expired.take()));
         let inner = Shell::new(ShellSpec {
             door: Arc::clone(&line) as _,
-            commands: Arc::new(move |name| registry.lookup(name, None).is_some()),
+            commands: Arc::new(move |name| may_run(name) && registry.lookup(name, None).is_some()),
             files,
             clock,
             roots: shell.roots,

@@ -156,13 +156,25 @@ async fn fd_write(
                 let bytes = memory.0.get(rest.clone()).ok_or(Errno::Fault)?;
                 output.poll_write(cx, guest, bytes)
             });
-            let wrote = wrote.await?;
+            let wrote = wrote.await.map_err(unless_read)?;
             rest.start += wrote;
             total += wrote;
         }
     }
     let (mut memory, _) = memory::split(caller)?;
     Ok(memory.put_u32(out, total as u32)?)
+}
+
+/// What a shell reports of a process that wrote to a pipe nobody reads, and that SIGPIPE ended.
+const SIGPIPE_STATUS: i32 = 141;
+
+/// A guest whose reader has gone ends here, as a process would: one that goes on to read and compute for
+/// nobody would never come to an end (decision 0030).
+fn unless_read(failure: Failure) -> Failure {
+    match failure {
+        Failure::Errno(Errno::Pipe) => Stop::Exit(SIGPIPE_STATUS).into(),
+        other => other,
+    }
 }
 
 /// Adds the text of a nested run's stderr to this run's, under this run's limit.

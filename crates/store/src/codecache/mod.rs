@@ -6,7 +6,7 @@
 //!
 //! A cache may forget: nothing here fails its caller once it is open.
 
-mod key;
+pub(crate) mod key;
 mod prune;
 mod sealed;
 
@@ -21,7 +21,7 @@ use drydock_contract::Digest;
 
 use crate::{
     Home,
-    home::{Durability, open_regular, write_atomic},
+    home::{Durability, is_damage, open_regular, write_atomic},
 };
 pub use key::OpenCodeCacheError;
 use sealed::HEADER_BYTES;
@@ -71,6 +71,11 @@ impl CodeCache {
         match read {
             Ok(payload) => Some(payload),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // It may be as good as ever: too many open files, a disk that hiccups.
+            Err(error) if !is_damage(&error) => {
+                tracing::warn!(path = %path.display(), %error, "could not read compiled code");
+                None
+            }
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "removed compiled code that is not ours");
                 let _ = fs::remove_file(&path);

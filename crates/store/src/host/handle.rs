@@ -9,7 +9,10 @@ use drydock_contract::{
 use parking_lot::Mutex;
 use rustix::fs;
 
-use super::fact::{self, Sys as _};
+use super::{
+    fact::{self, Sys as _},
+    held::Held,
+};
 use crate::Quota;
 
 /// What the handles of one directory share.
@@ -29,6 +32,7 @@ pub(super) struct Handle {
     pub(super) file: File,
     pub(super) how: OpenHow,
     pub(super) shared: Arc<Shared>,
+    pub(super) _held: Held,
 }
 
 impl Handle {

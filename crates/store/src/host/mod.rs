@@ -8,6 +8,7 @@
 
 mod fact;
 mod handle;
+mod held;
 mod install;
 mod place;
 
@@ -27,6 +28,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 
 use fact::Sys as _;
 use handle::{Handle, Shared};
+use held::Held;
 use place::{Dir, Place, Rooted};
 
 use crate::{
@@ -97,6 +99,7 @@ impl HostDir {
         if how.write {
             self.writable()?;
         }
+        let held = Held::take()?;
         let mode = match (how.read, how.write) {
             (true, true) => OFlags::RDWR,
             (false, true) => OFlags::WRONLY,
@@ -108,7 +111,7 @@ impl HostDir {
         if FileType::from_raw_mode(fs::fstat(&fd).sys()?.st_mode) != FileType::RegularFile {
             return Err(FileError::Denied);
         }
-        let handle = Handle { file: fd.into(), how, shared: Arc::clone(&self.shared) };
+        let handle = Handle { file: fd.into(), how, shared: Arc::clone(&self.shared), _held: held };
         if how.truncate {
             handle.set_len(0, now)?;
         }
@@ -116,12 +119,13 @@ impl HostDir {
     }
 
     fn open_new(&self, dir: &Arc<Dir>, name: &str, how: OpenHow, now: Timestamp) -> FileResult<Handle> {
+        let held = Held::take()?;
         let mode = if how.write { OFlags::RDWR } else { OFlags::RDONLY };
         let flags = mode | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&dir.fd, name, flags, Mode::from_raw_mode(0o666)).sys()?;
         fs::futimens(&fd, &fact::born(now)).sys()?;
         touch(dir, now)?;
-        Ok(Handle { file: fd.into(), how, shared: Arc::clone(&self.shared) })
+        Ok(Handle { file: fd.into(), how, shared: Arc::clone(&self.shared), _held: held })
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 
 use drydock_abi::exec::{COMMAND, decode_report, encode_command};
 use drydock_contract::{
-    Call, CallError, Denial, Outcome, RunReport, Sink, Source, Streams,
+    Call, CallError, CommandName, Denial, Outcome, RunReport, Sink, Source, Streams,
     port::{FileError, FileKind, Follow},
 };
 
@@ -111,7 +111,9 @@ impl Env {
     }
 
     pub(super) async fn run_external(&mut self, words: Vec<String>) -> Eval<()> {
-        let Some(name) = self.command_of(&words[0]).map(str::to_owned) else {
+        let mut words = words;
+        let known = self.command_of(&words[0]).map(str::to_owned);
+        if known.is_none() {
             if nested::NAMES.contains(&bare(&words[0])) {
                 self.status = Box::pin(nested::run(self, &words)).await?;
                 return Ok(());
@@ -120,7 +122,6 @@ impl Env {
                 self.status = lookup::which(self, &words[1..]).await?;
                 return Ok(());
             }
-            let mut words = words;
             if let Some(path) = self.script_on_path(&words[0]) {
                 words[0] = path;
             }
@@ -128,8 +129,12 @@ impl Env {
                 self.status = Box::pin(nested::run_file(self, &words)).await?;
                 return Ok(());
             }
-            return self.no_command(&words[0]).await;
-        };
+        }
+        // A name that nothing is known of is asked about all the same: only the gate says what exists, to
+        // whom, and keeps a record of who asked.
+        let asked =
+            || Some(bare(&words[0])).filter(|it| it.parse::<CommandName>().is_ok()).map(str::to_owned);
+        let Some(name) = known.or_else(asked) else { return self.no_command(&words[0]).await };
         let mut env: Vec<Vec<u8>> = Vec::new();
         for (key, value) in self.vars.exported() {
             if key == "PWD" {
@@ -194,8 +199,13 @@ impl Env {
                     CallError::Denied(Denial::BudgetExceeded(_)) => 125,
                     _ => 126,
                 };
-                let text = if status == 127 { "command not found".to_owned() } else { error.to_string() };
-                self.complain(&format!("{name}: {text}")).await?;
+                let text = match status {
+                    127 if words[0].contains('/') => "No such file or directory".to_owned(),
+                    127 => "command not found".to_owned(),
+                    _ => error.to_string(),
+                };
+                let shown = if status == 127 { &words[0] } else { &name };
+                self.complain(&format!("{shown}: {text}")).await?;
                 (status, error.code().to_owned(), None)
             }
         };
