@@ -133,3 +133,90 @@ impl Walk<'_> {
 fn ends_as_a_directory(text: &str) -> bool {
     text.ends_with('/') || text.ends_with("/.") || text == "."
 }
+
+#[cfg(test)]
+mod tests {
+    use drydock_contract::{Meter, Timestamp};
+    use drydock_store::MemoryFiles;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn path(text: &str) -> TreePath {
+        TreePath::new(text).unwrap()
+    }
+
+    /// `d` is what is opened; `secret` and `e` lie beside it.
+    fn tree(links: &[(String, String)]) -> MemoryFiles {
+        let files = MemoryFiles::with(std::sync::Arc::new(Meter::new(1 << 20)));
+        for file in ["secret", "e/f", "d/f", "d/in/f", "d/in/deep/f"] {
+            files.write(file, file.as_bytes()).unwrap();
+        }
+        for (at, target) in links {
+            // One that is there already stays.
+            let _ = files.symlink(target, &path(at), Timestamp(0));
+        }
+        files
+    }
+
+    fn inodes(files: &MemoryFiles, below: &str, all: &mut Vec<u64>) {
+        all.push(files.stat(&path(below), Follow::No).unwrap().inode);
+        for entry in files.read_dir(&path(below)).unwrap() {
+            let child = format!("{below}/{}", entry.name);
+            match entry.kind {
+                FileKind::Directory => inodes(files, &child, all),
+                _ => all.push(entry.inode),
+            }
+        }
+    }
+
+    fn walked() -> impl Strategy<Value = String> {
+        let name = prop::sample::select(vec![
+            "..", ".", "", "d", "e", "f", "in", "deep", "secret", "l", "m", "none",
+        ]);
+        prop::collection::vec(name, 1..8).prop_map(|names| names.join("/"))
+    }
+
+    fn link() -> impl Strategy<Value = (String, String)> {
+        let at = prop::sample::select(vec!["d/l", "d/m", "d/in/l", "d/in/deep/m", "l", "e/m"]);
+        (at, walked()).prop_map(|(at, target)| (at.to_owned(), target))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+        /// What is answered lies beneath the directory, and is what the tree itself finds there.
+        #[test]
+        fn no_path_and_no_link_leads_out(links in prop::collection::vec(link(), 0..6), text in walked(), follows in any::<bool>()) {
+            prop_assume!(!text.starts_with('/') && !text.is_empty());
+            let files = tree(&links);
+            let follow = if follows { Follow::Yes } else { Follow::No };
+            let mut inside = Vec::new();
+            inodes(&files, "d", &mut inside);
+            let whole = files.stat(&path("d").join(&text).unwrap(), follow).map(|it| it.inode);
+            match beneath(&files, &path("d"), &text, follow) {
+                Ok(found) => {
+                    let got = files.stat(&found, follow).map(|it| it.inode);
+                    prop_assert_eq!(got, whole, "{:?} became {:?}", &text, &found);
+                    if let Ok(inode) = got {
+                        prop_assert!(inside.contains(&inode), "{:?} leads out by {:?}", &text, &found);
+                    }
+                }
+                // It went out, if only to come back; or the tree finds nothing either.
+                Err(Errno::Perm) => {}
+                Err(_) => prop_assert!(whole.is_err(), "{:?}", &text),
+            }
+        }
+
+        #[test]
+        fn a_plain_path_is_the_same_directory(links in prop::collection::vec(link(), 0..6), text in walked()) {
+            let files = tree(&links);
+            let Ok(stat) = files.stat(&path(&text), Follow::Yes) else { return Ok(()) };
+            prop_assume!(stat.kind == FileKind::Directory);
+            let plain = plain(&files, &path(&text)).unwrap();
+            prop_assert!(plain.names().all(|it| it != ".."));
+            prop_assert_eq!(files.stat(&plain, Follow::No).unwrap().inode, stat.inode);
+            prop_assert_eq!(files.trail(&plain).len(), plain.names().count());
+        }
+    }
+}
