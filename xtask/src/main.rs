@@ -1,4 +1,4 @@
-//! The house-keeping: `cargo xtask tidy | guests | bench | fuzz | help`.
+//! The house-keeping: `cargo xtask tidy | notices | guests | bench | fuzz | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
@@ -6,6 +6,8 @@
 mod bench;
 mod fuzz;
 mod guests;
+mod notices;
+mod packages;
 mod tidy;
 
 use std::{
@@ -19,6 +21,7 @@ const HELP: &str = "\
 cargo xtask WORD [ARGS...]
 
   tidy                            check the rules of the house; exit 1 if one is broken
+  notices [--check]               write the third-party notices, or compare them
   guests [ARGS...]                build the wasm commands (`--check`: rebuild and compare)
   bench [ARGS...]                 run the benchmarks, contenders interleaved
   fuzz [--seconds N] [TARGET]     run every fuzz target, or one, for N seconds each (default 60)
@@ -43,6 +46,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     };
     match word {
         "tidy" => return tidy::run(&root()),
+        "notices" => notices::run(&root(), rest)?,
         "guests" => guests::run(rest)?,
         "bench" => bench::run(&root(), rest)?,
         "fuzz" => fuzz::run(&root(), rest)?,

@@ -263,10 +263,20 @@ fn preopened(guest: &mut Guest, fd: u32) -> Result<(), Errno> {
     }
 }
 
+/// What an output is: a terminal has a width.
+const fn stream(columns: Option<u16>) -> u8 {
+    match columns {
+        Some(_) => filetype::CHARACTER_DEVICE,
+        None => filetype::UNKNOWN,
+    }
+}
+
 fn fdstat_get(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Result<(), Errno> {
     let Rights { base, inheriting } = guest.descriptors.rights(fd)?;
     let (kind, flags) = match guest.descriptors.get(fd)? {
-        Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr => (filetype::UNKNOWN, 0),
+        Descriptor::Stdin => (filetype::UNKNOWN, 0),
+        Descriptor::Stdout => (stream(guest.streams.stdout.columns()), 0),
+        Descriptor::Stderr => (stream(guest.streams.stderr.columns()), 0),
         Descriptor::Directory(_) => (filetype::DIRECTORY, 0),
         Descriptor::File(file) => (filetype::REGULAR_FILE, file.flags),
     };

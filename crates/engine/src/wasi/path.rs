@@ -1,7 +1,10 @@
 //! Calls that name files. A path is relative to an open directory of the run's own tree and leads nowhere
 //! but beneath it (see [`confine`]); the tree itself cannot be left.
 
-use drydock_contract::port::{FileError, FileKind, Follow, OpenHow, TreePath};
+use drydock_contract::{
+    port::{FileError, FileKind, Follow, Mode, OpenHow, TreePath},
+    text,
+};
 use wasmtime::{Caller, Linker};
 
 use super::{
@@ -59,8 +62,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         SPACE,
         "path_create_directory",
         |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
-            change(c, (fd, rights::PATH_CREATE_DIRECTORY), (path, len), |files, path, now| {
-                files.create_dir(path, now)
+            slowly(c, move |memory, guest| {
+                let needed = rights::PATH_CREATE_DIRECTORY;
+                let path = resolve(memory, guest, (fd, needed), (path, len), Follow::No)?;
+                let (now, mode) = (now(guest), Mode::new(0o777).masked(guest.umask));
+                Ok(guest.files().create_dir(&path, mode, now)?)
             })
         },
     )?;
@@ -108,7 +114,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "path_symlink",
         |c: Ctx<'_>, (target, target_len, fd, path, len): (u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
-                let target = memory.text(target, target_len)?.to_owned();
+                let target = text::from_bytes(memory.bytes(target, target_len)?).into_owned();
                 let path = resolve(memory, guest, (fd, rights::PATH_SYMLINK), (path, len), Follow::No)?;
                 // It would lead out of the directory at once; relative ones are looked at when followed.
                 let below = guest.descriptors.directory(fd, 0)?.path.names().next().is_some();
@@ -127,8 +133,9 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             slowly(c, move |memory, guest| {
                 let path = resolve(memory, guest, (fd, rights::PATH_READLINK), (path, len), Follow::No)?;
                 let target = guest.files().read_link(&path)?;
+                let target = text::to_bytes(&target);
                 let count = target.len().min(cap as usize);
-                memory.put(buffer, &target.as_bytes()[..count])?;
+                memory.put(buffer, &target[..count])?;
                 memory.put_u32(out, count as u32)
             })
         },
@@ -192,7 +199,7 @@ pub(super) fn resolve(
     (path, len): (u32, u32),
     follow: Follow,
 ) -> Result<TreePath, Errno> {
-    let text = memory.text(path, len)?;
+    let text = text::from_bytes(memory.bytes(path, len)?);
     if text.starts_with('/') {
         return Err(Errno::Notcapable);
     }
@@ -200,7 +207,7 @@ pub(super) fn resolve(
         return Err(Errno::Noent);
     }
     let base = guest.descriptors.directory(fd, needed)?.path.clone();
-    confine::beneath(&*guest.files(), &base, text, follow)
+    confine::beneath(&*guest.files(), &base, &text, follow)
 }
 
 fn follow(lookup: u32) -> Follow {
@@ -264,6 +271,7 @@ fn open(
         exclusive: oflags & EXCLUSIVE != 0,
         truncate: oflags & TRUNCATE != 0,
         nofollow: follow(lookup) == Follow::No,
+        mode: Mode::new(0o666).masked(guest.umask),
     };
     let file = files.open(&path, how, now)?;
     Ok((Descriptor::File(OpenedFile { file, position: 0, flags }), rights))

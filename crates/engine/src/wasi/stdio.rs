@@ -44,7 +44,13 @@ impl From<Stop> for Failure {
 pub(super) fn finish(caller: &mut Caller<'_, Guest>, result: Result<(), Failure>) -> wasmtime::Result<i32> {
     match result {
         Ok(()) => Ok(0),
-        Err(Failure::Errno(errno)) => Ok(told(caller, errno)),
+        Err(Failure::Errno(errno)) => {
+            if errno == Errno::Intr {
+                // The files gave up because the run's time is up: it ends by that name.
+                caller.data().check_time()?;
+            }
+            Ok(told(caller, errno))
+        }
         Err(Failure::Stop(stop)) => Err(stop.into()),
     }
 }

@@ -7,7 +7,9 @@ use std::sync::{
 
 use drydock_contract::{
     Timestamp,
-    port::{DirEntry, FileError, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath},
+    port::{
+        DirEntry, FileError, FileResult, FileTimes, Files, Follow, Mode, OpenFile, OpenHow, Stat, TreePath,
+    },
 };
 
 #[derive(Debug, Default)]
@@ -30,7 +32,7 @@ impl Files for Synced {
     fn read_dir(&self, _: &TreePath) -> FileResult<Vec<DirEntry>> {
         Err(FileError::Unsupported)
     }
-    fn create_dir(&self, _: &TreePath, _: Timestamp) -> FileResult<()> {
+    fn create_dir(&self, _: &TreePath, _: Mode, _: Timestamp) -> FileResult<()> {
         Err(FileError::Unsupported)
     }
     fn remove_dir(&self, _: &TreePath, _: Timestamp) -> FileResult<()> {
@@ -54,6 +56,9 @@ impl Files for Synced {
     fn set_times(&self, _: &TreePath, _: Follow, _: FileTimes, _: Timestamp) -> FileResult<()> {
         Err(FileError::Unsupported)
     }
+    fn set_mode(&self, _: &TreePath, _: Follow, _: Mode, _: Timestamp) -> FileResult<()> {
+        Err(FileError::Unsupported)
+    }
 }
 
 impl OpenFile for Synced {
@@ -73,6 +78,9 @@ impl OpenFile for Synced {
         Err(FileError::Unsupported)
     }
     fn set_times(&self, _: FileTimes, _: Timestamp) -> FileResult<()> {
+        Ok(())
+    }
+    fn set_mode(&self, _: Mode, _: Timestamp) -> FileResult<()> {
         Ok(())
     }
     fn sync(&self) -> FileResult<()> {
