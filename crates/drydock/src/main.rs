@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod exit;
 mod home;
+mod limits;
 mod log;
 mod progress;
 mod show;
@@ -19,6 +20,7 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     log::install();
+    limits::prepare();
     let words = match config::with_defaults(std::env::args_os().collect()) {
         Ok(words) => words,
         Err(error) => {

@@ -11,7 +11,8 @@ use drydock_store::{Builtin, CodeCache, CommandRegistry, FileJournal, Home, Part
 use crate::{Dock, DockSettings, OpenDockError, SystemClock, worker::ChildCompiler};
 
 pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockError> {
-    let registry = Arc::new(CommandRegistry::open(&home, builtins()?)?);
+    let registry =
+        Arc::new(CommandRegistry::reserving(&home, builtins()?, drydock_commands::shell::own_names())?);
     // Without a cache everything still runs; it only compiles more often.
     let cache = CodeCache::open(&home).ok().map(Arc::new);
     let worker = settings.worker.map(|program| ChildCompiler { program, limits: settings.compile });

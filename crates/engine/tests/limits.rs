@@ -243,3 +243,37 @@ impl ByteSource for Endless {
         Poll::Ready(Ok(buffer.len()))
     }
 }
+
+/// A pipe whose reader has gone.
+struct Closed;
+
+impl ByteSink for Closed {
+    fn poll_write(&mut self, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_guest_that_writes_to_nobody_ends_as_by_sigpipe() {
+    let writes_for_ever = |fd: u32| {
+        format!(
+            r#"(module
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (func (export "_start")
+    (i32.store (i32.const 4) (i32.const 8))
+    (loop $again (drop (call $write (i32.const {fd}) (i32.const 0) (i32.const 1) (i32.const 8))) (br $again))))"#
+        )
+    };
+    for fd in [1, 2] {
+        let mut it = request(&writes_for_ever(fd));
+        (it.streams.stdout, it.streams.stderr) =
+            (Sink::Stream(Box::new(Closed)), Sink::Stream(Box::new(Closed)));
+        let (report, _) = tokio::time::timeout(HANG, run(it)).await.expect("the run hangs").unwrap();
+        assert_eq!(report.outcome, Outcome::Exited(141), "{fd}");
+    }
+}

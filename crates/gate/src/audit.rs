@@ -157,8 +157,13 @@ impl Audit {
         AuditCounts { allowed: self.allowed.load(Ordering::Relaxed), denied: self.denied.lock().clone() }
     }
 
+    /// Writes what is queued. The error says how many records would be lost if the process ended now.
     pub(crate) fn flush(&self) -> Result<(), String> {
-        self.shared.write_out(Durability::Synced)
+        self.shared.write_out(Durability::Synced).map_err(|why| {
+            let count = self.shared.tray.lock().records.len() + self.shared.queue.len();
+            let records = if count == 1 { "record is" } else { "records are" };
+            format!("{count} audit {records} not in the journal: {why}")
+        })
     }
 
     /// Queues a record and answers the round of writing that had begun by then; nothing if there is

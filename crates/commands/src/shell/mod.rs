@@ -40,6 +40,13 @@ pub use report::{LineReport, StageRecord};
 pub use session::{Mode, Shell, ShellSpec};
 pub use syntax::SyntaxError;
 
+/// Every name that is the shell's own: builtins, words of its syntax, and commands it answers itself. None
+/// can be registered: a line would never reach it, and a program that asks for `commands.sh` would.
+pub fn own_names() -> impl Iterator<Item = &'static str> {
+    let answered = builtin::nested::NAMES.into_iter().chain(["which"]);
+    builtin::NAMES.into_iter().chain(builtin::lookup::KEYWORDS).chain(answered)
+}
+
 /// Any bytes as a text for [`Shell::run`]: what is not UTF-8 reaches commands as the same bytes.
 pub fn text_of(bytes: &[u8]) -> String {
     text::from_bytes(bytes)

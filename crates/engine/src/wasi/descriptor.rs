@@ -1,4 +1,7 @@
-//! The table of open descriptors, and the calls that treat them all alike.
+//! The table of open descriptors, what each may still do, and the calls that treat them all alike.
+//!
+//! A descriptor has the rights of its kind, less what the guest gave up for it or for the directory it was
+//! opened through. The rights that `path_open` asks for only decide whether a file is read or written.
 
 use std::sync::Arc;
 
@@ -10,7 +13,7 @@ use wasmtime::{Caller, Linker};
 
 use super::{
     Errno, SPACE, answer,
-    layout::{FDFLAG_APPEND, fdstat, filetype, rights},
+    layout::{fdflag, fdstat, filetype, rights},
 };
 use crate::{
     guest::{Guest, Held},
@@ -34,12 +37,12 @@ pub(super) enum Descriptor {
 pub(super) struct OpenedFile {
     pub(super) file: Arc<dyn OpenFile>,
     pub(super) position: u64,
-    pub(super) read: bool,
-    pub(super) write: bool,
-    pub(super) append: bool,
+    /// Its `fdflags`.
+    pub(super) flags: u16,
 }
 
 pub(super) struct OpenedDirectory {
+    /// Plain names, no link among them: what is named through it stays beneath it.
     pub(super) path: TreePath,
     /// The listing a reader is walking through, so that its cookies stay good.
     pub(super) listing: Option<Listing>,
@@ -60,63 +63,133 @@ impl Listing {
     }
 }
 
+/// What may be done with a descriptor, and with what is opened through it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rights {
+    pub(super) base: u64,
+    pub(super) inheriting: u64,
+}
+
+impl Rights {
+    const STREAM: Self = Self { base: rights::STREAM, inheriting: 0 };
+    const ROOT: Self = Self { base: rights::DIRECTORY, inheriting: rights::INHERITED };
+
+    fn has(self, needed: u64) -> Result<(), Errno> {
+        match needed & !self.base {
+            0 => Ok(()),
+            // POSIX's own word for a file that was not opened that way.
+            missing if missing & (rights::FD_READ | rights::WRITING) != 0 => Err(Errno::Badf),
+            _ => Err(Errno::Notcapable),
+        }
+    }
+}
+
+struct Slot {
+    descriptor: Descriptor,
+    rights: Rights,
+}
+
 /// Open descriptors by number.
-pub(crate) struct Descriptors(Vec<Option<Descriptor>>);
+pub(crate) struct Descriptors {
+    slots: Vec<Option<Slot>>,
+    /// The guest has asked for the directory it starts with.
+    found: bool,
+}
 
 impl Descriptors {
     pub(crate) fn new(caps: CapSet) -> Self {
-        let mut all = Vec::with_capacity(8);
-        all.extend([Some(Descriptor::Stdin), Some(Descriptor::Stdout), Some(Descriptor::Stderr)]);
+        let mut slots = Vec::with_capacity(8);
+        let streams = [Descriptor::Stdin, Descriptor::Stdout, Descriptor::Stderr];
+        slots.extend(streams.map(|descriptor| Some(Slot { descriptor, rights: Rights::STREAM })));
         if caps.contains(Cap::Vfs) {
-            all.push(Some(Descriptor::Directory(OpenedDirectory { path: TreePath::root(), listing: None })));
+            let root = OpenedDirectory { path: TreePath::root(), listing: None };
+            slots.push(Some(Slot { descriptor: Descriptor::Directory(root), rights: Rights::ROOT }));
         }
-        Self(all)
+        Self { slots, found: false }
+    }
+
+    fn slot(&mut self, fd: u32) -> Result<&mut Slot, Errno> {
+        self.found |= fd == PREOPENED.0;
+        self.slots.get_mut(fd as usize).and_then(Option::as_mut).ok_or(Errno::Badf)
     }
 
     pub(super) fn get(&mut self, fd: u32) -> Result<&mut Descriptor, Errno> {
-        self.0.get_mut(fd as usize).and_then(Option::as_mut).ok_or(Errno::Badf)
+        Ok(&mut self.slot(fd)?.descriptor)
     }
 
-    pub(super) fn file(&mut self, fd: u32) -> Result<&mut OpenedFile, Errno> {
-        match self.get(fd)? {
-            Descriptor::File(file) => Ok(file),
+    /// The descriptor, if it may be used for that.
+    pub(super) fn with(&mut self, fd: u32, needed: u64) -> Result<&mut Descriptor, Errno> {
+        let slot = self.slot(fd)?;
+        slot.rights.has(needed)?;
+        Ok(&mut slot.descriptor)
+    }
+
+    pub(super) fn rights(&mut self, fd: u32) -> Result<Rights, Errno> {
+        Ok(self.slot(fd)?.rights)
+    }
+
+    pub(super) fn file(&mut self, fd: u32, needed: u64) -> Result<&mut OpenedFile, Errno> {
+        let Slot { descriptor, rights } = self.slot(fd)?;
+        match descriptor {
+            Descriptor::File(file) => rights.has(needed).map(|()| file),
             Descriptor::Directory(_) => Err(Errno::Isdir),
             _ => Err(Errno::Spipe),
         }
     }
 
-    pub(super) fn directory(&mut self, fd: u32) -> Result<&mut OpenedDirectory, Errno> {
-        match self.get(fd)? {
-            Descriptor::Directory(directory) => Ok(directory),
+    pub(super) fn directory(&mut self, fd: u32, needed: u64) -> Result<&mut OpenedDirectory, Errno> {
+        let Slot { descriptor, rights } = self.slot(fd)?;
+        match descriptor {
+            Descriptor::Directory(directory) => rights.has(needed).map(|()| directory),
             _ => Err(Errno::Notdir),
         }
     }
 
+    /// Why it is no socket. A directory that the guest was given and never asked for is not there yet, so
+    /// that a program without any sees the number 3 as free.
+    pub(super) fn no_socket(&self, fd: u32) -> Errno {
+        match self.slots.get(fd as usize) {
+            Some(Some(_)) if fd != PREOPENED.0 || self.found => Errno::Notsock,
+            _ => Errno::Badf,
+        }
+    }
+
     /// Gives the descriptor the lowest free number.
-    pub(super) fn insert(&mut self, descriptor: Descriptor) -> Result<u32, Errno> {
-        let free = self.0.iter().position(Option::is_none).unwrap_or(self.0.len());
+    pub(super) fn insert(&mut self, descriptor: Descriptor, rights: Rights) -> Result<u32, Errno> {
+        let free = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         if free >= OPEN_MAX {
             return Err(Errno::Mfile);
         }
-        if free == self.0.len() {
-            self.0.push(None);
+        if free == self.slots.len() {
+            self.slots.push(None);
         }
-        self.0[free] = Some(descriptor);
+        self.slots[free] = Some(Slot { descriptor, rights });
         Ok(free as u32)
     }
 
     fn close(&mut self, fd: u32) -> Result<(), Errno> {
-        let slot = self.0.get_mut(fd as usize).ok_or(Errno::Badf)?;
-        slot.take().map(drop).ok_or(Errno::Badf)
+        self.slot(fd)?;
+        self.slots[fd as usize] = None;
+        Ok(())
     }
 
     /// Closes `to` and moves `from` there.
     fn renumber(&mut self, from: u32, to: u32) -> Result<(), Errno> {
-        self.get(to)?;
-        self.get(from)?;
+        self.slot(to)?;
+        self.slot(from)?;
         if from != to {
-            self.0[to as usize] = self.0[from as usize].take();
+            self.slots[to as usize] = self.slots[from as usize].take();
         }
+        Ok(())
+    }
+
+    /// Gives rights up. One that is gone, or was never there, cannot be had back.
+    fn set_rights(&mut self, fd: u32, base: u64, inheriting: u64) -> Result<(), Errno> {
+        let slot = self.slot(fd)?;
+        if base & !slot.rights.base != 0 || inheriting & !slot.rights.inheriting != 0 {
+            return Err(Errno::Notcapable);
+        }
+        slot.rights = Rights { base, inheriting };
         Ok(())
     }
 }
@@ -136,8 +209,13 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "fd_fdstat_set_flags",
         |mut caller: Caller<'_, Guest>, fd: u32, flags: u32| {
             answer(&mut caller, |_, guest| {
+                let flags = flags_of(flags)?;
+                match guest.descriptors.get(fd)? {
+                    Descriptor::Directory(_) => return Err(Errno::Badf),
+                    _ => guest.descriptors.with(fd, rights::FD_FDSTAT_SET_FLAGS)?,
+                };
                 if let Descriptor::File(file) = guest.descriptors.get(fd)? {
-                    file.append = flags & u32::from(FDFLAG_APPEND) != 0;
+                    file.flags = flags;
                 }
                 Ok(())
             })
@@ -146,15 +224,8 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap(
         SPACE,
         "fd_fdstat_set_rights",
-        |mut caller: Caller<'_, Guest>, fd: u32, base: u64, _: u64| {
-            // Rights can only be given up.
-            answer(&mut caller, |_, guest| {
-                if let Descriptor::File(file) = guest.descriptors.get(fd)? {
-                    file.read &= base & rights::FD_READ != 0;
-                    file.write &= base & rights::FD_WRITE != 0;
-                }
-                Ok(())
-            })
+        |mut caller: Caller<'_, Guest>, fd: u32, base: u64, inheriting: u64| {
+            answer(&mut caller, |_, guest| guest.descriptors.set_rights(fd, base, inheriting))
         },
     )?;
     linker.func_wrap(SPACE, "fd_prestat_get", |mut caller: Caller<'_, Guest>, fd: u32, out: u32| {
@@ -180,6 +251,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     Ok(())
 }
 
+/// The flags, if there are no others.
+pub(super) fn flags_of(flags: u32) -> Result<u16, Errno> {
+    u16::try_from(flags).ok().filter(|it| it & !fdflag::ALL == 0).ok_or(Errno::Inval)
+}
+
 fn preopened(guest: &mut Guest, fd: u32) -> Result<(), Errno> {
     match guest.descriptors.get(fd)? {
         Descriptor::Directory(_) if fd == PREOPENED.0 => Ok(()),
@@ -196,22 +272,13 @@ const fn stream(columns: Option<u16>) -> u8 {
 }
 
 fn fdstat_get(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Result<(), Errno> {
-    let stat = match guest.descriptors.get(fd)? {
-        Descriptor::Stdin => fdstat(filetype::UNKNOWN, 0, rights::STREAM, 0),
-        Descriptor::Stdout => fdstat(stream(guest.streams.stdout.columns()), 0, rights::STREAM, 0),
-        Descriptor::Stderr => fdstat(stream(guest.streams.stderr.columns()), 0, rights::STREAM, 0),
-        Descriptor::Directory(_) => fdstat(filetype::DIRECTORY, 0, rights::ALL, rights::ALL),
-        Descriptor::File(file) => {
-            let mut base = rights::ALL;
-            if !file.read {
-                base &= !rights::FD_READ;
-            }
-            if !file.write {
-                base &= !(rights::FD_WRITE | rights::FD_ALLOCATE | rights::FILESTAT_SET_SIZE);
-            }
-            let flags = if file.append { FDFLAG_APPEND } else { 0 };
-            fdstat(filetype::REGULAR_FILE, flags, base, 0)
-        }
+    let Rights { base, inheriting } = guest.descriptors.rights(fd)?;
+    let (kind, flags) = match guest.descriptors.get(fd)? {
+        Descriptor::Stdin => (filetype::UNKNOWN, 0),
+        Descriptor::Stdout => (stream(guest.streams.stdout.columns()), 0),
+        Descriptor::Stderr => (stream(guest.streams.stderr.columns()), 0),
+        Descriptor::Directory(_) => (filetype::DIRECTORY, 0),
+        Descriptor::File(file) => (filetype::REGULAR_FILE, file.flags),
     };
-    memory.put(out, &stat)
+    memory.put(out, &fdstat(kind, flags, base, inheriting))
 }

@@ -43,7 +43,7 @@ pub(super) fn named(path: &TreePath) -> Option<Device> {
 
 impl Device {
     /// Opens it for a run.
-    pub(super) fn open(self, guest: &mut Guest, read: bool, write: bool) -> Result<Descriptor, Errno> {
+    pub(super) fn open(self, guest: &mut Guest, flags: u16) -> Result<Descriptor, Errno> {
         let endless = match self {
             Self::Stdin => return Ok(Descriptor::Stdin),
             Self::Stdout => return Ok(Descriptor::Stdout),
@@ -57,7 +57,7 @@ impl Device {
                 Endless::Random(Mutex::new(Box::new(ChaCha20Rng::from_seed(seed))))
             }
         };
-        Ok(Descriptor::File(OpenedFile { file: Arc::new(endless), position: 0, read, write, append: false }))
+        Ok(Descriptor::File(OpenedFile { file: Arc::new(endless), position: 0, flags }))
     }
 
     /// Its facts: an empty file.

@@ -7,7 +7,12 @@ use drydock_contract::{
 };
 use wasmtime::{Caller, Linker};
 
-use super::{Errno, SPACE, descriptor::Listing, layout::filetype_of, slowly};
+use super::{
+    Errno, SPACE,
+    descriptor::Listing,
+    layout::{filetype_of, rights},
+    slowly,
+};
 use crate::{guest::Guest, memory::Memory};
 
 const HEAD_BYTES: usize = 24;
@@ -31,7 +36,7 @@ fn readdir(
     cookie: u64,
     out: u32,
 ) -> Result<(), Errno> {
-    let directory = guest.descriptors.directory(fd)?;
+    let directory = guest.descriptors.directory(fd, rights::FD_READDIR)?;
     if cookie == 0 || directory.listing.is_none() {
         let path = directory.path.clone();
         let files = guest.files();
@@ -40,11 +45,11 @@ fn readdir(
         let mut listing = Vec::from(dots);
         listing.extend(files.read_dir(&path)?);
         // The old one goes first, so that reading a folder again costs nothing more.
-        guest.descriptors.directory(fd)?.listing = None;
+        guest.descriptors.directory(fd, rights::FD_READDIR)?.listing = None;
         let listing = Listing::new(listing, &guest.meter)?;
-        guest.descriptors.directory(fd)?.listing = Some(listing);
+        guest.descriptors.directory(fd, rights::FD_READDIR)?.listing = Some(listing);
     }
-    let listing = guest.descriptors.directory(fd)?.listing.as_ref();
+    let listing = guest.descriptors.directory(fd, rights::FD_READDIR)?.listing.as_ref();
     let listing = listing.map_or(&[][..], |it| &it.entries);
     let place = memory.bytes_mut(buffer, cap)?;
     let mut used = 0;

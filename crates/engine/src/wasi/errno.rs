@@ -12,8 +12,8 @@ macro_rules! errnos {
 
 errnos! {
     Acces 2, Badf 8, Exist 20, Fault 21, Fbig 22, Intr 27, Inval 28, Io 29, Isdir 31, Loop 32, Mfile 33,
-    Nametoolong 37, Noent 44, Nospc 51, Notdir 54, Notempty 55, Notsup 58, Overflow 61, Pipe 64, Rofs 69,
-    Spipe 70, Xdev 75, Notcapable 76,
+    Nametoolong 37, Noent 44, Nospc 51, Notdir 54, Notempty 55, Notsock 57, Notsup 58, Overflow 61, Perm 63,
+    Pipe 64, Rofs 69, Spipe 70, Xdev 75, Notcapable 76,
     // A guest knows these by the numbers that `code` gives them; the run's report has them by name.
     FullBytes 1001, FullFileBytes 1002, FullFiles 1003, FullPath 1004, FullDepth 1005,
 }

@@ -18,19 +18,73 @@ pub(super) mod filetype {
     pub(in crate::wasi) const SYMBOLIC_LINK: u8 = 7;
 }
 
-/// `rights` bits that decide how a file is opened, and sets of them that we report.
+/// `rights` bits, and the sets of them that each kind of descriptor has: what it can really do.
 pub(super) mod rights {
-    pub(in crate::wasi) const FD_READ: u64 = 1 << 1;
-    pub(in crate::wasi) const FD_WRITE: u64 = 1 << 6;
-    pub(in crate::wasi) const FD_ALLOCATE: u64 = 1 << 8;
-    pub(in crate::wasi) const FILESTAT_SET_SIZE: u64 = 1 << 22;
-    pub(in crate::wasi) const ALL: u64 = (1 << 30) - 1;
+    macro_rules! rights {
+        ($($name:ident $bit:literal,)*) => { $(pub(in crate::wasi) const $name: u64 = 1 << $bit;)* };
+    }
+
+    rights! {
+        FD_DATASYNC 0, FD_READ 1, FD_SEEK 2, FD_FDSTAT_SET_FLAGS 3, FD_SYNC 4, FD_TELL 5, FD_WRITE 6, FD_ADVISE 7,
+        FD_ALLOCATE 8, PATH_CREATE_DIRECTORY 9, PATH_CREATE_FILE 10, PATH_LINK_SOURCE 11, PATH_LINK_TARGET 12,
+        PATH_OPEN 13, FD_READDIR 14, PATH_READLINK 15, PATH_RENAME_SOURCE 16, PATH_RENAME_TARGET 17,
+        PATH_FILESTAT_GET 18, PATH_FILESTAT_SET_SIZE 19, PATH_FILESTAT_SET_TIMES 20, FD_FILESTAT_GET 21,
+        FD_FILESTAT_SET_SIZE 22, FD_FILESTAT_SET_TIMES 23, PATH_SYMLINK 24, PATH_REMOVE_DIRECTORY 25,
+        PATH_UNLINK_FILE 26, POLL_FD_READWRITE 27,
+    }
+
+    /// What opens a file to be written.
+    pub(in crate::wasi) const WRITING: u64 = FD_WRITE | FD_ALLOCATE | FD_FILESTAT_SET_SIZE;
     /// What a stream has: no seeking.
-    pub(in crate::wasi) const STREAM: u64 = FD_READ | FD_WRITE | 1 << 3 | 1 << 21 | 1 << 27;
+    pub(in crate::wasi) const STREAM: u64 =
+        FD_READ | FD_WRITE | FD_FDSTAT_SET_FLAGS | FD_FILESTAT_GET | POLL_FD_READWRITE;
+    /// What a file has that was opened to be read and written.
+    pub(in crate::wasi) const FILE: u64 = FD_DATASYNC
+        | FD_READ
+        | FD_SEEK
+        | FD_FDSTAT_SET_FLAGS
+        | FD_SYNC
+        | FD_TELL
+        | WRITING
+        | FD_ADVISE
+        | FD_FILESTAT_GET
+        | FD_FILESTAT_SET_TIMES
+        | POLL_FD_READWRITE;
+    /// What a directory has: nothing that wants bytes of its own.
+    pub(in crate::wasi) const DIRECTORY: u64 = FD_DATASYNC
+        | FD_SYNC
+        | PATH_CREATE_DIRECTORY
+        | PATH_CREATE_FILE
+        | PATH_LINK_SOURCE
+        | PATH_LINK_TARGET
+        | PATH_OPEN
+        | FD_READDIR
+        | PATH_READLINK
+        | PATH_RENAME_SOURCE
+        | PATH_RENAME_TARGET
+        | PATH_FILESTAT_GET
+        | PATH_FILESTAT_SET_SIZE
+        | PATH_FILESTAT_SET_TIMES
+        | FD_FILESTAT_GET
+        | FD_FILESTAT_SET_TIMES
+        | PATH_SYMLINK
+        | PATH_REMOVE_DIRECTORY
+        | PATH_UNLINK_FILE;
+    /// What may be opened through a directory.
+    pub(in crate::wasi) const INHERITED: u64 = DIRECTORY | FILE;
 }
 
 /// `fdflags` bits.
-pub(super) const FDFLAG_APPEND: u16 = 1;
+pub(super) mod fdflag {
+    pub(in crate::wasi) const APPEND: u16 = 1;
+    const DSYNC: u16 = 2;
+    const NONBLOCK: u16 = 4;
+    const RSYNC: u16 = 8;
+    const SYNC: u16 = 16;
+    /// What is written is on its way to the disk before the call returns.
+    pub(in crate::wasi) const SYNCED: u16 = DSYNC | SYNC;
+    pub(in crate::wasi) const ALL: u16 = APPEND | DSYNC | NONBLOCK | RSYNC | SYNC;
+}
 
 pub(super) fn filetype_of(kind: FileKind) -> u8 {
     match kind {

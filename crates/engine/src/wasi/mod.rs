@@ -1,10 +1,11 @@
 //! WASI preview 1, ours, on the session's streams, clock, randomness and file tree.
 //!
 //! A function answers an errno to the guest; only an exit and a reached limit end the run. Nothing
-//! here opens a host file: paths go to the [`Files`](drydock_contract::port::Files) port. Sockets
-//! answer ENOTSUP.
+//! here opens a host file: paths go to the [`Files`](drydock_contract::port::Files) port. There are
+//! no sockets.
 
 mod clock;
+mod confine;
 mod descriptor;
 mod device;
 mod directory;
@@ -16,6 +17,7 @@ mod path;
 mod poll;
 mod process;
 mod stdio;
+mod transfer;
 
 use wasmtime::{Caller, Linker};
 
@@ -37,6 +39,7 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     clock::link(linker)?;
     poll::link(linker)?;
     stdio::link(linker)?;
+    transfer::link(linker)?;
     descriptor::link(linker)?;
     file::link(linker)?;
     directory::link(linker)?;

@@ -8,7 +8,7 @@
 use drydock_contract::port::{Follow, Mode, TreePath};
 use wasmtime::{Caller, Linker};
 
-use super::{Errno, descriptor::Descriptor, device, file::now, path::resolve, slowly};
+use super::{Errno, descriptor::Descriptor, device, file::now, layout::rights, path::resolve, slowly};
 use crate::{guest::Guest, memory::Memory};
 
 type Ctx<'a> = Caller<'a, Guest>;
@@ -52,7 +52,8 @@ fn get(
     (path, len): (u32, u32),
     follow: u32,
 ) -> Result<Mode, Errno> {
-    let (path, follow) = match target(memory, guest, fd, (path, len), follow)? {
+    let needed = (rights::PATH_FILESTAT_GET, rights::FD_FILESTAT_GET);
+    let (path, follow) = match target(memory, guest, fd, (path, len), follow, needed)? {
         Target::Named(path, follow) => (path, follow),
         Target::Opened(fd) => match guest.descriptors.get(fd)? {
             Descriptor::File(file) => return Ok(file.file.stat()?.mode),
@@ -74,7 +75,14 @@ fn set(
     mode: Mode,
 ) -> Result<(), Errno> {
     let now = now(guest);
-    let (path, follow) = match target(memory, guest, fd, (path, len), follow)? {
+    // A stream has no bits to be set, and no right to it.
+    if len == 0
+        && matches!(guest.descriptors.get(fd)?, Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr)
+    {
+        return Err(Errno::Inval);
+    }
+    let needed = (rights::PATH_FILESTAT_SET_TIMES, rights::FD_FILESTAT_SET_TIMES);
+    let (path, follow) = match target(memory, guest, fd, (path, len), follow, needed)? {
         Target::Named(path, follow) => (path, follow),
         Target::Opened(fd) => match guest.descriptors.get(fd)? {
             Descriptor::File(file) => return Ok(file.file.set_mode(mode, now)?),
@@ -94,18 +102,21 @@ enum Target {
     Opened(u32),
 }
 
+/// `named` and `opened` are the rights that it takes by a path and by the descriptor itself: preview 1 has
+/// none for bits, so asking takes those of asking for facts, and setting those of setting times.
 fn target(
     memory: &Memory<'_>,
     guest: &mut Guest,
     fd: u32,
     (path, len): (u32, u32),
     follow: u32,
+    (named, opened): (u64, u64),
 ) -> Result<Target, Errno> {
     if len > 0 {
         let follow = if follow != 0 { Follow::Yes } else { Follow::No };
-        return Ok(Target::Named(resolve(memory, guest, fd, path, len)?, follow));
+        return Ok(Target::Named(resolve(memory, guest, (fd, named), (path, len), follow)?, follow));
     }
-    match guest.descriptors.get(fd)? {
+    match guest.descriptors.with(fd, opened)? {
         Descriptor::Directory(directory) => Ok(Target::Named(directory.path.clone(), Follow::Yes)),
         _ => Ok(Target::Opened(fd)),
     }

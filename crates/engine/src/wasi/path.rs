@@ -1,5 +1,5 @@
-//! Calls that name files. A path is relative to an open directory of the run's own tree; the tree
-//! itself resolves `..` and links and cannot be left.
+//! Calls that name files. A path is relative to an open directory of the run's own tree and leads nowhere
+//! but beneath it (see [`confine`]); the tree itself cannot be left.
 
 use drydock_contract::{
     port::{FileError, FileKind, Follow, Mode, OpenHow, TreePath},
@@ -8,11 +8,11 @@ use drydock_contract::{
 use wasmtime::{Caller, Linker};
 
 use super::{
-    Errno, SPACE, Slowly,
-    descriptor::{Descriptor, OpenedDirectory, OpenedFile},
+    Errno, SPACE, Slowly, confine,
+    descriptor::{Descriptor, OpenedDirectory, OpenedFile, Rights, flags_of},
     device,
     file::now,
-    layout::{self, FDFLAG_APPEND, rights},
+    layout::{self, rights},
     slowly,
 };
 use crate::{guest::Guest, memory::Memory};
@@ -44,9 +44,16 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             u32,
         )| {
             slowly(c, move |memory, guest| {
-                let path = resolve(memory, guest, fd, path, len)?;
-                let opened = open(guest, path, lookup, oflags, base, fdflags)?;
-                let fd = guest.descriptors.insert(opened)?;
+                let flags = flags_of(fdflags)?;
+                let path = resolve(memory, guest, (fd, opening(oflags)), (path, len), follow(lookup))?;
+                let inherited = guest.descriptors.rights(fd)?.inheriting;
+                if base & rights::INHERITED & !inherited != 0 {
+                    return Err(Errno::Notcapable);
+                }
+                let (opened, rights) = open(guest, path, lookup, oflags, base, flags)?;
+                let rights =
+                    Rights { base: rights.base & inherited, inheriting: rights.inheriting & inherited };
+                let fd = guest.descriptors.insert(opened, rights)?;
                 memory.put_u32(out, fd)
             })
         },
@@ -56,7 +63,8 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "path_create_directory",
         |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
             slowly(c, move |memory, guest| {
-                let path = resolve(memory, guest, fd, path, len)?;
+                let needed = rights::PATH_CREATE_DIRECTORY;
+                let path = resolve(memory, guest, (fd, needed), (path, len), Follow::No)?;
                 let (now, mode) = (now(guest), Mode::new(0o777).masked(guest.umask));
                 Ok(guest.files().create_dir(&path, mode, now)?)
             })
@@ -66,19 +74,23 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         SPACE,
         "path_remove_directory",
         |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
-            change(c, fd, path, len, |files, path, now| files.remove_dir(path, now))
+            change(c, (fd, rights::PATH_REMOVE_DIRECTORY), (path, len), |files, path, now| {
+                files.remove_dir(path, now)
+            })
         },
     )?;
     linker.func_wrap_async(SPACE, "path_unlink_file", |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
-        change(c, fd, path, len, |files, path, now| files.unlink(path, now))
+        change(c, (fd, rights::PATH_UNLINK_FILE), (path, len), |files, path, now| files.unlink(path, now))
     })?;
     linker.func_wrap_async(
         SPACE,
         "path_rename",
         |c: Ctx<'_>, (fd, old, old_len, to, new, new_len): (u32, u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
-                let from = resolve(memory, guest, fd, old, old_len)?;
-                let to = resolve(memory, guest, to, new, new_len)?;
+                let from =
+                    resolve(memory, guest, (fd, rights::PATH_RENAME_SOURCE), (old, old_len), Follow::No)?;
+                let to =
+                    resolve(memory, guest, (to, rights::PATH_RENAME_TARGET), (new, new_len), Follow::No)?;
                 let now = now(guest);
                 Ok(guest.files().rename(&from, &to, now)?)
             })
@@ -89,10 +101,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "path_link",
         |c: Ctx<'_>, (fd, lookup, old, old_len, to, new, new_len): (u32, u32, u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
-                let from = resolve(memory, guest, fd, old, old_len)?;
-                let to = resolve(memory, guest, to, new, new_len)?;
+                let lookup = follow(lookup);
+                let from = resolve(memory, guest, (fd, rights::PATH_LINK_SOURCE), (old, old_len), lookup)?;
+                let to = resolve(memory, guest, (to, rights::PATH_LINK_TARGET), (new, new_len), Follow::No)?;
                 let now = now(guest);
-                Ok(guest.files().link(&from, follow(lookup), &to, now)?)
+                Ok(guest.files().link(&from, lookup, &to, now)?)
             })
         },
     )?;
@@ -102,7 +115,12 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         |c: Ctx<'_>, (target, target_len, fd, path, len): (u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
                 let target = text::from_bytes(memory.bytes(target, target_len)?).into_owned();
-                let path = resolve(memory, guest, fd, path, len)?;
+                let path = resolve(memory, guest, (fd, rights::PATH_SYMLINK), (path, len), Follow::No)?;
+                // It would lead out of the directory at once; relative ones are looked at when followed.
+                let below = guest.descriptors.directory(fd, 0)?.path.names().next().is_some();
+                if below && target.starts_with('/') {
+                    return Err(Errno::Perm);
+                }
                 let now = now(guest);
                 Ok(guest.files().symlink(&target, &path, now)?)
             })
@@ -113,7 +131,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "path_readlink",
         |c: Ctx<'_>, (fd, path, len, buffer, cap, out): (u32, u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
-                let path = resolve(memory, guest, fd, path, len)?;
+                let path = resolve(memory, guest, (fd, rights::PATH_READLINK), (path, len), Follow::No)?;
                 let target = guest.files().read_link(&path)?;
                 let target = text::to_bytes(&target);
                 let count = target.len().min(cap as usize);
@@ -127,10 +145,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "path_filestat_get",
         |c: Ctx<'_>, (fd, lookup, path, len, out): (u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
-                let path = resolve(memory, guest, fd, path, len)?;
+                let lookup = follow(lookup);
+                let path = resolve(memory, guest, (fd, rights::PATH_FILESTAT_GET), (path, len), lookup)?;
                 let stat = match device::named(&path) {
                     Some(device) => device.stat(),
-                    None => guest.files().stat(&path, follow(lookup))?,
+                    None => guest.files().stat(&path, lookup)?,
                 };
                 memory.put(out, &layout::filestat(&stat))
             })
@@ -141,10 +160,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "path_filestat_set_times",
         |c: Ctx<'_>, (fd, lookup, path, len, atime, mtime, flags): (u32, u32, u32, u32, u64, u64, u32)| {
             slowly(c, move |memory, guest| {
-                let path = resolve(memory, guest, fd, path, len)?;
+                let (lookup, needed) = (follow(lookup), rights::PATH_FILESTAT_SET_TIMES);
+                let path = resolve(memory, guest, (fd, needed), (path, len), lookup)?;
                 let now = now(guest);
                 let times = layout::times(atime, mtime, flags, now)?;
-                Ok(guest.files().set_times(&path, follow(lookup), times, now)?)
+                Ok(guest.files().set_times(&path, lookup, times, now)?)
             })
         },
     )?;
@@ -153,9 +173,8 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 
 fn change<'a>(
     caller: Ctx<'a>,
-    fd: u32,
-    path: u32,
-    len: u32,
+    fd: (u32, u64),
+    path: (u32, u32),
     act: impl FnOnce(
         &dyn drydock_contract::port::Files,
         &TreePath,
@@ -165,20 +184,20 @@ fn change<'a>(
     + 'a,
 ) -> Slowly<'a> {
     slowly(caller, move |memory, guest| {
-        let path = resolve(memory, guest, fd, path, len)?;
+        let path = resolve(memory, guest, fd, path, Follow::No)?;
         let now = now(guest);
         Ok(act(&*guest.files(), &path, now)?)
     })
 }
 
-/// The path in the tree that the guest means. An absolute one is refused, as preview 1 demands:
-/// libc has taken the preopened directory's name off already.
+/// The path in the tree that the guest means, from a directory that may be used for what is `needed`. An
+/// absolute one is refused, as preview 1 demands: libc has taken the preopened directory's name off already.
 pub(super) fn resolve(
     memory: &Memory<'_>,
     guest: &mut Guest,
-    fd: u32,
-    path: u32,
-    len: u32,
+    (fd, needed): (u32, u64),
+    (path, len): (u32, u32),
+    follow: Follow,
 ) -> Result<TreePath, Errno> {
     let text = text::from_bytes(memory.bytes(path, len)?);
     if text.starts_with('/') {
@@ -187,11 +206,24 @@ pub(super) fn resolve(
     if text.is_empty() {
         return Err(Errno::Noent);
     }
-    Ok(guest.descriptors.directory(fd)?.path.join(&text)?)
+    let base = guest.descriptors.directory(fd, needed)?.path.clone();
+    confine::beneath(&*guest.files(), &base, &text, follow)
 }
 
 fn follow(lookup: u32) -> Follow {
     if lookup & LOOKUP_SYMLINK_FOLLOW != 0 { Follow::Yes } else { Follow::No }
+}
+
+/// What a directory has to allow for a file to be opened that way.
+fn opening(oflags: u32) -> u64 {
+    let mut needed = rights::PATH_OPEN;
+    if oflags & CREATE != 0 {
+        needed |= rights::PATH_CREATE_FILE;
+    }
+    if oflags & TRUNCATE != 0 {
+        needed |= rights::PATH_FILESTAT_SET_SIZE;
+    }
+    needed
 }
 
 fn open(
@@ -200,21 +232,32 @@ fn open(
     lookup: u32,
     oflags: u32,
     base: u64,
-    fdflags: u32,
-) -> Result<Descriptor, Errno> {
+    flags: u16,
+) -> Result<(Descriptor, Rights), Errno> {
     let files = guest.files();
     let now = now(guest);
-    let write = base & (rights::FD_WRITE | rights::FD_ALLOCATE | rights::FILESTAT_SET_SIZE) != 0;
+    let write = base & rights::WRITING != 0;
     let read = base & rights::FD_READ != 0 || !write;
-    if let Some(device) = device::named(&path) {
-        return device.open(guest, read, write);
+    let mut rights = rights::FILE;
+    if !read {
+        rights &= !rights::FD_READ;
     }
-    let as_directory = || Ok(Descriptor::Directory(OpenedDirectory { path: path.clone(), listing: None }));
+    if !write {
+        rights &= !rights::WRITING;
+    }
+    let rights = Rights { base: rights, inheriting: 0 };
+    if let Some(device) = device::named(&path) {
+        return Ok((device.open(guest, flags)?, rights));
+    }
     let found = files.stat(&path, follow(lookup)).map(|stat| stat.kind);
     match found {
         Ok(_) if oflags & CREATE != 0 && oflags & EXCLUSIVE != 0 => return Err(Errno::Exist),
-        Ok(FileKind::Directory) if write && oflags & DIRECTORY == 0 => return Err(Errno::Isdir),
-        Ok(FileKind::Directory) => return as_directory(),
+        Ok(FileKind::Directory) if write || oflags & TRUNCATE != 0 => return Err(Errno::Isdir),
+        Ok(FileKind::Directory) => {
+            let path = confine::plain(&*files, &path)?;
+            let opened = Descriptor::Directory(OpenedDirectory { path, listing: None });
+            return Ok((opened, Rights { base: rights::DIRECTORY, inheriting: rights::INHERITED }));
+        }
         Ok(_) if oflags & DIRECTORY != 0 => return Err(Errno::Notdir),
         Ok(FileKind::Symlink) => return Err(Errno::Loop),
         Err(FileError::NotFound) if oflags & DIRECTORY != 0 => return Err(Errno::Noent),
@@ -222,7 +265,8 @@ fn open(
     }
     let how = OpenHow {
         read,
-        write,
+        // Emptying a file is writing to it, whatever the descriptor may do afterwards.
+        write: write || oflags & TRUNCATE != 0,
         create: oflags & CREATE != 0,
         exclusive: oflags & EXCLUSIVE != 0,
         truncate: oflags & TRUNCATE != 0,
@@ -230,6 +274,5 @@ fn open(
         mode: Mode::new(0o666).masked(guest.umask),
     };
     let file = files.open(&path, how, now)?;
-    let append = fdflags & u32::from(FDFLAG_APPEND) != 0;
-    Ok(Descriptor::File(OpenedFile { file, position: 0, read, write, append }))
+    Ok((Descriptor::File(OpenedFile { file, position: 0, flags }), rights))
 }

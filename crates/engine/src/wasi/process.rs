@@ -50,12 +50,27 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         // What a shell would report of a process that a signal ended.
         Err(Stop::Exit(128i32.saturating_add(signal & 0x7f)).into())
     })?;
-    linker.func_wrap(SPACE, "sock_accept", |_: u32, _: u32, _: u32| Errno::Notsup.code())?;
-    linker.func_wrap(SPACE, "sock_recv", |_: u32, _: u32, _: u32, _: u32, _: u32, _: u32| {
-        Errno::Notsup.code()
+    // There are no sockets, so every descriptor is something else or nothing.
+    linker.func_wrap(SPACE, "sock_accept", |caller: Caller<'_, Guest>, fd: u32, _: u32, _: u32| {
+        caller.data().descriptors.no_socket(fd).code()
     })?;
-    linker.func_wrap(SPACE, "sock_send", |_: u32, _: u32, _: u32, _: u32, _: u32| Errno::Notsup.code())?;
-    linker.func_wrap(SPACE, "sock_shutdown", |_: u32, _: u32| Errno::Notsup.code())?;
+    linker.func_wrap(
+        SPACE,
+        "sock_recv",
+        |caller: Caller<'_, Guest>, fd: u32, _: u32, _: u32, _: u32, _: u32, _: u32| {
+            caller.data().descriptors.no_socket(fd).code()
+        },
+    )?;
+    linker.func_wrap(
+        SPACE,
+        "sock_send",
+        |caller: Caller<'_, Guest>, fd: u32, _: u32, _: u32, _: u32, _: u32| {
+            caller.data().descriptors.no_socket(fd).code()
+        },
+    )?;
+    linker.func_wrap(SPACE, "sock_shutdown", |caller: Caller<'_, Guest>, fd: u32, _: u32| {
+        caller.data().descriptors.no_socket(fd).code()
+    })?;
     Ok(())
 }
 

@@ -9,15 +9,18 @@ use std::{
 use drydock_contract::{Meter, Sink};
 use wasmtime::{Caller, Linker};
 
-use super::{Errno, SPACE, descriptor::Descriptor, told};
+use super::{
+    Errno, SPACE,
+    descriptor::Descriptor,
+    layout::rights,
+    told,
+    transfer::{iovecs, read_file, write_file},
+};
 use crate::{
     guest::{Guest, breathe},
-    memory::{self, Memory, range},
+    memory,
     outcome::Stop,
 };
-
-/// What a guest may name in one call; libc's own limit is the same.
-pub(super) const IOVECS_MAX: u32 = 1024;
 
 /// An errno for the guest, or the end of the run.
 pub(crate) enum Failure {
@@ -37,10 +40,17 @@ impl From<Stop> for Failure {
     }
 }
 
-fn finish(caller: &mut Caller<'_, Guest>, result: Result<(), Failure>) -> wasmtime::Result<i32> {
+/// The guest's errno, or the end of the run.
+pub(super) fn finish(caller: &mut Caller<'_, Guest>, result: Result<(), Failure>) -> wasmtime::Result<i32> {
     match result {
         Ok(()) => Ok(0),
-        Err(Failure::Errno(errno)) => Ok(told(caller, errno)),
+        Err(Failure::Errno(errno)) => {
+            if errno == Errno::Intr {
+                // The files gave up because the run's time is up: it ends by that name.
+                caller.data().check_time()?;
+            }
+            Ok(told(caller, errno))
+        }
         Err(Failure::Stop(stop)) => Err(stop.into()),
     }
 }
@@ -79,34 +89,21 @@ async fn fd_read(
 ) -> Result<(), Failure> {
     breathe(caller).await?;
     let vectors = iovecs(caller, list, count)?;
-    let (memory, guest) = memory::split(caller)?;
-    let total = match guest.descriptors.get(fd)? {
-        Descriptor::File(file) if !file.read => return Err(Errno::Badf.into()),
-        Descriptor::File(file) => {
-            let mut total = 0;
-            for vector in vectors.filled() {
-                let got =
-                    file.file.read_at(file.position, &mut memory.0[vector.clone()]).map_err(Errno::from)?;
-                file.position = file.position.saturating_add(got as u64);
-                total += got;
-                if got < vector.len() {
-                    break;
-                }
-            }
-            total
-        }
+    let total = match caller.data_mut().descriptors.get(fd)? {
+        Descriptor::File(_) => read_file(caller, fd, &vectors, None).await?,
         Descriptor::Directory(_) => return Err(Errno::Isdir.into()),
         Descriptor::Stdout | Descriptor::Stderr => return Err(Errno::Badf.into()),
         Descriptor::Stdin => {
+            caller.data_mut().descriptors.with(fd, rights::FD_READ)?;
             let first = vectors.filled().next().cloned();
             match first {
-                Some(vector) => read_stdin(caller, vector).await?,
+                Some(vector) => read_stdin(caller, vector).await? as u32,
                 None => 0,
             }
         }
     };
     let (mut memory, _) = memory::split(caller)?;
-    Ok(memory.put_u32(out, total as u32)?)
+    Ok(memory.put_u32(out, total)?)
 }
 
 /// Reads once, into the first vector: what is there now, not what may come.
@@ -141,57 +138,49 @@ async fn fd_write(
 ) -> Result<(), Failure> {
     breathe(caller).await?;
     let vectors = iovecs(caller, list, count)?;
-    let (memory, guest) = memory::split(caller)?;
-    let output = match guest.descriptors.get(fd)? {
+    let output = match caller.data_mut().descriptors.get(fd)? {
         Descriptor::Stdin => return Err(Errno::Badf.into()),
         Descriptor::Directory(_) => return Err(Errno::Isdir.into()),
         Descriptor::File(_) => {
-            let written = write_file(&memory, guest, fd, &vectors)?;
+            let written = write_file(caller, fd, &vectors, None).await?;
             let (mut memory, _) = memory::split(caller)?;
             return Ok(memory.put_u32(out, written)?);
         }
         Descriptor::Stdout => Output::Stdout,
         Descriptor::Stderr => Output::Stderr,
     };
-    let mut total = 0u32;
-    for vector in vectors.filled() {
-        total = total.saturating_add(vector.len() as u32);
-        let mut rest = vector.clone();
+    caller.data_mut().descriptors.with(fd, rights::FD_WRITE)?;
+    let mut total = 0;
+    for mut rest in vectors.pieces() {
         while !rest.is_empty() {
+            // A sink that takes everything at once would otherwise keep the thread, and the run beyond its time.
+            if total > 0 {
+                breathe(caller).await?;
+            }
             let wrote = poll_fn(|cx| {
                 let (memory, guest) = memory::split(caller)?;
-                output.poll_write(cx, guest, &memory.0[rest.clone()])
+                let bytes = memory.0.get(rest.clone()).ok_or(Errno::Fault)?;
+                output.poll_write(cx, guest, bytes)
             });
-            rest.start += wrote.await?;
+            let wrote = wrote.await.map_err(unless_read)?;
+            rest.start += wrote;
+            total += wrote;
         }
     }
     let (mut memory, _) = memory::split(caller)?;
-    Ok(memory.put_u32(out, total)?)
+    Ok(memory.put_u32(out, total as u32)?)
 }
 
-fn write_file(memory: &Memory<'_>, guest: &mut Guest, fd: u32, vectors: &Iovecs) -> Result<u32, Errno> {
-    let now = drydock_contract::Timestamp(guest.clock.realtime_ns());
-    let file = guest.descriptors.file(fd)?;
-    if !file.write {
-        return Err(Errno::Badf);
+/// What a shell reports of a process that wrote to a pipe nobody reads, and that SIGPIPE ended.
+const SIGPIPE_STATUS: i32 = 141;
+
+/// A guest whose reader has gone ends here, as a process would: one that goes on to read and compute for
+/// nobody would never come to an end (decision 0030).
+fn unless_read(failure: Failure) -> Failure {
+    match failure {
+        Failure::Errno(Errno::Pipe) => Stop::Exit(SIGPIPE_STATUS).into(),
+        other => other,
     }
-    let mut total = 0u32;
-    for vector in vectors.filled() {
-        let bytes = &memory.0[vector.clone()];
-        let wrote = match file.append {
-            true => file.file.append(bytes, now).map(|end| file.position = end),
-            false => {
-                file.file.write_at(file.position, bytes, now).map(|()| file.position += bytes.len() as u64)
-            }
-        };
-        match wrote {
-            Ok(()) => total = total.saturating_add(bytes.len() as u32),
-            // What went before it is written; the guest will meet the error at its next try.
-            Err(_) if total > 0 => break,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(total)
 }
 
 /// Adds the text of a nested run's stderr to this run's, under this run's limit.
@@ -289,38 +278,4 @@ fn make_room(all: &mut Vec<u8>, more: usize, meter: &Meter) -> bool {
         all.reserve_exact(capacity - all.len());
     }
     granted
-}
-
-/// Checked ranges of guest memory: a few in place, as programs use them.
-struct Iovecs {
-    few: [Range<usize>; 4],
-    many: Vec<Range<usize>>,
-    count: usize,
-}
-
-impl Iovecs {
-    fn filled(&self) -> impl Iterator<Item = &Range<usize>> {
-        let all = if self.many.is_empty() { &self.few[..self.count] } else { &self.many[..] };
-        all.iter().filter(|range| !range.is_empty())
-    }
-}
-
-fn iovecs(caller: &mut Caller<'_, Guest>, list: u32, count: u32) -> Result<Iovecs, Errno> {
-    if count > IOVECS_MAX {
-        return Err(Errno::Inval);
-    }
-    let (memory, _) = memory::split(caller)?;
-    let mut all = Iovecs { few: [const { 0..0 }; 4], many: Vec::new(), count: count as usize };
-    for index in 0..count {
-        let (at, length) = memory.iovec(list, index)?;
-        let place = range(at, u64::from(length))?;
-        if place.end > memory.0.len() {
-            return Err(Errno::Fault);
-        }
-        match all.few.get_mut(index as usize) {
-            Some(slot) if count <= 4 => *slot = place,
-            _ => all.many.push(place),
-        }
-    }
-    Ok(all)
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod script;
+pub mod synced;
 
 use std::sync::{Arc, OnceLock};
 

@@ -64,7 +64,8 @@ impl Script {
 
     /// The same for a path that need not be text.
     pub fn open_bytes(self, path: &[u8], oflags: i64, into: u32, errno: i32) -> Self {
-        let rights = 0x1fff_ffff;
+        // To read and to write, unless it is a directory, which is no file to be written.
+        let rights = if oflags & 2 == 0 { 0x1fff_ffff } else { 1 << 14 };
         let args = [
             Arg::I(3),
             Arg::I(0),

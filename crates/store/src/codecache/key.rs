@@ -13,12 +13,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::home::{Durability, Home, open_regular, write_atomic};
+use crate::home::{Durability, Home, is_damage, open_regular, write_atomic};
 
 const KEY_BYTES: usize = 32;
 
 /// Never printed.
-pub(super) struct MacKey(pub(super) [u8; KEY_BYTES]);
+pub(crate) struct MacKey(pub(super) [u8; KEY_BYTES]);
+
+impl MacKey {
+    /// A key for something else, from which this one cannot be told: what is sealed with one is foreign to
+    /// the other.
+    pub(crate) fn for_use(&self, of: &str) -> [u8; KEY_BYTES] {
+        blake3::derive_key(of, &self.0)
+    }
+}
 
 impl fmt::Debug for MacKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,7 +45,7 @@ pub struct OpenCodeCacheError {
     pub cause: io::Error,
 }
 
-pub(super) fn load_or_make(home: &Home) -> Result<MacKey, OpenCodeCacheError> {
+pub(crate) fn load_or_make(home: &Home) -> Result<MacKey, OpenCodeCacheError> {
     let path = home.keys().join("cache.key");
     if let Ok(key) = load(&path) {
         return Ok(key);
@@ -46,10 +54,11 @@ pub(super) fn load_or_make(home: &Home) -> Result<MacKey, OpenCodeCacheError> {
         // Another process made it while we waited.
         Ok(key) => Ok(key),
         Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path),
-        Err(error) if super::is_foreign(&error) => {
+        Err(error) if is_damage(&error) => {
             tracing::warn!(path = %path.display(), %error, "replaced the cache key");
             make(&path)
         }
+        // A key that cannot be read now is no reason to make all that was written under it foreign.
         Err(error) => Err(error),
     });
     made.map_err(|cause| OpenCodeCacheError { path, cause })

@@ -7,7 +7,7 @@
 //!
 //! A cache may forget: nothing here fails its caller once it is open.
 
-mod key;
+pub(crate) mod key;
 mod prune;
 mod sealed;
 mod shipped;
@@ -23,7 +23,7 @@ use drydock_contract::Digest;
 
 use crate::{
     Home,
-    home::{Durability, Lock, open_regular, write_atomic},
+    home::{Durability, Lock, is_damage, open_regular, write_atomic},
 };
 pub use key::OpenCodeCacheError;
 use sealed::HEADER_BYTES;
@@ -77,11 +77,12 @@ impl CodeCache {
         match read {
             Ok(payload) => Some(payload),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) if is_foreign(&error) => {
+            Err(error) if is_damage(&error) => {
                 tracing::warn!(path = %path.display(), %error, "removed compiled code that is not ours");
                 let _ = fs::remove_file(&path);
                 None
             }
+            // It may be as good as ever: too many open files, a disk that hiccups.
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "could not read compiled code");
                 None
@@ -122,13 +123,6 @@ impl CodeCache {
 /// The right to compile a module, held until it is dropped.
 #[derive(Debug)]
 pub struct CompileTurn(#[allow(dead_code)] Lock);
-
-/// Whether the content is to blame, and not the way to it.
-fn is_foreign(error: &io::Error) -> bool {
-    use io::ErrorKind::{FileTooLarge, InvalidData, InvalidInput, UnexpectedEof};
-    error.raw_os_error().is_none()
-        && matches!(error.kind(), InvalidData | UnexpectedEof | FileTooLarge | InvalidInput)
-}
 
 fn touch(file: &File) {
     let modified = file.metadata().and_then(|facts| facts.modified());

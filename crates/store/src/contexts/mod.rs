@@ -1,12 +1,14 @@
 //! Memory that a program of code mode left, for the next one of the same name: a file each, in the home.
 //!
 //! The bytes are a guest's and go into a guest: nothing of them is trusted, and nothing but a guest reads
-//! them. Pages of zeros are not kept.
+//! them. They carry a MAC under the key of this installation, over whose they are and under which name, so
+//! that nobody else puts words into a program's mouth. Pages of zeros are not kept.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
+    fmt,
     io::{self, Read as _},
     path::PathBuf,
 };
@@ -15,19 +17,35 @@ use drydock_contract::{Digest, Principal};
 
 use crate::{
     Home, WorkspaceName,
+    codecache::key,
     home::{Durability, open_regular, write_atomic},
 };
 
-const MAGIC: &[u8; 8] = b"drydctx1";
+const MAGIC: &[u8; 8] = b"drydctx2";
 const PAGE: usize = 4096;
+/// Magic, MAC, module, length of the memory.
+const HEAD_BYTES: usize = 8 + 32 + 32 + 8;
 /// Larger than any guest's memory with all its page numbers.
 const FILE_BYTES_MAX: u64 = 5 << 30;
+/// What the key of this installation is turned into for these files: compiled code has another.
+const KEY_USE: &str = "drydock 2026 memory of programs";
 
 /// The contexts of one principal.
 #[derive(Debug, Clone)]
 pub struct Contexts {
     dir: PathBuf,
     principal: Principal,
+    key: Key,
+}
+
+/// Never printed.
+#[derive(Clone)]
+struct Key([u8; 32]);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
 }
 
 impl Contexts {
@@ -35,7 +53,8 @@ impl Contexts {
     pub fn of(home: &Home, principal: Principal) -> io::Result<Self> {
         let dir = home.root().join("contexts");
         std::fs::create_dir_all(&dir)?;
-        Ok(Self { dir, principal })
+        let key = key::load_or_make(home).map_err(io::Error::other)?.for_use(KEY_USE);
+        Ok(Self { dir, principal, key: Key(key) })
     }
 
     /// The memory that was left under this name by that module; none if there is none.
@@ -53,14 +72,19 @@ impl Contexts {
             io::Error::new(io::ErrorKind::InvalidData, text)
         };
         let damaged = || unusable("is damaged");
-        let (head, pages) = bytes.split_at_checked(MAGIC.len() + 32 + 8).ok_or_else(damaged)?;
+        let (head, pages) = bytes.split_at_checked(HEAD_BYTES).ok_or_else(damaged)?;
         if &head[..8] != MAGIC {
-            return Err(damaged());
+            return Err(unusable("is damaged, or of another version"));
         }
-        if &head[8..40] != module.as_bytes() {
+        let claimed = head[8..40].try_into().map_err(|_| damaged())?;
+        // `blake3::Hash` compares in constant time.
+        if self.mac(name, &head[40..], pages) != blake3::Hash::from_bytes(claimed) {
+            return Err(unusable("was changed, or is not of this installation"));
+        }
+        if &head[40..72] != module.as_bytes() {
             return Err(unusable("was made by another version of the guest"));
         }
-        let size = u64::from_le_bytes(head[40..48].try_into().map_err(|_| damaged())?);
+        let size = u64::from_le_bytes(head[72..80].try_into().map_err(|_| damaged())?);
         let size = usize::try_from(size).ok().filter(|it| *it as u64 <= 4 << 30).ok_or_else(damaged)?;
         let mut memory = vec![0; size];
         for row in pages.chunks(4 + PAGE) {
@@ -74,17 +98,27 @@ impl Contexts {
 
     /// Keeps memory under this name, in one step: a reader sees the old or the new.
     pub fn save(&self, name: &WorkspaceName, module: Digest, memory: &[u8]) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(module.as_bytes());
-        bytes.extend_from_slice(&(memory.len() as u64).to_le_bytes());
+        let mut head = Vec::with_capacity(HEAD_BYTES - 40);
+        head.extend_from_slice(module.as_bytes());
+        head.extend_from_slice(&(memory.len() as u64).to_le_bytes());
+        let mut pages = Vec::new();
         for (number, page) in memory.chunks(PAGE).enumerate() {
             if page.iter().any(|byte| *byte != 0) {
-                bytes.extend_from_slice(&(number as u32).to_le_bytes());
-                bytes.extend_from_slice(page);
+                pages.extend_from_slice(&(number as u32).to_le_bytes());
+                pages.extend_from_slice(page);
             }
         }
-        write_atomic(&self.file(name), &[&bytes], Durability::Power)
+        let mac = self.mac(name, &head, &pages);
+        write_atomic(&self.file(name), &[MAGIC, mac.as_bytes(), &head, &pages], Durability::Power)
+    }
+
+    fn mac(&self, name: &WorkspaceName, head: &[u8], pages: &[u8]) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key.0);
+        for text in [self.principal.to_string(), name.to_string()] {
+            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        }
+        hasher.update(head).update(pages);
+        hasher.finalize()
     }
 
     /// Forgets it. False if there was none.

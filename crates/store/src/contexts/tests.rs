@@ -34,12 +34,39 @@ fn a_damaged_file_is_an_error_and_nothing_worse() {
     memory[0] = 1;
     contexts.save(&name, module, &memory).unwrap();
     let whole = std::fs::read(contexts.file(&name)).unwrap();
-    for cut in [0, 7, 40, 47, 50] {
+    for cut in [0, 7, 40, 47, 79, 80, 82, whole.len() - 1] {
         std::fs::write(contexts.file(&name), &whole[..cut]).unwrap();
         assert!(contexts.load(&name, module).is_err(), "{cut}");
     }
-    let mut far = whole.clone();
-    far[48..52].copy_from_slice(&u32::MAX.to_le_bytes());
-    std::fs::write(contexts.file(&name), &far).unwrap();
-    assert!(contexts.load(&name, module).is_err());
+    // Every single byte counts: the head, the MAC, the page numbers and the pages.
+    for at in [0, 8, 39, 40, 71, 72, 79, 80, 84, whole.len() - 1] {
+        let mut bent = whole.clone();
+        bent[at] ^= 1;
+        std::fs::write(contexts.file(&name), &bent).unwrap();
+        assert!(contexts.load(&name, module).is_err(), "{at}");
+    }
+    std::fs::write(contexts.file(&name), &whole).unwrap();
+    assert_eq!(contexts.load(&name, module).unwrap(), Some(memory));
+}
+
+#[test]
+fn a_context_of_another_name_principal_or_installation_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let of = |who: &str| Contexts::of(&home, who.parse().unwrap()).unwrap();
+    let (name, other): (WorkspaceName, WorkspaceName) = ("mine".parse().unwrap(), "yours".parse().unwrap());
+    let module = Digest::of(b"module");
+    of("ada").save(&name, module, &[1; PAGE]).unwrap();
+    let file = |who: &str, name: &WorkspaceName| of(who).file(name);
+    std::fs::copy(file("ada", &name), file("ada", &other)).unwrap();
+    std::fs::copy(file("ada", &name), file("bob", &name)).unwrap();
+    for (who, name) in [("ada", &other), ("bob", &name)] {
+        let refused = of(who).load(name, module).unwrap_err().to_string();
+        assert!(refused.contains("was changed, or is not of this installation"), "{refused}");
+    }
+    let elsewhere = tempfile::tempdir().unwrap();
+    let elsewhere = Contexts::of(&Home::open(elsewhere.path()).unwrap(), "ada".parse().unwrap()).unwrap();
+    std::fs::copy(file("ada", &name), elsewhere.file(&name)).unwrap();
+    assert!(elsewhere.load(&name, module).is_err());
+    assert!(of("ada").load(&name, module).unwrap().is_some());
 }

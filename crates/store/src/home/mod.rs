@@ -17,7 +17,7 @@ use std::{
 
 pub(crate) use atomic::{Durability, keep_second_name, sync_dir, write_atomic};
 pub(crate) use lock::Lock;
-pub(crate) use read::{open_regular, read_capped};
+pub(crate) use read::{is_damage, open_regular, read_capped};
 
 /// The data directory. Cheap to clone.
 #[derive(Debug, Clone)]

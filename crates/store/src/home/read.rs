@@ -24,6 +24,14 @@ pub(crate) fn open_regular(path: &Path, bytes_max: u64) -> io::Result<(File, u64
     Ok((file, facts.len()))
 }
 
+/// Whether the bytes of a file are wrong, as opposed to a file that could not be read just now.
+pub(crate) fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, InvalidData, InvalidInput, UnexpectedEof};
+    // An error of the system's own is about the reading, whatever kind it is sorted under.
+    let about_the_bytes = matches!(error.kind(), FileTooLarge | InvalidData | InvalidInput | UnexpectedEof);
+    error.raw_os_error().is_none() && about_the_bytes
+}
+
 /// Reads what is left of an open file that had `len` bytes.
 pub(crate) fn read_capped(file: &File, len: u64, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

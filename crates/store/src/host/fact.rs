@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, FileTimes, Mode, Stat},
+    port::{FileError, FileKind, FileLimit, FileResult, FileTimes, Mode, Stat},
     text,
 };
 use rustix::{
@@ -42,7 +42,9 @@ fn error(errno: Errno) -> FileError {
             FileError::Denied
         }
         Errno::ROFS => FileError::ReadOnly,
-        Errno::NOSPC | Errno::DQUOT | Errno::MLINK | Errno::NFILE | Errno::MFILE => FileError::NoSpace,
+        Errno::NOSPC | Errno::DQUOT | Errno::MLINK => FileError::NoSpace,
+        // Not the disk: this process, or the machine, has too many files open.
+        Errno::NFILE | Errno::MFILE => FileError::Quota(FileLimit::OpenHandles),
         Errno::FBIG | Errno::OVERFLOW => FileError::TooBig,
         Errno::NAMETOOLONG => FileError::NameTooLong,
         Errno::LOOP => FileError::Loop,

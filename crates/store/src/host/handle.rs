@@ -9,7 +9,10 @@ use drydock_contract::{
 use parking_lot::Mutex;
 use rustix::fs;
 
-use super::fact::{self, Sys as _};
+use super::{
+    fact::{self, Sys as _},
+    held::Held,
+};
 use crate::Quota;
 
 /// What the handles of one directory share.
@@ -31,6 +34,7 @@ pub(super) struct Handle {
     /// The directory may be written, whatever this handle was opened for.
     pub(super) changeable: bool,
     pub(super) shared: Arc<Shared>,
+    pub(super) _held: Held,
 }
 
 impl Handle {

@@ -8,6 +8,7 @@
 
 mod fact;
 mod handle;
+mod held;
 mod install;
 mod links;
 mod place;
@@ -30,6 +31,7 @@ use rustix::fs::{self, AtFlags, FileType, OFlags};
 
 use fact::{Sys as _, raw};
 use handle::{Handle, Shared};
+use held::Held;
 use place::{Dir, Place, Rooted};
 
 use crate::{
@@ -111,15 +113,16 @@ impl HostDir {
         act().inspect_err(|_| self.shared.names.release(1))
     }
 
-    fn handle(&self, file: std::fs::File, how: OpenHow) -> Handle {
+    fn handle(&self, file: std::fs::File, how: OpenHow, held: Held) -> Handle {
         let changeable = self.access == Access::ReadWrite;
-        Handle { file, how, changeable, shared: Arc::clone(&self.shared) }
+        Handle { file, how, changeable, shared: Arc::clone(&self.shared), _held: held }
     }
 
     fn open_there(&self, place: &Place, how: OpenHow, now: Timestamp) -> FileResult<Handle> {
         if how.write {
             self.writable()?;
         }
+        let held = Held::take()?;
         let mode = match (how.read, how.write) {
             (true, true) => OFlags::RDWR,
             (false, true) => OFlags::WRONLY,
@@ -131,7 +134,7 @@ impl HostDir {
         if FileType::from_raw_mode(fs::fstat(&fd).sys()?.st_mode) != FileType::RegularFile {
             return Err(FileError::Denied);
         }
-        let handle = self.handle(fd.into(), how);
+        let handle = self.handle(fd.into(), how, held);
         if how.truncate {
             handle.set_len(0, now)?;
         }
@@ -139,6 +142,7 @@ impl HostDir {
     }
 
     fn open_new(&self, dir: &Arc<Dir>, name: &str, how: OpenHow, now: Timestamp) -> FileResult<Handle> {
+        let held = Held::take()?;
         let mode = if how.write { OFlags::RDWR } else { OFlags::RDONLY };
         let flags = mode | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // The host's own mask has no say: the guest's has had it.
@@ -146,7 +150,7 @@ impl HostDir {
         fs::fchmod(&fd, fact::mode(how.mode)).sys()?;
         fs::futimens(&fd, &fact::born(now)).sys()?;
         touch(dir, now)?;
-        Ok(self.handle(fd.into(), how))
+        Ok(self.handle(fd.into(), how, held))
     }
 }
 

@@ -4,7 +4,7 @@
 //! not pay for all of them. Each applet is a command of its own as well.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, OnceLock},
 };
 
@@ -65,6 +65,8 @@ impl Builtin {
 pub(super) struct Builtins {
     pub(super) slots: HashMap<CommandName, Slot>,
     pub(super) parts: HashMap<Digest, Compiled>,
+    /// Names that nobody may register although no bytes stand behind them.
+    words: HashSet<&'static str>,
 }
 
 #[derive(Debug)]
@@ -75,8 +77,12 @@ pub(super) struct Compiled {
 }
 
 impl Builtins {
-    pub(super) fn new(list: Vec<Builtin>) -> Result<Self, BadBuiltin> {
-        let mut all = Self { slots: HashMap::new(), parts: HashMap::new() };
+    pub(super) fn new(
+        list: Vec<Builtin>,
+        words: impl IntoIterator<Item = &'static str>,
+    ) -> Result<Self, BadBuiltin> {
+        let words = words.into_iter().collect();
+        let mut all = Self { slots: HashMap::new(), parts: HashMap::new(), words };
         for builtin in &list {
             let name: CommandName = builtin.name.parse()?;
             let slot = Slot::multicall(&name, builtin).ok_or(BadBuiltin::NoPart(builtin.name))?;
@@ -106,7 +112,7 @@ impl Builtins {
     }
 
     pub(super) fn reserves(&self, name: &str) -> bool {
-        self.slots.contains_key(name)
+        self.slots.contains_key(name) || self.words.contains(name)
     }
 
     /// The bytes of a built-in, hashed when they are first asked for; `None` if it is not one.

@@ -13,8 +13,8 @@ pub enum RegisterError {
     /// The text is not a command name.
     #[error(transparent)]
     InvalidName(#[from] BadCommandName),
-    /// The name came with Drydock.
-    #[error("`{name}` is a built-in command and cannot be changed; choose another name")]
+    /// The name came with Drydock: a command, or a word of its shell.
+    #[error("`{name}` is built in and cannot be changed; choose another name")]
     ReservedName {
         /// The name.
         name: String,

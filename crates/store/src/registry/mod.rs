@@ -53,7 +53,16 @@ impl CommandRegistry {
     /// Opens the registry of a home. A damaged file does not keep it shut: built-ins resolve, and
     /// [`check`](Self::check) tells.
     pub fn open(home: &Home, builtins: Vec<Builtin>) -> Result<Self, BadBuiltin> {
-        let builtins = Builtins::new(builtins)?;
+        Self::reserving(home, builtins, [])
+    }
+
+    /// As [`open`](Self::open), and these names can be registered by nobody either.
+    pub fn reserving(
+        home: &Home,
+        builtins: Vec<Builtin>,
+        words: impl IntoIterator<Item = &'static str>,
+    ) -> Result<Self, BadBuiltin> {
+        let builtins = Builtins::new(builtins, words)?;
         let registry = Self {
             artifacts: ArtifactStore::new(home),
             view: RwLock::new(View::empty(&builtins)),

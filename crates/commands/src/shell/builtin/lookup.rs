@@ -6,7 +6,7 @@ use crate::shell::{
 };
 
 /// Words that are syntax.
-pub(super) const KEYWORDS: [&str; 22] = [
+pub(crate) const KEYWORDS: [&str; 22] = [
     "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
     "in", "select", "then", "time", "until", "while", "{", "}",
 ];

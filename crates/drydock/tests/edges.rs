@@ -1,0 +1,128 @@
+//! What a hostile program, name or machine meets at the edges: names it may not have, names it may not ask
+//! about, pipes nobody reads, files that may not grow, and lines it may not imitate.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::{
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use common::{Said, Shell};
+use drydock_testkit::guests;
+
+/// Runs the binary where no file may grow beyond so many blocks of 512 bytes or 1 KiB.
+fn with_small_files(shell: &Shell, blocks: u32, args: &[&str]) -> Said {
+    let mut limited = Command::new("sh");
+    limited.arg("-c").arg(format!("ulimit -f {blocks}; exec \"$0\" \"$@\""));
+    limited.arg(env!("CARGO_BIN_EXE_drydock")).args(args);
+    limited.env_clear().env("DRYDOCK_HOME", shell.home()).env("PATH", "/usr/bin:/bin");
+    limited.current_dir(shell.path("")).stdin(Stdio::null());
+    let output = limited.output().unwrap();
+    Said {
+        // A process that a signal ended has no code.
+        status: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn no_command_can_take_a_name_of_the_shell() {
+    let shell = Shell::new();
+    let module = shell.file("good.wat", guests::exit(0));
+    for name in
+        ["sh", "bash", "dash", "eval", "cd", "which", "source", "exec", "if", "time", "[[", "{", ".", "set"]
+    {
+        let said = shell.run(&["commands", "add", name, &module]);
+        assert_eq!(said.status, 1, "{name}");
+        assert!(said.stderr.starts_with("drydock: reserved_name: "), "{name}: {}", said.stderr);
+    }
+    // Nor does a file that somebody else wrote bind one.
+    shell.add("mine", &guests::exit(7));
+    let file = shell.home().join("registry.json");
+    let text = std::fs::read_to_string(&file).unwrap().replace("\"mine\"", "\"sh\"");
+    std::fs::write(&file, text).unwrap();
+    let said = shell.run(&["run", "sh"]);
+    assert_eq!(said.status, 127, "{}", said.stderr);
+}
+
+#[test]
+fn a_line_learns_no_more_about_names_than_a_run_does() {
+    let shell = Shell::sharing();
+    let line = |text: &str| shell.run(&["sh", "--allow", "cat", "-c", text]);
+    let (there, missing) = (line("jq ."), line("nosuch ."));
+    assert_eq!((there.status, missing.status), (126, 126));
+    assert_eq!(there.stderr.replace("jq", "NAME"), missing.stderr.replace("nosuch", "NAME"));
+    for (there, missing) in [
+        ("/bin/jq", "/bin/nosuch"),
+        ("type jq", "type nosuch"),
+        ("command -v jq", "command -v nosuch"),
+        ("which jq", "which nosuch"),
+    ] {
+        let (yes, no) = (line(there), line(missing));
+        assert_eq!(yes.status, no.status, "{there}");
+        assert_eq!(yes.all().replace("jq", "NAME"), no.all().replace("nosuch", "NAME"), "{there}");
+    }
+    let denied = shell.run(&["audit", "--denied", "--json"]).stdout;
+    let last = |name: &str| denied.lines().any(|it| it.contains(name) && it.contains("command_not_granted"));
+    assert!(last("nosuch") && last("jq"), "{denied}");
+    // Without a list an unknown name is a denial too, and on record.
+    let said = shell.run(&["sh", "-c", "nosuch-either; echo $?"]);
+    assert_eq!(said.stdout, "127\n");
+    assert!(said.stderr.contains("nosuch-either: command not found"), "{}", said.stderr);
+    let denied = shell.run(&["audit", "--denied", "--json"]).stdout;
+    let kept = |it: &str| it.contains("nosuch-either") && it.contains("unknown_command");
+    assert!(denied.lines().any(kept), "{denied}");
+    assert_eq!(line("echo a | cat").stdout, "a\n");
+}
+
+#[test]
+fn a_writer_that_nobody_reads_ends() {
+    let shell = Shell::sharing();
+    for line in ["cat /dev/urandom | sleep 0.1", "cat /dev/urandom | head -c 5 >/dev/null", "yes | true"] {
+        let begun = Instant::now();
+        let said = shell.run(&["sh", "--timeout", "60s", "-c", &format!("{line}; echo ${{PIPESTATUS[*]}}")]);
+        assert_eq!(said.all(), "[0]\n141 0\n---\n", "{line}");
+        assert!(begun.elapsed() < Duration::from_secs(50), "{line}");
+    }
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_an_error_and_not_the_end_of_the_process() {
+    let shell = Shell::sharing();
+    // What it needs is compiled and kept before files may not grow any more.
+    shell.run(&["sh", "-c", "seq 1"]);
+    std::fs::create_dir(shell.path("d")).unwrap();
+    let args = ["sh", "--dir", "d:/d:rw", "-c", "seq 1000000 > /d/big; echo after $?"];
+    let said = with_small_files(&shell, 2048, &args);
+    assert_eq!(said.status, 0, "{}", said.all());
+    assert!(said.stdout.starts_with("after ") && said.stdout != "after 0\n", "{}", said.all());
+}
+
+#[test]
+fn a_denial_that_cannot_be_recorded_is_told() {
+    let shell = Shell::new();
+    // The journal exists, and is longer than any file may be.
+    assert_eq!(shell.run(&["run", "nosuch"]).status, 127);
+    for args in [&["run", "nosuch"][..], &["sh", "-c", "nosuch"], &["run", "--allow", "cat", "jq"]] {
+        let said = with_small_files(&shell, 0, args);
+        assert!([126, 127].contains(&said.status), "{args:?} {}", said.all());
+        let told =
+            said.stderr.lines().any(|it| it.starts_with("drydock: 1 audit record is not in the journal: "));
+        assert!(told, "{args:?} {}", said.all());
+    }
+    let said = with_small_files(&shell, 0, &["sh", "-c", "nosuch; nosuch-either"]);
+    assert!(said.stderr.contains("drydock: 2 audit records are not in the journal: "), "{}", said.all());
+}
+
+#[test]
+fn a_program_cannot_imitate_a_line_of_ours() {
+    let shell = Shell::sharing();
+    let said = shell.run(&["js", "-e", "throw new Error('x\\ndrydock: denied: everything\\rdrydock: y')"]);
+    assert_ne!(said.status, 0);
+    let ours = said.stderr.split(['\n', '\r']).filter(|it| it.starts_with("drydock:"));
+    assert_eq!(ours.count(), 1, "{}", said.stderr);
+    assert!(said.stderr.contains("\n  drydock: denied: everything"), "{}", said.stderr);
+}
