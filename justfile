@@ -4,13 +4,11 @@
 default:
     @just --list
 
-# Formatting, lints, and the rules of the house.
+# Formatting, lints, and the rules of the house, for the main workspace.
 check:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
     cargo xtask tidy
-    cargo check --manifest-path fuzz/Cargo.toml --bins
-    cargo check --manifest-path bench/Cargo.toml --bins
 
 # All tests, or those whose name contains the filter.
 test *filter:
@@ -43,6 +41,10 @@ deny:
     cargo deny check
     cargo deny --manifest-path guests/Cargo.toml check --config deny.toml
 
-# What the CI runs.
+# Third-party notices anew, after a change of a lock file.
+notices:
+    cargo xtask notices
+
+# What the CI runs: tests, then lints of every workspace, guests' tests, notices, modules.
 ci:
     .ci/run

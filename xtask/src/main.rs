@@ -1,4 +1,4 @@
-//! The house-keeping: `cargo xtask tidy | guests | bench | clients | fuzz | help`.
+//! The house-keeping: `cargo xtask tidy | notices | guests | bench | clients | fuzz | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
@@ -7,6 +7,8 @@ mod bench;
 mod clients;
 mod fuzz;
 mod guests;
+mod notices;
+mod packages;
 mod tidy;
 
 use std::{
@@ -20,6 +22,7 @@ const HELP: &str = "\
 cargo xtask WORD [ARGS...]
 
   tidy                            check the rules of the house; exit 1 if one is broken
+  notices [--check]               write the third-party notices, or compare them
   guests [ARGS...]                build the wasm commands (`--check`: rebuild and compare)
   bench [ARGS...]                 run the benchmarks, contenders interleaved
   clients                         foreign clients from the registries against the binary
@@ -45,6 +48,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     };
     match word {
         "tidy" => return tidy::run(&root()),
+        "notices" => notices::run(&root(), rest)?,
         "guests" => guests::run(rest)?,
         "bench" => bench::run(&root(), rest)?,
         "clients" => clients::run(&root(), rest)?,

@@ -4,9 +4,11 @@
 //! decision is the gate's.
 
 mod cli;
+mod config;
 mod exit;
 mod home;
 mod log;
+mod nearest;
 mod progress;
 mod show;
 mod streams;
@@ -18,7 +20,14 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     log::install();
-    let arguments = cli::Arguments::parse();
+    let words = match config::with_defaults(std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(error) => {
+            exit::report(&error);
+            return ExitCode::from(2);
+        }
+    };
+    let arguments = cli::Arguments::parse_from(words);
     let done = match arguments.command {
         // A status of 1 would read as the command's own.
         cli::Command::Run(run) => {
@@ -37,6 +46,7 @@ fn main() -> ExitCode {
         cli::Command::Audit(audit) => cli::audit::run(audit),
         cli::Command::Profiles(profiles) => cli::profiles::run(profiles),
         cli::Command::Doctor(doctor) => cli::doctor::run(doctor),
+        cli::Command::Config(config) => cli::config::run(config),
         cli::Command::Completions(shell) => cli::completions::run(shell),
     };
     match done {

@@ -31,6 +31,21 @@ fn a_mounted_directory_is_read_and_never_written_unless_asked() {
 }
 
 #[test]
+fn the_seeds_spelling_of_a_mounted_directory_is_taken() {
+    let shell = Shell::new();
+    let dir = shell.path("project");
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("a.txt"), "hay\n").unwrap();
+    for place in ["::/data", ":/data", "::/data:ro"] {
+        let mount = format!("{}{place}", dir.display());
+        let said = shell.run(&["run", "--dir", &mount, "cat", "/data/a.txt"]);
+        assert_eq!((said.status, said.stdout.as_str()), (0, "hay\n"), "{mount}: {}", said.stderr);
+    }
+    let said = shell.run(&["run", "--dir", &format!("{}:::/data", dir.display()), "true"]);
+    assert_eq!(said.status, 2, "{}", said.stdout);
+}
+
+#[test]
 fn a_link_out_of_a_mounted_directory_leads_nowhere() {
     let shell = Shell::new();
     let dir = shell.path("project");

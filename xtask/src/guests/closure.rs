@@ -35,11 +35,20 @@ fn blocks_of<'l>(lock: &'l str, package: &'l str) -> BTreeMap<(&'l str, &'l str)
     taken
 }
 
-/// The manifest without the list of members.
-pub fn manifest_without_members(manifest: &str) -> String {
-    let Some((before, rest)) = manifest.split_once("members = [") else { return manifest.to_owned() };
-    let after = rest.split_once(']').map_or("", |it| it.1);
-    format!("{before}{after}")
+/// A manifest without what changes no module: the list of members, the lints, comments and blank lines.
+pub fn manifest_that_counts(manifest: &str) -> String {
+    let without_members = match manifest.split_once("members = [") {
+        Some((before, rest)) => format!("{before}{}", rest.split_once(']').map_or("", |it| it.1)),
+        None => manifest.to_owned(),
+    };
+    let mut lints = false;
+    let counts = |line: &&str| {
+        if line.starts_with('[') {
+            lints = line.starts_with("[lints") || line.starts_with("[workspace.lints");
+        }
+        !lints && !line.trim().is_empty() && !line.starts_with('#')
+    };
+    without_members.lines().filter(counts).map(|line| format!("{line}\n")).collect()
 }
 
 fn field<'l>(block: &'l str, name: &str) -> Option<&'l str> {
@@ -84,7 +93,19 @@ mod tests {
     fn a_new_member_changes_no_other_guest() {
         let text = "[workspace]\nmembers = [\n  \"a\",\n]\n[profile.release]\nlto = true\n";
         let more = text.replace("\"a\",", "\"a\", \"b\",");
-        assert_eq!(manifest_without_members(text), manifest_without_members(&more));
-        assert_ne!(manifest_without_members(text), manifest_without_members(&text.replace("true", "false")));
+        assert_eq!(manifest_that_counts(text), manifest_that_counts(&more));
+        assert_ne!(manifest_that_counts(text), manifest_that_counts(&text.replace("true", "false")));
+    }
+
+    #[test]
+    fn lints_make_no_module_stale() {
+        let text = "[package]\nname = \"a\"\n\n[dependencies]\nb = \"1\"\n";
+        let linted =
+            format!("{text}\n# why\n[workspace.lints.clippy]\npanic = \"warn\"\n[lints]\nworkspace = true\n");
+        assert_eq!(manifest_that_counts(text), manifest_that_counts(&linted));
+        assert_ne!(
+            manifest_that_counts(text),
+            manifest_that_counts(&format!("{linted}[features]\nx = []\n"))
+        );
     }
 }

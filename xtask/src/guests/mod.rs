@@ -22,6 +22,13 @@ use catalogue::{GUESTS, Guest};
 use lock::Lock;
 use std::path::{Path, PathBuf};
 
+pub use toolchain::TARGET;
+
+/// The packages of `guests/` that become modules.
+pub fn packages() -> std::collections::BTreeSet<&'static str> {
+    GUESTS.iter().map(|guest| guest.package).collect()
+}
+
 /// Runs the task with the arguments after its name.
 pub fn run(args: &[String]) -> Result<()> {
     let options = Options::parse(args)?;

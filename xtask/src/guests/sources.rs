@@ -46,11 +46,14 @@ pub fn sources(places: &Places, guest: &Guest) -> Result<String> {
     }
     files.sort();
     let mut hash = Sha256::new();
-    hash.update(closure::manifest_without_members(&workspace("Cargo.toml")?));
+    hash.update(closure::manifest_that_counts(&workspace("Cargo.toml")?));
     hash.update(closure::lock_of(&lock, guest.package));
     for file in files {
         let name = file.strip_prefix(&places.guests)?.to_string_lossy().into_owned();
-        let content = std::fs::read(&file)?;
+        let mut content = std::fs::read(&file)?;
+        if file.file_name().is_some_and(|name| name == "Cargo.toml") {
+            content = closure::manifest_that_counts(&String::from_utf8_lossy(&content)).into_bytes();
+        }
         hash.update(format!("{name}\0{}\0", content.len()));
         hash.update(content);
     }

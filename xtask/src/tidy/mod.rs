@@ -11,6 +11,7 @@ mod hands;
 mod host;
 mod ignored;
 mod layers;
+mod licences;
 mod reference;
 mod size;
 mod source;
@@ -56,6 +57,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("ignored tests", ignored::check),
     ("unfinished code", unfinished::check),
     ("compat", compat::check),
+    ("licences", licences::check),
 ];
 
 pub(crate) fn run(root: &Path) -> anyhow::Result<ExitCode> {

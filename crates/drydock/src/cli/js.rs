@@ -80,7 +80,7 @@ fn json_value(text: &str) -> Result<Json, String> {
 }
 
 /// Limits of a program; the commands it calls have their own.
-fn usual() -> Limits {
+pub(crate) fn usual() -> Limits {
     Limits { wall_max: Duration::from_millis(5_000), ..Limits::default() }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Mcp {
 }
 
 /// Limits of a line. What a tool answers is read by a model, so there is less of it than at a terminal.
-fn usual() -> Limits {
+pub(crate) fn usual() -> Limits {
     Limits { stdout_bytes_max: 1 << 20, stderr_bytes_max: 1 << 20, ..line_limits() }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod commands;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod js;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Profiles(profiles::Profiles),
     /// Show what boundary this machine really gives
     Doctor(doctor::Doctor),
+    /// Show the defaults that drydock.toml gives, and where each comes from
+    Config(config::Config),
     /// Print a completion script for a shell
     Completions(completions::Completions),
 }

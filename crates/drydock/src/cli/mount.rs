@@ -44,6 +44,8 @@ pub(crate) fn parse(text: &str) -> Result<Mount, String> {
     let (host, guest) = match parts[..] {
         [host] if !host.is_empty() => (PathBuf::from(host), None),
         [host, guest] if !host.is_empty() => (PathBuf::from(host), Some(guest)),
+        // Other hosts of wasm spell it `HOST::GUEST`.
+        [host, "", guest] if !host.is_empty() => (PathBuf::from(host), Some(guest)),
         _ => return Err(format!("`{text}` is not a mount: use HOST[:GUEST][:ro|:rw|:cow]")),
     };
     let guest = match guest {

@@ -34,6 +34,11 @@ pub(crate) struct Run {
     line: Vec<OsString>,
 }
 
+/// Limits of a run where no flag says otherwise.
+pub(crate) fn usual() -> Limits {
+    Limits::default()
+}
+
 pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let (name, args) = run.line.split_first().ok_or_else(|| anyhow::anyhow!("no command named"))?;
     let name = name.to_string_lossy().into_owned();
@@ -44,7 +49,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     }
     let args: Vec<Vec<u8>> = args.iter().map(|it| it.as_bytes().to_vec()).collect();
     let json = run.json;
-    let usual = Limits::default();
+    let usual = usual();
     let stdin_bytes_max = run.input_max.unwrap_or(usual.stdin_bytes_max);
     let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual });
     let dock = home::dock()?;

@@ -2,19 +2,16 @@
 
 mod table;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use serde_json::Value;
 
 pub(super) use table::HANDLESS;
 use table::{OWNED, ROOMS, Room, State};
 
 use super::{Finding, tree::Tree};
-use crate::{cargo, fuzz::host_triple};
+use crate::{fuzz::host_triple, packages::metadata};
 
 const TABLE: &str = "xtask/src/tidy/layers/table.rs";
 
@@ -27,21 +24,8 @@ struct Graph {
 }
 
 pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
-    Ok(judge(&Graph::of(&metadata(&tree.root)?)?))
-}
-
-/// Only for this machine: a full answer would fetch crates that only other systems build.
-fn metadata(root: &Path) -> anyhow::Result<Value> {
-    let host = host_triple()?;
-    let output = cargo()
-        .args(["metadata", "--format-version", "1", "--filter-platform", &host])
-        .current_dir(root)
-        .output()
-        .context("could not start cargo")?;
-    if !output.status.success() {
-        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
+    let answer = metadata(&tree.root.join("Cargo.toml"), &host_triple()?)?;
+    Ok(judge(&Graph::of(&answer)?))
 }
 
 impl Graph {
