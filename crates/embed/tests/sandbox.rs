@@ -218,5 +218,9 @@ async fn every_operation_has_schemas_and_words_for_a_model() {
         assert_eq!(it.input_schema()["type"], "object", "{}", it.name);
         assert_eq!(it.output_schema()["type"], "object", "{}", it.name);
     }
-    assert!(sandbox.prompt().contains("/src"));
+    let prompt = sandbox.prompt();
+    assert!(
+        prompt.contains("start at /src") && prompt.contains(" jq ") && prompt.contains("`commit` writes"),
+        "{prompt}"
+    );
 }
