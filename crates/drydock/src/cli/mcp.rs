@@ -61,7 +61,8 @@ pub(crate) fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
 fn open(dock: &Arc<Dock>, mcp: &Mcp) -> anyhow::Result<Sandbox> {
     let mut setup = mcp.powers.setup(usual());
     let limits = setup.limits.unwrap_or_default();
-    let mode = Mode { eval_allowed: mcp.eval, ..Mode::default() };
+    // As `drydock sh` reads a line, unless it is told otherwise.
+    let mode = Mode { literal_unknown: true, eval_allowed: mcp.eval, ..Mode::default() };
     let mut shell = ShellSetup { mode, ..ShellSetup::default() };
     let mut bases = Vec::new();
     if let Some(tree) = tree::of(dock.home(), &mcp.powers, limits.memory_bytes_max)? {
