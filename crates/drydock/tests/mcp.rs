@@ -474,3 +474,27 @@ fn grants_and_limits_come_from_the_flags_of_sh() {
     let audited = shell.run(&["audit", "--denied", "--json"]);
     assert!(audited.stdout.contains("\"mcp\"") && audited.stdout.contains("wc"), "{}", audited.stdout);
 }
+
+#[test]
+fn a_project_gives_mcp_its_defaults_and_can_only_narrow() {
+    let shell = Shell::sharing();
+    let dir = project(&shell);
+    let text = "[mcp]\ndir = [\"project\"]\nallow = [\"cat\"]\nworkspace = \"notes\"\nallow-commit = true\n";
+    fs::write(shell.path("drydock.toml"), text).unwrap();
+    let mut client = Client::new(&shell, &[]);
+    assert_eq!(
+        client.call("sh", json!({ "script": "cat a.txt" }))["structuredContent"]["stdout"],
+        "one\ntwo\n"
+    );
+    assert!(client.refused("run", json!({ "name": "wc" })).starts_with("command_not_granted: "));
+    assert!(client.refused("commit", json!({})).starts_with("tool_not_granted: "));
+    drop(client);
+    let mut client = Client::new(&shell, &["--allow", "wc", "--dir", &dir]);
+    assert_eq!(
+        client.call("run", json!({ "name": "wc", "args": ["-l"], "stdin": "x\n" }))["structuredContent"]["stdout"],
+        "1\n"
+    );
+    fs::write(shell.path("drydock.toml"), "[mcp\n").unwrap();
+    let refused = shell.run(&["mcp"]);
+    assert!(refused.status != 0 && refused.stderr.contains("drydock.toml"), "{}", refused.stderr);
+}
