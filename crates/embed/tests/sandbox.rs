@@ -224,3 +224,14 @@ async fn every_operation_has_schemas_and_words_for_a_model() {
         "{prompt}"
     );
 }
+
+#[tokio::test]
+async fn what_is_written_is_as_old_as_the_sandboxs_own_clock_says() {
+    use drydock_embed::contract::{GuestTime, Timestamp};
+    let place = place();
+    let start = GuestTime::Fixed(Timestamp(1_000_000_000_000_000_000));
+    let sandbox = sandbox(&place, |it| it.setup.time = start);
+    ask(&sandbox, "write_file", json!({ "path": "new.txt", "text": "x" })).await;
+    let done = ask(&sandbox, "sh", json!({ "script": "stat -c %y new.txt" })).await;
+    assert!(done["stdout"].as_str().unwrap().starts_with("2001-09-09"), "{done}");
+}

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use drydock_contract::port::{Clock as _, FileKind, Files, TreePath};
+use drydock_contract::{
+    Timestamp,
+    port::{FileKind, Files, TreePath},
+};
 use drydock_store::{Change, ChangeKind, CommitError, IfChanged, Mounted, Overlay};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
 use super::SandboxError;
-use crate::{SystemClock, tree::read_whole};
+use crate::tree::read_whole;
 
 /// The longest file of which lines are compared.
 const COMPARED_BYTES_MAX: u64 = 1 << 20;
@@ -74,14 +77,18 @@ pub(super) fn diff(bases: &[Base], Diff { names_only }: Diff) -> Result<Value, S
     Ok(json!({ "changes": rows, "diff": text, "truncated": truncated }))
 }
 
-pub(super) fn commit(bases: &[Base], Commit { force }: Commit) -> Result<Value, SandboxError> {
+pub(super) fn commit(
+    bases: &[Base],
+    Commit { force }: Commit,
+    now: Timestamp,
+) -> Result<Value, SandboxError> {
     let if_changed = if force { IfChanged::Overwrite } else { IfChanged::Refuse };
     let mut written = Vec::new();
     let mut any = false;
     for base in bases {
         let Some(mounted) = &base.mounted else { continue };
         any = true;
-        let done = mounted.commit(if_changed, SystemClock.now()).map_err(|error| {
+        let done = mounted.commit(if_changed, now).map_err(|error| {
             let code = if matches!(error, CommitError::Conflicts(_)) { "conflict" } else { "commit_failed" };
             SandboxError::new(code, format!("/{}: {error}", base.place))
         })?;

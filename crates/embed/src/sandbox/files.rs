@@ -9,14 +9,14 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use drydock_contract::{
     BoxFuture, Digest, ToolAnswer, ToolRequest, Tools,
-    port::{Clock as _, FileError, FileKind, Files, Follow, OpenHow, TreePath},
+    port::{Clock, FileError, FileKind, Files, Follow, OpenHow, TreePath},
 };
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Base, SandboxError, change, typed};
-use crate::{SystemClock, tree::read_whole};
+use crate::tree::read_whole;
 
 /// The longest file that is read, written or edited at once.
 pub(super) const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -28,6 +28,7 @@ pub(super) struct Door {
     pub(super) files: Arc<dyn Files>,
     pub(super) cwd: String,
     pub(super) bases: Vec<Base>,
+    pub(super) clock: Arc<dyn Clock>,
     /// Held from the comparison to the write.
     pub(super) edits: Mutex<()>,
 }
@@ -108,7 +109,7 @@ impl Door {
             "files.edit" => self.edit(typed(input)?),
             "files.list" => self.list(typed(input)?),
             "workspace.diff" => change::diff(&self.bases, typed(input)?),
-            "workspace.commit" => change::commit(&self.bases, typed(input)?),
+            "workspace.commit" => change::commit(&self.bases, typed(input)?, self.clock.now()),
             other => Err(SandboxError::new("unknown_operation", format!("there is no tool `{other}`"))),
         }
     }
@@ -247,7 +248,7 @@ impl Door {
         let above = names.len().saturating_sub(1);
         for end in 1..=above {
             let dir = TreePath::new(&names.get(..end).unwrap_or_default().join("/"))?;
-            match self.files.create_dir(&dir, SystemClock.now()) {
+            match self.files.create_dir(&dir, self.clock.now()) {
                 // A directory that is there may also be one that cannot be made: a mount.
                 Ok(()) | Err(FileError::Exists) => {}
                 Err(error) => match self.files.stat(&dir, Follow::Yes) {
@@ -260,7 +261,7 @@ impl Door {
     }
 
     fn put(&self, path: &TreePath, bytes: &[u8]) -> Result<(), FileError> {
-        let now = SystemClock.now();
+        let now = self.clock.now();
         let how = OpenHow { write: true, create: true, truncate: true, ..OpenHow::default() };
         self.files.open(path, how, now)?.write_at(0, bytes, now)
     }
