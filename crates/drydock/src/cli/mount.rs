@@ -125,6 +125,9 @@ impl Room {
     }
 }
 
+/// A tree, and the directories in it that are copy-on-write.
+pub(crate) type WithBases = (Arc<dyn Files>, Vec<Base>);
+
 /// The tree a run sees: the workspace's volumes, the mounts, and around them what lasts as long as
 /// the run. None of them, and the engine makes an empty tree by itself.
 pub(crate) fn tree(
@@ -132,7 +135,7 @@ pub(crate) fn tree(
     name: Option<&WorkspaceName>,
     mounts: &[Mount],
     room: Room,
-) -> anyhow::Result<Option<(Arc<dyn Files>, Vec<Base>)>> {
+) -> anyhow::Result<Option<WithBases>> {
     if name.is_none() && mounts.is_empty() {
         return Ok(None);
     }
