@@ -8,6 +8,7 @@ mod mcp;
 pub(crate) mod memory;
 mod process;
 mod shell;
+mod sort;
 mod tiny;
 mod workspace;
 
@@ -50,6 +51,12 @@ pub(crate) const GROUPS: &[Group] = &[
         about: "lines of a reused shell: against bash with native tools, bashkit and just-bash",
         measure: shell::measure,
         needs: &[Program::Peer],
+    },
+    Group {
+        name: "sort",
+        about: "`sort -k3` of 300,000 lines, against the native one",
+        measure: sort::measure,
+        needs: &[],
     },
     Group {
         name: "workspace",

@@ -32,7 +32,10 @@ impl World for Nothing {
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let (program, input) = text.split_once('\u{1}').unwrap_or((text, "null"));
     let Ok(compiled) = compile(program, Vec::new(), &[]) else { return };
-    if program.contains("import") || program.contains("include") || ENDLESS.iter().any(|word| program.contains(word)) {
+    if program.contains("import")
+        || program.contains("include")
+        || ENDLESS.iter().any(|word| program.contains(word))
+    {
         return;
     }
     let Ok(input) = parse_one(input.as_bytes().to_vec()) else { return };

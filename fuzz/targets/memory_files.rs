@@ -60,6 +60,7 @@ fn apply(tree: &MemoryFiles, open: &mut Vec<Arc<dyn OpenFile>>, act: &Act<'_>, n
                 exclusive: bit(3),
                 truncate: bit(4),
                 nofollow: bit(5),
+                mode: drydock_contract::port::Mode::FILE,
             };
             if let Ok(file) = tree.open(&path(at), how, now) {
                 open.push(file);
@@ -70,7 +71,7 @@ fn apply(tree: &MemoryFiles, open: &mut Vec<Arc<dyn OpenFile>>, act: &Act<'_>, n
         Act::Cut(file, len) => drop(handle(*file).map(|it| it.set_len(*len, now))),
         Act::Read(file, offset) => drop(handle(*file).map(|it| it.read_at(*offset, &mut [0; 64]))),
         Act::List(at) => drop(tree.read_dir(&path(at))),
-        Act::Mkdir(at) => drop(tree.create_dir(&path(at), now)),
+        Act::Mkdir(at) => drop(tree.create_dir(&path(at), drydock_contract::port::Mode::DIRECTORY, now)),
         Act::Rmdir(at) => drop(tree.remove_dir(&path(at), now)),
         Act::Unlink(at) => drop(tree.unlink(&path(at), now)),
         Act::Rename(from, to) => drop(tree.rename(&path(from), &path(to), now)),

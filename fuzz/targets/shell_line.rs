@@ -33,7 +33,9 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
         Arc::new(MemoryFiles::with(Arc::new(Meter::new(Limits::default().memory_bytes_max))));
     for name in ["w", "tmp"] {
         let path = TreePath::new(name).expect("a plain name is a path");
-        files.create_dir(&path, Default::default()).expect("an empty tree has room");
+        files
+            .create_dir(&path, drydock_contract::port::Mode::DIRECTORY, Default::default())
+            .expect("an empty tree has room");
     }
     let mut shell = Shell::new(ShellSpec {
         door: Arc::new(FakeDoor::new(Arc::clone(&files))),

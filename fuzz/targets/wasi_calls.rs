@@ -11,7 +11,8 @@ use std::{
 use arbitrary::Arbitrary;
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, GuestTime, Limits, Meter,
-    Outcome, Reply, RunRequest, Sink, Source, Streams, Timestamp, port::Runner as _,
+    Outcome, Reply, RunRequest, Sink, Source, Streams, Timestamp,
+    port::{Mode, Runner as _},
 };
 use drydock_engine::{Engine, EngineSettings};
 use drydock_store::MemoryFiles;
@@ -111,6 +112,7 @@ libfuzzer_sys::fuzz_target!(|steps: Vec<Step<'_>>| {
             stderr: Sink::capture(),
         },
         files: Some(files),
+        umask: Mode::UMASK,
         limits: LIMITS,
         caps: CapSet::of(&[Cap::Vfs]),
         // A fixed clock, so that a guest that sleeps for a century costs nothing.

@@ -32,7 +32,7 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
             ours: Amount::Seconds(judged.median),
             peer: None,
             judged,
-            bound: Bound::AtMost(3.0),
+            bound: Bound::AtMost(1.0),
         });
     }
     Ok(figures)

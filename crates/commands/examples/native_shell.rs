@@ -16,12 +16,12 @@ use std::{
 };
 
 use drydock_abi::exec::{decode_command, encode_report};
-use drydock_commands::shell::{Mode, Shell, ShellLimits, ShellSpec};
+use drydock_commands::shell::{LineFiles, Mode, Shell, ShellLimits, ShellSpec};
 use drydock_contract::{
-    BoxFuture, Call, CallError, Denial, Dispatch, Outcome, Reply, RunReport, Sink, Source, Streams,
+    BoxFuture, Call, CallError, Denial, Dispatch, Limits, Outcome, Reply, RunReport, Sink, Source, Streams,
     Timestamp, port::Clock,
 };
-use drydock_store::{Access, HostDir};
+use drydock_store::{Access, HostDir, Links};
 use drydock_testkit::block_on;
 
 const FOLDERS: [&str; 2] = ["/usr/bin", "/bin"];
@@ -165,7 +165,10 @@ fn main() {
     let mut shell = Shell::new(ShellSpec {
         door: Arc::new(NativeDoor),
         commands: Arc::new(|name| program(name).is_some()),
-        files: Arc::new(HostDir::open("/", Access::ReadWrite).unwrap()),
+        names: Arc::new(Vec::new),
+        files: Arc::new(LineFiles::over(Arc::new(
+            HostDir::open("/", Access::ReadWrite).unwrap().with_links(Links::Any),
+        ))),
         clock: Arc::new(Now),
         roots: Vec::new(),
         scratch: "/tmp".into(),
@@ -176,6 +179,8 @@ fn main() {
         mode: Mode { eval_allowed: true, literal_unknown, ..Mode::default() },
         seed: 42,
         limits: ShellLimits::default(),
+        stage_limits: Limits::default(),
+        line_memory_bytes_max: u64::MAX,
     });
     let mut input = Vec::new();
     io::stdin().read_to_end(&mut input).unwrap();

@@ -4,6 +4,7 @@
 //! Names, argument lists and bytes; what runs them, and who may, is decided elsewhere.
 
 mod builtin;
+pub mod catalog;
 pub mod shell;
 
 pub use builtin::{MODULES, Module, ModuleKind, commands, runtime};

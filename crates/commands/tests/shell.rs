@@ -97,16 +97,24 @@ fn redirections_stay_inside() {
 #[test]
 fn statuses_tell_not_found_from_denied_and_from_limits() {
     let cases = [
-        ("nosuch", 127, "bash: line 1: nosuch: command not found\n"),
-        ("denied", 126, "bash: line 1: denied: command `denied` is not in the granted list\n"),
-        ("limit time", 124, "bash: line 1: limit: timed_out\n"),
-        ("limit fuel", 124, "bash: line 1: limit: out_of_fuel\n"),
-        ("limit memory", 125, "bash: line 1: limit: out_of_memory\n"),
-        ("trap-it", 134, "bash: line 1: trap-it: trapped: unreachable\n"),
+        ("nosuch", 127, "drydock: line 1: nosuch: command not found\n"),
+        ("denied", 126, "drydock: line 1: denied: command `denied` is not in the granted list\n"),
+        ("limit time", 124, "drydock: line 1: limit: timed_out: 30 s have passed; --timeout allows more\n"),
+        (
+            "limit fuel",
+            125,
+            "drydock: line 1: limit: out_of_fuel: 5000000000 instructions are used up; --fuel allows more\n",
+        ),
+        (
+            "limit memory",
+            125,
+            "drydock: line 1: limit: out_of_memory: the limit is 64.0 MiB, and 384.0 MiB for the whole line; --memory and --line-memory allow more\n",
+        ),
+        ("trap-it", 125, "drydock: line 1: trap-it: trapped: unreachable\n"),
         ("fail 7", 7, ""),
-        ("nosuch || fail 3", 3, "bash: line 1: nosuch: command not found\n"),
+        ("nosuch || fail 3", 3, "drydock: line 1: nosuch: command not found\n"),
         ("/bin/fail 9", 9, ""),
-        ("./nosuch", 127, "bash: line 1: ./nosuch: No such file or directory\n"),
+        ("./nosuch", 127, "drydock: line 1: ./nosuch: No such file or directory\n"),
     ];
     for (text, status, stderr) in cases {
         let ran = strict().run(text);
@@ -221,7 +229,7 @@ fn printf_refuses_figures_beyond_its_limit_in_words() {
         ("printf '%.*d' 99999999 1", "precision 99999999"),
     ] {
         let ran = strict().run(line);
-        let said = format!("bash: line 1: printf: {what} is more than the limit of 1048576\n");
+        let said = format!("drydock: line 1: printf: {what} is more than the limit of 1048576\n");
         assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{line}");
         assert!(ran.stderr.ends_with(&said[said.find("printf").unwrap()..]), "{line}: {}", ran.stderr);
     }
@@ -290,13 +298,14 @@ fn stages_are_recorded() {
     assert_eq!(
         rows,
         [
+            ("echo", 0, "exited", 0),
             ("tr", 0, "exited", 4),
             ("cat", 0, "exited", 4),
             ("nosuch", 127, "unknown_command", 0),
             ("fail", 2, "exited", 0)
         ]
     );
-    assert_eq!(ran.report.stages_total, 4);
+    assert_eq!(ran.report.stages_total, 5);
 }
 
 #[test]
@@ -325,12 +334,12 @@ fn explain_tells_without_running() {
     )
     .unwrap();
     let names: Vec<&str> = plan.commands.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(names, ["sort", "jq", "f", "curl", "$tool", "eval"]);
+    assert_eq!(names, ["sort", "jq", "f", "curl", "$tool", "eval", "x"]);
     assert_eq!(
         plan.files,
         [(Touch::Reads, "in.json".into()), (Touch::Writes, "out $x".into()), (Touch::Appends, "log".into())]
     );
-    assert_eq!(plan.grants.iter().map(String::as_str).collect::<Vec<_>>(), ["curl", "jq", "sort"]);
+    assert_eq!(plan.grants.iter().map(String::as_str).collect::<Vec<_>>(), ["curl", "jq", "sort", "x"]);
     assert!(plan.open_ended && plan.evaluates);
     assert!(explain("echo 'x", &ShellLimits::default()).unwrap_err().incomplete);
 }
@@ -370,7 +379,7 @@ fn a_shell_inside_has_only_what_is_exported() {
     let ran = room.run(
         "export seen=1; hidden=2; f() { :; }
          bash -c 'echo \"[$seen$hidden]\" $0 $1 $#; type f || echo no f; exit 4' zero one two; echo $?
-         printf 'echo \"$0:$1\"; cd /; x=9\n' > s.sh; bash s.sh arg; ./s.sh other; echo \"[$x]\" $PWD
+         printf 'echo \"$0:$1\"; cd /; x=9\n' > s.sh; bash s.sh arg; chmod +x s.sh; ./s.sh other; echo \"[$x]\" $PWD
          echo 'echo from stdin' | sh; bash -e -c 'false; echo never'; echo $?; bash -n s.sh; bash -eu -o pipefail -c 'false | true; echo on' ; /bin/sh -c 'echo path'
          bash nosuch.sh; echo $?",
     );
@@ -504,4 +513,116 @@ fn what_names_itself_ends() {
         let ran = room.run(line);
         assert!(!ran.stdout.is_empty(), "{line}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn a_limit_inside_a_pipeline_is_not_lost() {
+    let mut room = strict();
+    let ran = room.run("limit memory | cat; echo $?");
+    assert_eq!(ran.stdout, "125\n");
+    let said = "limit: out_of_memory: the limit is 64.0 MiB, and 384.0 MiB for the whole line; \
+                --memory and --line-memory allow more";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let rows = [
+        // What nobody looked at counts, however deep it was and whatever came after it.
+        ("limit time | cat", 124),
+        ("limit fuel | cat | cat", 125),
+        ("trap-it | cat", 125),
+        ("{ limit memory; echo x; } | cat > /dev/null", 125),
+        ("(limit memory | cat) | cat", 125),
+        ("shopt -s lastpipe; limit memory | cat", 125),
+        ("x=$(limit memory | cat)", 125),
+        ("if limit memory | cat; then exit 3; fi; exit 4", 4),
+        ("set -o pipefail; limit memory | cat", 125),
+        // What the script looks at is its own affair.
+        ("{ limit memory || echo caught; } | cat > /dev/null", 0),
+        ("limit memory | cat || true", 0),
+        ("yes | head -n 1 > /dev/null", 0),
+    ];
+    for (text, status) in rows {
+        assert_eq!(strict().run(text).status, status, "{text}");
+    }
+    assert!(room.run("limit fuel | cat").stderr.contains("--fuel allows more"));
+    assert!(room.run("limit time | cat").stderr.contains("--timeout allows more"));
+}
+
+#[test]
+fn messages_begin_with_the_script_and_its_line_and_never_with_bash() {
+    let mut room = room();
+    room.run("printf 'echo one\\n\\nnosuch\\n' > s.sh; printf 'x\\nnosuch\\n' > lib.sh");
+    let rows = [
+        ("bash s.sh", "s.sh: line 3: nosuch: "),
+        ("echo; nosuch", "drydock: line 1: nosuch: "),
+        ("bash -c nosuch", "drydock: line 1: nosuch: "),
+        ("bash -c nosuch me", "me: line 1: nosuch: "),
+        ("source ./lib.sh", "./lib.sh: line 2: nosuch: "),
+    ];
+    for (text, start) in rows {
+        let said = room.run(text).stderr;
+        assert!(said.lines().any(|it| it.starts_with(start)), "{text}: {said}");
+        assert!(!said.contains("bash:"), "{text}: {said}");
+    }
+}
+
+#[test]
+fn a_name_that_is_none_says_what_was_perhaps_meant() {
+    let mut room = strict();
+    let rows = [
+        ("sorrt", "sorrt: command not found; did you mean `sort`?"),
+        ("frobnicate", "frobnicate: command not found\n"),
+        ("python3 x.py", "python3: command not found; `python3` is in no catalog yet"),
+        ("git status", "git: command not found; `git` is in no catalog yet"),
+    ];
+    for (text, want) in rows {
+        let ran = room.run(text);
+        assert_eq!(ran.status, 127, "{text}");
+        assert!(ran.stderr.contains(want) && ran.stderr.lines().count() == 1, "{text}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn builtins_are_stages_too() {
+    let report =
+        strict().run("echo a | cat; local_fails=1; cd /nosuch; f() { local x=1; }; f; exit 3").report;
+    let stages: Vec<_> =
+        report.stages.iter().map(|it| (it.command.as_str(), it.builtin, it.status)).collect();
+    assert_eq!(
+        stages,
+        [("echo", true, 0), ("cat", false, 0), ("cd", true, 1), ("local", true, 0), ("exit", true, 3)]
+    );
+}
+
+#[test]
+fn a_file_without_the_bit_is_no_program() {
+    let mut room = strict();
+    room.run("echo 'echo ran' > s.sh");
+    let ran = room.run("./s.sh");
+    assert_eq!((ran.status, ran.stdout.as_str()), (126, ""));
+    assert!(ran.stderr.contains("Permission denied"), "{}", ran.stderr);
+    let ran = room.run("[ -x s.sh ] || echo not yet; chmod +x s.sh; [ -x s.sh ] && ./s.sh");
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "not yet\nran\n"), "{}", ran.stderr);
+    let ran = room.run("umask 077; echo x > private; umask");
+    assert_eq!(ran.stdout, "0077\n");
+    let private = drydock_contract::port::TreePath::new("w/private").unwrap();
+    let follow = drydock_contract::port::Follow::Yes;
+    let stat = drydock_contract::port::Files::stat(&*room.files, &private, follow).unwrap();
+    assert_eq!(stat.mode.bits(), 0o600);
+}
+
+#[test]
+fn what_the_shell_holds_is_part_of_the_lines_memory() {
+    let mut room = strict();
+    let meter = std::sync::Arc::new(drydock_contract::Meter::new(1 << 20));
+    room.shell.charge(std::sync::Arc::clone(&meter));
+    let ran = room.run("x=$(seq 1 1000); for i in 1 2 3 4 5 6 7 8 9 10 11 12; do x=$x$x; done; echo end");
+    assert_eq!((ran.status, ran.stdout.as_str()), (125, ""));
+    assert!(ran.stderr.contains("--line-memory allows more"), "{}", ran.stderr);
+    // The next line has a memory of its own.
+    room.shell.charge(std::sync::Arc::new(drydock_contract::Meter::new(64 << 20)));
+    assert_eq!(room.run("echo ok").stdout, "ok\n");
+    let captured = std::sync::Arc::new(drydock_contract::Meter::new(1 << 16));
+    room.shell.charge(captured);
+    let ran = room.run("unset x; y=$(seq 1 100000); echo end");
+    assert_eq!((ran.status, ran.stdout.as_str()), (125, ""));
+    assert!(ran.stderr.contains("out_of_memory"), "{}", ran.stderr);
 }

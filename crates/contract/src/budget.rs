@@ -1,7 +1,10 @@
 //! What one run may spend, and the counter of what the host holds on its behalf.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -39,37 +42,56 @@ impl Default for Limits {
     }
 }
 
-/// Counts the bytes held for one run, guest memory and host buffers alike.
+/// Counts the bytes held for one run, guest memory and host buffers alike. It may stand within another
+/// one, which several runs share: what is held here is held there too.
 #[derive(Debug)]
 pub struct Meter {
     held: AtomicU64,
     peak: AtomicU64,
     max: u64,
+    within: Option<Arc<Meter>>,
 }
 
 impl Meter {
     /// A meter that refuses to go past `max`.
     pub const fn new(max: u64) -> Self {
-        Self { held: AtomicU64::new(0), peak: AtomicU64::new(0), max }
+        Self { held: AtomicU64::new(0), peak: AtomicU64::new(0), max, within: None }
+    }
+
+    /// A meter that also refuses what `shared` refuses. What it still holds when it is dropped is given
+    /// back there.
+    pub fn within(max: u64, shared: Option<Arc<Meter>>) -> Self {
+        Self { held: AtomicU64::new(0), peak: AtomicU64::new(0), max, within: shared }
     }
 
     /// Holds `bytes` more, or refuses and changes nothing.
     #[must_use]
     pub fn try_hold(&self, bytes: u64) -> bool {
+        if self.within.as_ref().is_some_and(|shared| !shared.try_hold(bytes)) {
+            return false;
+        }
         let more = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= self.max);
         match self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
             Ok(before) => {
                 self.peak.fetch_max(before + bytes, Ordering::Relaxed);
                 true
             }
-            Err(_) => false,
+            Err(_) => {
+                if let Some(shared) = &self.within {
+                    shared.release(bytes);
+                }
+                false
+            }
         }
     }
 
-    /// Gives `bytes` back.
+    /// Gives `bytes` back, or what is held if that is less.
     pub fn release(&self, bytes: u64) {
         let less = |held: u64| Some(held.saturating_sub(bytes));
-        let _ = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        let before = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).unwrap_or_default();
+        if let Some(shared) = &self.within {
+            shared.release(bytes.min(before));
+        }
     }
 
     /// Bytes held now.
@@ -88,9 +110,34 @@ impl Meter {
     }
 }
 
+impl Drop for Meter {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.within {
+            shared.release(*self.held.get_mut());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn meters_within_one_share_it_and_give_back_what_they_held() {
+        let shared = Arc::new(Meter::new(100));
+        let one = Meter::within(80, Some(Arc::clone(&shared)));
+        let two = Meter::within(80, Some(Arc::clone(&shared)));
+        assert!(one.try_hold(70));
+        assert!(!two.try_hold(40), "together they would hold more than there is");
+        assert_eq!((two.held(), shared.held()), (0, 70));
+        assert!(two.try_hold(30));
+        assert!(!one.try_hold(11), "its own limit holds too");
+        assert_eq!(shared.held(), 100);
+        two.release(99);
+        assert_eq!((two.held(), shared.held()), (0, 70));
+        drop(one);
+        assert_eq!((shared.held(), shared.peak()), (0, 100));
+    }
 
     #[test]
     fn the_default_limits_are_the_seeds_envelope() {

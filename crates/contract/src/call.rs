@@ -1,6 +1,6 @@
 //! One sentence for five dialects: a named operation, some bytes in, some bytes out, maybe no.
 
-use crate::{BoxFuture, Denial, Fault, Sink, Source};
+use crate::{BoxFuture, Denial, Fault, Sink, Source, port::Mode};
 
 /// One request at the gate.
 pub struct Call<'a> {
@@ -13,17 +13,25 @@ pub struct Call<'a> {
     pub unread_bytes: u64,
     /// Streams beside the bytes.
     pub streams: Streams,
+    /// The mask of whoever asks: what it starts has the same.
+    pub umask: Mode,
 }
 
 impl<'a> Call<'a> {
     /// A request with its streams.
     pub const fn new(operation: &'a str, payload: &'a [u8], streams: Streams) -> Self {
-        Self { operation, payload, unread_bytes: 0, streams }
+        Self { operation, payload, unread_bytes: 0, streams, umask: Mode::UMASK }
+    }
+
+    /// The same under another mask.
+    #[must_use]
+    pub fn with_umask(self, umask: Mode) -> Self {
+        Self { umask, ..self }
     }
 
     /// A request that is too long to be read. It can only be refused.
     pub fn oversized(operation: &'a str, bytes: u64) -> Self {
-        Self { operation, payload: &[], unread_bytes: bytes, streams: Streams::default() }
+        Self { unread_bytes: bytes, ..Self::new(operation, &[], Streams::default()) }
     }
 }
 

@@ -10,15 +10,18 @@ mod budget;
 mod call;
 mod capability;
 mod denial;
+pub mod exit;
 mod fault;
 mod name;
 mod outcome;
 pub mod port;
 mod principal;
+mod remark;
 mod run;
 mod stream;
 mod switch;
 mod terms;
+pub mod text;
 mod time;
 mod tool;
 
@@ -31,11 +34,12 @@ pub use fault::Fault;
 pub use name::{ArgMode, BadCommandName, CommandName, UnknownArgMode};
 pub use outcome::Outcome;
 pub use principal::{BadPrincipal, Principal};
+pub use remark::size_text;
 pub use run::{Entropy, FuelGauge, GuestTime, RunReport, RunRequest};
 pub use stream::{ByteSink, ByteSource, Sink, Source, StreamFile};
 pub use switch::Switch;
 pub use terms::{ArgumentRule, BadToolPattern, IfAbsent, Must, Scalar, ToolPattern, ToolTerms};
-pub use time::Timestamp;
+pub use time::{SteppedClock, Timestamp};
 pub use tool::{FailureCode, ToolAnswer, ToolFailure, ToolRequest, Tools};
 
 /// A boxed future, the return type of the object-safe ports.

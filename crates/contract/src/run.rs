@@ -9,8 +9,8 @@ use std::{
 };
 
 use crate::{
-    Artifact, CapSet, Dispatch, Limits, Outcome, Streams, Switch, Timestamp,
-    port::{FileLimit, Files},
+    Artifact, CapSet, Dispatch, Limits, Meter, Outcome, SteppedClock, Streams, Switch, Timestamp,
+    port::{FileLimit, Files, Mode},
 };
 
 /// Everything one run starts with. What is not in here does not exist for the guest.
@@ -25,12 +25,18 @@ pub struct RunRequest {
     pub streams: Streams,
     /// The file tree, or none for a fresh empty one charged to this run.
     pub files: Option<Arc<dyn Files>>,
+    /// What is taken from the bits of files and directories that it makes.
+    pub umask: Mode,
     /// What it may spend.
     pub limits: Limits,
+    /// Memory that it shares with other runs, or none for no bound but its own.
+    pub memory: Option<Arc<Meter>>,
     /// Which powers its imports may name.
     pub caps: CapSet,
     /// What clocks tell it.
     pub time: GuestTime,
+    /// Told how late it was for the run when it is over, where time is not the real one.
+    pub clock: Option<Arc<SteppedClock>>,
     /// Where its randomness comes from.
     pub entropy: Entropy,
     /// Its only way to the world.

@@ -42,6 +42,11 @@ pub trait ByteSink: Send {
     fn file(&self) -> Option<StreamFile> {
         None
     }
+
+    /// How wide the terminal is that somebody reads it on, if it is one.
+    fn columns(&self) -> Option<u16> {
+        None
+    }
 }
 
 /// Where a guest's input comes from.
@@ -160,6 +165,14 @@ impl Sink {
     pub fn file(&self) -> Option<StreamFile> {
         match self {
             Self::Stream(sink) => sink.file(),
+            Self::Discard | Self::Capture(_) => None,
+        }
+    }
+
+    /// How wide the terminal is that somebody reads it on, if it is one.
+    pub fn columns(&self) -> Option<u16> {
+        match self {
+            Self::Stream(sink) => sink.columns(),
             Self::Discard | Self::Capture(_) => None,
         }
     }

@@ -1,43 +1,9 @@
-//! How endings become exit statuses, and errors become words. The one mapping.
-//!
-//! | status | meaning |
-//! |---|---|
-//! | the command's own | it exited |
-//! | 124 | it timed out |
-//! | 125 | another limit or a trap ended it, or it could not be started |
-//! | 126 | policy refused it |
-//! | 127 | there is no such command |
-//! | 130 | Ctrl-C |
+//! Errors of our own as words, and the status of a process that ends with one. How a run's ending becomes
+//! a status is said in one place, `contract::exit`.
 
 use std::{io::Write as _, process::ExitCode};
 
-use drydock_embed::contract::{CallError, Denial, Outcome};
-
-/// The status of a run that ended.
-pub(crate) fn of_outcome(outcome: &Outcome) -> u8 {
-    match outcome {
-        Outcome::Exited(0) => 0,
-        // Shells keep eight bits; a failure must not look like success for lack of the others.
-        Outcome::Exited(status) => ((*status & 0xff) as u8).max(1),
-        Outcome::TimedOut => 124,
-        Outcome::Cancelled => 130,
-        Outcome::Trapped(_)
-        | Outcome::OutOfFuel
-        | Outcome::OutOfMemory
-        | Outcome::OutputLimit
-        | Outcome::InputLimit => 125,
-    }
-}
-
-/// The status of a run that never began.
-pub(crate) fn of_error(error: &CallError) -> u8 {
-    match error {
-        CallError::Denied(Denial::UnknownCommand(_)) => 127,
-        CallError::Denied(Denial::TooLarge { .. } | Denial::Malformed(_) | Denial::BudgetExceeded(_)) => 125,
-        CallError::Denied(_) => 126,
-        CallError::Failed(_) => 125,
-    }
-}
+use drydock_embed::contract::exit::LIMITED;
 
 /// Prints an error with its causes and answers the status for it.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
@@ -54,7 +20,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 /// The same for a command that could not be run for a reason of ours.
 pub(crate) fn could_not_run(error: &anyhow::Error) -> ExitCode {
     report(error);
-    ExitCode::from(125)
+    ExitCode::from(LIMITED)
 }
 
 /// Says something on stderr, if anybody can hear it: a closed or full stderr is no reason to stop.

@@ -54,10 +54,4 @@ pub(crate) fn table<const N: usize>(
 }
 
 /// A size as people write it.
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-    }
-}
+pub(crate) use drydock_embed::contract::size_text as size;

@@ -37,6 +37,12 @@ pub(crate) fn stdout() -> io::Result<Sink> {
     outgoing(io::stdout().as_fd())
 }
 
+/// How wide our stdout is, if it is a terminal.
+pub(crate) fn stdout_columns() -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(if size.ws_col == 0 { COLUMNS_USUAL } else { size.ws_col })
+}
+
 /// Our stderr.
 pub(crate) fn stderr() -> io::Result<Sink> {
     outgoing(io::stderr().as_fd())
@@ -101,7 +107,11 @@ impl ByteSource for Typed {
 
 /// A descriptor that may keep whoever uses it waiting. Each read or write happens on a thread of
 /// tokio's and is awaited: what a command wrote has arrived, or the command is told that it has not.
-struct Patient(State);
+struct Patient {
+    state: State,
+    /// How wide it is, if it is a terminal.
+    columns: Option<u16>,
+}
 
 enum State {
     Idle(File, Vec<u8>),
@@ -109,12 +119,18 @@ enum State {
     Lost,
 }
 
+/// How wide a terminal is that does not say.
+const COLUMNS_USUAL: u16 = 80;
+
 /// Most bytes moved at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
 impl Patient {
     fn new(file: File) -> Self {
-        Self(State::Idle(file, Vec::new()))
+        // A terminal that does not know its width is taken for the usual one.
+        let size = rustix::termios::tcgetwinsize(&file).ok();
+        let columns = size.map(|it| if it.ws_col == 0 { COLUMNS_USUAL } else { it.ws_col });
+        Self { state: State::Idle(file, Vec::new()), columns }
     }
 
     /// Starts `work` if nothing is going on, and polls for its end.
@@ -124,20 +140,20 @@ impl Patient {
         prepare: impl FnOnce(&mut Vec<u8>),
         work: impl FnOnce(&mut File, &mut Vec<u8>) -> io::Result<usize> + Send + 'static,
     ) -> Poll<io::Result<usize>> {
-        if let State::Idle(..) = self.0
-            && let State::Idle(mut file, mut buffer) = std::mem::replace(&mut self.0, State::Lost)
+        if let State::Idle(..) = self.state
+            && let State::Idle(mut file, mut buffer) = std::mem::replace(&mut self.state, State::Lost)
         {
             prepare(&mut buffer);
-            self.0 = State::Busy(tokio::task::spawn_blocking(move || {
+            self.state = State::Busy(tokio::task::spawn_blocking(move || {
                 let result = work(&mut file, &mut buffer);
                 (file, buffer, result)
             }));
         }
-        let State::Busy(going_on) = &mut self.0 else {
+        let State::Busy(going_on) = &mut self.state else {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         };
         let (file, buffer, result) = ready!(Pin::new(going_on).poll(cx)).map_err(io::Error::other)?;
-        self.0 = State::Idle(file, buffer);
+        self.state = State::Idle(file, buffer);
         Poll::Ready(result)
     }
 }
@@ -150,7 +166,7 @@ impl ByteSource for Patient {
             |piece| piece.resize(room, 0),
             |file, piece| { once_ready(file, PollFlags::IN, |file| file.read(piece)) }
         ))?;
-        let State::Idle(_, piece) = &self.0 else { return Poll::Ready(Ok(0)) };
+        let State::Idle(_, piece) = &self.state else { return Poll::Ready(Ok(0)) };
         // A read that was begun for a larger buffer cannot end in a smaller one: the guest waits.
         let got = got.min(buffer.len());
         buffer[..got].copy_from_slice(&piece[..got]);
@@ -166,6 +182,10 @@ impl ByteSink for Patient {
             buffer.extend_from_slice(piece);
         };
         self.poll(cx, fill, |file, piece| once_ready(file, PollFlags::OUT, |file| file.write(piece)))
+    }
+
+    fn columns(&self) -> Option<u16> {
+        self.columns
     }
 
     fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {

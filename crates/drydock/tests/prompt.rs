@@ -86,15 +86,17 @@ fn a_prompt_runs_lines_completes_names_and_survives_ctrl_c() {
     terminal.expect("begun\r\n");
     terminal.type_in("\x03");
     terminal.expect("$ ");
-    terminal.type_in("echo still=$x\r");
-    terminal.expect("still=4\r\n");
+    terminal.type_in("echo status=$? still=$x\r");
+    terminal.expect("status=130 still=4\r\n");
     // A name and a path are completed.
     terminal.type_in("echo some > letters; echo written\r");
     terminal.expect("written\r\n");
     terminal.type_in("upp\t < let\t\r");
     terminal.expect("SOME\r\n");
     // A line that is not over asks for more.
-    terminal.type_in("for i in 1 2; do\recho round-$i; done\r");
+    terminal.type_in("for i in 1 2; do\r");
+    terminal.expect("> ");
+    terminal.type_in("echo round-$i; done\r");
     terminal.expect("round-1\r\n");
     terminal.expect("round-2\r\n");
     // Ctrl-C at the prompt drops what was typed.
@@ -107,5 +109,37 @@ fn a_prompt_runs_lines_completes_names_and_survives_ctrl_c() {
     terminal.type_in("exit 7\r");
     assert_eq!(terminal.child.wait().unwrap().code(), Some(7));
     let history = std::fs::read_to_string(shell.home().join("history")).unwrap();
-    assert!(history.contains("echo still=$x") && !history.contains("dropped"), "{history}");
+    assert!(history.contains("still=$x") && !history.contains("dropped"), "{history}");
+}
+
+#[test]
+fn ctrl_d_is_exit_and_a_terminal_has_columns() {
+    let shell = Shell::new();
+    let mut terminal = Terminal::open(&shell);
+    terminal.expect("$ ");
+    terminal.type_in("touch one two three; ls; echo listed\r");
+    // Its own line for each would be no columns; a pipe is no terminal.
+    terminal.expect("one  three  two\r\n");
+    terminal.expect("listed\r\n");
+    terminal.type_in("ls | cat; [ -t 1 ] && echo terminal\r");
+    terminal.expect("one\r\nthree\r\ntwo\r\n");
+    terminal.expect("terminal\r\n");
+    // What was typed over several lines is one text of the history.
+    terminal.type_in("echo 'first\r");
+    terminal.expect("> ");
+    terminal.type_in("second'\r");
+    terminal.expect("first\r\nsecond\r\n");
+    terminal.type_in("\x1b[A");
+    terminal.expect("second");
+    terminal.type_in("\x03");
+    terminal.expect("$ ");
+    // A new line within the text, without running it.
+    terminal.type_in("echo up\x1b\recho down\r");
+    terminal.expect("up\r\ndown\r\n");
+    terminal.type_in("trap 'echo bye' EXIT; echo armed; (exit 9)\r");
+    terminal.expect("armed\r\n");
+    terminal.expect("$ ");
+    terminal.type_in("\x04");
+    terminal.expect("exit\r\nbye\r\n");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(9));
 }

@@ -34,7 +34,7 @@ fn a_shell_is_a_command_of_commands() {
 }
 
 #[test]
-fn what_chmod_agreed_to_is_remembered_by_the_shell() {
+fn what_chmod_agreed_to_is_kept_with_the_file() {
     let line =
         "touch f; test -x f || echo no; chmod +x f; test -x f && echo yes; chmod 644 f; test -x f || echo no
         mkdir b; echo 'echo ran $1' > b/tool; chmod +x b/tool; PATH=$PWD/b:$PATH; tool 1; type tool";
@@ -74,7 +74,7 @@ fn the_working_directory_is_the_workspace() {
 fn an_unknown_name_is_127_and_can_be_caught() {
     let said = sh("nosuch || echo caught $?; nosuch");
     assert_eq!((said.status, said.stdout.as_str()), (127, "caught 127\n"));
-    assert_eq!(said.stderr, "bash: line 1: nosuch: command not found\n".repeat(2));
+    assert_eq!(said.stderr, "drydock: line 1: nosuch: command not found\n".repeat(2));
 }
 
 #[test]
@@ -134,8 +134,14 @@ fn the_record_has_stages_statuses_times_and_bytes() {
         .collect();
     assert_eq!(
         brief,
-        [r#""seq" 0 "exited" 0>6"#, r#""wc" 0 "exited" 6>2"#, r#""nosuch" 127 "unknown_command" 0>0"#]
+        [
+            r#""seq" 0 "exited" 0>6"#,
+            r#""wc" 0 "exited" 6>2"#,
+            r#""nosuch" 127 "unknown_command" 0>0"#,
+            r#""echo" 0 "exited" 0>0"#
+        ]
     );
+    assert_eq!((&stages[0]["builtin"], &stages[3]["builtin"]), (&serde_json::Value::Null, &true.into()));
     assert!(stages[0]["duration_us"].is_u64() && record["duration_us"].is_u64());
 }
 
@@ -148,6 +154,10 @@ fn every_stage_is_audited_and_needs_its_grant() {
     let audit = shell.run(&["audit", "--json"]);
     assert!(audit.stdout.contains("\"subject\":\"seq\""), "{}", audit.stdout);
     assert!(audit.stdout.contains("command_not_granted"), "{}", audit.stdout);
+    // What is not granted and what is not there are one, and both are on record.
+    let said = shell.run(&["sh", "--allow", "seq", "-c", "nosuch; echo $?; type sort nosuch; which sort"]);
+    assert_eq!(said.stdout, "126\n");
+    assert!(shell.run(&["audit", "--json"]).stdout.contains("nosuch"));
 }
 
 #[test]
@@ -398,4 +408,232 @@ fn a_command_that_is_killed_leaves_the_rest_of_the_line_its_fuel() {
     let line = "yes > /dev/null & kill %1; wait; yes > /dev/null & sleep 0.2; kill %2; wait; seq 3 | tail -1";
     let said = shell.run(&["sh", "-c", line]);
     assert_eq!(said.stdout, "3\n", "{}", said.stderr);
+}
+
+#[test]
+fn the_seeds_worked_line() {
+    let shell = Shell::sharing();
+    let users = br#"{"users":[{"name":"ada lovelace"},{"name":"grace hopper"},{"name":"ada yonath"}]}"#;
+    let said = shell.pipe(&["sh", "-c", "jq '.users[].name' | grep ada | upper"], users);
+    assert_eq!(
+        (said.status, said.stdout.as_str()),
+        (0, "\"ADA LOVELACE\"\n\"ADA YONATH\"\n"),
+        "{}",
+        said.stderr
+    );
+}
+
+/// Every byte there is, in an order that is no text in any encoding.
+fn no_text() -> Vec<u8> {
+    (0..=255_u8).rev().chain([0xff, 0x00, 0xc3, 0x28, b'\n', 0xed, 0xa0, 0x80]).collect()
+}
+
+#[test]
+fn bytes_that_are_no_text_pass_a_line_unchanged() {
+    let shell = Shell::sharing();
+    let rows = ["cat", "cat | cat | cat", "cat > f; cat < f | cat", "tee f | cat; cmp f f", "{ cat; } | cat"];
+    for line in rows {
+        let mut child = shell.command(&["sh", "-c", line]).spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), &no_text()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.stdout, no_text(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    // Through a variable, an argument and the script's own text too, but for the NUL no argument can hold.
+    let mut script = b"x='\xff\xc3\x28'; printf '%s' \"$x\" | cat; printf '%s' \"$(printf '\\xfe')\"; echo -n '\xed\xa0\x80'".to_vec();
+    script.push(b'\n');
+    let mut child = shell.command(&["sh"]).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &script).unwrap();
+    assert_eq!(child.wait_with_output().unwrap().stdout, b"\xff\xc3\x28\xfe\xed\xa0\x80");
+}
+
+#[test]
+fn a_lines_stages_share_one_memory() {
+    let shell = Shell::sharing();
+    // One after another they fit; all at once they do not, though none of them is near its own limit.
+    let many = format!("{}; echo $?", ["sleep 0.5"; 24].join(" | "));
+    let said = shell.run(&["sh", "--line-memory", "8MiB", "-c", &many]);
+    assert_eq!(said.stdout, "125\n", "{}", said.all());
+    let why = "out_of_memory: the limit is 256.0 MiB, and 8.0 MiB for the whole line; --memory and --line-memory allow more";
+    assert!(said.stderr.contains(why), "{}", said.stderr);
+    let turns = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0; done; echo $?";
+    assert_eq!(shell.run(&["sh", "--line-memory", "8MiB", "-c", turns]).stdout, "0\n");
+    assert_eq!(shell.run(&["sh", "-c", &many]).stdout, "0\n");
+    // A stage's own limit, in the middle of a pipeline.
+    let bomb = "awk 'BEGIN { s = \"x\"; while (1) s = s s }' | md5sum";
+    let own = shell.run(&["sh", "--memory", "32MiB", "-c", bomb]);
+    assert_ne!(own.status, 0, "{}", own.stdout);
+    let alone = shell.run(&["sh", "--memory", "1MiB", "-c", "jq -n 1 | md5sum"]);
+    assert_eq!(alone.status, 125, "{}", alone.all());
+    assert!(alone.stderr.contains("jq: out_of_memory: the limit is 1.0 MiB"), "{}", alone.stderr);
+}
+
+#[test]
+fn no_real_time_is_seen_under_now() {
+    let shell = Shell::sharing();
+    let now = ["sh", "--now", "2001-02-03T04:05:06Z", "--posix-unknown", "-c"];
+    let rows = [
+        ("echo $EPOCHSECONDS", "981173106\n"),
+        ("echo ${EPOCHREALTIME%.*}", "981173106\n"),
+        (
+            "x=$EPOCHREALTIME; seq 1 20000 | sort > /dev/null; y=$EPOCHREALTIME; (( (${y/./} - ${x/./}) < 1000 )) && echo no real time",
+            "no real time\n",
+        ),
+        ("echo $SECONDS; sleep 90; echo $SECONDS", "0\n90\n"),
+        ("printf '%(%s)T %(%F %T)T\n' -1 -1", "981173106 2001-02-03 04:05:06\n"),
+        ("TIMEFORMAT=%1R; { time sleep 30; } 2>&1", "30.0\n"),
+        ("echo x > f; stat -c %Y f", "981173106\n"),
+        ("sleep 3600; date -u +%T", "05:05:06\n"),
+        ("echo a > a; touch b; [ b -nt a ] && echo newer", "newer\n"),
+        ("timeout 60 sleep 50; date -u +%T", "04:05:56\n"),
+    ];
+    for (line, want) in rows {
+        let said = shell.run(&[&now[..], &[line]].concat());
+        assert_eq!(said.stdout, want, "{line}: {}", said.stderr);
+    }
+    // A tool of a program writes with the same clock.
+    let js = "await files.write({ path: 'f', content: 'x' }); await commands.sleep({ args: ['60'] }); \
+              await files.write({ path: 'g', content: 'x' }); \
+              return (await commands.sh({ line: 'stat -c %Y f g' })).stdout";
+    let said = shell.run(&["js", "--now", "2001-02-03T04:05:06Z", "-e", js]);
+    assert!(said.stdout.contains("981173106") && said.stdout.contains("981173166"), "{}", said.all());
+}
+
+#[test]
+fn one_ending_has_one_status_wherever_it_happens() {
+    let shell = Shell::sharing();
+    let fuel = ["--fuel", "50000"];
+    let work = ["seq", "1", "3000000"];
+    let run = shell.run(&[&["run"][..], &fuel, &work].concat());
+    let sh = shell.run(&[&["sh"][..], &fuel, &["-c", &work.join(" ")]].concat());
+    assert_eq!((run.status, sh.status), (125, 125), "{} {}", run.stderr, sh.stderr);
+    for said in [run, sh] {
+        assert!(
+            said.stderr.contains("out_of_fuel: 50000 instructions are used up; --fuel allows more"),
+            "{}",
+            said.stderr
+        );
+    }
+    assert_eq!(shell.run(&["run", "nosuch"]).status, 127);
+    assert_eq!(shell.run(&["sh", "-c", "nosuch"]).status, 127);
+    let js = shell.run(&["js", "--timeout", "200ms", "-e", "for (;;) {}"]);
+    assert_eq!(js.status, 124);
+    assert!(js.stderr.contains("timed_out: 0.2 s have passed; --timeout allows more"), "{}", js.stderr);
+    let js = shell.run(&["js", "-e", "const all = []; for (;;) all.push('x'.repeat(1e6))"]);
+    assert_eq!(js.status, 125);
+    assert!(js.stderr.contains("the limit is 64.0 MiB; --memory allows more"), "{}", js.stderr);
+}
+
+#[test]
+fn scripts_of_a_directory_run_and_those_of_the_line_do_not() {
+    let shell = Shell::sharing();
+    std::fs::create_dir(shell.path("project")).unwrap();
+    shell.file("project/build.sh", "echo building $1\n");
+    let dir = shell.path("project");
+    let dir = dir.to_str().unwrap();
+    let rows = [
+        ("bash build.sh x", 0, "building x\n"),
+        ("chmod +x build.sh; ./build.sh y", 0, "building y\n"),
+        ("./build.sh", 126, ""),
+        ("timeout 9 sh build.sh z", 0, "building z\n"),
+        ("find . -name build.sh -exec bash {} f ';'", 0, "building f\n"),
+        ("cp build.sh new.sh; bash new.sh", 126, ""),
+        ("sed -i s/building/evil/ build.sh; bash build.sh", 126, ""),
+        ("mv build.sh b; mv b build.sh; bash build.sh", 126, ""),
+        ("bash -c 'echo evil'", 126, ""),
+    ];
+    for mode in ["", ":rw"] {
+        for (line, status, want) in rows {
+            // A mode that an earlier line set on the real file goes with it.
+            let _ = std::fs::remove_file(shell.path("project/build.sh"));
+            shell.file("project/build.sh", "echo building $1\n");
+            let said =
+                shell.run(&["sh", "--posix-unknown", "--dir", &format!("{dir}:/project{mode}"), "-c", line]);
+            assert_eq!((said.status, said.stdout.as_str()), (status, want), "{mode} {line}: {}", said.stderr);
+        }
+    }
+    let said = shell.run(&["sh", "-c", "echo a | xargs sh -c 'echo evil'"]);
+    assert!(said.stdout.is_empty() && said.stderr.contains("--eval"), "{}", said.all());
+    // Two names for one directory that can be written: nobody could tell.
+    shell.file("project/build.sh", "echo building\n");
+    let (one, two) = (format!("{dir}:/a:rw"), format!("{dir}:/b:rw"));
+    let said = shell.run(&[
+        "sh",
+        "--dir",
+        &one,
+        "--dir",
+        &two,
+        "-c",
+        "echo 'echo evil' > /a/build.sh; bash /b/build.sh",
+    ]);
+    assert_eq!((said.status, said.stdout.as_str()), (126, ""), "{}", said.stderr);
+}
+
+#[test]
+fn explain_and_the_run_agree() {
+    let shell = Shell::sharing();
+    let told = |line: &str| -> serde_json::Value {
+        serde_json::from_str(&shell.run(&["explain", "--json", line]).stdout).unwrap()
+    };
+    let kinds = |told: &serde_json::Value| -> Vec<String> {
+        let stages = told["stages"].as_array().unwrap().iter();
+        stages
+            .map(|it| format!("{} {}", it["name"].as_str().unwrap(), it["kind"].as_str().unwrap()))
+            .collect()
+    };
+    let rows = [
+        ("which ls", vec!["which shell"], "[]"),
+        ("/bin/ls", vec!["ls built-in"], "[]"),
+        ("command -v python3", vec!["command shell"], "[]"),
+        ("command ls", vec!["command shell", "ls built-in"], "[]"),
+        (
+            "shopt -s expand_aliases; alias ll='ls -l'\nll",
+            vec!["shopt shell", "alias shell", "ll alias"],
+            "[]",
+        ),
+        ("bash -c 'ls | nosuch'", vec!["bash shell", "ls built-in", "nosuch unknown"], "[\"nosuch\"]"),
+        ("sudo rm x", vec!["sudo unknown", "rm built-in"], "[\"sudo\"]"),
+        ("bash s.sh", vec!["bash shell"], "[]"),
+        ("./s.sh", vec!["./s.sh shell"], "[]"),
+        (
+            "echo a | xargs sh -c 'cat x'",
+            vec!["echo shell", "xargs built-in", "sh shell", "cat built-in"],
+            "[]",
+        ),
+    ];
+    for (line, want, unknown) in rows {
+        let told = told(line);
+        assert_eq!(kinds(&told), want, "{line}");
+        assert_eq!(told["unknown"].to_string(), unknown, "{line}");
+        // What it calls unknown is 127, and what it says is refused is 126.
+        let Said { status, stderr, .. } = shell.run(&["sh", "-c", line]);
+        if told["evaluates"] == true {
+            assert!(stderr.contains("--eval"), "{line}: {stderr}");
+            // xargs has a status of its own for what it starts.
+            assert!(status == 126 || line.contains("xargs"), "{line}: {status}");
+        } else if unknown != "[]" {
+            assert_eq!(status, 127, "{line}");
+        }
+    }
+    let net = told("cat < /dev/tcp/example.com/80");
+    assert_eq!(net["network"], serde_json::json!(["/dev/tcp/example.com/80"]));
+    let said = shell.run(&["sh", "-c", "cat < /dev/tcp/example.com/80"]);
+    assert!(
+        said.status == 1 && said.stderr.contains("refused: a shell here has no network"),
+        "{}",
+        said.stderr
+    );
+    let said = shell.run(&["explain", "git log | sorrt; bash -c 'ls'; bash s.sh; cat > /dev/tcp/h/1"]);
+    insta::assert_snapshot!("explain_says_what_would_help", without_hashes(&said.all()));
+}
+
+#[test]
+fn a_name_that_is_no_command_has_a_remedy() {
+    let shell = Shell::sharing();
+    let said = shell.run(&["run", "gerp", "x"]);
+    assert!(said.status == 127 && said.stderr.contains("did you mean `grep`?"), "{}", said.stderr);
+    let said = shell.run(&["run", "curl", "x"]);
+    assert!(said.stderr.contains("`curl` is in no catalog yet"), "{}", said.stderr);
+    let said = shell.run(&["sh", "-c", "sqlite3 db"]);
+    assert_eq!(said.stderr.lines().count(), 1);
+    assert!(said.status == 127 && said.stderr.contains("in no catalog yet"), "{}", said.stderr);
 }

@@ -1,18 +1,20 @@
 //! A shell over a dock: lines of bash's language whose every command is a call at the gate.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use drydock_commands::shell::{LineReport, Mode, Shell, ShellLimits, ShellSpec};
+use drydock_commands::shell::{LineFiles, LineReport, Mode, Shell, ShellLimits, ShellSpec};
 use drydock_contract::{
-    Denial, Entropy, GuestTime, Limits, Meter, Principal, Streams,
-    port::{Clock, Files, Registry as _},
+    Cap, Denial, Entropy, Limits, Meter, Outcome, Principal, Streams,
+    port::{Files, Registry as _},
 };
 use drydock_gate::{Gate, Purse, SessionSpec};
 use drydock_store::{MemoryFiles, Mounts, Volume};
 
 use crate::{
-    BadSetup, Dock, Setup, SystemClock,
-    clock::ShiftedClock,
+    BadSetup, Dock, Setup,
     line::{Line, LineEnd},
 };
 
@@ -43,7 +45,7 @@ impl Default for ShellSetup {
     fn default() -> Self {
         Self {
             mode: Mode::default(),
-            name: "bash".into(),
+            name: "drydock".into(),
             args: Vec::new(),
             cwd: "/workspace".into(),
             roots: Volume::ALL.iter().map(|it| format!("/{}", it.name())).collect(),
@@ -58,7 +60,9 @@ pub struct DockShell {
     gate: Arc<Gate>,
     spec: SessionSpec,
     line_limits: Limits,
+    line_memory_bytes_max: u64,
     line: Arc<Line>,
+    files: Arc<LineFiles>,
     shell: Shell,
 }
 
@@ -70,38 +74,46 @@ pub struct LineRefused(#[from] Denial);
 impl Dock {
     /// Opens a shell for `principal`. The limits of `setup` are those of a whole line: its stages share
     /// the fuel, the time and what may be written to the line's own stdout and stderr.
-    pub fn shell(&self, principal: &str, setup: Setup, shell: ShellSetup) -> Result<DockShell, BadSetup> {
+    pub fn shell(&self, principal: &str, mut setup: Setup, shell: ShellSetup) -> Result<DockShell, BadSetup> {
         let principal: Principal = principal.parse()?;
         let host_commands = setup.host_commands.clone();
+        let clock = setup.one_clock();
+        let line_memory_bytes_max = setup.line_memory_bytes_max;
         let mut spec = setup.into_spec(principal)?;
         let line_limits = spec.limits;
-        let files = match &spec.files {
-            Some(files) => Arc::clone(files),
-            None => empty_tree(line_limits.memory_bytes_max),
+        let files = match spec.files.take() {
+            Some(files) => files,
+            None => empty_tree(spec.builtin_memory_bytes_max),
         };
-        spec.files = Some(Arc::clone(&files));
+        // Commands see the files through it too, so that what they write is known to the line.
+        let files = Arc::new(LineFiles::over(files));
+        spec.files = Some(Arc::clone(&files) as _);
         spec.limits = Limits {
             stdin_bytes_max: PIPE_BYTES_MAX,
             stdout_bytes_max: PIPE_BYTES_MAX,
             stderr_bytes_max: PIPE_BYTES_MAX,
             ..line_limits
         };
-        let clock: Arc<dyn Clock> = match spec.time {
-            GuestTime::Real => Arc::new(SystemClock),
-            GuestTime::Fixed(start) => Arc::new(ShiftedClock::starting(start)),
-        };
         let session = self.gate.open(spec.clone())?;
         let line = Arc::new(Line::new(self.gate.door(&session)));
-        let registry = Arc::clone(&self.registry);
+        let (registry, names) = (Arc::clone(&self.registry), Arc::clone(&self.registry));
+        // Whoever may not run a command is not told either that there is one.
+        let (gate, grants) = (Arc::clone(&self.gate), spec.grants.clone());
+        let admits = move |name: &str| grants.would_admit(Cap::Exec, name, gate.now());
+        let known = admits.clone();
         let mut limits = shell.limits;
         limits.expired = Some(line.expired(limits.expired.take()));
         let inner = Shell::new(ShellSpec {
             door: Arc::clone(&line) as _,
             commands: Arc::new({
                 let host_commands = host_commands.clone();
-                move |name| registry.lookup(name, None).is_some() || host_commands.has(name)
+                move |name| known(name) && (registry.lookup(name, None).is_some() || host_commands.has(name))
             }),
-            files,
+            names: Arc::new(move || {
+                let all = names.names();
+                all.iter().map(|it| it.as_str()).filter(|it| admits(it)).map(str::to_owned).collect()
+            }),
+            files: Arc::clone(&files),
             clock,
             roots: shell.roots,
             scratch: "/tmp".into(),
@@ -112,9 +124,12 @@ impl Dock {
             mode: shell.mode,
             seed: seed(spec.entropy),
             limits,
+            stage_limits: Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..line_limits },
+            line_memory_bytes_max,
         });
         spec.inside = host_commands.within(Some(inner.inside()));
-        Ok(DockShell { gate: Arc::clone(&self.gate), spec, line_limits, line, shell: inner })
+        let gate = Arc::clone(&self.gate);
+        Ok(DockShell { gate, spec, line_limits, line_memory_bytes_max, line, files, shell: inner })
     }
 }
 
@@ -137,6 +152,11 @@ impl DockShell {
     pub fn canceller(&self) -> impl Fn() + Send + Sync + 'static {
         let line = Arc::clone(&self.line);
         move || line.end(LineEnd::Cancelled)
+    }
+
+    /// Whoever types gave the line up before it began: the next one sees that as `$?`.
+    pub fn interrupt(&mut self) {
+        self.shell.set_status(i32::from(Outcome::Cancelled.exit_status()));
     }
 
     /// The working directory.
@@ -165,8 +185,12 @@ impl DockShell {
         streams: Streams,
         whole: bool,
     ) -> Result<(LineReport, Streams), LineRefused> {
+        let started = Instant::now();
         let purse = Some(Arc::new(Purse::holding(self.line_limits.fuel_max)));
-        let session = self.gate.open(SessionSpec { purse, ..self.spec.clone() })?;
+        let memory = Arc::new(Meter::new(self.line_memory_bytes_max));
+        self.shell.charge(Arc::clone(&memory));
+        self.files.begin_line();
+        let session = self.gate.open(SessionSpec { purse, memory: Some(memory), ..self.spec.clone() })?;
         self.line.begin(self.gate.door(&session), session, &self.line_limits);
         let (streams, kept) = self.line.guard(streams, &self.line_limits);
         let done = {
@@ -184,9 +208,13 @@ impl DockShell {
         };
         let (mut report, rest) = done.unwrap_or_default();
         if let Some(end) = self.line.finish() {
-            report.status = end.status();
-            report.limit = Some(end.code().to_owned());
+            let outcome = end.outcome();
+            report.status = i32::from(outcome.exit_status());
+            report.limit = Some(outcome.code().to_owned());
+            // The next line of a prompt sees it as `$?`.
+            self.shell.set_status(report.status);
         }
+        report.micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok((report, kept.back(rest.stdin)))
     }
 }

@@ -69,7 +69,7 @@ pub use drydock_gate as gate;
 pub use drydock_store as store;
 
 /// What a line is made of and what it did.
-pub use drydock_commands::shell;
+pub use drydock_commands::{catalog, shell};
 
 /// The names of the powers behind the gate, for the reference.
 pub use drydock_caps::SPECS;

@@ -9,7 +9,8 @@ use std::{
 };
 
 use drydock_contract::{
-    BoxFuture, ByteSink, ByteSource, Call, CallError, Dispatch, Limits, Reply, Sink, Source, Streams, Switch,
+    BoxFuture, ByteSink, ByteSource, Call, CallError, Dispatch, Limits, Outcome, Reply, Sink, Source,
+    Streams, Switch,
 };
 use drydock_gate::Session;
 use event_listener::EventListener;
@@ -27,21 +28,12 @@ pub(crate) enum LineEnd {
 }
 
 impl LineEnd {
-    /// The stable name.
-    pub(crate) const fn code(self) -> &'static str {
+    /// The same end of a run: its stable name and its status are the line's too.
+    pub(crate) const fn outcome(self) -> Outcome {
         match self {
-            Self::Cancelled => "cancelled",
-            Self::TimedOut => "timed_out",
-            Self::OutputLimit => "output_limit",
-        }
-    }
-
-    /// The status a shell's user expects.
-    pub(crate) const fn status(self) -> i32 {
-        match self {
-            Self::Cancelled => 130,
-            Self::TimedOut => 124,
-            Self::OutputLimit => 125,
+            Self::Cancelled => Outcome::Cancelled,
+            Self::TimedOut => Outcome::TimedOut,
+            Self::OutputLimit => Outcome::OutputLimit,
         }
     }
 }
@@ -235,5 +227,9 @@ impl ByteSink for Bounded {
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.sink.lock().poll_flush(cx)
+    }
+
+    fn columns(&self) -> Option<u16> {
+        self.sink.lock().columns()
     }
 }

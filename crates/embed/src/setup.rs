@@ -4,9 +4,14 @@ use std::sync::Arc;
 
 use drydock_contract::{
     BadCommandName, BadPrincipal, Cap, CommandName, Denial, Entropy, GuestTime, Limits, Principal,
-    port::{FileError, Files},
+    SteppedClock,
+    port::{Clock, FileError, Files},
 };
-use drydock_gate::{Grant, GrantSet, Profile, Purse, SessionSpec};
+use drydock_gate::{
+    BUILTIN_MEMORY_BYTES_MAX, Grant, GrantSet, LINE_MEMORY_BYTES_MAX, Profile, Purse, SessionSpec,
+};
+
+use crate::SystemClock;
 
 use crate::HostCommands;
 
@@ -22,12 +27,18 @@ pub struct Setup {
     pub grants: Vec<Arc<Grant>>,
     /// Limits of each run, if not the profile's.
     pub limits: Option<Limits>,
+    /// Memory of a run of a built-in command, if not that of `limits`; 256 MiB where there are none.
+    pub builtin_memory_bytes_max: Option<u64>,
+    /// Memory that the shell and the stages of one line share.
+    pub line_memory_bytes_max: u64,
     /// Environment of each run.
     pub env: Vec<(String, String)>,
     /// Files each run sees, or none for a fresh empty tree each.
     pub files: Option<Arc<dyn Files>>,
     /// What clocks tell.
     pub time: GuestTime,
+    /// The clock of several sessions whose time is not the real one, if they are to have one together.
+    pub clock: Option<Arc<SteppedClock>>,
     /// Where randomness comes from.
     pub entropy: Entropy,
     /// Fuel that all runs of the session share.
@@ -43,9 +54,12 @@ impl Default for Setup {
             allow: None,
             grants: Vec::new(),
             limits: None,
+            builtin_memory_bytes_max: None,
+            line_memory_bytes_max: LINE_MEMORY_BYTES_MAX,
             env: Vec::new(),
             files: None,
             time: GuestTime::default(),
+            clock: None,
             entropy: Entropy::default(),
             fuel_shared: None,
             host_commands: HostCommands::default(),
@@ -114,7 +128,26 @@ impl Setup {
         Ok(self)
     }
 
-    pub(crate) fn into_spec(self, principal: Principal) -> Result<SessionSpec, BadSetup> {
+    /// Memory of a run of a built-in command.
+    pub(crate) fn builtin_memory(&self) -> u64 {
+        let limits = self.limits.map(|it| it.memory_bytes_max);
+        let usual = BUILTIN_MEMORY_BYTES_MAX.max(self.profile.memory_bytes_max);
+        self.builtin_memory_bytes_max.or(limits).unwrap_or(usual)
+    }
+
+    /// One clock for everything that is opened with this: shells, commands, files and tools.
+    pub fn one_clock(&mut self) -> Arc<dyn Clock> {
+        match self.time {
+            GuestTime::Real => Arc::new(SystemClock),
+            GuestTime::Fixed(start) => {
+                Arc::clone(self.clock.get_or_insert_with(|| Arc::new(SteppedClock::starting(start)))) as _
+            }
+        }
+    }
+
+    pub(crate) fn into_spec(mut self, principal: Principal) -> Result<SessionSpec, BadSetup> {
+        let builtin_memory_bytes_max = self.builtin_memory();
+        self.one_clock();
         let of_profile =
             self.profile.grants().filter(|grant| self.allow.is_none() || grant.cap() != Cap::Exec);
         let mut grants: Vec<Arc<Grant>> = of_profile.map(Arc::new).collect();
@@ -125,9 +158,11 @@ impl Setup {
         Ok(SessionSpec {
             grants: grants.into_iter().collect::<GrantSet>(),
             limits: self.limits.unwrap_or_else(|| self.profile.limits()),
+            builtin_memory_bytes_max,
             env: self.env.iter().map(variable).collect::<Result<_, _>>()?,
             files: self.files,
             time: self.time,
+            clock: self.clock,
             entropy: self.entropy,
             inside: self.host_commands.within(None),
             purse: self.fuel_shared.map(|fuel| Arc::new(Purse::holding(fuel))),

@@ -128,7 +128,7 @@ fn the_schemas_of_our_own_tools_can_be_used() {
     let commands = command_tools(&dock, "me", &setup, &ShellSetup::default()).unwrap();
     commands.compile().unwrap();
     assert!(commands.manifest().tools.len() > 50);
-    file_tools(&empty_tree(1 << 20), "/").unwrap().compile().unwrap();
+    file_tools(&empty_tree(1 << 20), "/", &Setup::default().one_clock()).unwrap().compile().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -66,6 +66,101 @@ async fn check(command: &str, at_least: usize) {
     );
 }
 
+/// Several commands over one tree, in the profile with the least memory: status, output and complaints.
+struct Bench {
+    _folder: tempfile::TempDir,
+    session: drydock_embed::DockSession,
+    tree: Arc<MemoryFiles>,
+}
+
+impl Bench {
+    fn new(files_bytes_max: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let dock = Dock::open(folder.path()).unwrap();
+        let tree = Arc::new(MemoryFiles::with(Arc::new(Meter::new(files_bytes_max))));
+        let setup = Setup { files: Some(tree.clone()), ..Setup::profile("minimal") };
+        Self { session: dock.session("cases", setup).unwrap(), tree, _folder: folder }
+    }
+
+    async fn run(&self, line: &[&str], stdin: Vec<u8>) -> (Outcome, String, String) {
+        let args: Vec<String> = line[1..].iter().map(|it| (*it).to_owned()).collect();
+        let stdin = Source::from(stdin);
+        let streams = Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture() };
+        let (report, streams) = self.session.run_with(line[0], &args, streams).await.unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let (stdout, stderr) = (streams.stdout.into_captured(), streams.stderr.into_captured());
+        (report.outcome, text(stdout), text(stderr))
+    }
+}
+
+#[tokio::test]
+async fn jq_and_yq_read_more_values_than_fit_into_memory() {
+    let bench = Bench::new(1 << 20);
+    let line = format!("{{\"a\":1,\"b\":\"{}\"}}\n", "x".repeat(1000));
+    let lines = line.repeat(66_000);
+    let count = ["jq", "-n", "reduce inputs as $x (0; . + $x.a)"];
+    let (outcome, out, said) = bench.run(&count, lines.into_bytes()).await;
+    assert_eq!((outcome, out.as_str()), (Outcome::Exited(0), "66000\n"), "{said}");
+    let documents = format!("a: 1\nb: {}\n---\n", "x".repeat(1000)).repeat(20_000);
+    let (outcome, out, said) = bench.run(&["yq", "-N", ".a"], documents.into_bytes()).await;
+    assert_eq!((outcome, out.len()), (Outcome::Exited(0), 40_000 + 5), "{said}");
+}
+
+#[tokio::test]
+async fn sed_edits_a_file_of_21_megabytes_in_place_and_keeps_its_mode() {
+    let bench = Bench::new(64 << 20);
+    bench.tree.write("f", "one two three four\n".repeat(1_150_000).as_bytes()).unwrap();
+    assert_eq!(bench.run(&["chmod", "750", "f"], Vec::new()).await.0, Outcome::Exited(0));
+    let (outcome, _, said) = bench.run(&["sed", "-i", "s/two/2/", "f"], Vec::new()).await;
+    assert_eq!(outcome, Outcome::Exited(0), "{said}");
+    let (_, out, _) = bench.run(&["grep", "-c", "^one 2 three four$", "f"], Vec::new()).await;
+    assert_eq!(out, "1150000\n");
+    let (_, out, _) = bench.run(&["stat", "-c", "%a %n", "f"], Vec::new()).await;
+    assert_eq!(out, "750 f\n");
+    let (_, out, _) = bench.run(&["find", ".", "-type", "f"], Vec::new()).await;
+    assert_eq!(out, "./f\n", "nothing is left beside it");
+}
+
+#[tokio::test]
+async fn yq_edits_in_place_and_keeps_comments_and_anchors() {
+    let bench = Bench::new(1 << 20);
+    let text = "# top\nname: 'a' # why\nmap: &m {x: 1}\nuse: *m\n";
+    bench.tree.write("f.yaml", text.as_bytes()).unwrap();
+    let (outcome, _, said) = bench.run(&["yq", "-i", ".name = \"b\" | .new = 1", "f.yaml"], Vec::new()).await;
+    assert_eq!(outcome, Outcome::Exited(0), "{said}");
+    let (_, out, _) = bench.run(&["cat", "f.yaml"], Vec::new()).await;
+    assert_eq!(out, text.replace("'a'", "b") + "new: 1\n");
+    let (outcome, _, said) = bench.run(&["yq", "-i", ".use.x = 2", "f.yaml"], Vec::new()).await;
+    assert_eq!(outcome, Outcome::Exited(1));
+    assert!(said.contains("would lose its comments and anchors"), "{said}");
+    let (_, again, _) = bench.run(&["cat", "f.yaml"], Vec::new()).await;
+    assert_eq!(out, again, "the file is left as it is");
+}
+
+#[tokio::test]
+async fn tar_zip_gzip_and_patch_keep_modes() {
+    let bench = Bench::new(4 << 20);
+    bench.tree.write("d/run", b"#!/bin/sh\n").unwrap();
+    bench.tree.write("d/text", b"a\n").unwrap();
+    bench.tree.write("p", b"diff --git a/d/text b/d/text\nold mode 100644\nnew mode 100755\n--- a/d/text\n+++ b/d/text\n@@ -1 +1 @@\n-a\n+b\n").unwrap();
+    for line in [
+        &["chmod", "755", "d/run"][..],
+        &["tar", "cf", "x.tar", "d"],
+        &["zip", "-qr", "x.zip", "d"],
+        &["mkdir", "t"],
+        &["tar", "xf", "x.tar", "-C", "t"],
+        &["unzip", "-q", "x.zip", "-d", "z"],
+        &["patch", "-p1", "-i", "p"],
+        &["gzip", "d/run"],
+    ] {
+        let (outcome, _, said) = bench.run(line, Vec::new()).await;
+        assert_eq!(outcome, Outcome::Exited(0), "{line:?}: {said}");
+    }
+    let files = ["stat", "-c", "%a %n", "t/d/run", "t/d/text", "z/d/run", "z/d/text", "d/text", "d/run.gz"];
+    let (_, out, _) = bench.run(&files, Vec::new()).await;
+    assert_eq!(out, "755 t/d/run\n644 t/d/text\n755 z/d/run\n644 z/d/text\n755 d/text\n755 d/run.gz\n");
+}
+
 #[tokio::test]
 async fn upper_keeps_every_byte_but_the_case() {
     check("upper", 8).await;
@@ -106,6 +201,17 @@ async fn xan_cuts_joins_and_counts_csv() {
 async fn tar_and_gzip_have_gnus_words_and_never_lead_out() {
     check("tar", 20).await;
     check("gzip", 8).await;
+}
+
+#[tokio::test]
+async fn zip_and_unzip_have_info_zips_words() {
+    check("zip", 5).await;
+    check("unzip", 4).await;
+}
+
+#[tokio::test]
+async fn envsubst_puts_in_the_environment_and_nothing_else() {
+    check("envsubst", 4).await;
 }
 
 #[tokio::test]

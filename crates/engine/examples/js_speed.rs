@@ -7,7 +7,8 @@ use std::{sync::Arc, time::Instant};
 
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Dispatch, Entropy, GuestTime, Limits, Reply,
-    RunRequest, Sink, Source, Streams, port::Runner,
+    RunRequest, Sink, Source, Streams,
+    port::{Mode, Runner},
 };
 use drydock_engine::{Engine, EngineSettings};
 
@@ -37,6 +38,7 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         env: Arc::new([]),
         streams: Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture() },
         files: None,
+        umask: Mode::UMASK,
         limits: Limits::default(),
         caps: CapSet::of(&[Cap::Tool]),
         time: GuestTime::Real,
@@ -44,6 +46,8 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         door: Arc::clone(door),
         switches: [Arc::default(), Arc::default()],
         gauge: None,
+        memory: None,
+        clock: None,
     }
 }
 

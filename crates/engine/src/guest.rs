@@ -6,8 +6,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, Streams, Switch,
-    port::{FileLimit, Files},
+    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
+    port::{FileLimit, Files, Interrupt, Mode},
 };
 use drydock_store::MemoryFiles;
 use rand_chacha::ChaCha20Rng;
@@ -27,6 +27,8 @@ pub(crate) struct Guest {
     pub(crate) clock: GuestClock,
     pub(crate) random: Random,
     pub(crate) descriptors: Descriptors,
+    /// What is taken from the bits of files and directories that it makes.
+    pub(crate) umask: Mode,
     pub(crate) door: Arc<dyn Dispatch>,
     /// The code of the last refusal, for `env.host_error`.
     pub(crate) last_error: &'static str,
@@ -41,6 +43,8 @@ pub(crate) struct Guest {
     breathed: Instant,
     switches: [Arc<Switch>; 2],
     files: Option<Arc<dyn Files>>,
+    /// The same files, whose long work ends with the run's time.
+    view: Option<Arc<dyn Files>>,
 }
 
 /// Bytes that went through stdin, stdout and stderr.
@@ -59,10 +63,11 @@ impl Guest {
             streams: request.streams,
             counts: Counts::default(),
             limits: request.limits,
-            meter: Arc::new(Meter::new(request.limits.memory_bytes_max)),
-            clock: GuestClock::new(request.time),
+            meter: Arc::new(Meter::within(request.limits.memory_bytes_max, request.memory)),
+            clock: GuestClock::new(request.time, request.clock),
             random: Random::new(request.entropy),
             descriptors: Descriptors::new(request.caps),
+            umask: request.umask,
             door: request.door,
             last_error: "",
             last_status: -1,
@@ -73,6 +78,7 @@ impl Guest {
             breathed: Instant::now(),
             switches: request.switches,
             files: request.files,
+            view: None,
         }
     }
 
@@ -94,8 +100,19 @@ impl Guest {
 
     /// The run's files; a fresh empty tree, charged to the run, if it was given none.
     pub(crate) fn files(&mut self) -> Arc<dyn Files> {
-        let meter = &self.meter;
-        Arc::clone(self.files.get_or_insert_with(|| Arc::new(MemoryFiles::with(Arc::clone(meter)))))
+        if let Some(view) = &self.view {
+            return Arc::clone(view);
+        }
+        let given = self.files.take().unwrap_or_else(|| {
+            let meter = Arc::clone(&self.meter);
+            Arc::new(MemoryFiles::with(meter))
+        });
+        let (deadline, switches) = (self.deadline, self.switches.clone());
+        let time_is_up: Interrupt =
+            Arc::new(move || Instant::now() >= deadline || switches.iter().any(|it| it.is_tripped()));
+        let view = given.until(&time_is_up).unwrap_or(given);
+        self.view = Some(Arc::clone(&view));
+        view
     }
 }
 
@@ -137,8 +154,8 @@ impl Drop for Held {
 pub(crate) enum GuestClock {
     /// The time of day, to the microsecond.
     Real { start: Instant },
-    /// Moves by being looked at and by sleeping.
-    Fixed { start_ns: u64, now_ns: u64 },
+    /// Moves by being looked at and by sleeping; its session's is told at the end.
+    Fixed { start_ns: u64, now_ns: u64, session: Option<Arc<SteppedClock>> },
 }
 
 /// How far a fixed clock moves when it is looked at.
@@ -147,10 +164,24 @@ const LOOK_NS: u64 = 1_000;
 const MONOTONIC_START_NS: u64 = 1_000_000_000;
 
 impl GuestClock {
-    fn new(time: GuestTime) -> Self {
+    fn new(time: GuestTime, session: Option<Arc<SteppedClock>>) -> Self {
         match time {
             GuestTime::Real => Self::Real { start: Instant::now() },
-            GuestTime::Fixed(at) => Self::Fixed { start_ns: at.0, now_ns: at.0 },
+            GuestTime::Fixed(at) => Self::Fixed { start_ns: at.0, now_ns: at.0, session },
+        }
+    }
+
+    /// Whatever is started now starts no earlier than this.
+    pub(crate) fn tell_session(&self) {
+        if let Self::Fixed { now_ns, session: Some(session), .. } = self {
+            session.reach(Timestamp(*now_ns));
+        }
+    }
+
+    /// What was started and awaited took its time.
+    pub(crate) fn follow_session(&mut self) {
+        if let Self::Fixed { now_ns, session: Some(session), .. } = self {
+            *now_ns = (*now_ns).max(session.stands_at().0);
         }
     }
 
@@ -172,7 +203,7 @@ impl GuestClock {
     pub(crate) fn monotonic_ns(&mut self) -> u64 {
         match self {
             Self::Real { start } => MONOTONIC_START_NS.saturating_add(to_micros(start.elapsed().as_nanos())),
-            Self::Fixed { start_ns, now_ns } => {
+            Self::Fixed { start_ns, now_ns, .. } => {
                 *now_ns = now_ns.saturating_add(LOOK_NS);
                 MONOTONIC_START_NS.saturating_add(*now_ns - *start_ns)
             }
@@ -188,6 +219,12 @@ impl GuestClock {
                 true
             }
         }
+    }
+}
+
+impl Drop for GuestClock {
+    fn drop(&mut self) {
+        self.tell_session();
     }
 }
 

@@ -18,11 +18,6 @@ impl Memory<'_> {
         self.0.get_mut(range(at, u64::from(count))?).ok_or(Errno::Fault)
     }
 
-    /// Text at `at`. Paths and names must be UTF-8.
-    pub(crate) fn text(&self, at: u32, count: u32) -> Result<&str, Errno> {
-        std::str::from_utf8(self.bytes(at, count)?).map_err(|_| Errno::Ilseq)
-    }
-
     /// Copies `bytes` to `at`.
     pub(crate) fn put(&mut self, at: u32, bytes: &[u8]) -> Result<(), Errno> {
         let place = self.0.get_mut(range(at, bytes.len() as u64)?).ok_or(Errno::Fault)?;

@@ -181,7 +181,7 @@ async fn a_folder_is_listed_by_cookies_while_its_names_go() {
 async fn paths_nobody_should_pass_are_refused_by_name() {
     let script = Script::default()
         .call("path_create_directory", [I(3), text("nul\0name")], 28)
-        .call("path_create_directory", [I(3), text(b"not\xfftext")], 25)
+        .call("path_create_directory", [I(3), text(b"not\xfftext\0")], 28)
         .call("path_create_directory", [I(3), text("n".repeat(255))], 0)
         .call("path_create_directory", [I(3), text("n".repeat(256))], 37)
         .call("path_create_directory", [I(3), text("/absolute")], 76)
@@ -190,7 +190,7 @@ async fn paths_nobody_should_pass_are_refused_by_name() {
         .call("path_filestat_get", [I(3), I(0), text("up"), I(STAT.into())], 0)
         .call("path_symlink", [text("loop"), I(3), text("loop")], 0)
         .open("loop/x", CREATE, FD, 32)
-        .call("path_symlink", [text(b"\xff"), I(3), text("l")], 25)
+        .call("path_symlink", [text(b"\xff\0"), I(3), text("l")], 28)
         .call("path_rename", [I(3), text("up"), I(3), text("up/in/itself")], 44)
         .call("path_rename", [I(3), text("up"), I(3), text("up/itself")], 28)
         .call("path_filestat_get", [I(99), I(0), text("up"), I(STAT.into())], 8);

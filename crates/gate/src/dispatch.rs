@@ -212,7 +212,7 @@ impl<C: Capability> Power for C {
                 // No record, no act: a full disk stops the work instead of hiding it.
                 gate.audit.allowed(record, gate.recording).await.map_err(Fault::Unrecorded)?;
             }
-            self.perform(permit, ready, call.streams).await
+            self.perform(permit.under(call.umask), ready, call.streams).await
         })
     }
 }

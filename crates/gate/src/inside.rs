@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use drydock_contract::{BoxFuture, Dispatch, Outcome, Streams};
+use drydock_contract::{BoxFuture, Dispatch, Outcome, Streams, port::Mode};
 
 /// One such command.
 pub struct InsideCommand {
@@ -15,6 +15,8 @@ pub struct InsideCommand {
     pub env: Arc<[Vec<u8>]>,
     /// How long it may take, where that is less than the session allows.
     pub wall_max: Option<Duration>,
+    /// What is taken from the bits of files that it makes.
+    pub umask: Mode,
     /// What it reads and writes.
     pub streams: Streams,
     /// The gate for whatever it starts, one level deeper.

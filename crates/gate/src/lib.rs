@@ -27,7 +27,7 @@ pub use grant::{Constraint, Grant, GrantSet, NotAdmitted};
 pub use inside::{Inside, InsideCommand};
 pub use ladder::{DEPTH_MAX, RUNGS};
 pub use permit::Permit;
-pub use profile::Profile;
+pub use profile::{BUILTIN_MEMORY_BYTES_MAX, LINE_MEMORY_BYTES_MAX, Profile};
 pub use purse::Purse;
 pub use session::{Session, SessionSpec};
 pub use spec::{Audited, CapSpec, Import, Operation};

@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use drydock_contract::Dispatch;
+use drydock_contract::{Dispatch, port::Mode};
 
 use crate::{Capability, Gate, Session, dispatch::Door, standing::Slot};
 
@@ -28,13 +28,24 @@ use crate::{Capability, Gate, Session, dispatch::Door, standing::Slot};
 pub struct Permit<'a, C: Capability> {
     gate: &'a Arc<Gate>,
     session: &'a Session,
+    umask: Mode,
     _slot: Option<Slot>,
     of: PhantomData<fn() -> C>,
 }
 
 impl<'a, C: Capability> Permit<'a, C> {
     pub(crate) fn issue(gate: &'a Arc<Gate>, session: &'a Session, slot: Option<Slot>) -> Self {
-        Self { gate, session, _slot: slot, of: PhantomData }
+        Self { gate, session, umask: Mode::UMASK, _slot: slot, of: PhantomData }
+    }
+
+    /// For a caller with a mask of its own.
+    pub(crate) fn under(self, umask: Mode) -> Self {
+        Self { umask, ..self }
+    }
+
+    /// The mask of whoever asked.
+    pub fn umask(&self) -> Mode {
+        self.umask
     }
 
     /// The session that asked.

@@ -6,6 +6,13 @@ use drydock_contract::{Cap, CapSet, Limits};
 
 use crate::Grant;
 
+/// Memory of one run of a command that is built in, under any profile: enough for everyday files. The
+/// profiles' own figures are for what others registered.
+pub const BUILTIN_MEMORY_BYTES_MAX: u64 = 256 << 20;
+
+/// Memory that the shell and the stages of one line share.
+pub const LINE_MEMORY_BYTES_MAX: u64 = 384 << 20;
+
 /// A memory limit, a call timeout and a set of powers under one name.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Profile {

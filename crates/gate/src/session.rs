@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use drydock_contract::{CapSet, Entropy, GuestTime, Limits, Principal, Switch, Tools, port::Files};
+use drydock_contract::{
+    CapSet, Entropy, GuestTime, Limits, Meter, Principal, SteppedClock, Switch, Tools, port::Files,
+};
 
 use crate::{GrantSet, Inside, Purse, standing::Standing};
 
@@ -15,12 +17,18 @@ pub struct SessionSpec {
     pub grants: GrantSet,
     /// The limits of each run.
     pub limits: Limits,
+    /// Memory of a run of a built-in command; `limits` has that of the others.
+    pub builtin_memory_bytes_max: u64,
+    /// Memory that all runs of the session share, or none for no bound but each run's own.
+    pub memory: Option<Arc<Meter>>,
     /// `NAME=value` entries every run sees.
     pub env: Arc<[Vec<u8>]>,
     /// The files every run sees, or none for a fresh empty tree each.
     pub files: Option<Arc<dyn Files>>,
     /// What clocks tell a run.
     pub time: GuestTime,
+    /// Where that time stands, if it is not the real one: runs start there, and move it.
+    pub clock: Option<Arc<SteppedClock>>,
     /// Where a run's randomness comes from.
     pub entropy: Entropy,
     /// Fuel that all runs of the session share, or none for no bound but each run's own.
@@ -38,9 +46,12 @@ impl SessionSpec {
             principal,
             grants: GrantSet::default(),
             limits: Limits::default(),
+            builtin_memory_bytes_max: Limits::default().memory_bytes_max,
+            memory: None,
             env: Arc::new([]),
             files: None,
             time: GuestTime::default(),
+            clock: None,
             entropy: Entropy::default(),
             purse: None,
             tools: None,

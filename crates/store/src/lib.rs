@@ -35,7 +35,7 @@ pub use codecache::{CODE_BYTES_MAX, CacheKey, CodeCache, OpenCodeCacheError};
 pub use contexts::Contexts;
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
 pub use home::{Home, OpenHomeError};
-pub use host::{Access, HostDir};
+pub use host::{Access, HostDir, Links};
 pub use mounts::{MountError, MountPoint, Mounts};
 pub use overlay::{Change, ChangeKind, Overlay};
 pub use registry::{
@@ -45,8 +45,9 @@ pub use registry::{
 
 pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};
 pub use workspace::{
-    Answer, CommitError, Conflict, ConflictKind, Entry, IfChanged, Mounted, QueryError, QueryLimits,
-    SqlValue, Volume, VolumeFacts, Workspace, WorkspaceFacts, WorkspaceName, Workspaces,
+    Answer, CommitError, Committed, Conflict, ConflictKind, Directory, DirectoryError, Entry, FileDiff,
+    IfChanged, LeftOut, Mounted, Mounting, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts, Workspace,
+    WorkspaceFacts, WorkspaceName, Workspaces, file_diff,
 };
 
 /// The parsers of foreign bytes, for the fuzzers and nobody else.

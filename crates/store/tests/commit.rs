@@ -10,7 +10,7 @@ use drydock_contract::{
     port::{Files as _, OpenHow, TreePath},
 };
 use drydock_store::{
-    Access, CommitError, ConflictKind, Home, HostDir, IfChanged, Mounted, Quota, Workspaces,
+    Access, CommitError, ConflictKind, Home, HostDir, IfChanged, Links, Mounted, Quota, Workspaces,
 };
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000_000);
@@ -51,7 +51,7 @@ fn append(mounted: &Mounted, file: &str, text: &str) {
 /// The paths a commit refuses for, and how they changed.
 fn refused(mounted: &Mounted) -> Vec<(String, ConflictKind)> {
     let told = mounted.conflicts().unwrap();
-    match mounted.commit(IfChanged::Refuse, NOW) {
+    match mounted.commit(IfChanged::Refuse, Links::Inside, NOW) {
         Err(CommitError::Conflicts(all)) => {
             assert_eq!(all, told, "diff and commit tell the same");
             all.into_iter().map(|it| (it.path, it.kind)).collect()
@@ -76,13 +76,13 @@ fn a_file_that_changed_on_the_host_is_not_overwritten_and_nothing_else_is_writte
     // Another process, another day.
     let mounted = mount(temp.path());
     assert_eq!(refused(&mounted), [("f".to_owned(), ConflictKind::Changed)]);
-    let message = mounted.commit(IfChanged::Refuse, NOW).unwrap_err().to_string();
+    let message = mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap_err().to_string();
     assert!(message.contains("`f` changed in the directory") && message.contains("--force"), "{message}");
     assert_eq!((text(&temp, "f").as_str(), text(&temp, "g").as_str()), ("theirs", "g before"));
     assert!(!temp.path().join("host/new").exists(), "all or nothing");
     assert_eq!(mounted.diff().unwrap().len(), 3, "the changes are kept");
 
-    assert_eq!(mounted.commit(IfChanged::Overwrite, NOW).unwrap().len(), 3);
+    assert_eq!(mounted.commit(IfChanged::Overwrite, Links::Inside, NOW).unwrap().written.len(), 3);
     assert_eq!((text(&temp, "f").as_str(), text(&temp, "g").as_str()), ("f before, ours", "ours"));
     assert_eq!(mounted.diff().unwrap(), []);
 }
@@ -110,7 +110,7 @@ fn what_the_host_made_removed_or_replaced_meanwhile_is_noticed() {
     mounted.discard(NOW).unwrap();
     assert_eq!(mounted.diff().unwrap(), []);
     assert_eq!(text(&temp, "new"), "theirs");
-    assert_eq!(mounted.commit(IfChanged::Refuse, NOW).unwrap(), []);
+    assert_eq!(mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap().written, []);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_file_made_on_the_host_in_a_directory_that_was_removed_here_is_not_deleted_u
     fs::write(temp.path().join("host/d/precious"), "theirs").unwrap();
     assert_eq!(refused(&mounted), [("d/precious".to_owned(), ConflictKind::Appeared)]);
     fs::remove_file(temp.path().join("host/d/precious")).unwrap();
-    mounted.commit(IfChanged::Refuse, NOW).unwrap();
+    mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap();
     assert_eq!(text(&temp, "e/x"), "d/x before");
     assert!(!temp.path().join("host/d").exists());
 }
@@ -151,7 +151,7 @@ fn the_same_content_is_no_conflict_whatever_its_times() {
     write(&mounted, "new", "agreed");
     fs::write(host.join("new"), "agreed").unwrap();
     assert_eq!(mounted.conflicts().unwrap(), []);
-    assert_eq!(mounted.commit(IfChanged::Refuse, NOW).unwrap().len(), 1);
+    assert_eq!(mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap().written.len(), 1);
     assert_eq!(text(&temp, "f"), "f before!");
 }
 
@@ -163,7 +163,11 @@ fn what_was_committed_can_be_changed_and_committed_again() {
         write(&mounted, "new", &round.to_string());
         mounted.files().rename(&path("g"), &path("h"), NOW).unwrap();
         mounted.files().rename(&path("h"), &path("g"), NOW).unwrap();
-        assert_eq!(mounted.commit(IfChanged::Refuse, NOW).unwrap().len(), 2, "round {round}");
+        assert_eq!(
+            mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap().written.len(),
+            2,
+            "round {round}"
+        );
         // Between commits the host may do what it likes.
         let grown = format!("{};", text(&temp, "f"));
         fs::write(temp.path().join("host/f"), grown).unwrap();
@@ -172,7 +176,7 @@ fn what_was_committed_can_be_changed_and_committed_again() {
     // Seen after the host changed it: that is the file the change was made to.
     fs::write(temp.path().join("host/f"), "seen").unwrap();
     append(&mounted, "f", " and grown");
-    mounted.commit(IfChanged::Refuse, NOW).unwrap();
+    mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap();
     assert_eq!(text(&temp, "f"), "seen and grown");
 }
 
@@ -183,7 +187,7 @@ fn two_commits_at_once_do_not_take_each_other_for_strangers() {
     let workspaces = Home::open(temp.path().join("home")).unwrap().workspaces();
     let other = fs::File::create(workspaces.join("w.commit")).unwrap();
     other.lock().unwrap();
-    let error = mounted.commit(IfChanged::Refuse, NOW).unwrap_err();
+    let error = mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap_err();
     assert!(matches!(error, CommitError::InProgress), "{error:?}");
     let message = error.to_string();
     assert!(message.contains("another commit of this workspace is in progress"), "{message}");
@@ -194,7 +198,7 @@ fn two_commits_at_once_do_not_take_each_other_for_strangers() {
         write(&mounted, "f", &format!("ours {round}"));
         write(&mounted, "new", &format!("ours {round}"));
         let told: Vec<_> = std::thread::scope(|scope| {
-            let commit = || mount(temp.path()).commit(IfChanged::Refuse, NOW);
+            let commit = || mount(temp.path()).commit(IfChanged::Refuse, Links::Inside, NOW);
             let all = [scope.spawn(commit), scope.spawn(commit)];
             all.into_iter().map(|it| it.join().unwrap()).collect()
         });

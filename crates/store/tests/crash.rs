@@ -20,7 +20,7 @@ use drydock_contract::{
     Timestamp,
     port::{Files as _, OpenHow, TreePath},
 };
-use drydock_store::{Access, Home, HostDir, IfChanged, Quota, Volume, Workspace, Workspaces};
+use drydock_store::{Access, Home, HostDir, IfChanged, Links, Quota, Volume, Workspace, Workspaces};
 
 /// Set in a child: the directory it works in, a space, and its number.
 const CHILD: &str = "DRYDOCK_WORKSPACE_TEST_CHILD";
@@ -188,7 +188,7 @@ fn a_commit_that_is_killed_leaves_old_files_or_new_ones_and_is_taken_up_again() 
     if let Some((dir, _)) = child() {
         let mounted = mount(&dir);
         say("commit");
-        mounted.commit(IfChanged::Refuse, NOW).unwrap();
+        mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap();
         say("done");
         return;
     }
@@ -237,7 +237,7 @@ fn a_commit_that_is_killed_leaves_old_files_or_new_ones_and_is_taken_up_again() 
             assert_eq!(differ.contains(&file), is != after, "diff lies about {file}");
         }
         interrupted += u32::from(!differ.is_empty());
-        mounted.commit(IfChanged::Refuse, NOW).unwrap();
+        mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap();
         assert_eq!(mounted.diff().unwrap(), []);
         let mut names: Vec<_> =
             fs::read_dir(host.join("d")).unwrap().map(|it| it.unwrap().file_name()).collect();

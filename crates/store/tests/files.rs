@@ -5,7 +5,7 @@
 use std::{cell::Cell, path::Path, sync::Arc};
 
 use drydock_contract::{Meter, port::Files};
-use drydock_store::{Access, Home, HostDir, MemoryFiles, Mounts, Overlay, Quota, Volume, Workspaces};
+use drydock_store::{Access, Home, HostDir, Links, MemoryFiles, Mounts, Overlay, Quota, Volume, Workspaces};
 use drydock_testkit::files_contract::{files_contract, files_contract_but_for_changed};
 
 /// A new, empty workspace's volume each time.
@@ -25,7 +25,8 @@ fn host(parent: &Path) -> impl Fn() -> Arc<dyn Files> {
         count.set(count.get() + 1);
         let dir = parent.join(count.get().to_string());
         std::fs::create_dir(&dir).unwrap();
-        Arc::new(HostDir::open(&dir, Access::ReadWrite).unwrap())
+        // The suite makes links of all kinds; which of them a guest may make is tried in `links.rs`.
+        Arc::new(HostDir::open(&dir, Access::ReadWrite).unwrap().with_links(Links::Any))
     }
 }
 

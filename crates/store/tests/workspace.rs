@@ -6,11 +6,11 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, Files as _, OpenHow, TreePath},
+    port::{FileError, Files as _, Mode, OpenHow, TreePath},
 };
 use drydock_store::{
-    Access, Change, ChangeKind, Home, HostDir, IfChanged, Mounted, QueryLimits, Quota, SqlValue, Volume,
-    Workspace, WorkspaceName, Workspaces,
+    Access, Change, ChangeKind, Home, HostDir, IfChanged, Links, Mounted, QueryLimits, Quota, SqlValue,
+    Volume, Workspace, WorkspaceName, Workspaces,
 };
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000_000);
@@ -356,7 +356,7 @@ fn changes_to_a_host_directory_are_told_and_committed_or_discarded() {
     let data = mounted(&workspace, &dir);
     let change = |data: &Mounted| {
         write(data, "run", b"#!/bin/sh");
-        data.files().create_dir(&path("new"), NOW).unwrap();
+        data.files().create_dir(&path("new"), Mode::DIRECTORY, NOW).unwrap();
         write(data, "new/n", b"n");
         data.files().symlink("n", &path("new/l"), NOW).unwrap();
         data.files().unlink(&path("d/x"), NOW).unwrap();
@@ -364,7 +364,7 @@ fn changes_to_a_host_directory_are_told_and_committed_or_discarded() {
         data.files().remove_dir(&path("d"), NOW).unwrap();
         write(data, "d", b"a file now");
         data.files().unlink(&path("f"), NOW).unwrap();
-        data.files().create_dir(&path("f"), NOW).unwrap();
+        data.files().create_dir(&path("f"), Mode::DIRECTORY, NOW).unwrap();
         write(data, "f/in", b"in");
     };
     change(&data);
@@ -379,7 +379,7 @@ fn changes_to_a_host_directory_are_told_and_committed_or_discarded() {
     // Another day.
     let workspace = all.open(&name("w")).unwrap();
     let data = mounted(&workspace, &dir);
-    assert_eq!(told(&data.commit(IfChanged::Refuse, NOW).unwrap()), want);
+    assert_eq!(told(&data.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap().written), want);
     assert_eq!(told(&data.diff().unwrap()), "");
     for (file, bytes) in
         [("run", "#!/bin/sh"), ("new/n", "n"), ("new/l", "n"), ("d", "a file now"), ("f/in", "in")]

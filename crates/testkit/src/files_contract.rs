@@ -10,10 +10,12 @@ use std::sync::Arc;
 use drydock_contract::{
     Timestamp,
     port::{
-        FileError, FileError::*, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile,
+        FileError, FileError::*, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, Mode, OpenFile,
         OpenHow, TreePath,
     },
 };
+
+use crate::files_facts;
 
 /// Runs the whole suite; panics at the first broken promise.
 pub fn files_contract(make: impl Fn() -> Arc<dyn Files>) {
@@ -50,6 +52,8 @@ pub fn files_contract_but_for_changed(make: impl Fn() -> Arc<dyn Files>) {
         ("a file deleted while open lives on in its handles", a_file_deleted_while_open_lives_on),
         ("renaming over an open file leaves its handles alone", renaming_over_an_open_file),
         ("a listing is whole while names go", a_listing_is_whole_while_names_go),
+        ("modes are kept and set", |tree| files_facts::modes_are_kept_and_set(&*tree.0)),
+        ("names are bytes", |tree| files_facts::names_are_bytes(&*tree.0)),
     ];
     for (name, check) in checks {
         naming_the_promise(name, || check(&Tree(make())));
@@ -72,8 +76,7 @@ fn naming_the_promise(name: &str, check: impl FnOnce()) {
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000_000);
 const LATER: Timestamp = Timestamp(1_800_000_000_000_000_000);
-const READ: OpenHow =
-    OpenHow { read: true, write: false, create: false, exclusive: false, truncate: false, nofollow: false };
+const READ: OpenHow = OpenHow { read: true, ..OpenHow::NONE };
 const WRITE: OpenHow = OpenHow { read: true, write: true, ..READ };
 const CREATE: OpenHow = OpenHow { create: true, ..WRITE };
 const NEW: OpenHow = OpenHow { exclusive: true, ..CREATE };
@@ -100,7 +103,7 @@ impl Tree {
         Ok(bytes)
     }
     fn mkdir(&self, path: &str) -> FileResult<()> {
-        self.0.create_dir(&at(path), NOW)
+        self.0.create_dir(&at(path), Mode::DIRECTORY, NOW)
     }
     fn rmdir(&self, path: &str) -> FileResult<()> {
         self.0.remove_dir(&at(path), NOW)
@@ -538,7 +541,7 @@ fn times_are_kept_and_set(tree: &Tree) {
     let file = tree.open("f", WRITE).unwrap();
     file.append(b"!", LATER).unwrap();
     assert_eq!(stat("f").modified, LATER);
-    tree.0.create_dir(&at("d/new"), LATER).unwrap();
+    tree.0.create_dir(&at("d/new"), Mode::DIRECTORY, LATER).unwrap();
     assert_eq!(stat("d").modified, LATER);
     let past = Timestamp(1_000_000_000_000_000_000);
     let times = FileTimes { accessed: Some(past), modified: None };

@@ -4,6 +4,7 @@
 
 mod fakes;
 pub mod files_contract;
+mod files_facts;
 pub mod guests;
 pub mod prober;
 mod rooms;

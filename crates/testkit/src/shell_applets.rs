@@ -1,6 +1,6 @@
 //! The fake commands that turn bytes into bytes.
 
-use drydock_contract::port::{FileKind, Follow, OpenHow};
+use drydock_contract::port::{FileKind, Follow, Mode, OpenHow};
 
 use crate::shell_commands::Io;
 
@@ -296,7 +296,7 @@ fn set(text: &str) -> Vec<u8> {
     all
 }
 
-/// `mkdir`, `rm`, `touch`, `ls`: output, messages, status.
+/// `mkdir`, `rm`, `touch`, `ls`, `chmod +x`, `mv A B`, `ln [-s] A B`: output, messages, status.
 pub(crate) fn files(io: &Io, name: &str, args: &[String]) -> (Vec<u8>, String, i32) {
     let now = Default::default();
     let (mut out, mut errors, mut status) = (Vec::new(), String::new(), 0);
@@ -304,6 +304,18 @@ pub(crate) fn files(io: &Io, name: &str, args: &[String]) -> (Vec<u8>, String, i
     let mut names: Vec<&str> = args.iter().filter(|it| !it.starts_with('-')).map(String::as_str).collect();
     if name == "ls" && names.is_empty() {
         names.push(".");
+    }
+    if let ("mv" | "ln", [from, to]) = (name, names[..].as_ref()) {
+        let (Some(a), Some(b)) = (io.path(from), io.path(to)) else { return (out, errors, 1) };
+        let done = match name {
+            "mv" => io.files.rename(&a, &b, now),
+            _ if flags.contains('s') => io.files.symlink(from, &b, now),
+            _ => io.files.link(&a, Follow::No, &b, now),
+        };
+        return (out, errors, i32::from(done.is_err()));
+    }
+    if name == "chmod" {
+        names.remove(0);
     }
     for operand in names {
         let Some(path) = io.path(operand) else { continue };
@@ -313,16 +325,17 @@ pub(crate) fn files(io: &Io, name: &str, args: &[String]) -> (Vec<u8>, String, i
                 for part in path.names() {
                     partial = format!("{partial}/{part}");
                     if let Some(path) = io.path(&partial) {
-                        let _ = io.files.create_dir(&path, now);
+                        let _ = io.files.create_dir(&path, Mode::DIRECTORY, now);
                     }
                 }
                 Ok(())
             }
-            "mkdir" => io.files.create_dir(&path, now),
+            "mkdir" => io.files.create_dir(&path, Mode::DIRECTORY, now),
             "touch" => {
                 let how = OpenHow { write: true, create: true, ..OpenHow::default() };
                 io.files.open(&path, how, now).map(drop)
             }
+            "chmod" => io.files.set_mode(&path, Follow::Yes, Mode::new(0o755), now),
             "rm" => match io.files.unlink(&path, now) {
                 Err(_) if flags.contains('f') => Ok(()),
                 other => other,

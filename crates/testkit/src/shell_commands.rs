@@ -16,9 +16,9 @@ use crate::shell_applets::{self as applets, Applet};
 
 /// The names it answers to.
 pub const FAKE_COMMANDS: &[&str] = &[
-    "args", "basename", "cat", "cut", "dirname", "env", "fail", "grep", "head", "limit", "ls", "mkdir",
-    "rev", "rm", "seq", "sleep", "sort", "tail", "tee", "touch", "tr", "trap-it", "uniq", "upper", "wc",
-    "yes",
+    "args", "basename", "cat", "chmod", "cut", "dirname", "env", "fail", "grep", "head", "limit", "ln", "ls",
+    "mkdir", "mv", "rev", "rm", "seq", "sleep", "sort", "tail", "tee", "touch", "tr", "trap-it", "uniq",
+    "upper", "wc", "yes",
 ];
 
 /// The door.
@@ -122,7 +122,7 @@ async fn run(
         "cat" => cat(io, args).await,
         "head" => head(io, args).await,
         "tee" => tee(io, args).await,
-        "mkdir" | "rm" | "touch" | "ls" => {
+        "mkdir" | "rm" | "touch" | "ls" | "chmod" | "mv" | "ln" => {
             let (out, errors, status) = applets::files(io, name, args);
             io.write(&out).await?;
             io.complain(&errors).await?;

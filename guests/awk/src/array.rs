@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// An associative array.
 #[derive(Debug, Default)]
-pub struct Array {
+pub(crate) struct Array {
     places: HashMap<Text, usize, BuildHasherDefault<Mix>>,
     /// `None` where an element was deleted.
     elements: Vec<Option<(Text, Value)>>,
@@ -16,25 +16,26 @@ pub struct Array {
 }
 
 impl Array {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    pub fn contains(&self, key: &Vec<u8>) -> bool {
+    pub(crate) fn contains(&self, key: &Vec<u8>) -> bool {
         self.places.contains_key(key)
     }
 
-    pub fn get(&self, key: &Vec<u8>) -> Option<&Value> {
+    pub(crate) fn get(&self, key: &Vec<u8>) -> Option<&Value> {
         let place = *self.places.get(key)?;
         self.elements[place].as_ref().map(|(_, value)| value)
     }
 
     /// The element, made if it is not there.
-    pub fn entry(&mut self, key: &Vec<u8>) -> &mut Value {
+    #[expect(clippy::expect_used, reason = "a place is listed exactly as long as it is filled")]
+    pub(crate) fn entry(&mut self, key: &Vec<u8>) -> &mut Value {
         let place = match self.places.get(key) {
             Some(place) => *place,
             None => {
@@ -50,11 +51,11 @@ impl Array {
         &mut self.elements[place].as_mut().expect("a place that is listed is filled").1
     }
 
-    pub fn set(&mut self, key: &Vec<u8>, value: Value) {
+    pub(crate) fn set(&mut self, key: &Vec<u8>, value: Value) {
         *self.entry(key) = value;
     }
 
-    pub fn remove(&mut self, key: &Vec<u8>) {
+    pub(crate) fn remove(&mut self, key: &Vec<u8>) {
         if let Some(place) = self.places.remove(key) {
             self.elements[place] = None;
         }
@@ -70,13 +71,13 @@ impl Array {
         }
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.places.clear();
         self.elements.clear();
     }
 
     /// The names, in gawk's order: by the buckets of its table, whole numbers from 1 on last and by size.
-    pub fn keys(&self) -> Vec<Text> {
+    pub(crate) fn keys(&self) -> Vec<Text> {
         let mut table = Buckets::default();
         let (mut others, mut numbers) = (Vec::new(), Vec::new());
         for (key, _) in self.elements.iter().flatten() {
@@ -94,7 +95,7 @@ impl Array {
     }
 
     /// The names and what they stand for, in the same order.
-    pub fn pairs(&self) -> Vec<(Text, Value)> {
+    pub(crate) fn pairs(&self) -> Vec<(Text, Value)> {
         let known = |key: Text| self.get(&key).cloned().map(|value| (key, value));
         self.keys().into_iter().filter_map(known).collect()
     }
@@ -158,7 +159,7 @@ fn code(key: &[u8]) -> u64 {
 
 /// A hash for short strings. Whoever fills a table so that it is slow only slows himself.
 #[derive(Default)]
-pub struct Mix(u64);
+pub(crate) struct Mix(u64);
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {

@@ -108,7 +108,7 @@ pub enum Special {
 }
 
 /// Their names, in the order of [`Special`].
-pub const SPECIALS: &[(&str, Special)] = &[
+pub(crate) const SPECIALS: &[(&str, Special)] = &[
     ("NF", Special::Nf),
     ("NR", Special::Nr),
     ("FNR", Special::Fnr),

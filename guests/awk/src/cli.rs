@@ -4,14 +4,14 @@ use crate::FATAL;
 use crate::input::{path, reason};
 
 /// What was asked for.
-pub enum Request {
+pub(crate) enum Request {
     Run(Box<Options>),
     Print(&'static str),
 }
 
 /// What a run starts with.
 #[derive(Default)]
-pub struct Options {
+pub(crate) struct Options {
     pub program: Vec<u8>,
     pub separator: Option<Vec<u8>>,
     pub assignments: Vec<Vec<u8>>,
@@ -30,7 +30,7 @@ Usage: awk [POSIX or GNU style options] [--] 'program' file ...
 ";
 
 /// Reads the arguments after the program's name.
-pub fn parse(args: Vec<Vec<u8>>) -> Result<Request, (i32, String)> {
+pub(crate) fn parse(args: Vec<Vec<u8>>) -> Result<Request, (i32, String)> {
     let mut options = Options::default();
     let mut given = false;
     let mut args = args.into_iter();

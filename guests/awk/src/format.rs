@@ -2,13 +2,12 @@
 
 use crate::number;
 use crate::value::Value;
-use std::io::Write as _;
 
 /// Wider or more precise than this is not meant.
 const WIDTH_MAX: usize = 1 << 20;
 
 /// Appends one number as `format` says.
-pub fn push_number(out: &mut Vec<u8>, format: &[u8], value: f64) {
+pub(crate) fn push_number(out: &mut Vec<u8>, format: &[u8], value: f64) {
     // A format without room for more arguments cannot fail.
     let _ = push(out, format, &[Value::Num(value)], b"%.6g");
 }
@@ -25,7 +24,7 @@ struct Spec {
 }
 
 /// Appends `values` as `format` says; `convert` is `CONVFMT`.
-pub fn push(out: &mut Vec<u8>, format: &[u8], values: &[Value], convert: &[u8]) -> Result<(), String> {
+pub(crate) fn push(out: &mut Vec<u8>, format: &[u8], values: &[Value], convert: &[u8]) -> Result<(), String> {
     let mut next = 0;
     let mut at = 0;
     while at < format.len() {
@@ -203,8 +202,7 @@ fn floating(out: &mut Vec<u8>, letter: u8, spec: &Spec, number: f64) {
     let mut digits = Vec::new();
     match letter.to_ascii_lowercase() {
         b'f' => {
-            // Writing to memory cannot fail.
-            let _ = write!(digits, "{magnitude:.precision$}");
+            number::push_fixed(&mut digits, magnitude, precision);
             if spec.alternate && precision == 0 {
                 digits.push(b'.');
             }
@@ -269,7 +267,7 @@ fn pad_text(out: &mut Vec<u8>, text: &[u8], spec: &Spec) {
 }
 
 /// How many characters there are; a byte that is none counts for one.
-pub fn sign_count(text: &[u8]) -> usize {
+pub(crate) fn sign_count(text: &[u8]) -> usize {
     if text.is_ascii() {
         return text.len();
     }
@@ -277,7 +275,7 @@ pub fn sign_count(text: &[u8]) -> usize {
 }
 
 /// How many bytes the first `count` characters are.
-pub fn prefix_length(text: &[u8], count: usize) -> usize {
+pub(crate) fn prefix_length(text: &[u8], count: usize) -> usize {
     if count >= text.len() || text.is_ascii() {
         return count.min(text.len());
     }

@@ -13,7 +13,7 @@ const BLOCK_BYTES: usize = 64 * 1024;
 
 /// What ends a record.
 #[derive(Clone)]
-pub enum Separator {
+pub(crate) enum Separator {
     Byte(u8),
     /// Empty lines.
     Paragraph,
@@ -21,13 +21,13 @@ pub enum Separator {
 }
 
 /// How a file's name is given to the system.
-pub fn path(name: &[u8]) -> PathBuf {
+pub(crate) fn path(name: &[u8]) -> PathBuf {
     // SAFETY: the bytes come from the arguments or from a program; on WASI and Unix any bytes are a name.
     PathBuf::from(unsafe { std::ffi::OsStr::from_encoded_bytes_unchecked(name) })
 }
 
 /// Why it failed, in the system's words without Rust's number.
-pub fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_owned(),
@@ -36,7 +36,7 @@ pub fn reason(error: &io::Error) -> String {
 }
 
 /// A file or standard input that gives records.
-pub struct Reader {
+pub(crate) struct Reader {
     from: Box<dyn Read>,
     buffer: Vec<u8>,
     start: usize,
@@ -48,7 +48,7 @@ pub struct Reader {
 
 impl Reader {
     /// The file of that name; `-` and `/dev/stdin` are standard input.
-    pub fn open(name: &[u8]) -> io::Result<Self> {
+    pub(crate) fn open(name: &[u8]) -> io::Result<Self> {
         if name == b"-" || name == b"/dev/stdin" {
             return Ok(Self::new(Box::new(stdin())));
         }
@@ -63,7 +63,7 @@ impl Reader {
     }
 
     /// What a command printed.
-    pub fn of_bytes(bytes: Vec<u8>) -> Self {
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
         let end = bytes.len();
         Self { from: Box::new(io::empty()), buffer: bytes, start: 0, end, ended: true, is_much: false }
     }
@@ -97,7 +97,12 @@ impl Reader {
 
     /// Puts the next record into `out` and what ended it into `mark`; `false`, and `out` as it was, if
     /// there is none.
-    pub fn record(&mut self, by: &Separator, out: &mut Vec<u8>, mark: &mut Vec<u8>) -> io::Result<bool> {
+    pub(crate) fn record(
+        &mut self,
+        by: &Separator,
+        out: &mut Vec<u8>,
+        mark: &mut Vec<u8>,
+    ) -> io::Result<bool> {
         mark.clear();
         loop {
             if matches!(by, Separator::Paragraph) {

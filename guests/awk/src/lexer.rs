@@ -4,7 +4,7 @@
 use crate::ast::{BUILTINS, Builtin};
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Token {
+pub(crate) enum Token {
     Num(f64),
     Str(Vec<u8>),
     Name(String),
@@ -19,7 +19,7 @@ pub enum Token {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keyword {
+pub(crate) enum Keyword {
     Begin,
     BeginFile,
     Break,
@@ -81,7 +81,7 @@ const SIGNS: &[&str] = &[
     "?", ":", "~", "$", "=",
 ];
 
-pub struct Lexer<'a> {
+pub(crate) struct Lexer<'a> {
     text: &'a [u8],
     pub at: usize,
     pub line: usize,
@@ -90,12 +90,12 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    pub fn new(text: &'a [u8]) -> Self {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0, line: 1, start: 0 }
     }
 
     /// The line of the last word, and the place of the word in it.
-    pub fn around(&self) -> (String, usize) {
+    pub(crate) fn around(&self) -> (String, usize) {
         let start = self.start.min(self.text.len());
         let from = memchr::memrchr(b'\n', &self.text[..start]).map_or(0, |at| at + 1);
         let to = memchr::memchr(b'\n', &self.text[start..]).map_or(self.text.len(), |length| start + length);
@@ -108,7 +108,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next word.
-    pub fn next(&mut self) -> Result<Token, String> {
+    pub(crate) fn next(&mut self) -> Result<Token, String> {
         self.skip();
         self.start = self.at;
         let Some(first) = self.peek() else { return Ok(Token::End) };
@@ -231,7 +231,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The rest of a regular expression, after its first slash.
-    pub fn regex(&mut self) -> Result<Vec<u8>, String> {
+    pub(crate) fn regex(&mut self) -> Result<Vec<u8>, String> {
         let mut out = Vec::new();
         let mut bracket = false;
         loop {
@@ -283,7 +283,7 @@ impl<'a> Lexer<'a> {
 }
 
 /// Appends what the escape after a backslash stands for; how many bytes of `rest` it took.
-pub fn unescape(rest: &[u8], out: &mut Vec<u8>) -> usize {
+pub(crate) fn unescape(rest: &[u8], out: &mut Vec<u8>) -> usize {
     let Some(first) = rest.first() else {
         out.push(b'\\');
         return 0;

@@ -3,12 +3,12 @@
 use std::io::Write as _;
 
 /// The number that `text` begins with; 0 if with none.
-pub fn prefix(text: &[u8]) -> f64 {
+pub(crate) fn prefix(text: &[u8]) -> f64 {
     scan(text).0
 }
 
 /// The number that `text` is, with blanks around it, if it is one.
-pub fn whole(text: &[u8]) -> Option<f64> {
+pub(crate) fn whole(text: &[u8]) -> Option<f64> {
     let (value, end) = scan(text);
     if end == 0 {
         return None;
@@ -80,7 +80,7 @@ fn named(text: &[u8], signed: bool) -> Option<f64> {
 }
 
 /// Appends a whole number as such, others as `format` says.
-pub fn push(out: &mut Vec<u8>, value: f64, format: &[u8]) {
+pub(crate) fn push(out: &mut Vec<u8>, value: f64, format: &[u8]) {
     if value == value.trunc() && value.abs() < 1e16 {
         push_integer(out, value as i64);
     } else if value == value.trunc() && value.is_finite() {
@@ -114,16 +114,30 @@ fn push_integer(out: &mut Vec<u8>, value: i64) {
 }
 
 /// `+inf`, `-nan` and so on, as gawk writes them.
-pub fn push_special(out: &mut Vec<u8>, value: f64) {
+pub(crate) fn push_special(out: &mut Vec<u8>, value: f64) {
     out.push(if value.is_sign_negative() { b'-' } else { b'+' });
     out.extend(if value.is_nan() { b"nan" } else { b"inf" });
 }
 
+/// No number has more digits than that behind its point that are not zero; `format!` panics where
+/// it is asked for more than 65,535.
+const DECIMALS_MAX: usize = 1_100;
+
+/// `%f`, without a sign.
+pub(crate) fn push_fixed(out: &mut Vec<u8>, value: f64, precision: usize) {
+    let decimals = precision.min(DECIMALS_MAX);
+    // Writing to memory cannot fail.
+    let _ = write!(out, "{value:.decimals$}");
+    out.extend(std::iter::repeat_n(b'0', precision - decimals));
+}
+
 /// `%e`, without a sign.
-pub fn push_exponent(out: &mut Vec<u8>, value: f64, precision: usize, point: bool) {
-    let spelled = format!("{value:.precision$e}");
+pub(crate) fn push_exponent(out: &mut Vec<u8>, value: f64, precision: usize, point: bool) {
+    let decimals = precision.min(DECIMALS_MAX);
+    let spelled = format!("{value:.decimals$e}");
     let (digits, exponent) = spelled.split_once('e').unwrap_or((&spelled, "0"));
     out.extend(digits.as_bytes());
+    out.extend(std::iter::repeat_n(b'0', precision - decimals));
     if point && precision == 0 {
         out.push(b'.');
     }
@@ -133,7 +147,7 @@ pub fn push_exponent(out: &mut Vec<u8>, value: f64, precision: usize, point: boo
 }
 
 /// `%g`; `keep` keeps trailing zeros, as `#` asks for.
-pub fn push_general(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool) {
+pub(crate) fn push_general(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool) {
     let precision = precision.max(1);
     if value == 0.0 {
         if value.is_sign_negative() {
@@ -146,20 +160,27 @@ pub fn push_general(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool)
         }
         return;
     }
-    let spelled = format!("{value:.*e}", precision - 1);
+    // What is cut off is zeros; without `#` they are not shown anyway.
+    let spelled = format!("{value:.*e}", (precision - 1).min(DECIMALS_MAX));
+    let zeros = if keep { (precision - 1).saturating_sub(DECIMALS_MAX) } else { 0 };
     let (digits, exponent) = spelled.split_once('e').unwrap_or((&spelled, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if exponent < -4 || exponent >= precision as i32 {
         let digits = if keep { digits } else { trimmed(digits) };
         out.extend(digits.as_bytes());
+        out.extend(std::iter::repeat_n(b'0', zeros));
         let sign = if exponent < 0 { '-' } else { '+' };
         let _ = write!(out, "e{sign}{:02}", exponent.abs());
         return;
     }
     let decimals = (precision as i32 - 1 - exponent).max(0) as usize;
-    let fixed = format!("{value:.decimals$}");
-    let fixed = if keep { &fixed } else { trimmed(&fixed) };
-    out.extend(fixed.as_bytes());
+    let mut fixed = Vec::new();
+    push_fixed(&mut fixed, value, if keep { decimals } else { decimals.min(DECIMALS_MAX) });
+    if keep {
+        out.extend(fixed);
+    } else {
+        out.extend(trimmed(&String::from_utf8_lossy(&fixed)).as_bytes());
+    }
 }
 
 fn trimmed(text: &str) -> &str {

@@ -14,7 +14,7 @@ const BUFFER_BYTES_MAX: usize = 64 * 1024;
 
 /// Everything that is written to.
 #[derive(Default)]
-pub struct Outputs {
+pub(crate) struct Outputs {
     pub stdout: Vec<u8>,
     named: BTreeMap<Vec<u8>, Sink>,
     /// The names in the order they were opened: pipes finish in that order.
@@ -35,13 +35,13 @@ enum Sink {
 
 impl Outputs {
     /// Call after adding to `stdout`.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         if self.stdout.len() >= BUFFER_BYTES_MAX {
             self.flush_stdout();
         }
     }
 
-    pub fn flush_stdout(&mut self) {
+    pub(crate) fn flush_stdout(&mut self) {
         if !self.stdout.is_empty() && stream(1).write_all(&self.stdout).is_err() {
             // The reader has gone; awk, too, gives up then.
             std::process::exit(2);
@@ -50,7 +50,7 @@ impl Outputs {
     }
 
     /// Writes `bytes` to what `name` names.
-    pub fn write(&mut self, how: Redirect, name: &[u8], bytes: &[u8]) -> Result<(), String> {
+    pub(crate) fn write(&mut self, how: Redirect, name: &[u8], bytes: &[u8]) -> Result<(), String> {
         if !self.named.contains_key(name) {
             let sink = open(how, name)?;
             self.named.insert(name.to_vec(), sink);
@@ -79,7 +79,7 @@ impl Outputs {
     }
 
     /// Ends the stream of that name; the status it ended with, if there was one.
-    pub fn close(&mut self, name: &[u8]) -> Result<Option<i32>, String> {
+    pub(crate) fn close(&mut self, name: &[u8]) -> Result<Option<i32>, String> {
         let Some(sink) = self.named.remove(name) else { return Ok(None) };
         self.order.retain(|it| it != name);
         match sink {
@@ -100,7 +100,7 @@ impl Outputs {
     }
 
     /// Writes everything that is buffered.
-    pub fn flush(&mut self) -> Result<(), String> {
+    pub(crate) fn flush(&mut self) -> Result<(), String> {
         self.flush_stdout();
         for (name, sink) in &mut self.named {
             if let Sink::File(file, buffer) = sink {
@@ -111,7 +111,7 @@ impl Outputs {
     }
 
     /// Ends all streams.
-    pub fn close_all(&mut self) -> Result<(), String> {
+    pub(crate) fn close_all(&mut self) -> Result<(), String> {
         self.flush_stdout();
         for name in self.order.clone() {
             self.close(&name)?;
@@ -162,7 +162,7 @@ fn piped(command: &[u8]) -> Result<Sink, String> {
 }
 
 /// A line of commands, or why it cannot run here.
-pub fn read_command(command: &[u8]) -> Result<Line, String> {
+pub(crate) fn read_command(command: &[u8]) -> Result<Line, String> {
     let variable = |name: &[u8]| {
         let name = String::from_utf8_lossy(name).into_owned();
         std::env::var_os(name).map(|it| it.into_encoded_bytes()).unwrap_or_default()

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 /// What to sort by.
 #[derive(Debug, Default)]
-pub struct Sort {
+pub(crate) struct Sort {
     all: How,
     keys: Vec<Key>,
     separator: Option<u8>,
@@ -31,7 +31,7 @@ struct Key {
 
 impl Sort {
     /// Of the command's words; `None` for what is not known here.
-    pub fn parse(command: &str) -> Option<Self> {
+    pub(crate) fn parse(command: &str) -> Option<Self> {
         let mut sort = Self::default();
         let words = words(command)?;
         let mut words = words.iter().skip(1);
@@ -67,7 +67,7 @@ impl Sort {
     }
 
     /// Appends the sorted lines.
-    pub fn run(&self, text: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn run(&self, text: &[u8], out: &mut Vec<u8>) {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         let mut lines: Vec<&[u8]> =
             if text.is_empty() { Vec::new() } else { text.split(|it| *it == b'\n').collect() };

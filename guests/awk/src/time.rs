@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use calendar::{Civil, DAY_SECONDS, DAYS, MONTHS, days_of};
 
 /// Seconds since 1970.
-pub fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |it| it.as_secs() as i64)
 }
@@ -56,7 +56,7 @@ impl Moment {
 }
 
 /// `seconds` as `format` says.
-pub fn format(format: &str, seconds: i64) -> String {
+pub(crate) fn format(format: &str, seconds: i64) -> String {
     let moment = Moment::at(seconds);
     let mut out = String::new();
     let mut signs = format.chars();
@@ -143,7 +143,7 @@ fn one(out: &mut String, letter: char, it: &Moment, seconds: i64) {
 }
 
 /// The time of `YYYY MM DD HH MM SS`; -1 if it is none.
-pub fn make(text: &str) -> i64 {
+pub(crate) fn make(text: &str) -> i64 {
     let parts: Vec<i64> = text.split_whitespace().map_while(|it| it.parse().ok()).collect();
     let [year, month, day, hour, minute, second, ..] = parts[..] else { return -1 };
     if [year, month, day, hour, minute, second].iter().any(|it| it.unsigned_abs() > 1_000_000_000) {

@@ -6,14 +6,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A string of bytes, shared until it is changed.
-pub type Text = Rc<Vec<u8>>;
+pub(crate) type Text = Rc<Vec<u8>>;
 
 /// An array that may have several names.
-pub type Shared = Rc<RefCell<Array>>;
+pub(crate) type Shared = Rc<RefCell<Array>>;
 
 /// What a variable holds.
 #[derive(Debug, Clone, Default)]
-pub enum Value {
+pub(crate) enum Value {
     /// Never assigned: 0 and empty at once.
     #[default]
     Nothing,
@@ -26,17 +26,17 @@ pub enum Value {
 
 impl Value {
     /// A string of the program's making.
-    pub fn text(bytes: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn text(bytes: impl Into<Vec<u8>>) -> Self {
         Self::Str(Rc::new(bytes.into()))
     }
 
     /// A string from outside.
-    pub fn input(bytes: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn input(bytes: impl Into<Vec<u8>>) -> Self {
         Self::Input(Rc::new(bytes.into()))
     }
 
     /// As a number.
-    pub fn num(&self) -> f64 {
+    pub(crate) fn num(&self) -> f64 {
         match self {
             Self::Num(value) => *value,
             Self::Str(text) | Self::Input(text) => number::prefix(text),
@@ -45,7 +45,7 @@ impl Value {
     }
 
     /// As a condition.
-    pub fn truth(&self) -> bool {
+    pub(crate) fn truth(&self) -> bool {
         match self {
             Self::Num(value) => *value != 0.0,
             Self::Str(text) => !text.is_empty(),
@@ -58,7 +58,7 @@ impl Value {
     }
 
     /// Its number, if it counts as one in a comparison.
-    pub fn as_number(&self) -> Option<f64> {
+    pub(crate) fn as_number(&self) -> Option<f64> {
         match self {
             Self::Num(value) => Some(*value),
             Self::Nothing => Some(0.0),
@@ -68,7 +68,7 @@ impl Value {
     }
 
     /// Appends it as a string; `format` is `CONVFMT` or `OFMT`.
-    pub fn push_to(&self, out: &mut Vec<u8>, format: &[u8]) {
+    pub(crate) fn push_to(&self, out: &mut Vec<u8>, format: &[u8]) {
         match self {
             Self::Num(value) => number::push(out, *value, format),
             Self::Str(text) | Self::Input(text) => out.extend_from_slice(text),
@@ -77,7 +77,7 @@ impl Value {
     }
 
     /// As a string.
-    pub fn to_text(&self, format: &[u8]) -> Text {
+    pub(crate) fn to_text(&self, format: &[u8]) -> Text {
         match self {
             Self::Str(text) | Self::Input(text) => Rc::clone(text),
             other => {

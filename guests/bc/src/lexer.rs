@@ -5,7 +5,7 @@
 
 /// One word, and the line it stands on.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Word {
+pub(crate) enum Word {
     Number(String),
     Name(String),
     Text(String),
@@ -22,7 +22,7 @@ const SIGNS: [&str; 37] = [
 ];
 
 /// All words of `source`, each with its line; the last one is [`Word::End`].
-pub fn words(source: &str) -> Vec<(Word, usize)> {
+pub(crate) fn words(source: &str) -> Vec<(Word, usize)> {
     let (mut rest, mut line, mut found) = (source, 1, Vec::new());
     while let Some(first) = rest.chars().next() {
         let (word, length) = word(rest, first);

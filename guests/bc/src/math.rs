@@ -9,7 +9,7 @@ const GUARD: usize = 12;
 type Outcome = Result<Number, Undefined>;
 
 /// The function of that name, if it is one of the library's.
-pub fn call(name: &str, args: &[Number], scale: usize) -> Option<Outcome> {
+pub(crate) fn call(name: &str, args: &[Number], scale: usize) -> Option<Outcome> {
     let one = args.first()?;
     Some(match (name, args.len()) {
         ("e", 1) => exp(one, scale),

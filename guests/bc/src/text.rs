@@ -50,7 +50,11 @@ pub fn plain(number: &Number, base: u32) -> String {
         let whole = if whole.is_zero() { String::new() } else { whole.to_string() };
         return match number.scale {
             0 => format!("{sign}{whole}"),
-            scale => format!("{sign}{whole}.{:0>scale$}", rest.to_string()),
+            scale => {
+                let rest = rest.to_string();
+                // `format!` panics where it is asked for more than 65,535 places.
+                format!("{sign}{whole}.{}{rest}", "0".repeat(scale.saturating_sub(rest.len())))
+            }
         };
     }
     let mut out = sign.to_owned();

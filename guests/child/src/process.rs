@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::{Captured, Command, Ended, Stdin};
 
 /// Runs with `input` and nothing more, unless there is no input.
-pub fn run_with_input(command: &Command<'_>, input: &[u8]) -> Ended {
+pub(crate) fn run_with_input(command: &Command<'_>, input: &[u8]) -> Ended {
     if input.is_empty() {
         return run(command);
     }
@@ -22,7 +22,7 @@ pub fn run_with_input(command: &Command<'_>, input: &[u8]) -> Ended {
     }
 }
 
-pub fn capture(command: &Command<'_>, input: &[u8]) -> Captured {
+pub(crate) fn capture(command: &Command<'_>, input: &[u8]) -> Captured {
     fed(prepared(command), input)
 }
 
@@ -62,7 +62,7 @@ fn prepared(command: &Command<'_>) -> Process {
     process
 }
 
-pub fn run(command: &Command<'_>) -> Ended {
+pub(crate) fn run(command: &Command<'_>) -> Ended {
     let mut process = prepared(command);
     let mut child = match process.spawn() {
         Ok(child) => child,

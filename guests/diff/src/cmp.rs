@@ -27,7 +27,7 @@ struct Settings {
 }
 
 /// Compares and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let settings = match parse(args) {
         Ok(Some(settings)) => settings,
         Ok(None) => return if crate::print(HELP.as_bytes()) { 0 } else { TROUBLE },

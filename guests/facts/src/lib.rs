@@ -1,8 +1,9 @@
 //! What the file system says of a name, in one shape for guests and for native tests.
 //!
-//! WASI knows kinds, sizes, links and times, but neither owners nor modes. There the facts that are
-//! missing are those of a fresh account: mode 644 for files and 755 for directories, and one owner.
+//! WASI knows kinds, sizes, links and times, but neither owners nor modes. Modes come from the host by
+//! an import of their own; there is one owner, and everything is theirs.
 
+pub mod name;
 pub mod output;
 pub mod owner;
 pub mod pattern;
@@ -176,11 +177,11 @@ mod system {
         if failed != 0 {
             return Err(io::Error::last_os_error());
         }
-        let (kind, mode) = match stat.st_mode & libc::S_IFMT {
-            libc::S_IFDIR => (Kind::Directory, 0o755),
-            libc::S_IFLNK => (Kind::Symlink, 0o777),
-            libc::S_IFCHR => (Kind::Character, 0o666),
-            _ => (Kind::File, 0o644),
+        let kind = match stat.st_mode & libc::S_IFMT {
+            libc::S_IFDIR => Kind::Directory,
+            libc::S_IFLNK => Kind::Symlink,
+            libc::S_IFCHR => Kind::Character,
+            _ => Kind::File,
         };
         let bytes = stat.st_size.max(0) as u64;
         let (size, blocks) = match kind {
@@ -192,7 +193,7 @@ mod system {
         Ok(Facts {
             kind,
             size,
-            mode,
+            mode: modes::get(path, follow == Follow::Yes)?,
             links: stat.st_nlink,
             inode: stat.st_ino,
             device: stat.st_dev,

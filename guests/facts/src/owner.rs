@@ -3,6 +3,8 @@
 
 /// The number of the only account of a guest.
 pub const OWN: u32 = 1000;
+/// What it is called where `USER` does not say so: the name that the shell gives it, too.
+pub const NAME: &str = "agent";
 
 /// The name of a user, if it has one.
 pub fn user(id: u32) -> Option<String> {
@@ -15,7 +17,7 @@ pub fn group(id: u32) -> Option<String> {
 }
 
 fn own(id: u32) -> Option<String> {
-    (id == OWN).then(|| std::env::var("USER").ok().filter(|it| !it.is_empty()).unwrap_or("user".to_owned()))
+    (id == OWN).then(|| std::env::var("USER").ok().filter(|it| !it.is_empty()).unwrap_or(NAME.to_owned()))
 }
 
 /// The name in the first field of the row whose third field is the number.

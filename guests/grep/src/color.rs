@@ -1,7 +1,7 @@
 //! GNU's colours for `--color`, with `GREP_COLORS` over them.
 
 /// The colours of the parts of a line.
-pub struct Colors {
+pub(crate) struct Colors {
     pub matched: Option<String>,
     pub file: Option<String>,
     pub number: Option<String>,
@@ -11,12 +11,12 @@ pub struct Colors {
 
 impl Colors {
     /// No colours at all.
-    pub fn off() -> Self {
+    pub(crate) fn off() -> Self {
         Self { matched: None, file: None, number: None, offset: None, separator: None }
     }
 
     /// The usual ones, changed by `custom`: `name=code` between colons.
-    pub fn parse(custom: Option<&str>) -> Self {
+    pub(crate) fn parse(custom: Option<&str>) -> Self {
         let color = |code: &str| Some(code.to_owned());
         let mut all = Self {
             matched: color("01;31"),
@@ -44,7 +44,7 @@ impl Colors {
 }
 
 /// Appends `text` in a colour, or plainly.
-pub fn paint(out: &mut Vec<u8>, color: &Option<String>, text: &[u8]) {
+pub(crate) fn paint(out: &mut Vec<u8>, color: &Option<String>, text: &[u8]) {
     let Some(code) = color.as_ref().filter(|code| !code.is_empty()) else {
         return out.extend_from_slice(text);
     };

@@ -14,7 +14,7 @@ use std::os::fd::FromRawFd as _;
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 
 /// Where output goes.
-pub struct Printer<'a> {
+pub(crate) struct Printer<'a> {
     options: &'a Options,
     matcher: &'a Matcher<'a>,
     colors: Colors,
@@ -24,7 +24,7 @@ pub struct Printer<'a> {
 }
 
 /// A line to be printed.
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     pub text: &'a [u8],
     pub number: u64,
     pub offset: u64,
@@ -33,14 +33,14 @@ pub struct Line<'a> {
 
 /// Why a line is printed.
 #[derive(PartialEq, Clone, Copy)]
-pub enum Kind {
+pub(crate) enum Kind {
     Selected,
     Context,
 }
 
 impl<'a> Printer<'a> {
     /// Prints as `options` say.
-    pub fn new(options: &'a Options, matcher: &'a Matcher<'a>) -> Self {
+    pub(crate) fn new(options: &'a Options, matcher: &'a Matcher<'a>) -> Self {
         let colors = match options.color {
             true => Colors::parse(std::env::var("GREP_COLORS").ok().as_deref()),
             false => Colors::off(),
@@ -49,14 +49,14 @@ impl<'a> Printer<'a> {
     }
 
     /// A line as it is, its end included.
-    pub fn plain(&mut self, line: &[u8]) {
+    pub(crate) fn plain(&mut self, line: &[u8]) {
         self.printed = true;
         self.out.extend_from_slice(line);
         self.spill();
     }
 
     /// A line, with context marked by `-` instead of `:`.
-    pub fn line(&mut self, name: Option<&str>, line: &Line<'_>) {
+    pub(crate) fn line(&mut self, name: Option<&str>, line: &Line<'_>) {
         self.printed = true;
         let ends = if self.options.null_data { 0 } else { b'\n' };
         if self.options.only_matching {
@@ -77,7 +77,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Between groups of lines that do not touch.
-    pub fn gap(&mut self) {
+    pub(crate) fn gap(&mut self) {
         let text = match &self.options.separator {
             Separator::Dashes => "--",
             Separator::Text(text) => text,
@@ -90,7 +90,7 @@ impl<'a> Printer<'a> {
     }
 
     /// How many lines of a file were selected.
-    pub fn count(&mut self, name: Option<&str>, count: u64) {
+    pub(crate) fn count(&mut self, name: Option<&str>, count: u64) {
         if let Some(name) = name {
             self.name(name, b':');
         }
@@ -99,20 +99,20 @@ impl<'a> Printer<'a> {
     }
 
     /// The name of a file, alone.
-    pub fn file(&mut self, name: &str) {
+    pub(crate) fn file(&mut self, name: &str) {
         paint(&mut self.out, &self.colors.file, name.as_bytes());
         self.out.push(if self.options.null_name { 0 } else { b'\n' });
         self.spill();
     }
 
     /// That a binary file matches.
-    pub fn binary(&mut self, name: &str) {
+    pub(crate) fn binary(&mut self, name: &str) {
         self.flush();
         complain(&format!("{name}: binary file matches"));
     }
 
     /// Writes what is left.
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         if !self.out.is_empty() && stream(1).write_all(&self.out).is_err() {
             std::process::exit(crate::TROUBLE);
         }
@@ -120,7 +120,7 @@ impl<'a> Printer<'a> {
     }
 
     fn spill(&mut self) {
-        if self.out.len() >= BUFFER_BYTES_MAX {
+        if self.out.len() >= BUFFER_BYTES_MAX || self.options.line_buffered {
             self.flush();
         }
     }
@@ -185,12 +185,12 @@ impl<'a> Printer<'a> {
 }
 
 /// A complaint on standard error.
-pub fn complain(text: &str) {
+pub(crate) fn complain(text: &str) {
     let _ = stream(2).write_all(format!("grep: {text}\n").as_bytes());
 }
 
 /// The system's words without their number.
-pub fn reason(error: &std::io::Error) -> String {
+pub(crate) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }

@@ -8,7 +8,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::path::{Path, PathBuf};
 
 /// The globs of the command line.
-pub struct Names {
+pub(crate) struct Names {
     /// `None` where nothing was said: even an empty set costs a short run something.
     include: Option<GlobSet>,
     exclude: Option<GlobSet>,
@@ -17,7 +17,7 @@ pub struct Names {
 
 impl Names {
     /// Prepares the globs.
-    pub fn new(options: &Options) -> Result<Self, String> {
+    pub(crate) fn new(options: &Options) -> Result<Self, String> {
         Ok(Self {
             include: set(&options.include)?,
             exclude: set(&options.exclude)?,
@@ -26,13 +26,13 @@ impl Names {
     }
 
     /// Whether a file of that path is searched.
-    pub fn wants_file(&self, path: &str) -> bool {
+    pub(crate) fn wants_file(&self, path: &str) -> bool {
         let hit = |globs: &GlobSet| globs.is_match(base_name(path)) || globs.is_match(path);
         self.include.as_ref().is_none_or(hit) && !self.exclude.as_ref().is_some_and(hit)
     }
 
     /// Whether a folder of that path is entered.
-    pub fn wants_folder(&self, path: &str) -> bool {
+    pub(crate) fn wants_folder(&self, path: &str) -> bool {
         let plain = path.trim_end_matches('/');
         let hit = |globs: &GlobSet| globs.is_match(base_name(plain)) || globs.is_match(plain);
         !self.exclude_dir.as_ref().is_some_and(hit)
@@ -56,10 +56,10 @@ fn set(globs: &[String]) -> Result<Option<GlobSet>, String> {
 }
 
 /// A path to open and the name to show for it.
-pub type Found = (String, String);
+pub(crate) type Found = (String, String);
 
 /// All files below `path` that are wanted, and what went wrong on the way.
-pub fn files_below(path: &str, shown: &str, names: &Names, follow: bool) -> (Vec<Found>, Vec<Found>) {
+pub(crate) fn files_below(path: &str, shown: &str, names: &Names, follow: bool) -> (Vec<Found>, Vec<Found>) {
     let mut found = (Vec::new(), Vec::new());
     let mut above = if follow { std::fs::canonicalize(path).into_iter().collect() } else { Vec::new() };
     descend(path, shown, names, follow, &mut above, &mut found);

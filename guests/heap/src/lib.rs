@@ -143,11 +143,13 @@ mod tests {
                 // SAFETY: sizes are positive, and each block is filled within its size only.
                 let block = unsafe { heap.alloc(layout(size)) };
                 assert!(!block.is_null() && (block as usize).is_multiple_of(8), "{size}");
+                // SAFETY: the block is that large.
                 unsafe { block.write_bytes(round as u8, size) };
                 blocks.push((block, size));
             }
         }
         for (at, (block, size)) in blocks.iter().enumerate() {
+            // SAFETY: the block is that large, and was filled above.
             let bytes = unsafe { std::slice::from_raw_parts(*block, *size) };
             assert!(bytes.iter().all(|byte| *byte == (at / sizes.len()) as u8), "{size} was overwritten");
         }

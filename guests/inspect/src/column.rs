@@ -57,7 +57,7 @@ struct Settings {
 }
 
 /// Arranges the input and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let items = match options::parse(args, TABLE, Order::Anywhere) {
         Ok(items) => items,
         Err(problem) => return complain("column", &problem),
@@ -105,7 +105,10 @@ pub fn run(args: &[String]) -> i32 {
             Err(error) => status = complain("column", &format!("{name}: {}", words(&error))),
         }
     }
-    let lines: Vec<&str> = text.lines().filter(|it| settings.keep_empty || !it.trim().is_empty()).collect();
+    // Not `lines`, which would take a carriage return with the line's end.
+    let whole = text.strip_suffix('\n').unwrap_or(&text);
+    let lines: Vec<&str> =
+        whole.split('\n').filter(|it| settings.keep_empty || !it.trim().is_empty()).collect();
     let out = match (settings.table, settings.json) {
         (true, false) => table(&settings, &lines),
         (true, true) => json(&settings, &lines),
@@ -192,7 +195,6 @@ fn table(settings: &Settings, lines: &[&str]) -> String {
 }
 
 fn json(settings: &Settings, lines: &[&str]) -> String {
-    let text = |it: &str| it.replace('\\', "\\\\").replace('"', "\\\"");
     let mut rows = Vec::new();
     for line in lines {
         let cells = cells(settings, line);
@@ -208,6 +210,21 @@ fn json(settings: &Settings, lines: &[&str]) -> String {
         rows.push(format!("{{\n{}\n      }}", fields.join(",\n")));
     }
     format!("{{\n   \"{}\": [\n      {}\n   ]\n}}\n", text(&settings.name), rows.join(","))
+}
+
+/// The inside of a JSON string.
+fn text(plain: &str) -> String {
+    let mut out = String::new();
+    for sign in plain.chars() {
+        match sign {
+            '"' | '\\' => out.extend(['\\', sign]),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            control if control < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(control))),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 /// Columns of equal width, made with tabs.

@@ -74,7 +74,7 @@ struct Count {
 }
 
 /// Counts each operand and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let items = match options::parse(args, TABLE, Order::Anywhere) {
         Ok(items) => items,
         Err(problem) => return complain("du", &format!("{problem}\nTry 'du --help' for more information.")),

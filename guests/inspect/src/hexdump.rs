@@ -5,7 +5,7 @@ use options::{Item, Order};
 
 /// How a line is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub(crate) enum Style {
     /// Two-byte numbers.
     Words,
     /// Bytes, and the text beside them.
@@ -38,7 +38,7 @@ Display file contents in hexadecimal, decimal, octal, or ascii.
 ";
 
 /// Dumps and returns the exit status.
-pub fn run(args: &[String], style: Style) -> i32 {
+pub(crate) fn run(args: &[String], style: Style) -> i32 {
     let items = match options::parse(args, TABLE, Order::Anywhere) {
         Ok(items) => items,
         Err(problem) => return complain("hexdump", &problem),

@@ -1,7 +1,6 @@
-//! The guest `stat`, and by its other names `chmod`, `column`, `du`, `file`, `hd`, `hexdump`, `strings`,
+//! The guest `stat`, and by its other names `column`, `du`, `file`, `hd`, `hexdump`, `strings`,
 //! `tree` and `xxd`: looking at files, and at bytes as text.
 
-mod chmod;
 mod column;
 mod du;
 mod file;
@@ -22,7 +21,6 @@ fn main() {
     let args = options::arguments();
     let called = options::called();
     let status = match called.as_str() {
-        "chmod" => chmod::run(&args),
         "column" => column::run(&args),
         "du" => du::run(&args),
         "file" => file::run(&args),

@@ -3,7 +3,6 @@
 use crate::{complain, print, words};
 use facts::{Facts, Follow, Kind, Time, owner};
 use options::{Item, Order};
-use std::fmt::Write as _;
 use std::path::Path;
 
 const TABLE: &[&str] =
@@ -19,7 +18,7 @@ Display file status.
 FORMAT: %a %A modes, %b %B blocks, %d %i device and inode, %f raw mode, %F type, %g %G group, %h links,
 %n %N name, %o block size, %s size, %u %U owner, %w %W birth, %x %X access, %y %Y modify, %z %Z change.
 
-Files have no owners and no modes here: they look like 644, directories like 755.
+Everything here belongs to one user.
 ";
 const DEFAULT: &str = "  File: %n%l\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\n\
     Device: %Hd,%Ld\tInode: %-10i  Links: %h\n\
@@ -29,7 +28,7 @@ const TERSE: &str = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o\n";
 const WIDTH_MAX: usize = 4096;
 
 /// Shows each file and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let items = match options::parse(args, TABLE, Order::Anywhere) {
         Ok(items) => items,
         Err(problem) => {
@@ -71,7 +70,7 @@ pub fn run(args: &[String]) -> i32 {
 }
 
 /// What a kind is called in a sentence.
-pub fn kind_words(facts: &Facts) -> &'static str {
+pub(crate) fn kind_words(facts: &Facts) -> &'static str {
     match facts.kind {
         Kind::File if facts.size == 0 => "regular empty file",
         Kind::File => "regular file",
@@ -122,11 +121,15 @@ fn fill(format: &str, escapes: bool, name: &str, facts: &Facts) -> String {
                 };
                 let text = value(what, part, precision, name, facts);
                 let text = if flags.contains('#') && what == 'a' { format!("0{text}") } else { text };
-                let _ = match () {
-                    () if flags.contains('-') => write!(out, "{text:<width$}"),
-                    () if flags.contains('0') => write!(out, "{text:0>width$}"),
-                    () => write!(out, "{text:>width$}"),
-                };
+                // By hand: `format!` panics where a width is more than 65,535.
+                let fill = width.saturating_sub(text.chars().count());
+                if flags.contains('-') {
+                    out.push_str(&text);
+                    out.extend(std::iter::repeat_n(' ', fill));
+                } else {
+                    out.extend(std::iter::repeat_n(if flags.contains('0') { '0' } else { ' ' }, fill));
+                    out.push_str(&text);
+                }
             }
             other => out.push(other),
         }

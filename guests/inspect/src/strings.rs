@@ -36,7 +36,7 @@ Display printable strings in FILES (stdin by default).
 ";
 
 /// Prints the runs and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let items = match options::parse(args, TABLE, Order::Anywhere) {
         Ok(items) => items,
         Err(problem) => return complain("strings", &problem),

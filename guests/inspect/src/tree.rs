@@ -108,7 +108,7 @@ struct Tally {
 }
 
 /// Draws each operand and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let items = match options::parse(args, TABLE, Order::Anywhere) {
         Ok(items) => items,
         Err(problem) => return complain("tree", &problem),

@@ -38,7 +38,7 @@ struct Settings {
 }
 
 /// Converts and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let settings = match parse(args) {
         Ok(Some(settings)) => settings,
         Ok(None) => return print(HELP.as_bytes()),

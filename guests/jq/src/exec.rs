@@ -8,6 +8,7 @@ use crate::value::{Object, Text, Value};
 use crate::write::Printer;
 use crate::{compile, stdio, write};
 use std::cell::RefCell;
+use std::rc::Rc;
 
 /// What happened to the last input; jq's exit status is about that one.
 enum Ended {
@@ -23,12 +24,12 @@ enum Truth {
 }
 
 /// The inputs and standard error.
-struct Outside<'a> {
-    inputs: RefCell<Values<'a>>,
-    place: &'a Place,
+struct Outside {
+    inputs: RefCell<Values>,
+    place: Rc<Place>,
 }
 
-impl World for Outside<'_> {
+impl World for Outside {
     fn input(&self) -> Option<Result<Value, String>> {
         self.inputs.borrow_mut().next()
     }
@@ -66,8 +67,9 @@ pub fn run(mut options: Options) -> Result<i32, Failure> {
     let program =
         compile::compile(&options.program, globals(&options.program, named, positional), &options.library)?;
 
-    let place = Place::default();
-    let world = Outside { inputs: RefCell::new(Values::new(&options, &place)), place: &place };
+    let place = Rc::new(Place::default());
+    let inputs = RefCell::new(Values::new(&options, Rc::clone(&place)));
+    let world = Outside { inputs, place: Rc::clone(&place) };
     let runner = Run::new(&program, &world);
     let printer = Printer::new(&options.output);
 
@@ -78,6 +80,9 @@ pub fn run(mut options: Options) -> Result<i32, Failure> {
         let result = runner.run(input, &mut |value| {
             let truth = if value.is_true() { Truth::Other } else { Truth::FalseOrNull };
             stdio::write(|out| printer.output(out, &value));
+            if options.output.unbuffered {
+                stdio::flush();
+            }
             (ended, last) = (Ended::Output, Some(truth));
             Ok(())
         });
@@ -111,7 +116,7 @@ fn status(ended: &Ended, last: Option<Truth>, place: &Place, exit_status: bool) 
 }
 
 /// Reports what went wrong, if anything did.
-fn told(result: Flow, world: &Outside<'_>) -> Option<Ended> {
+fn told(result: Flow, world: &Outside) -> Option<Ended> {
     if result.is_ok() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Standard output through one buffer, standard error unbuffered, standard input whole.
+//! Standard output through one buffer, standard error unbuffered, standard input whole or piece by piece.
 //!
 //! The streams of `std` look for line ends and lock; here the buffer is written when it is full
 //! and at the end, which for most runs is a single call to the host.
@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write;
 use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// Small, so that a short input touches few pages.
@@ -51,20 +51,33 @@ pub fn complain(text: &str) {
 
 /// All of standard input.
 pub fn read() -> std::io::Result<Vec<u8>> {
-    unsafe extern "C" {
-        fn read(fd: i32, into: *mut u8, count: usize) -> isize;
-    }
     flush();
     let mut bytes: Vec<u8> = Vec::with_capacity(READ_BYTES_MIN);
     loop {
-        // `read_to_end` would first ask the host for a size that a pipe does not have, and fill the
-        // room with zeros.
         if bytes.capacity() - bytes.len() < READ_BYTES_MIN / 2 {
             bytes.reserve(bytes.capacity());
         }
-        let room = bytes.spare_capacity_mut();
+        let room = bytes.capacity() - bytes.len();
+        if read_some(None, &mut bytes, room)? == 0 {
+            return Ok(bytes);
+        }
+    }
+}
+
+/// Appends at most `most` bytes of a file, or of standard input; how many, 0 at the end.
+pub fn read_some(file: Option<&File>, into: &mut Vec<u8>, most: usize) -> std::io::Result<usize> {
+    unsafe extern "C" {
+        fn read(fd: i32, into: *mut u8, count: usize) -> isize;
+    }
+    into.reserve(most);
+    let fd = file.map_or(0, AsRawFd::as_raw_fd);
+    loop {
+        // `read_to_end` would first ask the host for a size that a pipe does not have, and fill the
+        // room with zeros.
+        let room = into.spare_capacity_mut();
+        let most = room.len().min(most);
         // SAFETY: the system writes at most as many bytes as there is room for.
-        let count = unsafe { read(0, room.as_mut_ptr().cast(), room.len()) };
+        let count = unsafe { read(fd, room.as_mut_ptr().cast(), most) };
         match usize::try_from(count) {
             Err(_) => {
                 let error = std::io::Error::last_os_error();
@@ -72,9 +85,11 @@ pub fn read() -> std::io::Result<Vec<u8>> {
                     return Err(error);
                 }
             }
-            Ok(0) => return Ok(bytes),
-            // SAFETY: so many bytes have just been written there.
-            Ok(count) => unsafe { bytes.set_len(bytes.len() + count) },
+            Ok(count) => {
+                // SAFETY: so many bytes have just been written there.
+                unsafe { into.set_len(into.len() + count) };
+                return Ok(count);
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! JavaScript strings may hold half a character. What leaves the guest has U+FFFD in its place.
 
-use crate::prelude::*;
 use crate::engine::{self, context};
+use crate::prelude::*;
 use crate::value::{Kind, Value};
 
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();

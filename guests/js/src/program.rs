@@ -1,7 +1,7 @@
 //! The text of a program: out of its fence, and into a function.
 
-use crate::prelude::*;
 use crate::engine::{self, context};
+use crate::prelude::*;
 use crate::value::Value;
 
 /// The part of a text that is the program, and the line it begins on.

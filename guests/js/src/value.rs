@@ -2,8 +2,8 @@
 //!
 //! Nothing here looks at a global or a prototype of the program, except where a function says so.
 
-use crate::prelude::*;
 use crate::engine::{self, Raw, context};
+use crate::prelude::*;
 use core::ffi::{CStr, c_char};
 
 /// Owned: given back when dropped.

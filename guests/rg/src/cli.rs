@@ -126,13 +126,13 @@ const TABLE: &[&str] = &[
     "generate=",
 ];
 
-pub enum Request {
+pub(crate) enum Request {
     Run(Box<Settings>),
     Print(String),
 }
 
 /// Reads the arguments.
-pub fn parse(args: &[String]) -> Result<Request, String> {
+pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
     let mut it = Settings { unicode: true, messages: true, ..Settings::default() };
     let mut operands = Vec::new();
     let (mut restricted, mut given, mut ascii_glob) = (0, false, false);
@@ -218,6 +218,8 @@ pub fn parse(args: &[String]) -> Result<Request, String> {
             "passthru" => it.passthru = true,
             "p" => (it.heading, it.colors, it.line_numbers) = (true, true, it.line_numbers.or(Some(true))),
             "q" => it.quiet = true,
+            "line-buffered" => it.line_buffered = true,
+            "block-buffered" => it.line_buffered = false,
             "r" => it.replace = Some(value.into_bytes()),
             "sortr" => it.reverse_order = true,
             "stats" => it.stats = true,

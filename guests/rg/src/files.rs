@@ -9,7 +9,7 @@ use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Where a search starts.
-pub struct Roots {
+pub(crate) struct Roots {
     pub paths: Vec<PathBuf>,
     /// Nobody named a path, so names are printed without the `./` in front.
     pub implied: bool,
@@ -17,7 +17,7 @@ pub struct Roots {
 
 impl Roots {
     /// The named paths. Without any, stdin if there is something in it, and else this directory.
-    pub fn of(settings: &Settings) -> Self {
+    pub(crate) fn of(settings: &Settings) -> Self {
         if !settings.paths.is_empty() {
             return Self { paths: settings.paths.iter().map(PathBuf::from).collect(), implied: false };
         }
@@ -27,12 +27,12 @@ impl Roots {
     }
 
     /// Whether names have to be told: more than one file can be searched.
-    pub fn are_many(&self) -> bool {
+    pub(crate) fn are_many(&self) -> bool {
         self.paths.len() > 1 || self.paths.iter().any(|it| it.is_dir())
     }
 
     /// How a path is shown.
-    pub fn shown<'p>(&self, path: &'p Path) -> &'p Path {
+    pub(crate) fn shown<'p>(&self, path: &'p Path) -> &'p Path {
         match self.implied {
             true => path.strip_prefix("./").unwrap_or(path),
             false => path,
@@ -41,7 +41,7 @@ impl Roots {
 }
 
 /// Lists the files that would be searched.
-pub fn list(settings: &Settings, roots: &Roots) -> i32 {
+pub(crate) fn list(settings: &Settings, roots: &Roots) -> i32 {
     let mut status = NOT_FOUND;
     let mut failed = false;
     let mut out = Vec::new();
@@ -70,34 +70,34 @@ pub fn list(settings: &Settings, roots: &Roots) -> i32 {
     if failed || written.is_err() { TROUBLE } else { status }
 }
 
-pub fn complain(settings: &Settings, problem: &str) {
+pub(crate) fn complain(settings: &Settings, problem: &str) {
     if settings.messages {
         let _ = writeln!(std::io::stderr(), "rg: {problem}");
     }
 }
 
 /// A file to search.
-pub struct Found {
+pub(crate) struct Found {
     entry: DirEntry,
 }
 
 impl Found {
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.entry.path()
     }
 
     /// It was named on the command line.
-    pub fn is_named(&self) -> bool {
+    pub(crate) fn is_named(&self) -> bool {
         self.entry.depth() == 0
     }
 
-    pub fn is_stdin(&self) -> bool {
+    pub(crate) fn is_stdin(&self) -> bool {
         self.entry.is_stdin()
     }
 }
 
 /// Calls `visit` for each file, or for what is wrong with one, until it answers false.
-pub fn each(
+pub(crate) fn each(
     settings: &Settings,
     roots: &Roots,
     mut visit: impl FnMut(Result<Found, String>) -> bool,
@@ -207,7 +207,7 @@ fn chosen(settings: &Settings) -> Result<Types, String> {
 }
 
 /// All types of files, with their globs.
-pub fn types(settings: &Settings) -> Result<String, String> {
+pub(crate) fn types(settings: &Settings) -> Result<String, String> {
     let all = definitions(settings)?.definitions();
     Ok(all.iter().map(|it| format!("{}: {}\n", it.name(), it.globs().join(", "))).collect())
 }

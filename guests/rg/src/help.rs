@@ -1,6 +1,6 @@
 //! What `rg --help` says.
 
-pub const TEXT: &str =
+pub(crate) const TEXT: &str =
     "ripgrep recursively searches the current directory for lines matching a regex pattern.
 
 USAGE:

@@ -5,7 +5,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use std::io::Read as _;
 
 /// The patterns in a file, one a line; `-` is stdin.
-pub fn from_file(name: &str) -> Result<Vec<String>, String> {
+pub(crate) fn from_file(name: &str) -> Result<Vec<String>, String> {
     let mut text = String::new();
     let read = match name {
         "-" => std::io::stdin().lock().read_to_string(&mut text),
@@ -16,7 +16,7 @@ pub fn from_file(name: &str) -> Result<Vec<String>, String> {
 }
 
 /// Compiles all patterns into one.
-pub fn matcher(settings: &Settings) -> Result<RegexMatcher, String> {
+pub(crate) fn matcher(settings: &Settings) -> Result<RegexMatcher, String> {
     let mut builder = RegexMatcherBuilder::new();
     builder
         .multi_line(true)

@@ -15,8 +15,12 @@ use std::time::Instant;
 use termcolor::{Ansi, NoColor, WriteColor};
 
 /// Searches everything and returns the exit status.
-pub fn run(settings: &Settings, roots: &Roots, matcher: &RegexMatcher) -> i32 {
-    let out = BufWriter::with_capacity(64 << 10, io::stdout());
+pub(crate) fn run(settings: &Settings, roots: &Roots, matcher: &RegexMatcher) -> i32 {
+    // Standard output by itself is written line by line.
+    let out: Box<dyn io::Write> = match settings.line_buffered {
+        true => Box::new(io::stdout()),
+        false => Box::new(BufWriter::with_capacity(64 << 10, io::stdout())),
+    };
     let out: Out = match settings.colors {
         true => Box::new(Ansi::new(out)),
         false => Box::new(NoColor::new(out)),

@@ -2,7 +2,7 @@
 
 /// What is printed of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub(crate) enum Mode {
     #[default]
     Lines,
     Count,
@@ -13,7 +13,7 @@ pub enum Mode {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Case {
+pub(crate) enum Case {
     #[default]
     Sensitive,
     Insensitive,
@@ -23,7 +23,7 @@ pub enum Case {
 /// What was asked for.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
-pub struct Settings {
+pub(crate) struct Settings {
     pub patterns: Vec<String>,
     pub paths: Vec<String>,
     pub mode: Mode,
@@ -53,6 +53,8 @@ pub struct Settings {
     pub replace: Option<Vec<u8>>,
     pub include_zero: bool,
     pub quiet: bool,
+    /// Each line is written at once.
+    pub line_buffered: bool,
     pub null: bool,
     pub trim: bool,
     pub stats: bool,
@@ -82,7 +84,7 @@ pub struct Settings {
 
 /// Which files that say what to leave out are obeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ignore {
+pub(crate) struct Ignore {
     pub dot: bool,
     pub vcs: bool,
     pub parents: bool,
@@ -99,7 +101,7 @@ impl Default for Ignore {
 
 impl Ignore {
     /// None of them.
-    pub const NOTHING: Self = Self {
+    pub(crate) const NOTHING: Self = Self {
         dot: false,
         vcs: false,
         parents: false,

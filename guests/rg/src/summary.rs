@@ -4,7 +4,7 @@ use grep_printer::Stats;
 use std::io::{self, Write};
 use std::time::Duration;
 
-pub fn text(out: &mut dyn Write, stats: &Stats, elapsed: Duration) -> io::Result<()> {
+pub(crate) fn text(out: &mut dyn Write, stats: &Stats, elapsed: Duration) -> io::Result<()> {
     write!(
         out,
         "\n{} matches\n{} matched lines\n{} files contained matches\n{} files searched\n{} bytes printed\n\
@@ -20,7 +20,7 @@ pub fn text(out: &mut dyn Write, stats: &Stats, elapsed: Duration) -> io::Result
     )
 }
 
-pub fn json(out: &mut dyn Write, stats: &Stats, elapsed: Duration) -> io::Result<()> {
+pub(crate) fn json(out: &mut dyn Write, stats: &Stats, elapsed: Duration) -> io::Result<()> {
     let time = |it: Duration| {
         let human = format!("{:0.6}s", it.as_secs_f64());
         format!("{{\"human\":\"{human}\",\"nanos\":{},\"secs\":{}}}", it.subsec_nanos(), it.as_secs())

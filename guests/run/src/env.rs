@@ -32,7 +32,7 @@ const TABLE: &[&str] = &[
 const TROUBLE: i32 = 125;
 
 /// Runs the command, or prints; returns the exit status.
-pub fn run(args: &[String], env: Vec<Vec<u8>>, children: &dyn Children) -> i32 {
+pub(crate) fn run(args: &[String], env: Vec<Vec<u8>>, children: &dyn Children) -> i32 {
     match read(args, env) {
         Ok(plan) => start(plan, children),
         Err(problem) => {
@@ -120,7 +120,7 @@ fn start(plan: Plan, children: &dyn Children) -> i32 {
 }
 
 /// Says what went wrong, and which status a shell would show.
-pub fn told(program: &str, name: &str, ended: &Ended) -> i32 {
+pub(crate) fn told(program: &str, name: &str, ended: &Ended) -> i32 {
     match ended {
         Ended::Exited(_) | Ended::TimedOut => {}
         Ended::NotFound => crate::complain(program, &format!("'{name}': No such file or directory")),

@@ -3,7 +3,7 @@
 
 /// A pattern that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glob(Vec<Piece>);
+pub(crate) struct Glob(Vec<Piece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
@@ -21,7 +21,7 @@ enum Member {
 
 /// Whether upper and lower case are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Case {
+pub(crate) enum Case {
     /// They differ.
     Sensitive,
     /// They do not.
@@ -30,7 +30,7 @@ pub enum Case {
 
 impl Glob {
     /// Reads a pattern. Every text is one: what cannot be a set stands for itself.
-    pub fn new(text: &str, case: Case) -> Self {
+    pub(crate) fn new(text: &str, case: Case) -> Self {
         let text: Vec<char> = fold(text, case);
         let mut pieces = Vec::new();
         let mut at = 0;
@@ -58,7 +58,7 @@ impl Glob {
     }
 
     /// Whether the whole text fits. Takes time linear in pattern times text.
-    pub fn fits(&self, text: &str, case: Case) -> bool {
+    pub(crate) fn fits(&self, text: &str, case: Case) -> bool {
         let text = fold(text, case);
         let (mut at, mut piece) = (0, 0);
         // Where the last star was, and how far it reached: it alone ever needs to take more.

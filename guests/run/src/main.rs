@@ -1,8 +1,9 @@
 //! The guest `find`, and by its other names `xargs`, `env`, `timeout`, `time`, `nice`, `nohup`,
 //! `setsid` and `stdbuf`: the commands that start others. They do so through the host, as `child`
-//! tells.
+//! tells. `envsubst` looks at the environment as `env` does.
 
 mod env;
+mod envsubst;
 mod find;
 mod glob;
 mod timeout;
@@ -22,13 +23,18 @@ fn main() {
     let status = match options::called().as_str() {
         "xargs" => xargs::run(&args, children),
         "env" => env::run(&args, child::environment(), children),
+        "envsubst" => envsubst::run(&args, &child::environment()),
         "timeout" => timeout::run(&args, children),
         "time" => wrap::time(&args, children),
         "nice" => wrap::nice(&args, children),
         "nohup" => wrap::nohup(&args, children),
         "setsid" => wrap::setsid(&args, children),
         "stdbuf" => wrap::stdbuf(&args, children),
-        _ => find::run(&args, children),
+        // Names may be any bytes, also those it is given.
+        _ => find::run(
+            &std::env::args_os().skip(1).map(|it| facts::name::text(&it)).collect::<Vec<_>>(),
+            children,
+        ),
     };
     let _ = std::io::stdout().flush();
     std::process::exit(status)

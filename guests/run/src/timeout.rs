@@ -24,7 +24,7 @@ const KILLED: i32 = 137;
 const TERMINATED: i32 = 143;
 
 /// Runs the command and returns the exit status.
-pub fn run(args: &[String], children: &dyn Children) -> i32 {
+pub(crate) fn run(args: &[String], children: &dyn Children) -> i32 {
     let items = match options::parse(args, TABLE, Order::First) {
         Ok(items) => items,
         Err(problem) => return trouble(&problem),

@@ -9,7 +9,7 @@ use options::{Item, Order};
 use std::io::Write as _;
 use std::time::Instant;
 
-pub fn nice(args: &[String], children: &dyn Children) -> i32 {
+pub(crate) fn nice(args: &[String], children: &dyn Children) -> i32 {
     // `-10` is an old way to say `-n 10`.
     let old = |it: &String| it.strip_prefix('-').is_some_and(|it| it.parse::<i32>().is_ok());
     let args = if args.first().is_some_and(old) { &args[1..] } else { args };
@@ -23,20 +23,20 @@ pub fn nice(args: &[String], children: &dyn Children) -> i32 {
     }
 }
 
-pub fn nohup(args: &[String], children: &dyn Children) -> i32 {
+pub(crate) fn nohup(args: &[String], children: &dyn Children) -> i32 {
     wrapped("nohup", args, &["help", "version"], children)
 }
 
-pub fn setsid(args: &[String], children: &dyn Children) -> i32 {
+pub(crate) fn setsid(args: &[String], children: &dyn Children) -> i32 {
     wrapped("setsid", args, &["c,ctty", "f,fork", "w,wait", "help", "version"], children)
 }
 
-pub fn stdbuf(args: &[String], children: &dyn Children) -> i32 {
+pub(crate) fn stdbuf(args: &[String], children: &dyn Children) -> i32 {
     wrapped("stdbuf", args, &["i,input=", "o,output=", "e,error=", "help", "version"], children)
 }
 
 /// What it took, on stderr, in the words of POSIX.
-pub fn time(args: &[String], children: &dyn Children) -> i32 {
+pub(crate) fn time(args: &[String], children: &dyn Children) -> i32 {
     let started = Instant::now();
     let words =
         match operands(args, &["p,portability", "v,verbose", "q,quiet", "f,format=", "help", "version"]) {

@@ -3,14 +3,14 @@
 use crate::script::{Dialect, Part};
 
 /// What was asked for.
-pub enum Request {
+pub(crate) enum Request {
     Run(Box<Options>),
     Print(&'static str),
 }
 
 /// Everything that is not the script's business.
 #[derive(Default)]
-pub struct Options {
+pub(crate) struct Options {
     pub parts: Vec<Part>,
     pub files: Vec<Vec<u8>>,
     pub dialect: Dialect,
@@ -20,6 +20,8 @@ pub struct Options {
     pub in_place: Option<Vec<u8>>,
     pub null_data: bool,
     pub unbuffered: bool,
+    /// A link is followed when its file is edited in place.
+    pub follow: bool,
     pub line_length: Option<usize>,
 }
 
@@ -34,6 +36,8 @@ const USAGE: &str = "Usage: sed [OPTION]... {script-only-if-no-other-script} [in
                  add the contents of script-file to the commands to be executed
   -E, -r, --regexp-extended
                  use extended regular expressions in the script
+      --follow-symlinks
+                 follow symlinks when processing in place
   -i[SUFFIX], --in-place[=SUFFIX]
                  edit files in place (makes backup if SUFFIX supplied)
   -l N, --line-length=N
@@ -67,14 +71,14 @@ const LONG: &[(&str, u8, bool)] = &[
     ("zero-terminated", b'z', false),
     ("posix", b'p', false),
     ("sandbox", b'S', false),
-    ("follow-symlinks", b'b', false),
+    ("follow-symlinks", b'F', false),
     ("binary", b'b', false),
     ("help", b'h', false),
     ("version", b'V', false),
 ];
 
 /// Reads the arguments after the program's name.
-pub fn parse(args: Vec<Vec<u8>>) -> Result<Request, String> {
+pub(crate) fn parse(args: Vec<Vec<u8>>) -> Result<Request, String> {
     let mut options = Options::default();
     let mut operands = Vec::new();
     let mut args = args.into_iter();
@@ -175,6 +179,7 @@ fn apply(options: &mut Options, letter: u8, value: Option<Vec<u8>>) -> Result<Op
         }
         b's' => options.separate = true,
         b'u' => options.unbuffered = true,
+        b'F' => options.follow = true,
         b'z' => (options.null_data, options.dialect.null_data) = (true, true),
         b'p' => options.dialect.posix = true,
         b'S' => options.dialect.sandbox = true,

@@ -10,13 +10,13 @@ const BLOCK_BYTES_MIN: usize = 4 * 1024;
 const BLOCK_BYTES: usize = 64 * 1024;
 
 /// How a file's name is given to the system.
-pub fn path(name: &[u8]) -> PathBuf {
+pub(crate) fn path(name: &[u8]) -> PathBuf {
     // SAFETY: the bytes come from the arguments or from a script; on WASI and Unix any bytes are a name.
     PathBuf::from(unsafe { std::ffi::OsStr::from_encoded_bytes_unchecked(name) })
 }
 
 /// Why it failed, in the system's words without Rust's number.
-pub fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_owned(),
@@ -25,7 +25,7 @@ pub fn reason(error: &io::Error) -> String {
 }
 
 /// What reading came to.
-pub enum Event {
+pub(crate) enum Event {
     /// A file ended, or began: in-place editing writes it now.
     Opened(Vec<u8>),
     Line,
@@ -85,7 +85,7 @@ impl Source {
 }
 
 /// See the module.
-pub struct Input {
+pub(crate) struct Input {
     files: std::vec::IntoIter<Vec<u8>>,
     current: Option<Source>,
     separator: u8,
@@ -100,7 +100,7 @@ pub struct Input {
 
 impl Input {
     /// Over `files`, or standard input if there are none.
-    pub fn new(mut files: Vec<Vec<u8>>, separator: u8, separate: bool, in_place: bool) -> Self {
+    pub(crate) fn new(mut files: Vec<Vec<u8>>, separator: u8, separate: bool, in_place: bool) -> Self {
         if files.is_empty() {
             files.push(b"-".to_vec());
         }
@@ -110,7 +110,7 @@ impl Input {
     }
 
     /// Whether the line that was read last is the last there is. Opens the next files if it must.
-    pub fn at_last(&mut self, complain: &mut impl FnMut(&str)) -> bool {
+    pub(crate) fn at_last(&mut self, complain: &mut impl FnMut(&str)) -> bool {
         loop {
             if let Some(source) = &mut self.current {
                 match source.fill() {
@@ -127,7 +127,12 @@ impl Input {
     }
 
     /// Reads the next line into `out`; `chomped` says whether it had an end.
-    pub fn next(&mut self, out: &mut Vec<u8>, chomped: &mut bool, complain: &mut impl FnMut(&str)) -> Event {
+    pub(crate) fn next(
+        &mut self,
+        out: &mut Vec<u8>,
+        chomped: &mut bool,
+        complain: &mut impl FnMut(&str),
+    ) -> Event {
         loop {
             if let Some(source) = &mut self.current {
                 match source.fill().and_then(|more| Ok(more.then_some(source.line(self.separator, out)?))) {
@@ -152,7 +157,7 @@ impl Input {
     }
 
     /// Whether files have not been opened yet.
-    pub fn has_more_files(&self) -> bool {
+    pub(crate) fn has_more_files(&self) -> bool {
         self.separate && !self.files.as_slice().is_empty()
     }
 
@@ -212,11 +217,11 @@ fn stdin() -> impl Read {
 
 /// Files that `R` reads line by line.
 #[derive(Default)]
-pub struct Sides(std::collections::HashMap<Vec<u8>, Option<Source>>);
+pub(crate) struct Sides(std::collections::HashMap<Vec<u8>, Option<Source>>);
 
 impl Sides {
     /// The next line of the file, if there is one.
-    pub fn line(&mut self, name: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn line(&mut self, name: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
         let source = self.0.entry(name.to_vec()).or_insert_with(|| {
             let stdin_wanted = name == b"/dev/stdin" || name == b"-";
             let from: Option<Box<dyn Read>> = if stdin_wanted {
@@ -232,7 +237,7 @@ impl Sides {
 }
 
 /// All of a file, for `r`; nothing if it cannot be read.
-pub fn whole(name: &[u8]) -> Vec<u8> {
+pub(crate) fn whole(name: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     if name == b"/dev/stdin" {
         let _ = stdin().read_to_end(&mut bytes);

@@ -4,13 +4,12 @@
 //! on first use, so the applets are cut into [`parts`], each a program of its own. Every part knows
 //! the list of all applets; the host chooses the part by the applet's name.
 //!
-//! The applets are the coreutils crates; [`own`] has the few that those lack or cannot do here, and
-//! [`quick`] does their usual work for less.
+//! The everyday ones are our own ([`own`], decision 0038); the others are the coreutils crates.
 
 pub mod messages;
 pub mod own;
 pub mod parts;
-pub mod quick;
+pub mod stream;
 
 use parts::Applet;
 use std::ffi::{OsStr, OsString};
@@ -23,9 +22,26 @@ static HEAP: heap::SmallBlocks = heap::SmallBlocks::new();
 /// A misused dispatcher, as opposed to an applet that failed.
 const USAGE: i32 = 2;
 
+/// What ends a run of ours that is not the applet's own doing.
+const INTERNAL: i32 = 125;
+
+/// An applet that gives up says so and ends; it never traps. Whoever stopped reading is told nothing.
+fn never_trap() {
+    std::panic::set_hook(Box::new(|panic| {
+        let said = panic.payload_as_str().unwrap_or("unknown");
+        if said.contains("failed printing to") {
+            std::process::exit(1);
+        }
+        let name = std::env::args_os().next().map(|it| base_name(&it)).unwrap_or_default();
+        let _ = writeln!(std::io::stderr(), "{name}: internal error: {said}");
+        std::process::exit(INTERNAL);
+    }));
+}
+
 /// Runs the applet named by the program's name, or else by its first argument.
 pub fn run(find: fn(&str) -> Option<Applet>) -> ! {
     place::enter();
+    never_trap();
     let mut args: Vec<OsString> = std::env::args_os().collect();
     let called = args.first().map(|it| base_name(it)).unwrap_or_default();
     if !parts::all().any(|name| name == called) {
@@ -39,13 +55,14 @@ fn dispatch(args: Vec<OsString>, find: fn(&str) -> Option<Applet>) -> i32 {
     let name = args.first().map(|it| base_name(it)).unwrap_or_default();
     if let Some(applet) = find(&name) {
         let words: Vec<&[u8]> = args.iter().skip(1).map(|arg| arg.as_encoded_bytes()).collect();
-        if let Some(status) = (applet.quick)(&words) {
-            return status;
-        }
-        messages::install(applet.messages);
+        let (main, messages) = match applet {
+            Applet::Own(main) => return main(&words),
+            Applet::Theirs { main, messages } => (main, messages),
+        };
+        messages::install(messages);
         // It fails only without messages, and then an applet prints their ids.
         let _ = uucore::locale::setup_localization(&name);
-        return (applet.main)(args.into_iter());
+        return main(args.into_iter());
     }
     match name.as_str() {
         "" => complain("wbox: missing applet\nTry `wbox --list` for the names."),

@@ -3,23 +3,26 @@
 //! One list is the source of the dispatch, of `--list` and of the lock file's `applets`. A part is a
 //! function with one arm an applet, so that the linker leaves the other parts' applets out.
 
-use crate::quick::Quick;
 use std::{ffi::OsString, vec::IntoIter};
 
 /// What the dispatcher needs of an applet.
-pub struct Applet {
+pub enum Applet {
+    /// All of it is ours: takes the arguments after the name, and returns the exit status.
+    Own(fn(&[&[u8]]) -> i32),
     /// Takes the arguments, the applet's name first, and returns the exit status.
-    pub main: fn(IntoIter<OsString>) -> i32,
-    /// The sentences it prints.
-    pub messages: fluent::Catalogue,
-    /// Does its usual work without either.
-    pub quick: Quick,
+    Theirs {
+        main: fn(IntoIter<OsString>) -> i32,
+        /// The sentences it prints.
+        messages: fluent::Catalogue,
+    },
 }
 
 macro_rules! part {
-    (@quick) => { crate::quick::none };
-    (@quick $quick:ident) => { crate::quick::$quick };
-    ($(#[$doc:meta])* $part:ident { $($name:literal => $($util:ident)::+, $messages:ident $(, $quick:ident)?;)* }) => {
+    (@applet $($util:ident)::+, OWN) => { Applet::Own($($util)::+::main) };
+    (@applet $($util:ident)::+, $messages:ident) => {
+        Applet::Theirs { main: $($util)::+::uumain, messages: crate::messages::$messages }
+    };
+    ($(#[$doc:meta])* $part:ident { $($name:literal => $($util:ident)::+, $messages:ident;)* }) => {
         $(#[$doc])*
         pub mod $part {
             use super::Applet;
@@ -30,11 +33,7 @@ macro_rules! part {
             /// The applet of that name, if this part has it.
             pub fn find(name: &str) -> Option<Applet> {
                 Some(match name {
-                    $($name => Applet {
-                        main: $($util)::+::uumain,
-                        messages: crate::messages::$messages,
-                        quick: part!(@quick $($quick)?),
-                    },)*
+                    $($name => part!(@applet $($util)::+, $messages),)*
                     _ => return None,
                 })
             }
@@ -43,34 +42,37 @@ macro_rules! part {
 }
 
 part! {
-    /// What a pipeline is made of. Small, and the first to be compiled.
+    /// What a pipeline is made of: all our own, and so the smallest.
     core {
-        "cat" => crate::own::cat, CAT, cat;
-        "echo" => uu_echo, ECHO;
-        "seq" => uu_seq, SEQ, seq;
-        "head" => uu_head, HEAD, head;
-        "wc" => uu_wc, WC, wc;
-        "rev" => crate::own::rev, NONE;
-        "basename" => uu_basename, BASENAME, basename;
-        "dirname" => uu_dirname, DIRNAME, dirname;
-        "tr" => uu_tr, TR, tr;
-        "sort" => crate::own::sort, SORT, sort;
-        "uniq" => uu_uniq, UNIQ, uniq;
-        "tail" => uu_tail, TAIL, tail;
-        "true" => uu_true, TRUE;
-        "false" => uu_false, FALSE;
-        "tac" => crate::own::tac, NONE;
+        "cat" => crate::own::lines::cat, OWN;
+        "echo" => crate::own::say::echo, OWN;
+        "seq" => crate::own::seq, OWN;
+        "head" => crate::own::lines::head, OWN;
+        "wc" => crate::own::lines::wc, OWN;
+        "rev" => crate::own::rev, OWN;
+        "basename" => crate::own::lines::path::basename, OWN;
+        "dirname" => crate::own::lines::path::dirname, OWN;
+        "tr" => crate::own::lines::tr, OWN;
+        "sort" => crate::own::sort, OWN;
+        "uniq" => crate::own::lines::uniq, OWN;
+        "tail" => crate::own::lines::tail, OWN;
+        "true" => crate::own::say::truth, OWN;
+        "false" => crate::own::say::falsehood, OWN;
+        "tac" => crate::own::tac, OWN;
         "env" => crate::own::env, NONE;
-        "printenv" => uu_printenv, PRINTENV;
-        "pwd" => uu_pwd, PWD;
-        "printf" => uu_printf, PRINTF;
-        "test" => uu_test, TEST;
-        "[" => uu_test, TEST;
-        "tee" => uu_tee, TEE, tee;
-        "yes" => uu_yes, YES;
-        "sleep" => uu_sleep, SLEEP;
-        "cut" => uu_cut, CUT, cut;
-        "paste" => uu_paste, PASTE, paste;
+        "printenv" => crate::own::say::printenv, OWN;
+        "pwd" => crate::own::say::pwd, OWN;
+        "test" => crate::own::test, OWN;
+        "[" => crate::own::test::bracket, OWN;
+        "expr" => crate::own::expr, OWN;
+        "tee" => crate::own::lines::tee, OWN;
+        "yes" => crate::own::say::yes, OWN;
+        "sleep" => crate::own::say::sleep, OWN;
+        "cut" => crate::own::lines::cut, OWN;
+        "paste" => crate::own::lines::paste, OWN;
+        "less" => crate::own::session::pager, OWN;
+        "more" => crate::own::session::pager, OWN;
+        "ps" => crate::own::session::ps, OWN;
     }
 }
 
@@ -86,6 +88,13 @@ part! {
         "split" => uu_split, SPLIT;
         "shuf" => uu_shuf, SHUF;
         "tsort" => uu_tsort, TSORT;
+    }
+}
+
+part! {
+    /// Numbers of any size, and bytes as numbers.
+    numbers {
+        "printf" => uu_printf, PRINTF;
         "numfmt" => uu_numfmt, NUMFMT;
         "od" => uu_od, OD;
         "factor" => uu_factor, FACTOR;
@@ -93,45 +102,47 @@ part! {
 }
 
 part! {
-    /// What needs a regular expression engine, which is as large as all the rest of it.
+    /// What needs a regular expression engine, and what is seldom needed.
     regex {
         "nl" => uu_nl, NL;
         "csplit" => uu_csplit, CSPLIT;
         "ptx" => uu_ptx, PTX;
-        "expr" => uu_expr, EXPR;
-        "pr" => uu_pr, PR;
-    }
-}
-
-part! {
-    /// Files and folders by name.
-    files {
-        "ls" => uu_ls, LS;
-        "dir" => uu_dir, LS;
-        "vdir" => uu_vdir, LS;
-        "cp" => uu_cp, CP;
-        "mv" => uu_mv, MV;
-        "rm" => uu_rm, RM;
-        "rmdir" => uu_rmdir, RMDIR;
-        "mkdir" => uu_mkdir, MKDIR;
-        "ln" => uu_ln, LN;
-        "link" => uu_link, LINK;
-        "unlink" => uu_unlink, UNLINK;
-        "touch" => uu_touch, TOUCH;
-        "truncate" => uu_truncate, TRUNCATE;
-        "mktemp" => uu_mktemp, MKTEMP;
-        "readlink" => uu_readlink, READLINK;
-        "realpath" => uu_realpath, REALPATH;
         "pathchk" => uu_pathchk, PATHCHK;
-        "dd" => crate::own::dd, NONE;
-        "install" => crate::own::install, NONE;
         "shred" => uu_shred, SHRED;
         "dircolors" => uu_dircolors, DIRCOLORS;
     }
 }
 
 part! {
-    /// Sums, encodings, the time, and what the machine says of itself.
+    /// Files and folders by name.
+    files {
+        "ls" => crate::own::ls, OWN;
+        "dir" => crate::own::ls::dir, OWN;
+        "vdir" => crate::own::ls::vdir, OWN;
+        "cp" => crate::own::copy::cp, OWN;
+        "mv" => crate::own::copy::mv, OWN;
+        "rm" => uu_rm, RM;
+        "rmdir" => uu_rmdir, RMDIR;
+        "mkdir" => crate::own::create::mkdir, OWN;
+        "ln" => uu_ln, LN;
+        "link" => uu_link, LINK;
+        "unlink" => uu_unlink, UNLINK;
+        "touch" => crate::own::touch, OWN;
+        "truncate" => uu_truncate, TRUNCATE;
+        "mktemp" => crate::own::create::mktemp, OWN;
+        "readlink" => uu_readlink, READLINK;
+        "realpath" => uu_realpath, REALPATH;
+        "dd" => crate::own::dd, NONE;
+        "install" => crate::own::install, NONE;
+        "chmod" => crate::own::owner::chmod, OWN;
+        "chown" => crate::own::owner::chown, OWN;
+        "chgrp" => crate::own::owner::chgrp, OWN;
+        "df" => crate::own::session::df, OWN;
+    }
+}
+
+part! {
+    /// Sums, encodings, and what the machine says of itself.
     data {
         "b2sum" => uu_b2sum, B2SUM;
         "md5sum" => uu_md5sum, MD5SUM;
@@ -145,7 +156,6 @@ part! {
         "base32" => uu_base32, BASE32;
         "base64" => uu_base64, BASE64;
         "basenc" => uu_basenc, BASENC;
-        "date" => uu_date, DATE;
         "shasum" => crate::own::shasum, SHA256SUM;
         "uname" => crate::own::machine, NONE;
         "arch" => crate::own::machine, NONE;
@@ -164,9 +174,20 @@ part! {
     }
 }
 
+part! {
+    /// What knows calendars and time zones, whose tables are larger than all the rest of it.
+    time {
+        "date" => uu_date, DATE;
+        "pr" => uu_pr, PR;
+    }
+}
+
 /// Every applet of every part.
 pub fn all() -> impl Iterator<Item = &'static str> {
-    [core::NAMES, text::NAMES, regex::NAMES, files::NAMES, data::NAMES].into_iter().flatten().copied()
+    [core::NAMES, text::NAMES, numbers::NAMES, regex::NAMES, files::NAMES, data::NAMES, time::NAMES]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 
 /// Why a command ended early.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The command line is wrong.
     Usage(String),
     /// The work could not be done.
@@ -18,10 +18,10 @@ pub enum Failure {
 }
 
 /// What a command returns.
-pub type Done = Result<(), Failure>;
+pub(crate) type Done = Result<(), Failure>;
 
 /// The work could not be done, for this reason.
-pub fn failed<T>(problem: impl Into<String>) -> Result<T, Failure> {
+pub(crate) fn failed<T>(problem: impl Into<String>) -> Result<T, Failure> {
     Err(Failure::Failed(problem.into()))
 }
 
@@ -44,12 +44,12 @@ impl From<csv::Error> for Failure {
 }
 
 /// What an error is called in C.
-pub fn words(error: &io::Error) -> String {
+pub(crate) fn words(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-pub struct Call {
+pub(crate) struct Call {
     pub flags: Vec<(&'static str, Option<String>)>,
     pub operands: Vec<String>,
     pub base: Base,
@@ -58,25 +58,25 @@ pub struct Call {
 }
 
 impl Call {
-    pub fn new(base: Base) -> Self {
+    pub(crate) fn new(base: Base) -> Self {
         Self { flags: Vec::new(), operands: Vec::new(), base, stdin: None, stdout: None }
     }
 
     /// Gives it the streams, which it may take once each.
-    pub fn lend(&mut self, stdin: Box<dyn Read>, stdout: Box<dyn Write>) {
+    pub(crate) fn lend(&mut self, stdin: Box<dyn Read>, stdout: Box<dyn Write>) {
         (self.stdin, self.stdout) = (Some(stdin), Some(stdout));
     }
 
-    pub fn has(&self, id: &str) -> bool {
+    pub(crate) fn has(&self, id: &str) -> bool {
         self.flags.iter().any(|(it, _)| *it == id)
     }
 
     /// The value of an option; the last one counts.
-    pub fn value(&self, id: &str) -> Option<&str> {
+    pub(crate) fn value(&self, id: &str) -> Option<&str> {
         self.flags.iter().rev().find(|(it, _)| *it == id).and_then(|(_, value)| value.as_deref())
     }
 
-    pub fn number(&self, id: &str) -> Result<Option<usize>, Failure> {
+    pub(crate) fn number(&self, id: &str) -> Result<Option<usize>, Failure> {
         let parse = |text: &str| {
             text.parse().map_err(|_| Failure::Usage(format!("'{text}' is no number an option can take")))
         };
@@ -84,12 +84,12 @@ impl Call {
     }
 
     /// The operand at a place; the command table has checked that those it needs are there.
-    pub fn operand(&self, at: usize) -> &str {
+    pub(crate) fn operand(&self, at: usize) -> &str {
         self.operands.get(at).map_or("-", String::as_str)
     }
 
     /// The bytes of a file, or of standard input for `-`.
-    pub fn source(&mut self, name: &str) -> Result<Box<dyn Read>, Failure> {
+    pub(crate) fn source(&mut self, name: &str) -> Result<Box<dyn Read>, Failure> {
         if name == "-" {
             let once = "standard input can be read only once".to_owned();
             return self.stdin.take().ok_or(Failure::Failed(once));
@@ -104,7 +104,7 @@ impl Call {
     }
 
     /// Where plain text goes.
-    pub fn sink(&mut self) -> Result<Box<dyn Write>, Failure> {
+    pub(crate) fn sink(&mut self) -> Result<Box<dyn Write>, Failure> {
         match self.value("o") {
             None => self.stdout.take().ok_or(Failure::Closed),
             Some(name) => match File::create(name) {
@@ -115,7 +115,7 @@ impl Call {
     }
 
     /// Where rows go, with commas between their cells.
-    pub fn output(&mut self) -> Result<Output, Failure> {
+    pub(crate) fn output(&mut self) -> Result<Output, Failure> {
         Ok(Output::new(csv::WriterBuilder::new().flexible(true).from_writer(self.sink()?)))
     }
 }

@@ -21,14 +21,14 @@ enum Function {
 }
 
 /// One value asked for.
-pub struct Asked {
+pub(crate) struct Asked {
     function: Function,
     column: Option<usize>,
     pub name: String,
 }
 
 /// Reads a list of what is asked for.
-pub fn read(text: &str, table: &Table) -> Result<Vec<Asked>, Failure> {
+pub(crate) fn read(text: &str, table: &Table) -> Result<Vec<Asked>, Failure> {
     pieces(text).into_iter().map(|it| one(it.trim(), table)).collect()
 }
 
@@ -88,7 +88,7 @@ fn one(text: &str, table: &Table) -> Result<Asked, Failure> {
 
 /// What is known so far of one value asked for.
 #[derive(Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     count: u64,
     numbers: Moments,
     reals: Vec<f64>,
@@ -99,7 +99,7 @@ pub struct Answer {
 
 impl Answer {
     /// Takes a row in. Empty cells are no values.
-    pub fn add(&mut self, asked: &Asked, row: &ByteRecord) -> Result<(), String> {
+    pub(crate) fn add(&mut self, asked: &Asked, row: &ByteRecord) -> Result<(), String> {
         let Some(column) = asked.column else {
             self.count += 1;
             return Ok(());
@@ -128,7 +128,7 @@ impl Answer {
     }
 
     /// The value as a cell; empty where there is none.
-    pub fn cell(&mut self, asked: &Asked) -> Vec<u8> {
+    pub(crate) fn cell(&mut self, asked: &Asked) -> Vec<u8> {
         let extreme =
             |it: &Option<crate::number::Extreme>| it.as_ref().map(|it| it.text.clone()).unwrap_or_default();
         match asked.function {

@@ -4,15 +4,15 @@
 const DEPTH_MAX: usize = 200;
 
 /// An object: names and cells in their order.
-pub type Object = Vec<(String, String)>;
+pub(crate) type Object = Vec<(String, String)>;
 
-pub struct Parser<'a> {
+pub(crate) struct Parser<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Parser<'a> {
-    pub fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
@@ -24,7 +24,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether nothing but blanks is left.
-    pub fn ended(&mut self) -> bool {
+    pub(crate) fn ended(&mut self) -> bool {
         self.peek().is_none()
     }
 
@@ -35,17 +35,17 @@ impl<'a> Parser<'a> {
     }
 
     /// Passes a mark if it is there.
-    pub fn take(&mut self, mark: u8) -> bool {
+    pub(crate) fn take(&mut self, mark: u8) -> bool {
         let there = self.peek() == Some(mark);
         self.at += usize::from(there);
         there
     }
 
-    pub fn expect(&mut self, mark: u8) -> Result<(), String> {
+    pub(crate) fn expect(&mut self, mark: u8) -> Result<(), String> {
         if self.take(mark) { Ok(()) } else { self.wrong(&format!("'{}'", char::from(mark))) }
     }
 
-    pub fn object(&mut self) -> Result<Object, String> {
+    pub(crate) fn object(&mut self) -> Result<Object, String> {
         let mut object = Object::new();
         self.expect(b'{')?;
         if self.take(b'}') {
@@ -186,7 +186,7 @@ impl<'a> Parser<'a> {
 }
 
 /// Whether a text is a number as JSON writes it: no leading zeros, no sign but minus.
-pub fn is_number(text: &[u8]) -> bool {
+pub(crate) fn is_number(text: &[u8]) -> bool {
     let digits = |text: &[u8]| text.iter().take_while(|it| it.is_ascii_digit()).count();
     let mut rest = text.strip_prefix(b"-").unwrap_or(text);
     let whole = digits(rest);
@@ -209,7 +209,7 @@ pub fn is_number(text: &[u8]) -> bool {
 }
 
 /// Appends a string in quotes.
-pub fn quote(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for letter in text.chars() {
         match letter {

@@ -6,6 +6,7 @@
 
 mod call;
 mod commands;
+mod condition;
 mod expression;
 mod json;
 mod lines;

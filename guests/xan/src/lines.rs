@@ -11,7 +11,7 @@ use std::{
 
 /// The last piece that was read, and where it began.
 #[derive(Default)]
-pub struct Piece {
+pub(crate) struct Piece {
     start: u64,
     bytes: Vec<u8>,
 }
@@ -24,13 +24,13 @@ impl Piece {
 }
 
 /// A source that remembers the last piece it gave.
-pub struct Remembering {
+pub(crate) struct Remembering {
     source: Box<dyn Read>,
     piece: Rc<RefCell<Piece>>,
 }
 
 impl Remembering {
-    pub fn new(source: Box<dyn Read>) -> (Self, Rc<RefCell<Piece>>) {
+    pub(crate) fn new(source: Box<dyn Read>) -> (Self, Rc<RefCell<Piece>>) {
         let piece = Rc::new(RefCell::new(Piece::default()));
         (Self { source, piece: Rc::clone(&piece) }, piece)
     }
@@ -50,7 +50,7 @@ impl Read for Remembering {
 }
 
 /// The line on which the row just read begins.
-pub fn of(row: &ByteRecord, reader: &Reader<Remembering>, piece: &RefCell<Piece>) -> u64 {
+pub(crate) fn of(row: &ByteRecord, reader: &Reader<Remembering>, piece: &RefCell<Piece>) -> u64 {
     let position = reader.position();
     let within = row.as_slice().iter().filter(|it| **it == b'\n').count() as u64;
     let ended = position.byte().checked_sub(1).and_then(|it| piece.borrow().byte(it)) == Some(b'\n');

@@ -2,14 +2,14 @@
 
 /// A number as a cell spells it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
+pub(crate) enum Number {
     Whole(i64),
     Real(f64),
 }
 
 impl Number {
     /// Reads a cell; blanks around a number do not matter, and words like `inf` are no numbers.
-    pub fn read(cell: &[u8]) -> Option<Self> {
+    pub(crate) fn read(cell: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(cell.trim_ascii()).ok()?;
         let plain = |it: u8| it.is_ascii_digit() || matches!(it, b'+' | b'-' | b'.' | b'e' | b'E');
         if !text.bytes().all(plain) {
@@ -21,7 +21,7 @@ impl Number {
         text.parse().ok().filter(|it: &f64| it.is_finite()).map(Self::Real)
     }
 
-    pub fn real(self) -> f64 {
+    pub(crate) fn real(self) -> f64 {
         match self {
             Self::Whole(it) => it as f64,
             Self::Real(it) => it,
@@ -31,7 +31,7 @@ impl Number {
 
 /// What is known of the numbers seen so far.
 #[derive(Debug, Clone, Default)]
-pub struct Moments {
+pub(crate) struct Moments {
     pub count: u64,
     /// Whole numbers add up exactly, as far as there are only such.
     whole: i128,
@@ -44,13 +44,13 @@ pub struct Moments {
 
 /// A number, and how it was written.
 #[derive(Debug, Clone)]
-pub struct Extreme {
+pub(crate) struct Extreme {
     value: f64,
     pub text: Vec<u8>,
 }
 
 impl Moments {
-    pub fn add(&mut self, number: Number, cell: &[u8]) {
+    pub(crate) fn add(&mut self, number: Number, cell: &[u8]) {
         self.count += 1;
         match (number, &mut self.real) {
             // A 64-bit number for each of 2^63 cells fits.
@@ -72,17 +72,17 @@ impl Moments {
         }
     }
 
-    pub fn sum(&self) -> String {
+    pub(crate) fn sum(&self) -> String {
         self.real.map_or_else(|| self.whole.to_string(), |it| it.to_string())
     }
 
-    pub fn mean(&self) -> String {
+    pub(crate) fn mean(&self) -> String {
         let sum = self.real.unwrap_or(self.whole as f64);
         if self.count == 0 { String::new() } else { (sum / self.count as f64).to_string() }
     }
 
     /// The standard deviation of all there is, not of a sample.
-    pub fn deviation(&self) -> String {
+    pub(crate) fn deviation(&self) -> String {
         if self.count == 0 {
             return String::new();
         }

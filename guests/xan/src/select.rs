@@ -32,7 +32,7 @@ enum End {
 }
 
 /// The places of the selected columns, in the order they were named.
-pub fn columns(text: &str, names: &ByteRecord, base: Base) -> Result<Vec<usize>, String> {
+pub(crate) fn columns(text: &str, names: &ByteRecord, base: Base) -> Result<Vec<usize>, String> {
     let (text, others) = match text.strip_prefix('!') {
         Some(rest) => (rest, true),
         None => (text, false),

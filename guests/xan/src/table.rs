@@ -10,13 +10,13 @@ use std::rc::Rc;
 
 /// Whether rows of other lengths are let through.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Ragged {
+pub(crate) enum Ragged {
     Refused,
     Allowed,
 }
 
 /// A table being read.
-pub struct Table {
+pub(crate) struct Table {
     file: String,
     reader: Reader<Remembering>,
     piece: Rc<RefCell<Piece>>,
@@ -31,12 +31,12 @@ pub struct Table {
 
 impl Table {
     /// Opens the file at a place among the operands.
-    pub fn operand(call: &mut Call, at: usize) -> Result<Self, Failure> {
+    pub(crate) fn operand(call: &mut Call, at: usize) -> Result<Self, Failure> {
         let name = call.operand(at).to_owned();
         Self::open(call, &name, Ragged::Refused)
     }
 
-    pub fn open(call: &mut Call, name: &str, ragged: Ragged) -> Result<Self, Failure> {
+    pub(crate) fn open(call: &mut Call, name: &str, ragged: Ragged) -> Result<Self, Failure> {
         let delimiter = match call.value("d") {
             Some(text) => one_byte(text)?,
             None => by_ending(name),
@@ -74,7 +74,7 @@ impl Table {
     }
 
     /// The next row; false after the last.
-    pub fn next(&mut self, row: &mut ByteRecord) -> Result<bool, Failure> {
+    pub(crate) fn next(&mut self, row: &mut ByteRecord) -> Result<bool, Failure> {
         if let Some(first) = self.first.take() {
             *row = first;
             return Ok(true);
@@ -91,7 +91,7 @@ impl Table {
     }
 
     /// All rows that are left.
-    pub fn rest(&mut self) -> Result<Vec<ByteRecord>, Failure> {
+    pub(crate) fn rest(&mut self) -> Result<Vec<ByteRecord>, Failure> {
         let (mut rows, mut row) = (Vec::new(), ByteRecord::new());
         while self.next(&mut row)? {
             rows.push(std::mem::take(&mut row));
@@ -100,12 +100,12 @@ impl Table {
     }
 
     /// The places of the columns that a selection names.
-    pub fn select(&self, text: &str) -> Result<Vec<usize>, Failure> {
+    pub(crate) fn select(&self, text: &str) -> Result<Vec<usize>, Failure> {
         select::columns(text, &self.names, self.base).map_err(Failure::Failed)
     }
 
     /// The columns the option `-s` names, or all.
-    pub fn selected(&self, call: &Call) -> Result<Vec<usize>, Failure> {
+    pub(crate) fn selected(&self, call: &Call) -> Result<Vec<usize>, Failure> {
         match call.value("s") {
             Some(text) => self.select(text),
             None => Ok((0..self.names.len()).collect()),
@@ -113,7 +113,7 @@ impl Table {
     }
 
     /// What to call a column: its name, or its number where there are no names.
-    pub fn label(&self, column: usize) -> Vec<u8> {
+    pub(crate) fn label(&self, column: usize) -> Vec<u8> {
         match self.named {
             true => self.names.get(column).unwrap_or_default().to_vec(),
             false => (column + self.base.first()).to_string().into_bytes(),
@@ -122,15 +122,15 @@ impl Table {
 }
 
 /// Rows being written.
-pub struct Output(Writer<Box<dyn Write>>);
+pub(crate) struct Output(Writer<Box<dyn Write>>);
 
 impl Output {
-    pub fn new(writer: Writer<Box<dyn Write>>) -> Self {
+    pub(crate) fn new(writer: Writer<Box<dyn Write>>) -> Self {
         Self(writer)
     }
 
     /// Writes a row; a row without cells is no row.
-    pub fn row<T: AsRef<[u8]>>(&mut self, cells: impl IntoIterator<Item = T>) -> Done {
+    pub(crate) fn row<T: AsRef<[u8]>>(&mut self, cells: impl IntoIterator<Item = T>) -> Done {
         let mut cells = cells.into_iter().peekable();
         if cells.peek().is_none() {
             return Ok(());
@@ -139,22 +139,22 @@ impl Output {
     }
 
     /// Writes the names of a table, if it has any.
-    pub fn names(&mut self, table: &Table) -> Done {
+    pub(crate) fn names(&mut self, table: &Table) -> Done {
         if table.named { self.row(&table.names) } else { Ok(()) }
     }
 
-    pub fn finish(mut self) -> Done {
+    pub(crate) fn finish(mut self) -> Done {
         Ok(self.0.flush()?)
     }
 }
 
 /// Chosen cells of a row.
-pub fn pick<'a>(row: &'a ByteRecord, columns: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+pub(crate) fn pick<'a>(row: &'a ByteRecord, columns: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
     columns.iter().map(|it| row.get(*it).unwrap_or_default())
 }
 
 /// Chosen cells as one key: equal only if every cell is.
-pub fn key(row: &ByteRecord, columns: &[usize]) -> Vec<u8> {
+pub(crate) fn key(row: &ByteRecord, columns: &[usize]) -> Vec<u8> {
     let mut key = Vec::new();
     for cell in pick(row, columns) {
         key.extend_from_slice(&(cell.len() as u64).to_le_bytes());
@@ -164,7 +164,7 @@ pub fn key(row: &ByteRecord, columns: &[usize]) -> Vec<u8> {
 }
 
 /// A delimiter, as options spell it.
-pub fn one_byte(text: &str) -> Result<u8, Failure> {
+pub(crate) fn one_byte(text: &str) -> Result<u8, Failure> {
     match text.as_bytes() {
         b"\\t" | b"tab" => Ok(b'\t'),
         [b'\n' | b'\r' | b'"'] | [] => Err(Failure::Usage("that cannot separate cells".to_owned())),

@@ -69,6 +69,49 @@ fn a_ragged_row_is_an_error_that_names_its_line() {
 }
 
 #[test]
+fn a_condition_is_understood_or_refused() {
+    let cases = [
+        ("n >= 10", "1"),
+        ("name eq ann", "1 3"),
+        ("name == \"ann\" and n > 3", "1"),
+        ("name eq 'bob' || n==10", "1 2"),
+        ("not (name eq ann) or id == 3", "2 3"),
+        ("!(id < 2) && n != 9", "3"),
+        ("id < n", "1 2"),
+        ("col(\"id\") < col(n)", "1 2"),
+        ("(((id==1)))", "1"),
+        ("0 >= 2", "2 3"),
+    ];
+    for (condition, want) in cases {
+        let (status, out, said) = call(&["filter", condition], Base::Zero, TABLE.as_bytes());
+        let ids: Vec<&str> = out.lines().skip(1).filter_map(|it| it.split(',').next()).collect();
+        assert_eq!((status, ids.join(" ").as_str()), (0, want), "{condition}: {said}");
+    }
+    let deep = format!("{}id == 1{}", "(".repeat(500), ")".repeat(500));
+    let refused = [
+        ("n > 5 5", "'5'"),
+        ("name eq New York", "'York'"),
+        ("n + 1 > 5", "'+ 1 > 5'"),
+        ("n > 5 + 1", "'+ 1'"),
+        ("n > 5 and", "'and'"),
+        ("n >", "its end"),
+        ("n = 5", "'= 5'"),
+        ("contains(name, \"a\")", "not understood"),
+        ("name =~ /a/", "'=~ /a/'"),
+        ("(n > 5", "its end"),
+        ("n > 5)", "')'"),
+        ("name eq 'a", "''a'"),
+        ("nothing > 5", "nothing"),
+        (deep.as_str(), "too deeply"),
+        ("", "its end"),
+    ];
+    for (condition, why) in refused {
+        let (status, out, said) = call(&["filter", condition], Base::Zero, TABLE.as_bytes());
+        assert!(status != 0 && out.is_empty() && said.contains(why), "{condition}: {status} {out} {said}");
+    }
+}
+
+#[test]
 fn statuses_tell_mistakes_from_failures() {
     let cases: &[(&[&str], i32, &str)] = &[
         (&[], 2, "xan: no command"),

@@ -1,21 +1,17 @@
-//! Reads the documents, runs the program over each, writes the results.
+//! Runs the program over each document, and writes the results as they come.
 
 use crate::format::{Format, Layout};
+use crate::in_place;
 use crate::options::{Named, Options};
+use crate::source::Source;
 use crate::spelling;
 use jq::run::{Exit, Run, World};
 use jq::value::{Object as Map, Text, Value as Val};
 use jq::{compile, stdio, write};
-use std::cell::RefCell;
-
-/// The documents of one file.
-struct Source {
-    format: Format,
-    documents: Vec<Val>,
-}
+use std::cell::{Cell, RefCell};
 
 /// Runs; the exit status, or why it could not begin.
-pub fn run(options: &Options) -> Result<i32, String> {
+pub(crate) fn run(options: &Options) -> Result<i32, String> {
     if options.in_place {
         if options.files.is_empty() {
             return Err(
@@ -24,27 +20,34 @@ pub fn run(options: &Options) -> Result<i32, String> {
             );
         }
         for file in &options.files {
-            let one = read(options, Some(file))?;
-            let target = options.to.unwrap_or(one.format);
-            let (text, _) = results(options, vec![one], target)?;
-            std::fs::write(file, text).map_err(|error| format!("{file}: {}", jq::read::reason(&error)))?;
+            in_place::edit(options, file)?;
         }
         return Ok(0);
     }
-    let mut sources = Vec::new();
-    if !options.null_input {
-        if options.files.is_empty() {
-            sources.push(read(options, None)?);
-        }
-        for file in &options.files {
-            sources.push(read(options, Some(file).filter(|it| *it != "-"))?);
-        }
-    }
+    let files: Vec<Option<String>> = match (options.null_input, options.files.is_empty()) {
+        (true, _) => Vec::new(),
+        (false, true) => vec![None],
+        (false, false) => options.files.iter().map(|it| Some(it.clone()).filter(|it| it != "-")).collect(),
+    };
     // A file whose name tells its format is answered in the same, as long as nobody says otherwise.
-    let same = sources.first().map(|source| source.format).filter(|_| options.from.is_none());
+    let same =
+        files.first().map(|file| format_of(options, file.as_deref())).filter(|_| options.from.is_none());
     let target = options.to.or(same).unwrap_or(Format::Yaml);
-    let (text, last) = results(options, sources, target)?;
-    stdio::print(&text);
+    let inputs = Inputs { options, files: files.into_iter(), current: None };
+    let layout = layout(options, target);
+    let mut last = None;
+    results(options, Queue::new(Box::new(inputs)), |value, separate| {
+        last = Some(value.is_true());
+        let mut written = Ok(());
+        stdio::write(|out| {
+            if separate && options.separators && target == Format::Yaml {
+                out.extend_from_slice(b"---\n");
+            }
+            written = target.write(out, &value, &layout);
+            out.push(if options.nul { 0 } else { b'\n' });
+        });
+        written
+    })?;
     Ok(match last {
         _ if !options.exit_status => 0,
         Some(true) => 0,
@@ -55,34 +58,70 @@ pub fn run(options: &Options) -> Result<i32, String> {
     })
 }
 
-fn read(options: &Options, file: Option<&String>) -> Result<Source, String> {
-    let bytes = match file {
-        None => stdio::read().map_err(|error| format!("cannot read standard input: {error}"))?,
-        Some(file) => std::fs::read(file)
-            .map_err(|error| format!("open {file}: {}", jq::read::reason(&error).to_lowercase()))?,
-    };
+/// What a file is read as.
+pub(crate) fn format_of(options: &Options, file: Option<&str>) -> Format {
     let ending = file.and_then(|name| name.rsplit('.').next()).and_then(Format::of_ending);
-    let format = options.from.or(ending).unwrap_or(Format::Yaml);
-    let text = String::from_utf8_lossy(&bytes);
-    let mut documents =
-        format.read(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|problem| match file {
-            Some(file) => format!("bad file '{file}': {problem}"),
-            None => format!("bad file '-': {problem}"),
-        })?;
-    if documents.is_empty() {
-        documents.push(Val::Null);
-    }
-    Ok(Source { format, documents })
+    options.from.or(ending).unwrap_or(Format::Yaml)
 }
 
-/// The text of all results, and whether the last was neither null nor false.
-fn results(
+/// How results are laid out.
+pub(crate) fn layout(options: &Options, _target: Format) -> Layout {
+    Layout {
+        indent: options.indent,
+        sort_keys: options.sort_keys,
+        raw: options.raw.or(options.to.is_none().then_some(true)),
+    }
+}
+
+/// Hands out each result, and whether it is the first of a document after one that had some.
+pub(crate) fn results(
     options: &Options,
-    sources: Vec<Source>,
-    target: Format,
-) -> Result<(Vec<u8>, Option<bool>), String> {
+    queue: Queue<'_>,
+    mut each: impl FnMut(Val, bool) -> Result<(), String>,
+) -> Result<(), String> {
     let program = spelling::in_jq(options.program.as_deref().unwrap_or("."), options.all);
-    let all: Val = sources.iter().flat_map(|source| source.documents.iter().cloned()).collect();
+    let at_once = options.all && program.contains("$__docs");
+    let queue = if options.slurp || at_once || program.contains("$__docs") { queue.whole()? } else { queue };
+    let all: Val = queue.kept.iter().cloned().collect();
+    let mut variables = variables(options)?;
+    variables.push(("__docs".to_owned(), all.clone()));
+    // The index of a document is only known when its turn comes; then the program is compiled anew.
+    variables.push(("__di".to_owned(), Val::Num(0.0)));
+    let mut filter =
+        compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
+    let queue = match () {
+        () if options.slurp => Queue::of(vec![all]),
+        () if options.null_input || at_once => Queue::of(vec![Val::Null]),
+        () => queue,
+    };
+    let mut separate = false;
+    while let Some((index, document)) = queue.next() {
+        let document = document?;
+        if index > 0 && program.contains("$__di") {
+            if let Some((_, slot)) = variables.last_mut() {
+                *slot = Val::from(index);
+            }
+            filter =
+                compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
+        }
+        let (mut any, mut problem) = (false, None);
+        let result = Run::new(&filter, &queue).run(document, &mut |value| {
+            let first = !std::mem::replace(&mut any, true);
+            each(value, separate && first).map_err(|found| {
+                problem = Some(found);
+                Exit::Enough
+            })
+        });
+        if let Some(problem) = problem {
+            return Err(problem);
+        }
+        result.map_err(message)?;
+        separate |= any;
+    }
+    Ok(())
+}
+
+fn variables(options: &Options) -> Result<Vec<(String, Val)>, String> {
     let mut variables: Vec<(String, Val)> = Vec::new();
     for (name, value) in &options.named {
         let value = match value {
@@ -95,70 +134,70 @@ fn results(
     let named: Map = variables.iter().map(|(name, value)| (Text::new(name), value.clone())).collect();
     let args = Val::record([("positional", Val::arr(Vec::new())), ("named", Val::obj(named))]);
     variables.push(("ARGS".to_owned(), args));
-    variables.push(("__docs".to_owned(), all.clone()));
-    // The index of a document is only known when its turn comes; then the program is compiled anew.
-    variables.push(("__di".to_owned(), Val::Num(0.0)));
-    let mut filter =
-        compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
-
-    let documents: Vec<Val> = if options.slurp {
-        vec![all]
-    } else if options.null_input || (options.all && program.contains("$__docs")) {
-        vec![Val::Null]
-    } else {
-        sources.into_iter().flat_map(|source| source.documents).collect()
-    };
-    let layout = Layout {
-        indent: options.indent,
-        sort_keys: options.sort_keys,
-        raw: options.raw.or(options.to.is_none().then_some(true)),
-    };
-    let (mut out, mut last, mut separate) = (Vec::new(), None, false);
-    let queue = Queue(RefCell::new(documents.into_iter().enumerate()));
-    while let Some((index, document)) = queue.next() {
-        if index > 0 && program.contains("$__di") {
-            if let Some((_, slot)) = variables.last_mut() {
-                *slot = Val::from(index);
-            }
-            filter =
-                compile::compile(&program, variables.clone(), &[]).map_err(|failure| failure.to_string())?;
-        }
-        let mut any = false;
-        let mut problem = None;
-        let result = Run::new(&filter, &queue).run(document, &mut |value| {
-            if separate && options.separators && target == Format::Yaml && !any {
-                out.extend_from_slice(b"---\n");
-            }
-            any = true;
-            last = Some(value.is_true());
-            if let Err(found) = target.write(&mut out, &value, &layout) {
-                problem = Some(found);
-                return Err(Exit::Enough);
-            }
-            out.push(if options.nul { 0 } else { b'\n' });
-            Ok(())
-        });
-        if let Some(problem) = problem {
-            return Err(problem);
-        }
-        result.map_err(message)?;
-        separate |= any;
-    }
-    Ok((out, last))
+    Ok(variables)
 }
+
+/// The documents of all files.
+struct Inputs<'a> {
+    options: &'a Options,
+    files: std::vec::IntoIter<Option<String>>,
+    current: Option<Source>,
+}
+
+impl Iterator for Inputs<'_> {
+    type Item = Result<Val, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(found) = self.current.as_mut().and_then(Source::next) {
+                return Some(found);
+            }
+            let file = self.files.next()?;
+            let format = format_of(self.options, file.as_deref());
+            match Source::open(file.as_deref(), format) {
+                Ok(source) => self.current = Some(source),
+                Err(problem) => return Some(Err(problem)),
+            }
+        }
+    }
+}
+
+type Rest<'a> = Box<dyn Iterator<Item = Result<Val, String>> + 'a>;
 
 /// The documents that were not read yet; `input` takes from them, too.
-struct Queue(RefCell<std::iter::Enumerate<std::vec::IntoIter<Val>>>);
+pub(crate) struct Queue<'a> {
+    rest: RefCell<Rest<'a>>,
+    next: Cell<usize>,
+    /// All of them, where a program looks at all.
+    kept: Vec<Val>,
+}
 
-impl Queue {
-    fn next(&self) -> Option<(usize, Val)> {
-        self.0.borrow_mut().next()
+impl<'a> Queue<'a> {
+    fn new(rest: Rest<'a>) -> Self {
+        Self { rest: RefCell::new(rest), next: Cell::new(0), kept: Vec::new() }
+    }
+
+    /// These documents.
+    pub(crate) fn of(documents: Vec<Val>) -> Self {
+        Self::new(Box::new(documents.into_iter().map(Ok)))
+    }
+
+    fn whole(self) -> Result<Self, String> {
+        let all = self.rest.into_inner().collect::<Result<Vec<Val>, String>>()?;
+        Ok(Self { kept: all.clone(), ..Self::of(all) })
+    }
+
+    fn next(&self) -> Option<(usize, Result<Val, String>)> {
+        let next = self.rest.borrow_mut().next()?;
+        let index = self.next.get();
+        self.next.set(index + 1);
+        Some((index, next))
     }
 }
 
-impl World for Queue {
+impl World for Queue<'_> {
     fn input(&self) -> Option<Result<Val, String>> {
-        self.next().map(|(_, document)| Ok(document))
+        self.next().map(|(_, document)| document)
     }
 
     fn file(&self) -> Option<String> {

@@ -1,11 +1,14 @@
 //! yq: documents of many formats, one language.
 //!
 //! A document becomes a value, the program runs over it, and the results are written in the format
-//! that was asked for. Comments and styles of YAML are not part of a value, and are lost.
+//! that was asked for. Comments and styles of YAML are not part of a value: they are not printed, and a
+//! file that is edited in place keeps them where it is not changed.
 
 mod evaluate;
 pub mod format;
+mod in_place;
 mod options;
+mod source;
 mod spelling;
 #[cfg(test)]
 mod tests;

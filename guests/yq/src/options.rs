@@ -4,7 +4,7 @@ use crate::format::Format;
 
 /// Everything a command line says.
 #[derive(Debug)]
-pub struct Options {
+pub(crate) struct Options {
     pub program: Option<String>,
     pub files: Vec<String>,
     /// Absent where the name of the file decides.
@@ -25,13 +25,13 @@ pub struct Options {
 
 /// The value of a variable.
 #[derive(Clone, Debug)]
-pub enum Named {
+pub(crate) enum Named {
     Text(String),
     Json(String),
 }
 
 #[derive(Debug)]
-pub enum Stop {
+pub(crate) enum Stop {
     Help,
     Version,
     Wrong(String),
@@ -40,7 +40,7 @@ pub enum Stop {
 /// Letters that take a value, attached with or without `=`, or following.
 const TAKING: &str = "poI";
 
-pub fn parse(name: &str, args: &[String]) -> Result<Options, Stop> {
+pub(crate) fn parse(name: &str, args: &[String]) -> Result<Options, Stop> {
     let mut options = Options {
         program: None,
         files: Vec::new(),

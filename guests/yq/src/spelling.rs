@@ -30,7 +30,7 @@ const DEFINITIONS: [(&str, &str); 13] = [
 const INDEX: [&str; 3] = ["fileIndex", "file_index", "fi"];
 
 /// The program in jq's words. With `all`, the documents are in `$__docs`.
-pub fn in_jq(program: &str, all: bool) -> String {
+pub(crate) fn in_jq(program: &str, all: bool) -> String {
     let mut text = environment(program.trim());
     if all {
         for name in INDEX {

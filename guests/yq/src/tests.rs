@@ -104,3 +104,80 @@ proptest! {
 fn serde(text: &str) -> String {
     jq::write::compact(&jq::value::Value::from(text.to_owned()))
 }
+
+/// What a program makes of a text in place; `None` where edits cannot say it.
+fn edited(text: &str, program: &str) -> Option<String> {
+    let before = Format::Yaml.read(text).unwrap_or_default();
+    let options = crate::options::parse("yq", &[program.to_owned()]).ok()?;
+    let mut after = Vec::new();
+    let queue = crate::evaluate::Queue::of(before.clone());
+    crate::evaluate::results(&options, queue, |value, _| {
+        after.push(value);
+        Ok(())
+    })
+    .ok()?;
+    crate::format::edit::edited(text, &before, &after)
+}
+
+#[test]
+fn an_edit_leaves_the_rest_as_it_is() {
+    let values = "# top\nname: 'a' # why\n\nlist:\n  - one # first\n  - two\nmap: &m\n  x: 1\n  y: \"2\"   # two\nuse: *m\nempty:\nflow: [1, 2]\n";
+    let cases = [
+        (values, ".", values.to_owned()),
+        (values, ".name = \"b\"", values.replace("'a'", "b")),
+        (values, ".name = \"x: y\"", values.replace("'a'", "'x: y'")),
+        (values, ".name = \"x\\ny\"", values.replace("'a'", "\"x\\ny\"")),
+        (values, ".list[1] = 3", values.replace("- two\n", "- 3\n")),
+        (values, ".list += [\"three\"]", values.replace("- two\n", "- two\n  - three\n")),
+        (values, "del(.list[0])", values.replace("  - one # first\n", "")),
+        (values, "del(.empty)", values.replace("empty:\n", "")),
+        (values, ".empty = true", values.replace("empty:", "empty: true")),
+        (values, ".empty = {\"a\":[1]}", values.replace("empty:", "empty:\n  a:\n    - 1")),
+        (values, ".flow[0] = 9", values.replace("[1, 2]", "[9,2]")),
+        (values, ".new = {\"k\": \"v\"}", format!("{values}new:\n  k: v\n")),
+        (values, "del(.name) | .flow = []", values.replace("name: 'a' # why\n", "").replace("[1, 2]", "[]")),
+        ("a: 1 # x\n---\n# y\nb: 2\n", ".b = 3", "a: 1 # x\nb: 3\n---\n# y\nb: 3\n".to_owned()),
+        ("- a: 1 # x\n  b: 2\n- c\n", ".[0].b = 3", "- a: 1 # x\n  b: 3\n- c\n".to_owned()),
+        ("- a: 1 # x\n", ".[0].b = 3 | . += [4]", "- a: 1 # x\n  b: 3\n- 4\n".to_owned()),
+        ("a: é # ü\nb: ö\n", ".b = 1", "a: é # ü\nb: 1\n".to_owned()),
+        ("t: |\n  x\n  y\n# c\nz: 1\n", ".z = 2", "t: |\n  x\n  y\n# c\nz: 2\n".to_owned()),
+        ("t: |\n  x\n  y\n# c\nz: 1\n", ".t = \"q\"", "t: q\n# c\nz: 1\n".to_owned()),
+        ("a: 1", ".b = 2", "a: 1\nb: 2".to_owned()),
+    ];
+    for (text, program, want) in cases {
+        assert_eq!(edited(text, program), Some(want), "{program}\n{text}");
+    }
+    // What edits cannot say: the value of an alias alone, another order, another number of documents.
+    for program in [".use.x = 5", ".map.x = 5", "to_entries | reverse | from_entries", ".name, .list"] {
+        assert_eq!(edited(values, program), None, "{program}");
+    }
+}
+
+#[test]
+fn what_is_no_part_of_the_values_is_named() {
+    let cases: [(&str, &[&str]); 6] = [
+        ("a: 1\n", &[]),
+        ("a: 'x # y'\nb: x#y\nc: |\n  # text\n", &[]),
+        ("a: 1 # y\n", &["comments"]),
+        ("# y\n", &["comments"]),
+        ("a: &x 1\nb: *x\n", &["anchors"]),
+        ("# c\na: !t 1\n", &["comments", "tags"]),
+    ];
+    for (text, want) in cases {
+        assert_eq!(crate::format::yaml::particulars(text), want, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_edit_panics_or_changes_what_is_meant(
+        text in "([a-c]: ([0-9]|'x'|\\[1, 2\\]|&m y)?( # z)?\n|  - [a-c]\n|- \n|[a-c]:\n|---\n|#é\n){0,12}",
+        program in prop::sample::select(vec![
+            ".a = 1", ".b = [1,{\"c\":2}]", "del(.a)", ".c += [1]", ".a = {\"q\":\"x\\ny\"}", "del(.[0])",
+        ]),
+    ) {
+        if let Some(new) = edited(&text, program) {
+            prop_assert!(Format::Yaml.read(&new).is_ok(), "{}", new);
+        }
+    }
+}

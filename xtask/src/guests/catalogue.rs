@@ -131,7 +131,7 @@ pub const GUESTS: &[Guest] = &[
         start: Start::Usual,
         crates: &["regex-lite"],
         part: None,
-        also: &["xargs", "env", "timeout", "time", "nice", "nohup", "setsid", "stdbuf"],
+        also: &["xargs", "env", "timeout", "time", "nice", "nohup", "setsid", "stdbuf", "envsubst"],
         kind: Kind::Command,
     },
     Guest {
@@ -149,7 +149,7 @@ pub const GUESTS: &[Guest] = &[
         start: Start::Usual,
         crates: &[],
         part: None,
-        also: &["chmod", "column", "du", "file", "hd", "hexdump", "strings", "tree", "xxd"],
+        also: &["column", "du", "file", "hd", "hexdump", "strings", "tree", "xxd"],
         kind: Kind::Command,
     },
     Guest {
@@ -180,6 +180,15 @@ pub const GUESTS: &[Guest] = &[
         kind: Kind::Command,
     },
     Guest {
+        name: "zip",
+        package: "archive",
+        start: Start::Usual,
+        crates: &["flate2"],
+        part: None,
+        also: &["unzip"],
+        kind: Kind::Command,
+    },
+    Guest {
         name: "yq",
         package: "yq",
         start: Start::Usual,
@@ -190,7 +199,9 @@ pub const GUESTS: &[Guest] = &[
     },
     wbox("wbox", "core"),
     wbox("wbox-text", "text"),
+    wbox("wbox-numbers", "numbers"),
     wbox("wbox-regex", "regex"),
     wbox("wbox-files", "files"),
     wbox("wbox-data", "data"),
+    wbox("wbox-time", "time"),
 ];

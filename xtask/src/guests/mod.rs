@@ -1,7 +1,8 @@
 //! `cargo xtask guests`: builds the built-in commands from `guests/` into `crates/commands/wasm/`.
 //!
 //! ```text
-//! cargo xtask guests [--only NAME]      build, and write the modules and their lock file
+//! cargo xtask guests [--only NAME]      build, and write the modules and their lock file;
+//!                                        NAME may be several, with commas between
 //! cargo xtask guests --check            build elsewhere and compare with what is committed
 //! cargo xtask guests --check --no-build compare the committed modules with their lock file only
 //! ```
@@ -40,9 +41,12 @@ pub fn run(args: &[String]) -> Result<()> {
             check::rebuilt(&places, &options.guests)
         }
         Mode::Build => {
-            let entries = build::all(&places, &options.guests, &places.modules)?;
-            let lock = Lock::read(&places.lock()).unwrap_or_default().with(entries);
-            lock.write(&places.lock())
+            // One after the other, so that a guest that fails does not undo those before it.
+            for guest in options.guests {
+                let entries = build::all(&places, &[guest], &places.modules)?;
+                Lock::read(&places.lock()).unwrap_or_default().with(entries).write(&places.lock())?;
+            }
+            Ok(())
         }
     }
 }
@@ -78,7 +82,11 @@ impl Options {
         };
         let guests: Vec<&Guest> = GUESTS
             .iter()
-            .filter(|guest| only.is_none_or(|name| name == guest.name || name == guest.package))
+            .filter(|guest| {
+                only.is_none_or(|names| {
+                    names.split(',').any(|name| name == guest.name || name == guest.package)
+                })
+            })
             .collect();
         if guests.is_empty() {
             let known: Vec<&str> = GUESTS.iter().map(|guest| guest.name).collect();
@@ -120,6 +128,7 @@ mod tests {
         let count = |line| parse(line).map(|it| it.guests.len()).unwrap_or_default();
         assert_eq!(count(""), GUESTS.len());
         assert_eq!(count("--only jq"), 1);
+        assert_eq!(count("--only jq,sed"), 2);
         assert!(count("--only wbox") > 1);
         assert_eq!(count("--only wbox-text"), 1);
     }

@@ -11,7 +11,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 pub use drydock_abi::exec::{COMMAND, START};
 use drydock_abi::exec::{REQUEST_BYTES_MAX, encode_report};
 use drydock_contract::{
-    ArgMode, CallError, Cap, Denial, FuelGauge, Outcome, Reply, RunReport, RunRequest, Streams,
+    ArgMode, CallError, Cap, Denial, FuelGauge, GuestTime, Outcome, Reply, RunReport, RunRequest, Streams,
     port::{Registry, Runner},
 };
 use drydock_gate::{
@@ -122,6 +122,7 @@ impl Capability for Exec {
                     args,
                     env: env.unwrap_or_else(|| Arc::clone(&spec.env)),
                     wall_max,
+                    umask: permit.umask(),
                     streams,
                     door: permit.door(),
                 };
@@ -143,6 +144,9 @@ impl Capability for Exec {
         };
         let Streams { stdin, stdout, stderr } = streams;
         let mut limits = spec.limits;
+        if entry.builtin {
+            limits.memory_bytes_max = spec.builtin_memory_bytes_max;
+        }
         limits.wall_max = wall_max.map_or(limits.wall_max, |wanted| wanted.min(limits.wall_max));
         let bill = spec.purse.as_ref().map(|purse| {
             limits.fuel_max = limits.fuel_max.min(purse.left());
@@ -155,9 +159,12 @@ impl Capability for Exec {
             env: env.unwrap_or_else(|| Arc::clone(&spec.env)),
             streams: Streams { stdin: stdin.after(head), stdout, stderr },
             files: spec.files.clone(),
+            umask: permit.umask(),
             limits,
+            memory: spec.memory.clone(),
             caps: session.caps(),
-            time: spec.time,
+            time: spec.clock.as_ref().map_or(spec.time, |clock| GuestTime::Fixed(clock.stands_at())),
+            clock: spec.clock.clone(),
             entropy: spec.entropy,
             door: permit.door(),
             switches: session.switches(),

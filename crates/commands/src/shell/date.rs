@@ -1,45 +1,39 @@
-//! `strftime` for `printf '%(…)T'`, in UTC.
+//! `strftime` for `printf '%(…)T'` and prompts, in the zone that `TZ` names: one of the database, or a rule
+//! as POSIX writes one (`CET-1CEST,M3.5.0,M10.5.0/3`). Without it, and for what is neither, UTC. The
+//! database is part of the program; no file of the machine is looked at.
 
-const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
+use jiff::{
+    Timestamp, Zoned,
+    fmt::strtime::{BrokenDownTime, Config},
+    tz::{TimeZone, TimeZoneDatabase},
+};
 
-/// Year, month and day of a day since the epoch.
-fn civil(day: i64) -> (i64, i64, i64) {
-    // Howard Hinnant's algorithm: years start in March, eras have 400 of them.
-    let shifted = day + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, date)
-}
+/// What a shape without anything means.
+const USUAL: &str = "%H:%M:%S";
 
 /// The moment `at`, in seconds since the epoch, in the given shape.
-pub(crate) fn format(shape: &str, at: i64) -> String {
-    let day = at.div_euclid(86_400);
-    let second = at.rem_euclid(86_400);
-    let (year, month, date) = civil(day);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    let weekday = DAYS[usize::try_from(day.rem_euclid(7)).unwrap_or(0)];
-    let month_name = MONTHS[usize::try_from(month - 1).unwrap_or(0)];
-    let shape = if shape.is_empty() { "%H:%M:%S" } else { shape };
-    let mut out = String::new();
+pub(crate) fn format(shape: &str, at: i64, zone: Option<&str>) -> String {
+    // What lies beyond the calendar is its end.
+    let far = if at < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    let moment = Timestamp::from_second(at).unwrap_or(far);
+    let time = BrokenDownTime::from(&Zoned::new(moment, zone_of(zone)));
+    let shape = if shape.is_empty() { USUAL.to_owned() } else { of_locale_c(shape) };
+    time.to_string_with_config(&Config::new().lenient(true), &shape).unwrap_or(shape)
+}
+
+fn zone_of(name: Option<&str>) -> TimeZone {
+    let name = name.unwrap_or_default();
+    let name = name.strip_prefix(':').unwrap_or(name);
+    if name.is_empty() {
+        return TimeZone::UTC;
+    }
+    let listed = TimeZoneDatabase::bundled().get(name);
+    listed.or_else(|_| TimeZone::posix(name)).unwrap_or(TimeZone::UTC)
+}
+
+/// Directives whose meaning a locale gives, as the locale `C` has them.
+fn of_locale_c(shape: &str) -> String {
+    let mut out = String::with_capacity(shape.len());
     let mut chars = shape.chars();
     while let Some(next) = chars.next() {
         if next != '%' {
@@ -47,35 +41,12 @@ pub(crate) fn format(shape: &str, at: i64) -> String {
             continue;
         }
         match chars.next() {
-            Some('Y') => out.push_str(&year.to_string()),
-            Some('m') => out.push_str(&format!("{month:02}")),
-            Some('d') => out.push_str(&format!("{date:02}")),
-            Some('e') => out.push_str(&format!("{date:2}")),
-            Some('H') => out.push_str(&format!("{hour:02}")),
-            Some('I') => out.push_str(&format!("{:02}", (hour + 11) % 12 + 1)),
-            Some('p') => out.push_str(if hour < 12 { "AM" } else { "PM" }),
-            Some('M') => out.push_str(&format!("{minute:02}")),
-            Some('S') => out.push_str(&format!("{second:02}")),
-            Some('y') => out.push_str(&format!("{:02}", year.rem_euclid(100))),
-            Some('F') => out.push_str(&format!("{year}-{month:02}-{date:02}")),
-            Some('T') => out.push_str(&format!("{hour:02}:{minute:02}:{second:02}")),
-            Some('R') => out.push_str(&format!("{hour:02}:{minute:02}")),
-            Some('D') => out.push_str(&format!("{month:02}/{date:02}/{:02}", year.rem_euclid(100))),
-            Some('A') => out.push_str(weekday),
-            Some('a') => out.push_str(&weekday[..3]),
-            Some('B') => out.push_str(month_name),
-            Some('b' | 'h') => out.push_str(&month_name[..3]),
-            Some('s') => out.push_str(&at.to_string()),
-            Some('Z') => out.push_str("UTC"),
-            Some('z') => out.push_str("+0000"),
-            Some('n') => out.push('\n'),
-            Some('t') => out.push('\t'),
-            Some('%') => out.push('%'),
-            Some(other) => {
-                out.push('%');
-                out.push(other);
-            }
-            None => out.push('%'),
+            Some('c') => out.push_str("%a %b %e %H:%M:%S %Y"),
+            Some('x') => out.push_str("%m/%d/%y"),
+            Some('X') => out.push_str(USUAL),
+            Some('r') => out.push_str("%I:%M:%S %p"),
+            Some(other) => out.extend(['%', other]),
+            None => out.push_str("%%"),
         }
     }
     out
@@ -94,7 +65,34 @@ mod tests {
             (-1, "1969-12-31 23:59:59 Wed"),
         ];
         for (at, want) in cases {
-            assert_eq!(format("%F %T %a", at), want, "{at}");
+            assert_eq!(format("%F %T %a", at, None), want, "{at}");
         }
+    }
+
+    #[test]
+    fn a_zone_is_one_of_the_database_or_a_rule_of_its_own() {
+        let cases = [
+            ("Europe/Berlin", "2023-11-14 23:13 +0100 CET"),
+            (":America/New_York", "2023-11-14 17:13 -0500 EST"),
+            ("UTC", "2023-11-14 22:13 +0000 UTC"),
+            ("JST-9", "2023-11-15 07:13 +0900 JST"),
+            ("<+0330>-3:30", "2023-11-15 01:43 +0330 +0330"),
+            ("CET-1CEST,M3.5.0,M10.5.0/3", "2023-11-14 23:13 +0100 CET"),
+            ("../../etc/passwd", "2023-11-14 22:13 +0000 UTC"),
+            ("", "2023-11-14 22:13 +0000 UTC"),
+        ];
+        for (zone, want) in cases {
+            assert_eq!(format("%F %R %z %Z", 1_700_000_000, Some(zone)), want, "{zone}");
+        }
+    }
+
+    #[test]
+    fn no_moment_and_no_shape_is_an_error() {
+        assert!(format("%F", i64::MAX, None).starts_with("9999"));
+        assert!(format("%F", i64::MIN, None).starts_with('-'));
+        assert_eq!(format("%", 0, None), "%");
+        assert_eq!(format("%%c 100%%", 0, None), "%c 100%");
+        assert_eq!(format("%c", 0, None), "Thu Jan  1 00:00:00 1970");
+        let _ = format("%!%Ö%1000000000Y", 0, None);
     }
 }

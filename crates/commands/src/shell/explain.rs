@@ -5,9 +5,11 @@ mod operands;
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    ShellLimits, SyntaxError, builtin,
+    ShellLimits, SyntaxError,
+    builtin::{self, nested},
+    exec::bare,
     syntax::{
-        self, Script,
+        self, ParseLimits, Script,
         ast::{
             AndOr, Arg, Assign, AssignValue, Command, Compound, Param, ParamOp, Piece, Redirect,
             RedirectKind, Word,
@@ -35,6 +37,8 @@ pub struct PlannedCommand {
     pub builtin: bool,
     /// It is a function of the text.
     pub function: bool,
+    /// It is an alias of the text.
+    pub alias: bool,
     /// The command that starts it, where that is not the shell: `xargs`, `find`, `timeout`, `env`.
     pub started_by: Option<String>,
     /// Which pipeline of the text it belongs to, counted from 0.
@@ -57,28 +61,50 @@ pub struct Plan {
     pub grants: BTreeSet<String>,
     /// Something is computed that this cannot know: a name, or a path.
     pub open_ended: bool,
-    /// It asks for `eval` or `source`.
+    /// It parses text that is no part of it and no file: `eval`, `source`, `bash -c`, aliases.
     pub evaluates: bool,
+    /// Scripts it would run: refused if the text itself wrote them.
+    pub scripts: BTreeSet<String>,
+    /// Places of the network it would open, by bash's name for them. A shell here has none.
+    pub network: BTreeSet<String>,
 }
 
 /// Reads a text and says what it would do.
 pub fn explain(text: &str, limits: &ShellLimits) -> Result<Plan, SyntaxError> {
     let script = syntax::parse(text, limits.parse())?;
-    let mut reader = Reader { plan: Plan::default(), functions: BTreeSet::new(), pipeline: 0 };
+    let mut reader = Reader {
+        plan: Plan::default(),
+        functions: BTreeSet::new(),
+        aliases: BTreeSet::new(),
+        expands_aliases: false,
+        parents: Vec::new(),
+        limits: limits.parse(),
+        pipeline: 0,
+    };
     reader.script(&script);
-    let Reader { mut plan, functions, .. } = reader;
+    let Reader { mut plan, functions, aliases, expands_aliases, .. } = reader;
     for command in &mut plan.commands {
         command.function = command.started_by.is_none() && functions.contains(&command.name);
-        if !command.builtin && !command.function && !command.name.starts_with('$') {
+        command.alias = expands_aliases && aliases.contains(&command.name);
+        let own = command.builtin || command.function || command.alias;
+        if !own && !command.name.starts_with('$') {
             plan.grants.insert(command.name.clone());
         }
     }
     Ok(plan)
 }
 
+/// Texts inside texts that are looked into.
+const TEXT_DEPTH_MAX: usize = 8;
+
 struct Reader {
     plan: Plan,
     functions: BTreeSet<String>,
+    aliases: BTreeSet<String>,
+    expands_aliases: bool,
+    /// The commands whose text is being read, and where they stand.
+    parents: Vec<(String, (u32, u32))>,
+    limits: ParseLimits,
     pipeline: usize,
 }
 
@@ -138,19 +164,36 @@ impl Reader {
         let mut words = words.into_iter();
         let Some(name) = words.next() else { return };
         let args: Vec<String> = words.collect();
+        // A place where commands are elsewhere is no part of a name.
+        let name = bare(&name).to_owned();
+        let (by, at) = match (by, self.parents.last()) {
+            (None, Some((parent, at))) => (Some(parent.clone()), *at),
+            (by, _) => (by.map(str::to_owned), at),
+        };
         // What find and xargs hand on is known when they run.
-        self.plan.open_ended |= name.contains('$') || matches!(by, Some("find" | "xargs"));
-        self.plan.evaluates |= matches!(name.as_str(), "eval" | "source" | ".");
+        self.plan.open_ended |= name.contains('$') || matches!(by.as_deref(), Some("find" | "xargs"));
+        self.expands_aliases |= name == "shopt" && args.iter().any(|it| it == "expand_aliases");
+        if name == "alias" {
+            self.aliases.extend(args.iter().filter_map(|it| it.split_once('=')).map(|it| it.0.to_owned()));
+        }
         let meaning = operands::meaning(&name, &args);
+        self.plan.evaluates |= meaning.evaluates;
+        self.plan.scripts.extend(meaning.script.clone());
+        if name.contains('/') && !name.contains('$') {
+            self.plan.scripts.insert(name.clone());
+        }
+        let inside = nested::NAMES.contains(&name.as_str()) || name == "which" || name.contains('/');
+        let own = inside || builtin::is_builtin(&name) && !meaning.is_started_by(by.as_deref());
         for (touch, path) in meaning.files {
             self.touched(touch, path);
         }
         self.plan.commands.push(PlannedCommand {
-            builtin: by.is_none() && builtin::is_builtin(&name),
+            builtin: own,
             name: name.clone(),
             args,
             function: false,
-            started_by: by.map(str::to_owned),
+            alias: false,
+            started_by: by,
             pipeline,
             line: at.0,
             column: at.1,
@@ -158,11 +201,29 @@ impl Reader {
         for child in meaning.children {
             self.planned(child, Some(&name), pipeline, at);
         }
+        if let Some(text) = meaning.text {
+            self.text(&name, &text, at);
+        }
+    }
+
+    /// A text that a command would parse: what is in it, as far as it is there to be read.
+    fn text(&mut self, name: &str, text: &str, at: (u32, u32)) {
+        self.plan.open_ended |= text.contains('$');
+        if self.parents.len() >= TEXT_DEPTH_MAX {
+            self.plan.open_ended = true;
+            return;
+        }
+        let Ok(script) = syntax::parse(text, self.limits) else { return };
+        self.parents.push((name.to_owned(), at));
+        self.script(&script);
+        self.parents.pop();
     }
 
     fn touched(&mut self, touch: Touch, path: String) {
         self.plan.open_ended |= path.contains('$');
-        if !path.starts_with("/dev/") {
+        if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") {
+            self.plan.network.insert(path);
+        } else if !path.starts_with("/dev/") {
             self.plan.files.push((touch, path));
         }
     }

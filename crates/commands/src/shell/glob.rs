@@ -1,6 +1,6 @@
 //! Names that match a pattern, from the workspace.
 
-use drydock_contract::port::{FileKind, Follow};
+use drydock_contract::port::{FileKind, Files as _, Follow};
 
 use super::{
     pattern::{Pattern, TIRED, is_pattern},

@@ -31,13 +31,14 @@ impl Inside for Within {
         let shared = self.0.upgrade();
         Box::pin(async move {
             let Some(shared) = shared else { return (Outcome::Cancelled, command.streams) };
-            let InsideCommand { name, args, env: entries, wall_max, streams, door } = command;
+            let InsideCommand { name, args, env: entries, wall_max, umask, streams, door } = command;
             let mut env = Env::bare(Arc::clone(&shared));
             env.id = shared.next_id.fetch_add(1, Ordering::Relaxed);
             env.pid = env.id;
             env.inbox = Arc::new(Inbox::default());
             env.name = name.as_str().into();
             env.door = Some(door);
+            env.mask = umask.bits();
             env.deadline = wall_max.map(|wall| {
                 let nanos = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
                 Timestamp(shared.clock.now().0.saturating_add(nanos))

@@ -19,7 +19,7 @@ mod glob;
 mod inbox;
 mod inside;
 mod limits;
-mod modes;
+mod line_files;
 mod options;
 mod pattern;
 mod regex;
@@ -35,6 +35,7 @@ mod vars;
 
 pub use explain::{Plan, PlannedCommand, Touch, explain};
 pub use limits::ShellLimits;
+pub use line_files::LineFiles;
 pub use report::{LineReport, StageRecord};
 pub use session::{Mode, Shell, ShellSpec};
 pub use syntax::SyntaxError;

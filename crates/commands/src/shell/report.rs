@@ -5,6 +5,8 @@
 pub struct StageRecord {
     /// Its name.
     pub command: String,
+    /// It is one of the shell's own.
+    pub builtin: bool,
     /// Its status as the script saw it.
     pub status: i32,
     /// The stable name of how it ended: an outcome's code, a denial's or a fault's.
@@ -34,7 +36,7 @@ pub struct LineReport {
     pub limit: Option<String>,
     /// The text could not be parsed; where and why.
     pub syntax: Option<super::SyntaxError>,
-    /// The commands it ran, in the order they ended; builtins are not among them.
+    /// The commands it ran, the shell's own included, in the order they ended.
     pub stages: Vec<StageRecord>,
     /// How many there were, kept or not.
     pub stages_total: u64,

@@ -6,13 +6,13 @@ use std::sync::{
 };
 
 use drydock_contract::{
-    Dispatch, Streams,
-    port::{Clock, Files},
+    Dispatch, Limits, Meter, Streams, exit,
+    port::{Clock, Interrupt},
 };
 use parking_lot::Mutex;
 
 use super::{
-    LineReport, ShellLimits,
+    LineFiles, LineReport, ShellLimits,
     exec::Discarded,
     fd::{Fd, Input, Output},
     inbox::{Directory, Inbox},
@@ -23,24 +23,35 @@ use super::{
 };
 
 /// How a shell differs from bash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mode {
     /// An unset `$name` of a command's words stays as it was typed.
     pub literal_unknown: bool,
-    /// `eval` and `source` parse text again.
+    /// `eval` and `source` parse text again, and so do shells inside this one.
     pub eval_allowed: bool,
+    /// Scripts that the line did not write need no such permission. Off where one file has two names
+    /// that the line's files cannot tell to be one.
+    pub scripts_allowed: bool,
     /// The text is a script file: fatal expansion errors are status 1, and not 127.
     pub script_file: bool,
+}
+
+impl Default for Mode {
+    fn default() -> Self {
+        Self { literal_unknown: false, eval_allowed: false, scripts_allowed: true, script_file: false }
+    }
 }
 
 /// What a shell is made of.
 pub struct ShellSpec {
     /// Where commands are called.
     pub door: Arc<dyn Dispatch>,
-    /// Whether a name is a command.
+    /// Whether a name is a command that may be run.
     pub commands: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// The files redirections, globs and tests see.
-    pub files: Arc<dyn Files>,
+    /// All of them, to find the one that was meant.
+    pub names: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// The files redirections, globs and tests see. Its commands must see them through the same one.
+    pub files: Arc<LineFiles>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Directories redirections may reach; empty for all of `files`.
@@ -61,6 +72,10 @@ pub struct ShellSpec {
     pub seed: u32,
     /// What a line may cost.
     pub limits: ShellLimits,
+    /// What one of its commands may cost, to say so when one cost more.
+    pub stage_limits: Limits,
+    /// The memory of a line's shell and commands together, to say so likewise.
+    pub line_memory_bytes_max: u64,
 }
 
 /// A shell. Variables, functions, the working directory and options live as long as it does.
@@ -113,12 +128,16 @@ impl Shell {
         let shared = Arc::new(Shared {
             door: spec.door,
             commands: spec.commands,
-            files: spec.files,
+            names: spec.names,
+            files: until_expired(spec.files, &spec.limits),
             clock: spec.clock,
             roots: spec.roots,
             scratch: spec.scratch,
             mode: spec.mode,
             limits: spec.limits,
+            stage_limits: spec.stage_limits,
+            line_memory_bytes_max: spec.line_memory_bytes_max,
+            memory: Mutex::default(),
             tasks: Arc::new(Tasks::default()),
             steps: AtomicU64::new(0),
             aborted: AtomicBool::new(false),
@@ -127,7 +146,6 @@ impl Shell {
             stages: AtomicU64::new(0),
             next_id: AtomicU32::new(2),
             directory: Directory::default(),
-            modes: Default::default(),
             handed: Mutex::default(),
         });
         let inbox = Arc::new(Inbox::default());
@@ -155,6 +173,16 @@ impl Shell {
     /// The same, for one line of many: the EXIT trap waits for `exit`.
     pub async fn run_line(&mut self, text: &str, streams: Streams) -> (LineReport, Streams) {
         self.run_with(text, streams, AtEnd::KeepExitTrap).await
+    }
+
+    /// What the shell itself holds for the next line is charged to this.
+    pub fn charge(&mut self, memory: Arc<Meter>) {
+        *self.env.shared.memory.lock() = Some(memory);
+    }
+
+    /// What `$?` is for the next line, where something outside ended the last one.
+    pub fn set_status(&mut self, status: i32) {
+        self.env.status = status;
     }
 
     /// The working directory.
@@ -234,7 +262,7 @@ impl Shell {
         }
         report.limit = shared.abort.lock().take();
         if report.limit.is_some() {
-            self.env.status = 125;
+            self.env.status = i32::from(exit::LIMITED);
         }
         if let Some(limit) = report.limit.as_ref().filter(|it| !it.is_empty()) {
             let _ = self.env.announce(&format!("limit: {limit}")).await;
@@ -254,6 +282,13 @@ impl Shell {
         }
         Streams { stdin: input.take(), stdout: output.take(), stderr: errors.take() }
     }
+}
+
+/// The files, whose long work ends when the line must.
+fn until_expired(files: Arc<LineFiles>, limits: &ShellLimits) -> Arc<LineFiles> {
+    let Some(expired) = limits.expired.clone() else { return files };
+    let time_is_up: Interrupt = Arc::new(move || expired().is_some());
+    files.bounded(&time_is_up).map_or(files, Arc::new)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! How a shell writes, and how it says what went wrong.
 
 use super::{
+    builtin::nested,
     fd::Fd,
     state::{Env, Eval, Flow},
 };
@@ -20,6 +21,7 @@ impl Env {
         match fd.write_all(bytes).await {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Flow::Exit(141)),
+            Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => Err(self.out_of_memory()),
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
                 if matches!(fd, Fd::Capture(_)) {
                     let max = self.shared.limits.expansion_bytes_max;
@@ -40,8 +42,18 @@ impl Env {
     /// Says on stderr what went wrong.
     pub(crate) async fn complain(&mut self, text: &str) -> Eval<()> {
         // The first line counts even where nothing of it ran yet.
-        let line = format!("{}: line {}: {text}\n", self.name, self.line.max(1));
+        let line = format!("{}: line {}: {text}\n", self.speaker(), self.line.max(1));
         self.write_error(&line).await
+    }
+
+    /// Whose line it is: the file being sourced, the script, or `$0`. A shell that was given no name has
+    /// ours: there is no bash here to blame.
+    fn speaker(&self) -> &str {
+        match self.sources.last() {
+            Some((_, file)) => file,
+            None if nested::NAMES.contains(&&*self.name) => "drydock",
+            None => &self.name,
+        }
     }
 
     /// The same for what no line of the text is to blame for.

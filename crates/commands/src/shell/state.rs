@@ -4,22 +4,18 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering},
     },
 };
 
-use drydock_contract::{
-    Dispatch, Timestamp,
-    port::{Clock, Files},
-};
+use drydock_contract::{Dispatch, Limits, Meter, Timestamp, exit, port::Clock, size_text};
 use parking_lot::Mutex;
 
 use super::{
-    Mode, StageRecord,
+    LineFiles, Mode, StageRecord,
     fd::{Fd, FdTable},
     inbox::{Directory, Inbox},
     limits::ShellLimits,
-    modes::Modes,
     options::Options,
     syntax::{Aliases, Script, ast::Function},
     tasks::{Handle, Tasks, yield_now},
@@ -45,12 +41,18 @@ pub(crate) type Eval<T> = Result<T, Flow>;
 pub(crate) struct Shared {
     pub(crate) door: Arc<dyn Dispatch>,
     pub(crate) commands: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    pub(crate) files: Arc<dyn Files>,
+    pub(crate) names: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
+    pub(crate) files: Arc<LineFiles>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) roots: Vec<String>,
     pub(crate) scratch: String,
     pub(crate) mode: Mode,
     pub(crate) limits: ShellLimits,
+    /// The limits of a command, and of all memory of a line, to name them by.
+    pub(crate) stage_limits: Limits,
+    pub(crate) line_memory_bytes_max: u64,
+    /// What the line in flight is charged for the shell's own memory.
+    pub(crate) memory: Mutex<Option<Arc<Meter>>>,
     pub(crate) tasks: Arc<Tasks>,
     pub(crate) steps: AtomicU64,
     pub(crate) aborted: AtomicBool,
@@ -59,13 +61,37 @@ pub(crate) struct Shared {
     pub(crate) stages: AtomicU64,
     pub(crate) next_id: AtomicU32,
     pub(crate) directory: Directory,
-    pub(crate) modes: Modes,
     /// What `export -f` named: the functions of shells that commands start.
     pub(crate) handed: Mutex<HashMap<String, Arc<Function>>>,
 }
 
 /// How many jobs that ended are remembered.
 const ENDED_MAX: usize = 256;
+
+/// Whether a limit ended a command of a stage of a pipeline that nobody looked at: its status, or 0.
+#[derive(Clone, Default)]
+pub(crate) struct Limited {
+    status: Arc<AtomicI32>,
+    /// How often `tested` was counted when the stage began: above that, the stage itself looks.
+    tested: u32,
+}
+
+impl Limited {
+    /// For a stage that begins where `tested` stands so.
+    pub(crate) fn new(tested: u32) -> Self {
+        Self { status: Arc::default(), tested }
+    }
+
+    pub(crate) fn note(&self, status: i32, tested: u32) {
+        if tested <= self.tested {
+            self.status.store(status, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn status(&self) -> i32 {
+        self.status.load(Ordering::Relaxed)
+    }
+}
 
 /// A background job.
 #[derive(Clone)]
@@ -94,6 +120,8 @@ pub(crate) struct Env {
     pub(crate) vars: Vars,
     pub(crate) functions: Arc<HashMap<String, Arc<Function>>>,
     pub(crate) aliases: Arc<Aliases>,
+    /// Their expansion was asked for, and refused.
+    pub(crate) aliases_refused: bool,
     /// What `hash` and `complete` were told.
     pub(crate) hashed: Arc<BTreeMap<String, String>>,
     pub(crate) completions: Arc<BTreeMap<String, String>>,
@@ -169,6 +197,8 @@ pub(crate) struct Env {
     pub(crate) door: Option<Arc<dyn Dispatch>>,
     /// When it must have ended: what `timeout` allows.
     pub(crate) deadline: Option<Timestamp>,
+    /// The stage of a pipeline that this belongs to.
+    pub(crate) limited: Limited,
 }
 
 /// A process substitution that was turned into a file.
@@ -247,6 +277,7 @@ impl Env {
             vars: Vars::new(variable_bytes_max),
             functions: Arc::default(),
             aliases: Arc::default(),
+            aliases_refused: false,
             hashed: Arc::default(),
             completions: Arc::default(),
             args: Arc::default(),
@@ -297,6 +328,7 @@ impl Env {
             inside_itself: 0,
             door: None,
             deadline: None,
+            limited: Limited::default(),
         }
     }
 
@@ -330,7 +362,7 @@ impl Env {
             self.take_signals().await?;
         }
         if self.is_late() {
-            return Err(Flow::Exit(124));
+            return Err(Flow::Exit(i32::from(exit::TIMED_OUT)));
         }
         let shared = &self.shared;
         let done = shared.steps.fetch_add(1, Ordering::Relaxed) + 1;
@@ -341,6 +373,7 @@ impl Env {
         // A step may be long, so time is asked for more often than others get their turn.
         if done.is_multiple_of(16) {
             self.check_expired()?;
+            self.check_memory()?;
         }
         if done.is_multiple_of(256) {
             yield_now().await;
@@ -351,6 +384,21 @@ impl Env {
     /// Whether its time is up.
     pub(crate) fn is_late(&self) -> bool {
         self.deadline.is_some_and(|it| self.shared.clock.now() >= it)
+    }
+
+    /// Ends the run if its variables and its commands together hold too much.
+    pub(crate) fn check_memory(&self) -> Eval<()> {
+        let memory = self.shared.memory.lock().clone();
+        match memory {
+            Some(meter) if !self.vars.charge_line(&meter) => Err(self.out_of_memory()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The end of a line whose shell and commands hold too much together.
+    pub(crate) fn out_of_memory(&self) -> Flow {
+        let max = size_text(self.shared.line_memory_bytes_max);
+        self.abort(format!("out_of_memory: the limit is {max} for the whole line; --line-memory allows more"))
     }
 
     /// Ends the run if whoever started it wants that.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use drydock_commands::shell::{LineReport, Mode, Shell, ShellLimits, ShellSpec};
+use drydock_commands::shell::{LineFiles, LineReport, Mode, Shell, ShellLimits, ShellSpec};
 use drydock_contract::{
     Limits, Meter, Sink, Source, Streams,
     port::{Files, TreePath},
@@ -13,7 +13,7 @@ use drydock_testkit::{FAKE_COMMANDS, FakeDoor, FixedClock, block_on};
 
 pub struct Room {
     pub door: Arc<FakeDoor>,
-    pub files: Arc<dyn Files>,
+    pub files: Arc<LineFiles>,
     pub shell: Shell,
 }
 
@@ -30,14 +30,21 @@ pub fn room() -> Room {
 
 pub fn room_with(mode: Mode, limits: ShellLimits) -> Room {
     let meter = Arc::new(Meter::new(Limits::default().memory_bytes_max));
-    let files: Arc<dyn Files> = Arc::new(MemoryFiles::with(meter));
+    let files = Arc::new(LineFiles::over(Arc::new(MemoryFiles::with(meter))));
     for dir in ["w", "tmp", "home"] {
-        files.create_dir(&TreePath::new(dir).unwrap(), Default::default()).unwrap();
+        files
+            .create_dir(
+                &TreePath::new(dir).unwrap(),
+                drydock_contract::port::Mode::DIRECTORY,
+                Default::default(),
+            )
+            .unwrap();
     }
-    let door = Arc::new(FakeDoor::new(Arc::clone(&files)));
+    let door = Arc::new(FakeDoor::new(Arc::clone(&files) as _));
     let shell = Shell::new(ShellSpec {
         door: Arc::clone(&door) as _,
         commands: Arc::new(|name| FAKE_COMMANDS.contains(&name) || name == "denied"),
+        names: Arc::new(|| FAKE_COMMANDS.iter().map(|it| (*it).to_owned()).collect()),
         files: Arc::clone(&files),
         clock: Arc::new(FixedClock::at_second(1_700_000_000)),
         roots: vec!["/w".into(), "/tmp".into()],
@@ -49,6 +56,8 @@ pub fn room_with(mode: Mode, limits: ShellLimits) -> Room {
         mode,
         seed: 42,
         limits,
+        stage_limits: Limits::default(),
+        line_memory_bytes_max: 384 << 20,
     });
     Room { door, files, shell }
 }
@@ -64,6 +73,7 @@ impl Room {
             stdout: Sink::capture(),
             stderr: Sink::capture(),
         };
+        self.files.begin_line();
         let (report, streams) = block_on(self.shell.run(text, streams));
         let text = |sink: Sink| String::from_utf8_lossy(&sink.into_captured()).into_owned();
         Ran { status: report.status, stdout: text(streams.stdout), stderr: text(streams.stderr), report }

@@ -3,7 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::{Timestamp, port::FileLimit};
+use crate::{
+    Timestamp,
+    port::{FileLimit, Mode},
+    text,
+};
 
 /// What an operation on files answers.
 pub type FileResult<T> = Result<T, FileError>;
@@ -47,9 +51,13 @@ pub enum FileError {
     CrossDevice,
     #[error("input or output failed")]
     Io,
+    /// The tree was asked through a view whose time is up; nothing of the call is left behind.
+    #[error("interrupted")]
+    Interrupted,
 }
 
-/// A path inside one tree: UTF-8, no NUL, at most 4,096 bytes. Relative to the root; not resolved.
+/// A path inside one tree: no NUL, at most 4,096 bytes. Relative to the root; not resolved. Bytes that
+/// are not UTF-8 are in it as [`text`](crate::text) has them, and only in that one form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct TreePath(Arc<str>);
 
@@ -66,13 +74,14 @@ impl TreePath {
 
     /// Checks the text and takes it as it is.
     pub fn new(text: &str) -> FileResult<Self> {
-        if text.len() > Self::BYTES_MAX {
+        let text = &*text::normal(text);
+        if text::byte_len(text) > Self::BYTES_MAX {
             return Err(FileError::Quota(FileLimit::PathBytes));
         }
         if text.contains('\0') {
             return Err(FileError::Invalid);
         }
-        if text.split('/').any(|name| name.len() > Self::NAME_BYTES_MAX) {
+        if text.split('/').any(|name| text::byte_len(name) > Self::NAME_BYTES_MAX) {
             return Err(FileError::NameTooLong);
         }
         Ok(Self(text.into()))
@@ -128,6 +137,8 @@ pub struct Stat {
     pub inode: u64,
     /// What it is.
     pub kind: FileKind,
+    /// Its permission bits.
+    pub mode: Mode,
     /// Names that stand for it.
     pub links: u64,
     /// Its length in bytes.
@@ -141,7 +152,7 @@ pub struct Stat {
 }
 
 /// How to open a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenHow {
     /// To read it.
     pub read: bool,
@@ -155,6 +166,27 @@ pub struct OpenHow {
     pub truncate: bool,
     /// Refuse to follow a symbolic link as the last name.
     pub nofollow: bool,
+    /// With `create`: the bits of a file that is made, the mask applied already.
+    pub mode: Mode,
+}
+
+impl OpenHow {
+    /// Nothing asked for.
+    pub const NONE: Self = Self {
+        read: false,
+        write: false,
+        create: false,
+        exclusive: false,
+        truncate: false,
+        nofollow: false,
+        mode: Mode::FILE,
+    };
+}
+
+impl Default for OpenHow {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 /// Times to set; what is `None` stays.
@@ -186,8 +218,8 @@ pub trait Files: Send + Sync {
     fn open(&self, path: &TreePath, how: OpenHow, now: Timestamp) -> FileResult<Arc<dyn OpenFile>>;
     /// The names in a directory, sorted, without `.` and `..`.
     fn read_dir(&self, path: &TreePath) -> FileResult<Vec<DirEntry>>;
-    /// Makes a directory.
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()>;
+    /// Makes a directory with these bits, the mask applied already.
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()>;
     /// Removes an empty directory.
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()>;
     /// Removes a file or a link. Open handles keep working.
@@ -202,6 +234,8 @@ pub trait Files: Send + Sync {
     fn read_link(&self, path: &TreePath) -> FileResult<String>;
     /// Sets times.
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()>;
+    /// Sets the permission bits. A link's own cannot be set: with `Follow::No` it is `Unsupported`.
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()>;
 
     /// What the first names of a path stand for, no link followed: directories, and the first that is
     /// none. It may tell of fewer names than there are, even of none; `stat` answers for the others.
@@ -209,7 +243,16 @@ pub trait Files: Send + Sync {
     fn trail(&self, _path: &TreePath) -> Vec<FileKind> {
         Vec::new()
     }
+
+    /// The same tree for somebody whose time can be up: what takes long asks now and then, leaves
+    /// nothing behind and answers [`FileError::Interrupted`]. `None`: nothing here takes long.
+    fn until(&self, _time_is_up: &Interrupt) -> Option<Arc<dyn Files>> {
+        None
+    }
 }
+
+/// Answers whether the time of whoever asks is up. Cheap, and called often.
+pub type Interrupt = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// An open regular file. Positions are the caller's.
 pub trait OpenFile: Send + Sync {
@@ -225,6 +268,13 @@ pub trait OpenFile: Send + Sync {
     fn stat(&self) -> FileResult<Stat>;
     /// Sets times.
     fn set_times(&self, times: FileTimes, now: Timestamp) -> FileResult<()>;
+    /// Sets the permission bits.
+    fn set_mode(&self, mode: Mode, now: Timestamp) -> FileResult<()>;
+    /// Where bytes begin at or after `offset` that are not a hole; the length if there are none. A tree
+    /// that does not know its holes answers `offset`.
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        Ok(offset)
+    }
     /// Makes the content survive.
     fn sync(&self) -> FileResult<()>;
 }

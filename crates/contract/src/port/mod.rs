@@ -6,14 +6,17 @@ mod clock;
 mod files;
 mod journal;
 mod limit;
+mod mode;
 mod registry;
 mod runner;
 
 pub use clock::Clock;
 pub use files::{
-    DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath,
+    DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, OpenFile, OpenHow, Stat,
+    TreePath,
 };
 pub use journal::{AuditRecord, Decision, Journal, JournalError};
 pub use limit::FileLimit;
+pub use mode::Mode;
 pub use registry::{Entry, LoadError, Registry};
 pub use runner::Runner;

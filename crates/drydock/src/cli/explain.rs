@@ -5,6 +5,7 @@ use std::{io::Read as _, process::ExitCode};
 use anyhow::bail;
 use clap::Args;
 use drydock_embed::{
+    catalog,
     contract::port::Registry,
     shell::{Plan, PlannedCommand, ShellLimits, Touch, explain},
     store::CommandRegistry,
@@ -36,6 +37,10 @@ struct Told {
     open_ended: bool,
     /// It re-parses text, which `--eval` must allow.
     evaluates: bool,
+    /// Scripts that run if the line does not write them itself.
+    scripts: Vec<String>,
+    /// Places of the network, which a shell here does not have.
+    network: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -69,7 +74,10 @@ pub(crate) fn run(args: Explain) -> anyhow::Result<ExitCode> {
     let told = told(plan, dock.registry());
     match args.json {
         true => show::json(&told)?,
-        false => print(&told)?,
+        false => {
+            let names: Vec<String> = dock.registry().names().iter().map(ToString::to_string).collect();
+            print(&told, &names)?;
+        }
     }
     std::mem::forget(dock);
     Ok(ExitCode::SUCCESS)
@@ -94,6 +102,8 @@ fn told(plan: Plan, registry: &CommandRegistry) -> Told {
         grants: plan.grants.into_iter().collect(),
         open_ended: plan.open_ended,
         evaluates: plan.evaluates,
+        scripts: plan.scripts.into_iter().collect(),
+        network: plan.network.into_iter().collect(),
     }
 }
 
@@ -101,6 +111,7 @@ fn stage(it: PlannedCommand, registry: &CommandRegistry) -> Stage {
     let entry = registry.lookup(&it.name, it.args.first().map(String::as_bytes));
     let (kind, sha256) = match entry {
         _ if it.function => ("function", None),
+        _ if it.alias => ("alias", None),
         _ if it.builtin => ("shell", None),
         _ if it.name.contains('$') => ("computed", None),
         Some(entry) => (if entry.builtin { "built-in" } else { "added" }, Some(entry.digest.to_string())),
@@ -118,7 +129,7 @@ fn stage(it: PlannedCommand, registry: &CommandRegistry) -> Stage {
     }
 }
 
-fn print(told: &Told) -> anyhow::Result<()> {
+fn print(told: &Told, names: &[String]) -> anyhow::Result<()> {
     show::table(
         ["AT", "PIPELINE", "COMMAND", "KIND", "SHA256", "ARGUMENTS"],
         told.stages.iter().map(|it| {
@@ -153,12 +164,26 @@ fn print(told: &Told) -> anyhow::Result<()> {
     ))?;
     if !told.unknown.is_empty() {
         show::line(&format!("unknown: {} (status 127)", list(&told.unknown)))?;
+        for name in &told.unknown {
+            if let Some(remedy) = catalog::remedy(name, names.iter().map(String::as_str)) {
+                show::line(&format!("hint:    {}: {remedy}", show::plain(name)))?;
+            }
+        }
     }
     if told.open_ended {
         show::line("note:    a name or a path is computed when it runs, so there may be more")?;
     }
+    if !told.network.is_empty() {
+        show::line(&format!("network: {} (refused: a shell here has none)", list(&told.network)))?;
+    }
     if told.evaluates {
-        show::line("note:    it parses text again, which is refused without --eval")?;
+        show::line("note:    it parses text again, which is refused without --eval (status 126)")?;
+    }
+    if !told.scripts.is_empty() {
+        let scripts = list(&told.scripts);
+        show::line(&format!(
+            "note:    runs {scripts}; refused without --eval if this line writes it (status 126)"
+        ))?;
     }
     show::line("Files are those of redirections and of the arguments of well-known commands.")?;
     Ok(())

@@ -13,7 +13,7 @@ use drydock_embed::{
         provider::Providers,
     },
     command_tools,
-    contract::{Cap, FailureCode, Limits, Switch, ToolPattern, ToolTerms},
+    contract::{Cap, FailureCode, Limits, Switch, ToolPattern, ToolTerms, exit::CANCELLED},
     empty_tree, file_tools,
     gate::Grant,
     store::WorkspaceName,
@@ -84,9 +84,6 @@ pub(crate) fn usual() -> Limits {
     Limits { wall_max: Duration::from_millis(5_000), ..Limits::default() }
 }
 
-/// The status after Ctrl-C.
-const INTERRUPTED: u8 = 130;
-
 pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if js.file.as_deref() == Some("runner") {
@@ -129,14 +126,14 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
             signal: Some(Arc::clone(&signal)),
         };
         let Some(result) = until_interrupted(&signal, code.execute(&text, input)).await else {
-            return anyhow::Ok(INTERRUPTED);
+            return anyhow::Ok(CANCELLED);
         };
         if js.json {
             show::line(&result.to_json())?;
         } else {
-            report::show(&result, &code, &text, js.file.as_deref(), signal.is_tripped())?;
+            report::show(&result, &code, &text, js.file.as_deref(), signal.is_tripped(), &limits)?;
         }
-        anyhow::Ok(if signal.is_tripped() { INTERRUPTED } else { status(&result) })
+        anyhow::Ok(if signal.is_tripped() { CANCELLED } else { status(&result) })
     });
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
@@ -149,12 +146,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
 }
 
 fn status(result: &ExecuteResult) -> u8 {
-    match result.code() {
-        None => 0,
-        Some(FailureCode::Timeout) => 124,
-        Some(FailureCode::MemoryLimit) => 125,
-        Some(_) => 1,
-    }
+    result.code().map_or(0, FailureCode::exit_status)
 }
 
 fn text(js: &Js) -> anyhow::Result<String> {
@@ -182,19 +174,19 @@ fn text(js: &Js) -> anyhow::Result<String> {
 /// Code mode with the commands and files that the flags describe.
 fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
     let mut setup: Setup = js.powers.setup(Limits::default());
-    let limits = setup.limits.unwrap_or_default();
     let mut shell = ShellSetup::default();
-    let files = match tree::of(dock.home(), &js.powers, limits.memory_bytes_max)? {
+    let files = match tree::of(dock.home(), &js.powers, js.powers.builtin_memory())? {
         Some(tree) => {
             (shell.roots, shell.cwd) = (tree.roots, tree.cwd);
             tree.files
         }
-        None => empty_tree(limits.memory_bytes_max),
+        None => empty_tree(js.powers.builtin_memory()),
     };
     setup.files = Some(Arc::clone(&files));
+    let clock = setup.one_clock();
     let providers = Providers::new([
         command_tools(dock, run::PRINCIPAL, &setup, &shell)?,
-        file_tools(&files, &shell.cwd)?,
+        file_tools(&files, &shell.cwd, &clock)?,
     ])?;
     if let Some(tools) = &js.allow_tool {
         let terms = ToolTerms { tools: tools.clone(), arguments: Vec::new() };

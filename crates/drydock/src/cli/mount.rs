@@ -1,14 +1,17 @@
 //! `--dir HOST[:GUEST][:ro|:rw|:cow]` and `--workspace NAME`: what files a command sees.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::Context as _;
 use drydock_embed::{
     Base,
     contract::{Meter, port::Files},
     store::{
-        Access, Home, HostDir, MemoryFiles, MountPoint, Mounted, Mounts, Overlay, Quota, Workspace,
-        WorkspaceName, Workspaces,
+        Access, Directory, Home, HostDir, Links, MemoryFiles, MountPoint, Mounted, Mounting, Mounts, Overlay,
+        Quota, Volume, Workspace, WorkspaceName, Workspaces,
     },
 };
 
@@ -65,10 +68,26 @@ pub(crate) fn workspace(home: &Home, name: &WorkspaceName, quota: Quota) -> anyh
     Ok(Workspaces::of(home, quota).open_or_create(name)?)
 }
 
+/// Whether a directory that may be written is also mounted at another place, in whole or in part: what is
+/// written there under one name is then seen under another.
+pub(crate) fn overlap(mounts: &[Mount]) -> bool {
+    let real = |mount: &Mount| mount.host.canonicalize().unwrap_or_else(|_| mount.host.clone());
+    let within = |one: &Mount, other: &Mount| real(one).starts_with(real(other));
+    mounts.iter().enumerate().any(|(index, one)| {
+        let others = mounts.iter().enumerate().filter(|(other, _)| *other != index);
+        one.mode == Mode::Write && others.into_iter().any(|(_, it)| within(one, it) || within(it, one))
+    })
+}
+
 impl Mount {
     /// Where a guest sees it.
     pub(crate) fn guest_path(&self) -> String {
         format!("/{}", self.guest.as_str())
+    }
+
+    /// Where it is on the host, as it was said.
+    pub(crate) fn host(&self) -> &Path {
+        &self.host
     }
 
     /// The directory with the changes a workspace keeps for it.
@@ -87,9 +106,19 @@ impl Mount {
         workspace: Option<&Workspace>,
         room: Room,
     ) -> anyhow::Result<(Arc<dyn Files>, Option<Base>)> {
+        if let Some(workspace) = workspace {
+            let access = match self.mode {
+                Mode::Read => Mounting::ReadOnly,
+                Mode::Write => Mounting::ReadWrite,
+                Mode::Copy => Mounting::CopyOnWrite,
+            };
+            workspace.remember(&Directory::at(&self.host, self.guest.clone(), access)?)?;
+        }
         let (now, mounted) = match (self.mode, workspace) {
             (Mode::Read, _) => return Ok((Arc::new(self.open(Access::ReadOnly, room.disk)?), None)),
-            (Mode::Write, _) => return Ok((Arc::new(self.open(Access::ReadWrite, room.disk)?), None)),
+            (Mode::Write, _) => {
+                return Ok((Arc::new(self.open(Access::ReadWrite, room.disk)?.with_links(room.links)), None));
+            }
             (Mode::Copy, Some(workspace)) => {
                 let mounted = self.mounted(workspace)?;
                 (mounted.files(), Some(mounted))
@@ -112,15 +141,18 @@ pub(crate) struct Room {
     pub(crate) memory_bytes_max: u64,
     /// What stays: each volume of a workspace, and what a directory mounted `rw` may grow by.
     pub(crate) disk: Quota,
+    /// The links that guests may make in a directory mounted `rw`.
+    pub(crate) links: Links,
 }
 
 impl Room {
     /// That much memory, and on disk what is usual unless it is said.
-    pub(crate) fn new(memory_bytes_max: u64, disk_bytes_max: Option<u64>) -> Self {
+    pub(crate) fn new(memory_bytes_max: u64, disk_bytes_max: Option<u64>, links: Links) -> Self {
         let usual = Quota::default();
         Self {
             memory_bytes_max,
             disk: Quota { bytes_max: disk_bytes_max.unwrap_or(usual.bytes_max), ..usual },
+            links,
         }
     }
 }
@@ -143,18 +175,25 @@ pub(crate) fn tree(
     let mut all = match &workspace {
         Some(workspace) => workspace.mounts()?,
         None => {
-            let root = MemoryFiles::with(Arc::new(Meter::new(room.memory_bytes_max)));
+            let meter = Arc::new(Meter::new(room.memory_bytes_max));
+            let root = MemoryFiles::with(Arc::clone(&meter));
             // A guest may put something beside what is mounted deeper down.
             for mount in mounts {
                 root.create_dir_all(mount.guest.parent())?;
             }
-            Mounts::over(Arc::new(root))
+            let mut all = Mounts::over(Arc::new(root));
+            // The places of a workspace are there without one, too, and can as little be moved.
+            let taken = |volume: Volume| mounts.iter().any(|it| it.guest.as_str() == volume.name());
+            for volume in Volume::ALL.into_iter().filter(|it| !taken(*it)) {
+                all.mount(volume.name(), Arc::new(MemoryFiles::with(Arc::clone(&meter))))?;
+            }
+            all
         }
     };
     let mut bases = Vec::new();
     for mount in mounts {
         let (files, base) = mount.files(workspace.as_ref(), room)?;
-        all.mount(mount.guest.as_str(), files)?;
+        all.mount(&mount.guest_path(), files)?;
         bases.extend(base);
     }
     Ok(Some((Arc::new(all), bases)))
@@ -174,24 +213,16 @@ mod tests {
             ("/tmp:/data:cow", "/tmp", "data", Mode::Copy),
             ("/tmp:/data/in:ro", "/tmp", "data/in", Mode::Read),
             ("/tmp:a/b/c", "/tmp", "a/b/c", Mode::Copy),
+            ("/tmp::/data:ro", "/tmp", "data", Mode::Read),
+            ("/tmp::data", "/tmp", "data", Mode::Copy),
+            ("/tmp:/:ro", "/tmp", "/", Mode::Read),
         ] {
             let want = Mount { host: host.into(), guest: guest.parse().unwrap(), mode };
             assert_eq!(parse(text), Ok(want), "{text}");
         }
-        let bad = [
-            "",
-            ":ro",
-            "/tmp:..",
-            "/tmp:a/../b",
-            "/tmp:/",
-            "/tmp:a:b:rw",
-            "/no/such/place",
-            "/tmp::ro",
-            "/:ro",
-        ];
+        let bad = ["", ":ro", "/tmp:..", "/tmp:a/../b", "/tmp:a:b:rw", "/no/such/place", "/tmp::ro", "/:ro"];
         for text in bad {
             assert!(parse(text).is_err(), "{text}");
         }
-        assert!(parse("/tmp:/:ro").unwrap_err().starts_with("nothing can be mounted over `/`"));
     }
 }

@@ -6,8 +6,8 @@ use clap::Args;
 use drydock_embed::{
     Setup,
     contract::{CommandName, Entropy, GuestTime, Limits, Timestamp},
-    gate::Profile,
-    store::WorkspaceName,
+    gate::{BUILTIN_MEMORY_BYTES_MAX, Profile},
+    store::{Links, WorkspaceName},
 };
 
 use super::mount;
@@ -27,7 +27,8 @@ pub(crate) struct Powers {
     /// Instructions that may be executed [default: 5000000000, a shell's line 100000000000]
     #[arg(long, value_name = "N")]
     fuel: Option<u64>,
-    /// Memory limit of a command, host buffers included, such as 64MiB [default: the profile's]
+    /// Memory limit of a command, host buffers included, such as 64MiB [default: 256MiB; a command that was
+    /// added, the profile's]
     #[arg(long, value_name = "SIZE", value_parser = units::memory)]
     memory: Option<u64>,
     /// Bytes that may be written to stdout and to stderr, each [default: 8MiB, a shell's line 64MiB]
@@ -39,6 +40,9 @@ pub(crate) struct Powers {
     /// Mount a host directory: copy-on-write unless :ro or :rw is said
     #[arg(long, value_name = "HOST[:GUEST][:ro|:rw|:cow]", value_parser = mount::parse)]
     pub(super) dir: Vec<mount::Mount>,
+    /// Let symbolic links be made that lead out of a directory mounted rw
+    #[arg(long)]
+    links: bool,
     /// See the files of this workspace, as /workspace, /memory and /tmp
     #[arg(long, value_name = "NAME")]
     pub(super) workspace: Option<WorkspaceName>,
@@ -62,6 +66,17 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 impl Powers {
+    /// The links that guests may make in a directory of the host.
+    pub(super) fn links(&self) -> Links {
+        if self.links { Links::Any } else { Links::Inside }
+    }
+
+    /// Memory of a built-in command.
+    pub(super) fn builtin_memory(&self) -> u64 {
+        let profile = Profile::named(&self.profile).memory_bytes_max;
+        self.memory.unwrap_or(BUILTIN_MEMORY_BYTES_MAX.max(profile))
+    }
+
     /// The session they describe; `usual` are the limits where no flag says otherwise, with the
     /// profile's memory.
     pub(crate) fn setup(&self, usual: Limits) -> Setup {
@@ -81,6 +96,7 @@ impl Powers {
             profile,
             allow: self.allow.clone(),
             limits: Some(limits),
+            builtin_memory_bytes_max: Some(self.builtin_memory()),
             // Commands that it starts burn from the same purse.
             fuel_shared: Some(limits.fuel_max),
             env: self.env.clone(),

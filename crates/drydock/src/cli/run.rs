@@ -5,7 +5,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::ExitCode};
 use clap::{Args, CommandFactory as _, error::ErrorKind};
 use drydock_embed::{
     DockSession,
-    contract::{CallError, Limits, Outcome, RunReport, Sink, Streams, port::FileLimit},
+    contract::{CallError, Limits, RunReport, Sink, Streams, exit::CANCELLED, port::Registry as _},
 };
 
 use super::{powers::Powers, tree};
@@ -53,12 +53,23 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let stdin_bytes_max = run.input_max.unwrap_or(usual.stdin_bytes_max);
     let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual });
     let dock = home::dock()?;
-    let limits = setup.limits.unwrap_or_default();
-    if let Some(tree) = tree::of(dock.home(), &run.powers, limits.memory_bytes_max)? {
+    let builtin = run.powers.builtin_memory();
+    if let Some(tree) = tree::of(dock.home(), &run.powers, builtin)? {
         setup.files = Some(tree.files);
         if !setup.env.iter().any(|(name, _)| name == "PWD") {
             setup.env.push(("PWD".into(), tree.cwd));
         }
+    }
+    if let Some(columns) = streams::stdout_columns()
+        && !json
+        && !setup.env.iter().any(|(name, _)| name == "COLUMNS")
+    {
+        setup.env.push(("COLUMNS".into(), columns.to_string()));
+    }
+    // What was added has the profile's memory, and is told so.
+    let mut limits = setup.limits.unwrap_or_default();
+    if dock.registry().lookup(&name, None).is_none_or(|entry| entry.builtin) {
+        limits.memory_bytes_max = builtin;
     }
     let session = dock.session(PRINCIPAL, setup)?;
 
@@ -71,7 +82,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
         };
         match cancellable(&session, session.run_with(&name, &args, streams)).await {
             Ok((report, streams)) => {
-                let status = exit::of_outcome(&report.outcome);
+                let status = report.outcome.exit_status();
                 match json {
                     true => show::json(&record::ended(&report, streams))?,
                     false => explain(&name, &report, &limits),
@@ -79,11 +90,12 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
                 anyhow::Ok(status)
             }
             Err(error) => {
+                let names: Vec<String> = dock.registry().names().iter().map(ToString::to_string).collect();
                 match json {
-                    true => show::json(&record::refused(&error))?,
-                    false => refuse(&error),
+                    true => show::json(&record::refused(&error, &names))?,
+                    false => refuse(&error, &names),
                 }
-                Ok(exit::of_error(&error))
+                Ok(error.exit_status())
             }
         }
     })?;
@@ -108,7 +120,7 @@ async fn cancellable<T>(session: &DockSession, run: impl Future<Output = T>) -> 
                     return run.await;
                 }
                 if !session.inner().is_live() {
-                    std::process::exit(130);
+                    std::process::exit(i32::from(CANCELLED));
                 }
                 session.cancel();
             }
@@ -119,44 +131,15 @@ async fn cancellable<T>(session: &DockSession, run: impl Future<Output = T>) -> 
 /// Says on stderr why a run was ended before its own end.
 fn explain(name: &str, report: &RunReport, limits: &Limits) {
     if let Some(limit) = report.quota {
-        let more = match limit {
-            FileLimit::Bytes | FileLimit::FileBytes => "; --memory and --disk-max allow more",
-            _ => "",
-        };
-        exit::warn(&format!("{name}: quota_exceeded: {}: {limit}{more}", limit.code()));
+        exit::warn(&format!("{name}: {}", limit.remark()));
     }
-    let text = match &report.outcome {
-        Outcome::Exited(_) => return,
-        Outcome::Trapped(reason) => format!("trapped: {reason}"),
-        Outcome::OutOfFuel => {
-            format!("out_of_fuel: {} instructions are used up; --fuel allows more", limits.fuel_max)
-        }
-        Outcome::TimedOut => {
-            format!("timed_out: {} s have passed; --timeout allows more", limits.wall_max.as_secs_f64())
-        }
-        Outcome::OutOfMemory => {
-            format!(
-                "out_of_memory: the limit is {}; --memory allows more",
-                show::size(limits.memory_bytes_max)
-            )
-        }
-        Outcome::OutputLimit => format!(
-            "output_limit: cut off after {}; --output-max allows more",
-            show::size(limits.stdout_bytes_max.min(limits.stderr_bytes_max))
-        ),
-        Outcome::InputLimit => {
-            format!(
-                "input_limit: stdin is longer than {}; --input-max allows more",
-                show::size(limits.stdin_bytes_max)
-            )
-        }
-        Outcome::Cancelled => "cancelled".into(),
-    };
-    exit::warn(&format!("{name}: {text}"));
+    if let Some(text) = report.outcome.remark(limits, None) {
+        exit::warn(&format!("{name}: {text}"));
+    }
 }
 
 /// Says on stderr why a run did not begin, and what would have let it.
-fn refuse(error: &CallError) {
+fn refuse(error: &CallError, names: &[String]) {
     let mut text = format!("{}: {error}", error.code());
     let mut cause = std::error::Error::source(error).and_then(std::error::Error::source);
     while let Some(inner) = cause {
@@ -164,7 +147,7 @@ fn refuse(error: &CallError) {
         cause = inner.source();
     }
     exit::warn(&text);
-    if let Some(hint) = record::hint(error) {
+    if let Some(hint) = record::hint(error, names) {
         exit::warn(&format!("hint: {hint}"));
     }
 }

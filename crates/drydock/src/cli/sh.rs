@@ -12,14 +12,15 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
     Dock, DockShell, ShellSetup,
-    contract::{Limits, Sink, Source, Streams},
+    contract::{Limits, Sink, Source, Streams, exit::CANCELLED},
     line_limits, ordinary_variables,
     shell::{LineReport, Mode, text_of},
 };
 
-use super::{powers::Powers, run, tree};
-use crate::{exit, home, show, streams};
+use super::{mount, powers::Powers, run, tree};
+use crate::{exit, home, show, streams, units};
 
+mod colour;
 mod complete;
 mod prompt;
 mod record;
@@ -47,7 +48,10 @@ pub(crate) struct Sh {
     line: Option<OsString>,
     #[command(flatten)]
     powers: Powers,
-    /// Let `eval` and `source` parse text again
+    /// Memory that the shell and the stages of a line share
+    #[arg(long, value_name = "SIZE", value_parser = units::memory, default_value = "384MiB")]
+    line_memory: u64,
+    /// Let `eval`, `source`, `bash -c` and scripts of the line's own making parse text again
     #[arg(long)]
     eval: bool,
     /// Leave an unknown $name of a command's words as it was typed, so that jq's own variables survive
@@ -77,7 +81,8 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     let dock = home::dock()?;
     let limits = setup.limits.unwrap_or_default();
     let mut shell = ShellSetup { mode: mode(&sh), ..ShellSetup::default() };
-    if let Some(tree) = tree::of(dock.home(), &sh.powers, limits.memory_bytes_max)? {
+    setup.line_memory_bytes_max = sh.line_memory;
+    if let Some(tree) = tree::of(dock.home(), &sh.powers, sh.powers.builtin_memory())? {
         setup.files = Some(tree.files);
         (shell.roots, shell.cwd) = (tree.roots, tree.cwd);
     }
@@ -104,6 +109,8 @@ fn mode(sh: &Sh) -> Mode {
     Mode {
         literal_unknown: !sh.posix_unknown,
         eval_allowed: sh.eval,
+        // A directory that is mounted twice has files with two names.
+        scripts_allowed: !mount::overlap(&sh.powers.dir),
         script_file: sh.line.is_none() && !sh.rest.is_empty(),
     }
 }
@@ -212,7 +219,7 @@ async fn until_interrupted<T>(cancel: impl Fn(), line: impl Future<Output = T>) 
                     return line.await;
                 }
                 if asked {
-                    std::process::exit(130);
+                    std::process::exit(i32::from(CANCELLED));
                 }
                 asked = true;
                 cancel();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_embed::{
     Base,
-    contract::port::{Files, Follow, TreePath},
+    contract::port::Files,
     store::{Home, Volume},
 };
 
@@ -23,7 +23,7 @@ pub(crate) struct Tree {
 
 /// The tree that the flags describe; none if they describe none.
 pub(crate) fn of(home: &Home, powers: &Powers, memory_bytes_max: u64) -> anyhow::Result<Option<Tree>> {
-    let room = mount::Room::new(memory_bytes_max, powers.disk_max);
+    let room = mount::Room::new(memory_bytes_max, powers.disk_max, powers.links());
     let found = mount::tree(home, powers.workspace.as_ref(), &powers.dir, room)?;
     let Some((files, bases)) = found else { return Ok(None) };
     let mounts = powers.dir.iter().map(mount::Mount::guest_path);
@@ -33,10 +33,6 @@ pub(crate) fn of(home: &Home, powers: &Powers, memory_bytes_max: u64) -> anyhow:
         _ => format!("/{}", Volume::Workspace.name()),
     };
     for volume in Volume::ALL {
-        let path = TreePath::new(volume.name()).map_err(|error| anyhow::anyhow!("{error}"))?;
-        if powers.workspace.is_none() && files.stat(&path, Follow::Yes).is_err() {
-            files.create_dir(&path, Default::default()).map_err(|error| anyhow::anyhow!("{error}"))?;
-        }
         let root = format!("/{}", volume.name());
         if !roots.contains(&root) {
             roots.push(root);

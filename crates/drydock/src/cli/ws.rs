@@ -7,16 +7,14 @@ use clap::{Args, Subcommand};
 use drydock_embed::{
     SystemClock,
     contract::port::{Clock as _, FileKind},
-    store::{
-        Change, ChangeKind, Conflict, IfChanged, QueryLimits, Quota, SqlValue, Volume, WorkspaceName,
-        Workspaces,
-    },
+    store::{IfChanged, Links, QueryLimits, Quota, SqlValue, WorkspaceName, Workspaces},
 };
 use serde_json::{Value, json};
 
 use super::mount::{self, Mount};
 use crate::{exit, home, show};
 
+mod changes;
 mod copy;
 
 #[derive(Debug, Args)]
@@ -48,31 +46,38 @@ enum Act {
     Get { name: WorkspaceName, path: String, file: PathBuf },
     /// Remove a file or folder, or without a path the whole workspace
     Rm { name: WorkspaceName, path: Option<String> },
-    /// Show what changed in a mounted directory, or since a snapshot
+    /// Show what changed in the directories it was mounted over, or since a snapshot
     Diff {
         name: WorkspaceName,
-        /// The directory, as it was mounted
-        #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse, required_unless_present = "snapshot")]
+        /// The directory, where it is not one that the workspace remembers
+        #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse)]
         dir: Option<Mount>,
         /// The snapshot to compare with
         #[arg(long, conflicts_with = "dir")]
         snapshot: Option<WorkspaceName>,
+        #[command(flatten)]
+        shown: changes::Shown,
     },
-    /// Write what changed into the mounted directory: all of it, or nothing if somebody else changed
-    /// one of those files there since
+    /// Write what changed into the directories it was mounted over: all of it, or nothing if somebody
+    /// else changed one of those files there since
     Commit {
         name: WorkspaceName,
+        /// The directory, where it is not one that the workspace remembers
         #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse)]
-        dir: Mount,
+        dir: Option<Mount>,
         /// Overwrite what somebody else changed
         #[arg(long)]
         force: bool,
+        /// Write symbolic links that lead out of the directory, too
+        #[arg(long)]
+        links: bool,
     },
-    /// Forget what changed in a mounted directory
+    /// Forget what changed in the directories it was mounted over
     Discard {
         name: WorkspaceName,
+        /// The directory, where it is not one that the workspace remembers
         #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse)]
-        dir: Mount,
+        dir: Option<Mount>,
     },
     /// Keep a workspace as it is now, under a name
     Snapshot { name: WorkspaceName, snapshot: WorkspaceName },
@@ -98,21 +103,22 @@ pub(crate) fn run(ws: Ws) -> anyhow::Result<ExitCode> {
         Act::Get { name, path, file } => copy::get(&all.look(&name)?, &path, &file)?,
         Act::Rm { name, path: Some(path) } => all.open(&name)?.rm(&path, now).with_context(|| path)?,
         Act::Rm { name, path: None } => all.remove(&name)?,
-        Act::Diff { name, dir: Some(dir), .. } => {
-            let mounted = dir.mounted(&all.look(&name)?)?;
-            changes(&mounted.diff()?, &mounted.conflicts()?, json)?;
+        Act::Diff { name, snapshot: Some(snapshot), shown, .. } => {
+            changes::diff_snapshot(&all, &all.look(&name)?, &snapshot, shown, json)?;
         }
-        Act::Diff { name, snapshot, .. } => {
-            let snapshot = snapshot.context("a directory or a snapshot to compare with")?;
-            changes(&all.diff_snapshot(&all.look(&name)?, &snapshot, Volume::Workspace)?, &[], json)?;
-        }
-        Act::Commit { name, dir, force } => {
+        Act::Diff { name, dir, shown, .. } => changes::diff(&all.look(&name)?, dir.as_ref(), shown, json)?,
+        Act::Commit { name, dir, force, links } => {
             let if_changed = if force { IfChanged::Overwrite } else { IfChanged::Refuse };
-            changes(&dir.mounted(&all.open(&name)?)?.commit(if_changed, now)?, &[], json)?;
+            let links = if links { Links::Any } else { Links::Inside };
+            changes::commit(&all.open(&name)?, dir.as_ref(), if_changed, links, now, json)?;
         }
-        Act::Discard { name, dir } => dir.mounted(&all.open(&name)?)?.discard(now)?,
+        Act::Discard { name, dir } => changes::discard(&all.open(&name)?, dir.as_ref(), now)?,
         Act::Snapshot { name, snapshot } => all.snapshot(&name, &snapshot)?,
-        Act::Restore { name, snapshot } => all.restore(&all.open(&name)?, &snapshot)?,
+        Act::Restore { name, snapshot } => {
+            if let Some(aside) = all.restore_named(&name, &snapshot)? {
+                exit::warn(&format!("the workspace was damaged; its file is kept as `{}`", aside.display()));
+            }
+        }
         Act::Fork { name, new } => all.fork(&name, &new)?,
         Act::Query { name, sql } => query(&all, &name, &sql, json)?,
     }
@@ -149,6 +155,7 @@ fn facts(all: &Workspaces, name: &WorkspaceName, json: bool) -> anyhow::Result<(
         .iter()
         .map(|it| [it.name.clone(), it.files.to_string(), it.directories.to_string(), show::size(it.bytes)]);
     show::table(["VOLUME", "FILES", "FOLDERS", "SIZE"], rows)?;
+    show::line(&format!("on disk: {}", show::size(facts.database_bytes)))?;
     for mount in &facts.pending {
         exit::warn(&format!("a commit of `{mount}` was begun and not finished; run it again"));
     }
@@ -173,29 +180,6 @@ fn ls(all: &Workspaces, name: &WorkspaceName, path: &str, json: bool) -> anyhow:
         ["NAME", "KIND", "SIZE"],
         entries.iter().map(|it| [it.name.clone(), kind(it.kind).into(), it.size.to_string()]),
     )?)
-}
-
-fn changes(all: &[Change], conflicts: &[Conflict], json: bool) -> anyhow::Result<()> {
-    if json {
-        let conflict = |it: &Change| conflicts.iter().any(|one| one.path == it.path);
-        let rows: Vec<_> = all
-            .iter()
-            .map(|it| json!({ "path": it.path, "kind": it.kind, "size": it.size, "conflict": conflict(it) }))
-            .collect();
-        return Ok(show::json(&rows)?);
-    }
-    for it in all {
-        let mark = match it.kind {
-            ChangeKind::Added => 'A',
-            ChangeKind::Modified => 'M',
-            ChangeKind::Removed => 'D',
-        };
-        show::line(&show::plain(&format!("{mark} {}", it.path)))?;
-    }
-    for it in conflicts {
-        exit::warn(&format!("{it} in the directory, too, since it was changed here"));
-    }
-    Ok(())
 }
 
 fn query(all: &Workspaces, name: &WorkspaceName, sql: &str, json: bool) -> anyhow::Result<()> {

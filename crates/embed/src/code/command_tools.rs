@@ -6,16 +6,13 @@ use std::sync::Arc;
 
 use drydock_abi::exec::{decode_report, encode_command};
 use drydock_codemode::provider::{BadProvider, Provider, Tool, ToolError};
-use drydock_contract::{Call, Cap, CommandName, Outcome, Sink, Source, Streams, port::Registry as _};
+use drydock_contract::{Call, Cap, CommandName, Limits, Outcome, Sink, Source, Streams, port::Registry as _};
 use serde_json::{Value, json};
 
 use crate::{BadSetup, Dock, DockSession, Setup, ShellSetup};
 
 /// The longest output of a command that a program is handed.
 const OUTPUT_BYTES_MAX: u64 = 4 << 20;
-
-/// The status of a command that a limit ended.
-const LIMITED: i32 = 125;
 
 /// Why commands cannot be offered as tools.
 #[derive(Debug, thiserror::Error)]
@@ -104,15 +101,20 @@ async fn run(
     let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams);
     let reply = session.gate.dispatch(session.inner(), call).await.map_err(|error| error.to_string())?;
     let report = decode_report(&reply.payload).map_err(|bad| bad.to_string())?;
-    let limits = session.inner().spec().limits;
+    let spec = session.inner().spec();
+    let limits = Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..spec.limits };
+    let status = i32::from(report.outcome.exit_status());
     match report.outcome {
-        Outcome::Exited(status) => Ok(told(status, reply.streams, None)),
+        Outcome::Exited(_) => Ok(told(status, reply.streams, None)),
         // What was written until then is there, and the program should know that it is not all.
         Outcome::OutputLimit => {
             let most = limits.stdout_bytes_max.min(limits.stderr_bytes_max);
-            Ok(told(LIMITED, reply.streams, Some(format!("{name}: {}", cut_off(most)))))
+            Ok(told(status, reply.streams, Some(format!("{name}: {}", cut_off(most)))))
         }
-        other => Err(ToolError::from(format!("{name}: {other}"))),
+        other => {
+            let why = other.remark(&limits, None).unwrap_or_else(|| other.to_string());
+            Err(ToolError::from(format!("{name}: {why}")))
+        }
     }
 }
 

@@ -6,20 +6,23 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use drydock_codemode::provider::{BadProvider, Provider, Tool, ToolError};
 use drydock_contract::{
     Timestamp,
-    port::{Clock as _, FileError, FileKind, Files, Follow, OpenHow, TreePath},
+    port::{Clock, FileError, FileKind, Files, Follow, OpenHow, TreePath},
 };
 use serde_json::{Value, json};
-
-use crate::SystemClock;
 
 /// The longest file that is read or written at once.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 /// The longest list.
 const ENTRIES_MAX: usize = 10_000;
 
-/// A tree as a provider; paths that do not start with `/` start at `cwd`.
-pub fn file_tools(files: &Arc<dyn Files>, cwd: &str) -> Result<Provider, BadProvider> {
-    let place = Place { files: Arc::clone(files), cwd: cwd.into() };
+/// A tree as a provider; paths that do not start with `/` start at `cwd`, and what is written is as old as
+/// `clock` says (`Setup::one_clock`).
+pub fn file_tools(
+    files: &Arc<dyn Files>,
+    cwd: &str,
+    clock: &Arc<dyn Clock>,
+) -> Result<Provider, BadProvider> {
+    let place = Place { files: Arc::clone(files), cwd: cwd.into(), clock: Arc::clone(clock) };
     Provider::compiled_late("files", vec![read(&place), write(&place), list(&place)])
 }
 
@@ -27,6 +30,7 @@ pub fn file_tools(files: &Arc<dyn Files>, cwd: &str) -> Result<Provider, BadProv
 struct Place {
     files: Arc<dyn Files>,
     cwd: Arc<str>,
+    clock: Arc<dyn Clock>,
 }
 
 impl Place {
@@ -97,7 +101,7 @@ fn write(place: &Place) -> Tool {
             };
             let append = input["append"] == true;
             let how = OpenHow { write: true, create: true, truncate: !append, ..OpenHow::default() };
-            let now = SystemClock.now();
+            let now = place.clock.now();
             let file = place.files.open(&path, how, now).map_err(|error| failed(&name, error))?;
             let written =
                 if append { file.append(&bytes, now).map(drop) } else { file.write_at(0, &bytes, now) };

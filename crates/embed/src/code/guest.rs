@@ -8,7 +8,8 @@ use drydock_codemode::{
 };
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, RunReport, RunRequest,
-    Sink, Source, Streams, Switch, Tools, port::Runner as _,
+    Sink, Source, SteppedClock, Streams, Switch, Tools,
+    port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use drydock_store::{Contexts, WorkspaceName};
@@ -32,13 +33,20 @@ pub struct JsGuest {
     context: Option<(Contexts, WorkspaceName)>,
     module: Artifact,
     time: GuestTime,
+    clock: Option<Arc<SteppedClock>>,
     entropy: Entropy,
     remarks: Arc<Mutex<Remarks>>,
 }
 
 impl JsGuest {
     pub(crate) fn new(engine: Arc<Engine>, module: Artifact, time: GuestTime, entropy: Entropy) -> Self {
-        Self { engine, context: None, module, time, entropy, remarks: Arc::default() }
+        Self { engine, context: None, module, time, clock: None, entropy, remarks: Arc::default() }
+    }
+
+    /// Programs that start when the session's clock says so, and move it.
+    #[must_use]
+    pub(crate) fn on_clock(self, clock: Option<Arc<SteppedClock>>) -> Self {
+        Self { clock, ..self }
     }
 
     /// Programs that leave their globals to the next one of this name.
@@ -76,9 +84,12 @@ impl JsGuest {
                 stderr: Sink::Stream(log.sink()),
             },
             files: None,
+            umask: Mode::UMASK,
             limits,
+            memory: None,
             caps: CapSet::of(&[Cap::Tool]),
-            time: self.time,
+            time: self.clock.as_ref().map_or(self.time, |clock| GuestTime::Fixed(clock.stands_at())),
+            clock: self.clock.clone(),
             entropy: self.entropy,
             door: Arc::new(ToolDoor::new(tools)),
             switches: [cancel, Arc::default()],

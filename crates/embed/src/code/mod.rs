@@ -91,10 +91,10 @@ impl Dock {
             setup.grants.push(Arc::new(Grant::of(Cap::Tool)));
         }
         let spec = setup.into_spec(principal)?;
-        let (time, entropy) = (spec.time, spec.entropy);
+        let (time, clock, entropy) = (spec.time, spec.clock.clone(), spec.entropy);
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec })?;
-        let mut guest = self.js_guest(time, entropy)?;
+        let mut guest = self.js_guest(time, entropy)?.on_clock(clock);
         if let Some((contexts, name)) = context {
             guest = guest.staying(contexts, name);
         }

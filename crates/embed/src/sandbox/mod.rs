@@ -15,10 +15,7 @@ mod search;
 use std::sync::Arc;
 
 use drydock_abi::tool::{CALL, decode_reply, encode_request};
-use drydock_contract::{
-    Call, Cap, GuestTime, Limits, Streams, Switch, ToolRequest, ToolTerms,
-    port::{Clock, Files},
-};
+use drydock_contract::{Call, Cap, Limits, Streams, Switch, ToolRequest, ToolTerms, port::Files};
 use drydock_gate::{Grant, Session, SessionSpec};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -26,7 +23,7 @@ use serde_json::Value;
 pub use change::Base;
 pub use operation::{Effect, Operation};
 
-use crate::{BadSetup, Dock, DockCode, OutputListener, Setup, ShellSetup, SystemClock, clock::ShiftedClock};
+use crate::{BadSetup, Dock, DockCode, OutputListener, Setup, ShellSetup};
 use files::Door;
 
 /// What a sandbox is opened with.
@@ -109,7 +106,7 @@ impl Sandbox {
                 setup.env.push((name.into(), value));
             }
         }
-        let clock = clock_of(&setup);
+        let clock = setup.one_clock();
         let tools =
             Door { files: Arc::clone(&files), cwd: shell.cwd.clone(), bases, clock, edits: Mutex::default() };
         let mut spec = setup.clone().into_spec(principal.parse()?)?;
@@ -200,14 +197,6 @@ impl Sandbox {
         let answer = decode_reply(reply.payload.into()).map_err(|bad| broken(&bad))?;
         let bytes = answer.map_err(|failure| broken(&failure))?;
         files::unwrap(&bytes)
-    }
-}
-
-/// What the times of files that are written here come from: the same start as a guest's.
-fn clock_of(setup: &Setup) -> Arc<dyn Clock> {
-    match setup.time {
-        GuestTime::Real => Arc::new(SystemClock),
-        GuestTime::Fixed(start) => Arc::new(ShiftedClock::starting(start)),
     }
 }
 

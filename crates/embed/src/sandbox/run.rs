@@ -174,7 +174,8 @@ impl Sandbox {
         let failed = |error: &dyn std::fmt::Display| SandboxError::new("internal_error", error.to_string());
         let commands = command_tools(&self.dock, &self.principal, &self.setup, &self.shell)
             .map_err(|error| failed(&error))?;
-        let files = file_tools(&self.files, &self.shell.cwd).map_err(|error| failed(&error))?;
+        let files = file_tools(&self.files, &self.shell.cwd, &self.setup.clone().one_clock())
+            .map_err(|error| failed(&error))?;
         let providers = Providers::new([commands, files]).map_err(|error| failed(&error))?;
         let made = Arc::new(self.dock.code(&self.principal, self.setup.clone(), providers)?);
         *code = Some(Arc::clone(&made));

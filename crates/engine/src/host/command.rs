@@ -38,7 +38,10 @@ async fn host_command(
     let Some(asked) = request::take(caller, COMMAND, at, count).await? else { return Ok(REFUSED) };
     let lent = Lent::take(caller.data_mut());
     let streams = lent.streams(stdin == STDIN_OURS);
-    let answer = asked.door.dispatch(Call::new(COMMAND, &asked.payload, streams)).await;
+    let call = Call::new(COMMAND, &asked.payload, streams).with_umask(caller.data().umask);
+    caller.data().clock.tell_session();
+    let answer = asked.door.dispatch(call).await;
+    caller.data_mut().clock.follow_session();
     if let Some(stop) = lent.give_back(caller.data_mut()) {
         return Err(stop.into());
     }

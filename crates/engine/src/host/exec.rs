@@ -40,7 +40,10 @@ async fn host_exec(
     // Stdin goes beside the call, as a view of the one copy there is.
     let (head, stdin) = split_stdin(Bytes::from(payload));
     let streams = Streams { stdin: Source::Bytes(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
-    let answer = door.dispatch(Call::new(START, &head, streams)).await;
+    let umask = caller.data().umask;
+    caller.data().clock.tell_session();
+    let answer = door.dispatch(Call::new(START, &head, streams).with_umask(umask)).await;
+    caller.data_mut().clock.follow_session();
     let reply = match answer {
         Ok(reply) => reply,
         Err(error) => return Ok(request::refuse_call(caller, &error)),

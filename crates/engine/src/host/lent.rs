@@ -123,6 +123,14 @@ impl ByteSink for End {
         }
     }
 
+    fn columns(&self) -> Option<u16> {
+        let shared = self.shared.lock();
+        match self.which {
+            Which::Stderr => shared.streams.stderr.columns(),
+            Which::Stdin | Which::Stdout => shared.streams.stdout.columns(),
+        }
+    }
+
     fn file(&self) -> Option<StreamFile> {
         let shared = self.shared.lock();
         match self.which {

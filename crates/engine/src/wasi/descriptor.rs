@@ -187,11 +187,19 @@ fn preopened(guest: &mut Guest, fd: u32) -> Result<(), Errno> {
     }
 }
 
+/// What an output is: a terminal has a width.
+const fn stream(columns: Option<u16>) -> u8 {
+    match columns {
+        Some(_) => filetype::CHARACTER_DEVICE,
+        None => filetype::UNKNOWN,
+    }
+}
+
 fn fdstat_get(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Result<(), Errno> {
     let stat = match guest.descriptors.get(fd)? {
-        Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr => {
-            fdstat(filetype::UNKNOWN, 0, rights::STREAM, 0)
-        }
+        Descriptor::Stdin => fdstat(filetype::UNKNOWN, 0, rights::STREAM, 0),
+        Descriptor::Stdout => fdstat(stream(guest.streams.stdout.columns()), 0, rights::STREAM, 0),
+        Descriptor::Stderr => fdstat(stream(guest.streams.stderr.columns()), 0, rights::STREAM, 0),
         Descriptor::Directory(_) => fdstat(filetype::DIRECTORY, 0, rights::ALL, rights::ALL),
         Descriptor::File(file) => {
             let mut base = rights::ALL;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Timestamp,
-    port::{FileKind, FileResult, FileTimes, OpenFile, Stat, TreePath},
+    port::{FileKind, FileResult, FileTimes, Mode, OpenFile, Stat, TreePath},
 };
 use parking_lot::Mutex;
 use rand_chacha::ChaCha20Rng;
@@ -65,6 +65,7 @@ impl Device {
         Stat {
             inode: u64::MAX - self as u64,
             kind: FileKind::File,
+            mode: Mode::new(0o666),
             links: 1,
             size: 0,
             accessed: Timestamp(0),
@@ -108,6 +109,10 @@ impl OpenFile for Endless {
     }
 
     fn set_times(&self, _: FileTimes, _: Timestamp) -> FileResult<()> {
+        Ok(())
+    }
+
+    fn set_mode(&self, _: Mode, _: Timestamp) -> FileResult<()> {
         Ok(())
     }
 

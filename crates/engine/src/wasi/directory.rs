@@ -1,7 +1,10 @@
 //! `fd_readdir`: a listing is taken at cookie 0 and walked from there, so that names made or
 //! removed meanwhile neither repeat nor hide others.
 
-use drydock_contract::port::{DirEntry, FileKind, Follow};
+use drydock_contract::{
+    port::{DirEntry, FileKind, Follow},
+    text,
+};
 use wasmtime::{Caller, Linker};
 
 use super::{Errno, SPACE, descriptor::Listing, layout::filetype_of, slowly};
@@ -50,10 +53,12 @@ fn readdir(
         let mut head = [0; HEAD_BYTES];
         head[..8].copy_from_slice(&(index as u64 + 1).to_le_bytes());
         head[8..16].copy_from_slice(&entry.inode.to_le_bytes());
-        head[16..20].copy_from_slice(&(entry.name.len() as u32).to_le_bytes());
+        // The guest sees the bytes of the name, whatever they are.
+        let name = text::to_bytes(&entry.name);
+        head[16..20].copy_from_slice(&(name.len() as u32).to_le_bytes());
         head[20] = filetype_of(entry.kind);
         // The last entry is cut where the buffer ends: a full buffer tells the guest to come again.
-        for part in [&head[..], entry.name.as_bytes()] {
+        for part in [&head[..], &*name] {
             let count = part.len().min(place.len() - used);
             place[used..used + count].copy_from_slice(&part[..count]);
             used += count;

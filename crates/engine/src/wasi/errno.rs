@@ -11,7 +11,7 @@ macro_rules! errnos {
 }
 
 errnos! {
-    Acces 2, Badf 8, Exist 20, Fault 21, Fbig 22, Ilseq 25, Inval 28, Io 29, Isdir 31, Loop 32, Mfile 33,
+    Acces 2, Badf 8, Exist 20, Fault 21, Fbig 22, Intr 27, Inval 28, Io 29, Isdir 31, Loop 32, Mfile 33,
     Nametoolong 37, Noent 44, Nospc 51, Notdir 54, Notempty 55, Notsup 58, Overflow 61, Pipe 64, Rofs 69,
     Spipe 70, Xdev 75, Notcapable 76,
     // A guest knows these by the numbers that `code` gives them; the run's report has them by name.
@@ -69,6 +69,7 @@ impl From<FileError> for Errno {
             FileError::Invalid => Self::Inval,
             FileError::Unsupported => Self::Notsup,
             FileError::CrossDevice => Self::Xdev,
+            FileError::Interrupted => Self::Intr,
             _ => Self::Io,
         }
     }

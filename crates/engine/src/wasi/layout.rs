@@ -2,15 +2,17 @@
 
 use drydock_contract::{
     StreamFile, Timestamp,
-    port::{FileKind, FileTimes, Stat},
+    port::{FileKind, FileTimes, Mode, Stat},
 };
 
 use super::Errno;
 
 /// `filetype` values.
 pub(super) mod filetype {
-    /// A stream. Never a terminal: a guest that believed in one would send it colours.
+    /// A stream that is no terminal.
     pub(in crate::wasi) const UNKNOWN: u8 = 0;
+    /// A terminal: only the output that really is one, so that `ls` has columns there and nowhere else.
+    pub(in crate::wasi) const CHARACTER_DEVICE: u8 = 2;
     pub(in crate::wasi) const DIRECTORY: u8 = 3;
     pub(in crate::wasi) const REGULAR_FILE: u8 = 4;
     pub(in crate::wasi) const SYMBOLIC_LINK: u8 = 7;
@@ -51,6 +53,7 @@ pub(super) fn stream_filestat(file: Option<StreamFile>) -> [u8; 64] {
     let nothing = Stat {
         inode: file.map_or(0, |it| it.inode),
         kind: FileKind::File,
+        mode: Mode::FILE,
         links: 1,
         size: file.map_or(0, |it| it.left),
         accessed: zero,

@@ -1,7 +1,10 @@
 //! Calls that name files. A path is relative to an open directory of the run's own tree; the tree
 //! itself resolves `..` and links and cannot be left.
 
-use drydock_contract::port::{FileError, FileKind, Follow, OpenHow, TreePath};
+use drydock_contract::{
+    port::{FileError, FileKind, Follow, Mode, OpenHow, TreePath},
+    text,
+};
 use wasmtime::{Caller, Linker};
 
 use super::{
@@ -52,7 +55,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         SPACE,
         "path_create_directory",
         |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
-            change(c, fd, path, len, |files, path, now| files.create_dir(path, now))
+            slowly(c, move |memory, guest| {
+                let path = resolve(memory, guest, fd, path, len)?;
+                let (now, mode) = (now(guest), Mode::new(0o777).masked(guest.umask));
+                Ok(guest.files().create_dir(&path, mode, now)?)
+            })
         },
     )?;
     linker.func_wrap_async(
@@ -94,7 +101,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "path_symlink",
         |c: Ctx<'_>, (target, target_len, fd, path, len): (u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
-                let target = memory.text(target, target_len)?.to_owned();
+                let target = text::from_bytes(memory.bytes(target, target_len)?).into_owned();
                 let path = resolve(memory, guest, fd, path, len)?;
                 let now = now(guest);
                 Ok(guest.files().symlink(&target, &path, now)?)
@@ -108,8 +115,9 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             slowly(c, move |memory, guest| {
                 let path = resolve(memory, guest, fd, path, len)?;
                 let target = guest.files().read_link(&path)?;
+                let target = text::to_bytes(&target);
                 let count = target.len().min(cap as usize);
-                memory.put(buffer, &target.as_bytes()[..count])?;
+                memory.put(buffer, &target[..count])?;
                 memory.put_u32(out, count as u32)
             })
         },
@@ -165,15 +173,21 @@ fn change<'a>(
 
 /// The path in the tree that the guest means. An absolute one is refused, as preview 1 demands:
 /// libc has taken the preopened directory's name off already.
-fn resolve(memory: &Memory<'_>, guest: &mut Guest, fd: u32, path: u32, len: u32) -> Result<TreePath, Errno> {
-    let text = memory.text(path, len)?;
+pub(super) fn resolve(
+    memory: &Memory<'_>,
+    guest: &mut Guest,
+    fd: u32,
+    path: u32,
+    len: u32,
+) -> Result<TreePath, Errno> {
+    let text = text::from_bytes(memory.bytes(path, len)?);
     if text.starts_with('/') {
         return Err(Errno::Notcapable);
     }
     if text.is_empty() {
         return Err(Errno::Noent);
     }
-    Ok(guest.descriptors.directory(fd)?.path.join(text)?)
+    Ok(guest.descriptors.directory(fd)?.path.join(&text)?)
 }
 
 fn follow(lookup: u32) -> Follow {
@@ -213,6 +227,7 @@ fn open(
         exclusive: oflags & EXCLUSIVE != 0,
         truncate: oflags & TRUNCATE != 0,
         nofollow: follow(lookup) == Follow::No,
+        mode: Mode::new(0o666).masked(guest.umask),
     };
     let file = files.open(&path, how, now)?;
     let append = fdflags & u32::from(FDFLAG_APPEND) != 0;

@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, Fault, GuestTime, Limits,
-    Reply, RunReport, RunRequest, Sink, Source, Streams, port::Runner,
+    Reply, RunReport, RunRequest, Sink, Source, Streams,
+    port::{Mode, Runner},
 };
 use drydock_engine::{Engine, EngineSettings};
 
@@ -33,6 +34,7 @@ pub fn request(wat: &str) -> RunRequest {
         env: Arc::new([]),
         streams: Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() },
         files: None,
+        umask: Mode::UMASK,
         limits: Limits::default(),
         caps: CapSet::of(&[Cap::Vfs]),
         time: GuestTime::Real,
@@ -40,6 +42,8 @@ pub fn request(wat: &str) -> RunRequest {
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
         gauge: None,
+        memory: None,
+        clock: None,
     }
 }
 

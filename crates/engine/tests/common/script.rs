@@ -59,6 +59,11 @@ impl Script {
 
     /// Opens a path below the root and keeps its descriptor at `into`.
     pub fn open(self, path: &str, oflags: i64, into: u32, errno: i32) -> Self {
+        self.open_bytes(path.as_bytes(), oflags, into, errno)
+    }
+
+    /// The same for a path that need not be text.
+    pub fn open_bytes(self, path: &[u8], oflags: i64, into: u32, errno: i32) -> Self {
         let rights = 0x1fff_ffff;
         let args = [
             Arg::I(3),
@@ -159,9 +164,10 @@ impl Script {
                     }
                     if !linked.contains(name) {
                         linked.push(name);
+                        let space = if name.starts_with("host_") { "env" } else { "wasi_snapshot_preview1" };
                         let _ = writeln!(
                             imports,
-                            "(import \"wasi_snapshot_preview1\" \"{name}\" (func ${name} (param{types}) (result i32)))"
+                            "(import \"{space}\" \"{name}\" (func ${name} (param{types}) (result i32)))"
                         );
                     }
                     let _ =

@@ -9,7 +9,8 @@ use std::{
 use drydock_abi::tool::encode_failure;
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, GuestTime, Limits, Outcome,
-    Reply, RunRequest, Sink, Source, Streams, port::Runner,
+    Reply, RunRequest, Sink, Source, Streams,
+    port::{Mode, Runner},
 };
 use drydock_engine::{Engine, EngineSettings, Lane};
 use serde_json::{Value, json};
@@ -122,6 +123,7 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
             stderr,
         },
         files: None,
+        umask: Mode::UMASK,
         limits: Limits { wall_max: Duration::from_secs(20), ..Limits::default() },
         caps: CapSet::of(&[Cap::Tool]),
         time: GuestTime::Real,
@@ -129,6 +131,8 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         door: Arc::clone(script) as _,
         switches: [Arc::default(), Arc::default()],
         gauge: None,
+        memory: None,
+        clock: None,
     }
 }
 

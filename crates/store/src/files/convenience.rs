@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult, Files as _, Follow, OpenHow, TreePath},
+    port::{FileError, FileResult, Files as _, Follow, Mode, OpenHow, TreePath},
 };
 
 use super::MemoryFiles;
@@ -33,7 +33,7 @@ impl MemoryFiles {
     pub fn create_dir_all(&self, path: &str) -> FileResult<()> {
         for (end, _) in path.match_indices('/').chain([(path.len(), "")]) {
             let above = TreePath::new(&path[..end])?;
-            match self.create_dir(&above, THEN) {
+            match self.create_dir(&above, Mode::DIRECTORY, THEN) {
                 Err(FileError::Exists) => {}
                 other => other?,
             }

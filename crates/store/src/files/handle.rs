@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult, FileTimes, OpenFile, Stat},
+    port::{FileError, FileResult, FileTimes, Mode, OpenFile, Stat},
 };
 
 use super::Leaf;
@@ -47,6 +47,11 @@ impl OpenFile for Handle {
 
     fn set_times(&self, times: FileTimes, now: Timestamp) -> FileResult<()> {
         self.leaf.set_times(times, now);
+        Ok(())
+    }
+
+    fn set_mode(&self, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.leaf.set_mode(mode, now);
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{FileError, FileKind, FileLimit, FileResult, FileTimes, Stat},
+    port::{FileError, FileKind, FileLimit, FileResult, FileTimes, Mode, Stat},
 };
 use parking_lot::RwLock;
 
@@ -29,6 +29,7 @@ struct State {
     content: Vec<u8>,
     charge: Charge,
     links: u64,
+    mode: Mode,
     times: Times,
 }
 
@@ -57,9 +58,14 @@ impl Times {
 }
 
 impl Leaf {
-    pub(super) fn new(inode: u64, kind: FileKind, meter: &Arc<Meter>, now: Timestamp) -> FileResult<Self> {
+    pub(super) fn new(
+        inode: u64,
+        (kind, mode): (FileKind, Mode),
+        meter: &Arc<Meter>,
+        now: Timestamp,
+    ) -> FileResult<Self> {
         let charge = Charge::new(meter, NODE_BYTES)?;
-        let state = State { content: Vec::new(), charge, links: 0, times: Times::born(now) };
+        let state = State { content: Vec::new(), charge, links: 0, mode, times: Times::born(now) };
         Ok(Self { inode, kind, state: RwLock::new(state) })
     }
 
@@ -82,6 +88,7 @@ impl Leaf {
         Stat {
             inode: self.inode,
             kind: self.kind,
+            mode: state.mode,
             links: state.links,
             size: state.content.len() as u64,
             accessed: state.times.accessed,
@@ -108,6 +115,11 @@ impl Leaf {
 
     pub(super) fn set_times(&self, times: FileTimes, now: Timestamp) {
         self.state.write().times.set(times, now);
+    }
+
+    pub(super) fn set_mode(&self, mode: Mode, now: Timestamp) {
+        let mut state = self.state.write();
+        (state.mode, state.times.changed) = (mode, now);
     }
 
     pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> usize {

@@ -20,7 +20,7 @@ use std::{fmt, sync::Arc};
 use drydock_contract::{
     Meter, Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Mode, OpenFile, OpenHow, Stat,
         TreePath,
     },
 };
@@ -81,7 +81,7 @@ impl Files for MemoryFiles {
             Spot { node: Some(Node::Leaf(leaf)), .. } => leaf,
             Spot { node: None, .. } if !how.create => return Err(FileError::NotFound),
             Spot { node: None, slash: true, .. } => return Err(FileError::IsADirectory),
-            Spot { parent, name, .. } => tree.add_file(parent, name, now)?,
+            Spot { parent, name, .. } => tree.add_file(parent, name, how.mode, now)?,
         };
         drop(tree);
         match leaf.kind() {
@@ -100,13 +100,13 @@ impl Files for MemoryFiles {
         }
     }
 
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
         let mut tree = self.tree.lock();
         let spot = tree.walk(path, Last::Itself)?;
         match spot.node {
             Some(_) => Err(FileError::Exists),
             None if path.as_str().ends_with("/.") => Err(FileError::NotFound),
-            None => tree.add_dir(spot.parent, spot.name, now),
+            None => tree.add_dir(spot.parent, spot.name, mode, now),
         }
     }
 
@@ -181,6 +181,19 @@ impl Files for MemoryFiles {
         match tree.node(path, follow)? {
             Node::Dir(id) => tree.dir_mut(id)?.times.set(times, now),
             Node::Leaf(leaf) => leaf.set_times(times, now),
+        }
+        Ok(())
+    }
+
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()> {
+        let mut tree = self.tree.lock();
+        match tree.node(path, follow)? {
+            Node::Dir(id) => {
+                let dir = tree.dir_mut(id)?;
+                (dir.mode, dir.times.changed) = (mode, now);
+            }
+            Node::Leaf(leaf) if leaf.kind() == FileKind::Symlink => return Err(FileError::Unsupported),
+            Node::Leaf(leaf) => leaf.set_mode(mode, now),
         }
         Ok(())
     }

@@ -146,7 +146,7 @@ fn act(files: &MemoryFiles, act: &Act) -> FileResult<()> {
         files.open(&path(text), OpenHow { write: true, create, ..OpenHow::default() }, NOW)
     };
     match act {
-        Act::Mkdir(it) => files.create_dir(&path(it), NOW),
+        Act::Mkdir(it) => files.create_dir(&path(it), Mode::DIRECTORY, NOW),
         Act::Rmdir(it) => files.remove_dir(&path(it), NOW),
         Act::Unlink(it) => files.unlink(&path(it), NOW),
         Act::Write(it, at, bytes) => open(it, true)?.write_at((*at).into(), bytes, NOW),

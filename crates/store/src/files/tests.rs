@@ -26,7 +26,7 @@ fn open(files: &MemoryFiles, name: &str) -> Arc<dyn OpenFile> {
 fn an_empty_tree_holds_nothing() {
     let (meter, files) = tree(0);
     assert_eq!(files.read_dir(&TreePath::root()).unwrap(), []);
-    assert_eq!(files.create_dir(&path("a"), NOW), Err(FileError::Quota(FileLimit::Bytes)));
+    assert_eq!(files.create_dir(&path("a"), Mode::DIRECTORY, NOW), Err(FileError::Quota(FileLimit::Bytes)));
     assert_eq!((meter.held(), meter.peak()), (0, 0));
 }
 
@@ -86,7 +86,7 @@ fn a_full_meter_is_a_full_disk_and_changes_nothing() {
 fn a_rename_to_a_longer_name_than_fits_leaves_the_old_one() {
     let (meter, files) = tree(128 + 64 + 64 + 1 + 128 + 64 + 1);
     files.write("a", b"x").unwrap();
-    files.create_dir(&path("d"), NOW).unwrap();
+    files.create_dir(&path("d"), Mode::DIRECTORY, NOW).unwrap();
     assert_eq!(meter.held(), meter.max());
     assert_eq!(files.rename(&path("a"), &path("long"), NOW), Err(FileError::Quota(FileLimit::Bytes)));
     assert_eq!(files.read("a").unwrap(), b"x");
@@ -127,10 +127,10 @@ fn names_are_counted_and_hard_links_are_not_free() {
         files.link(&path("f"), Follow::No, &path(&n.to_string()), NOW).unwrap();
     }
     assert_eq!(files.link(&path("f"), Follow::No, &path("x"), NOW), Err(FileError::Quota(FileLimit::Files)));
-    assert_eq!(files.create_dir(&path("x"), NOW), Err(FileError::Quota(FileLimit::Files)));
+    assert_eq!(files.create_dir(&path("x"), Mode::DIRECTORY, NOW), Err(FileError::Quota(FileLimit::Files)));
     assert!(meter.held() > 64 * FILES_MAX as u64);
     files.unlink(&path("7"), NOW).unwrap();
-    files.create_dir(&path("x"), NOW).unwrap();
+    files.create_dir(&path("x"), Mode::DIRECTORY, NOW).unwrap();
     assert_eq!(files.stat(&path("f"), Follow::No).unwrap().links, FILES_MAX as u64 - 1);
 }
 
@@ -139,7 +139,10 @@ fn directories_go_only_so_deep_also_by_renaming() {
     let (_meter, files) = tree(1 << 20);
     let deep = |n| vec!["d"; n].join("/");
     files.create_dir_all(&deep(DEPTH_MAX)).unwrap();
-    assert_eq!(files.create_dir(&path(&deep(DEPTH_MAX + 1)), NOW), Err(FileError::Quota(FileLimit::Depth)));
+    assert_eq!(
+        files.create_dir(&path(&deep(DEPTH_MAX + 1)), Mode::DIRECTORY, NOW),
+        Err(FileError::Quota(FileLimit::Depth))
+    );
     files.create_dir_all("e/e").unwrap();
     let to = |n| path(&format!("{}/e", deep(n)));
     assert_eq!(files.rename(&path("e"), &to(DEPTH_MAX - 1), NOW), Err(FileError::Quota(FileLimit::Depth)));

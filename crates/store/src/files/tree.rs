@@ -8,7 +8,7 @@ use std::{
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{DirEntry, FileError, FileKind, FileLimit, FileResult, Follow, Stat, TreePath},
+    port::{DirEntry, FileError, FileKind, FileLimit, FileResult, Follow, Mode, Stat, TreePath},
 };
 
 use super::{
@@ -33,6 +33,7 @@ pub(super) enum Node {
 pub(super) struct Dir {
     pub(super) parent: DirId,
     pub(super) names: BTreeMap<Box<str>, Named>,
+    pub(super) mode: Mode,
     pub(super) times: Times,
     /// The root is free: it is part of the tree.
     _charge: Option<Charge>,
@@ -58,7 +59,7 @@ impl Tree {
     /// Allocates nothing: maps do not until something is put in.
     pub(super) fn new(meter: Arc<Meter>) -> Self {
         let times = Times::born(Timestamp::default());
-        let root = Dir { parent: ROOT, names: BTreeMap::new(), times, _charge: None };
+        let root = Dir { parent: ROOT, names: BTreeMap::new(), mode: Mode::DIRECTORY, times, _charge: None };
         Self { meter, root, dirs: HashMap::new(), names: 0, last_inode: ROOT }
     }
 
@@ -84,9 +85,10 @@ impl Tree {
         &mut self,
         parent: DirId,
         name: Box<str>,
+        mode: Mode,
         now: Timestamp,
     ) -> FileResult<Arc<Leaf>> {
-        let leaf = Arc::new(Leaf::new(self.next_inode(), FileKind::File, &self.meter, now)?);
+        let leaf = Arc::new(Leaf::new(self.next_inode(), (FileKind::File, mode), &self.meter, now)?);
         self.add_link(parent, name, Arc::clone(&leaf), now)?;
         Ok(leaf)
     }
@@ -98,7 +100,7 @@ impl Tree {
         target: &str,
         now: Timestamp,
     ) -> FileResult<()> {
-        let leaf = Leaf::new(self.next_inode(), FileKind::Symlink, &self.meter, now)?;
+        let leaf = Leaf::new(self.next_inode(), (FileKind::Symlink, Mode::LINK), &self.meter, now)?;
         leaf.append(target.as_bytes(), now)?;
         self.add_link(parent, name, Arc::new(leaf), now)
     }
@@ -115,14 +117,21 @@ impl Tree {
         Ok(())
     }
 
-    pub(super) fn add_dir(&mut self, parent: DirId, name: Box<str>, now: Timestamp) -> FileResult<()> {
+    pub(super) fn add_dir(
+        &mut self,
+        parent: DirId,
+        name: Box<str>,
+        mode: Mode,
+        now: Timestamp,
+    ) -> FileResult<()> {
         if self.depth(parent)? >= DEPTH_MAX {
             return Err(FileError::Quota(FileLimit::Depth));
         }
         let charge = Charge::new(&self.meter, NODE_BYTES)?;
         let id = self.next_inode();
         self.insert(parent, name, Node::Dir(id), now)?;
-        let dir = Dir { parent, names: BTreeMap::new(), times: Times::born(now), _charge: Some(charge) };
+        let times = Times::born(now);
+        let dir = Dir { parent, names: BTreeMap::new(), mode, times, _charge: Some(charge) };
         self.dirs.insert(id, dir);
         Ok(())
     }
@@ -226,6 +235,7 @@ impl Dir {
         Stat {
             inode: id,
             kind: FileKind::Directory,
+            mode: self.mode,
             links: 1,
             size: 0,
             accessed: self.times.accessed,

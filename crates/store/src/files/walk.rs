@@ -73,7 +73,7 @@ impl Tree {
                 _ => {}
             }
             // A path was measured when it was made; what a link says was not.
-            if name.len() > TreePath::NAME_BYTES_MAX {
+            if drydock_contract::text::byte_len(name) > TreePath::NAME_BYTES_MAX {
                 return Err(FileError::NameTooLong);
             }
             let is_last = tail.split('/').all(|it| it.is_empty() || it == ".");

@@ -47,14 +47,32 @@ pub enum OpenHomeError {
         #[source]
         cause: io::Error,
     },
+    /// Another version made it.
+    #[error(
+        "the data directory `{path}` has layout {found}, and this drydock has layout {LAYOUT}; use the drydock that \
+         made it, or choose another home with DRYDOCK_HOME"
+    )]
+    Layout {
+        /// Which one.
+        path: PathBuf,
+        /// What it says of itself.
+        found: String,
+    },
 }
 
 impl OpenHomeError {
     /// The stable code.
     pub const fn code(&self) -> &'static str {
-        "home_unavailable"
+        match self {
+            Self::Layout { .. } => "home_version",
+            Self::Create { .. } | Self::Read { .. } => "home_unavailable",
+        }
     }
 }
+
+/// How things lie in the directory. Another number is another version's.
+const LAYOUT: &str = "1";
+const LAYOUT_FILE: &str = "layout";
 
 const COMMANDS: &str = "commands";
 const AUDIT: &str = "audit";
@@ -72,6 +90,7 @@ impl Home {
         let root =
             fs::canonicalize(path).map_err(|cause| OpenHomeError::Read { path: path.to_owned(), cause })?;
         let home = Self { root: root.into() };
+        home.check_layout()?;
         warn_if_others_may_write(&home.root);
         for name in [COMMANDS, AUDIT, CACHE, KEYS, LOCK, WORKSPACES] {
             make_private_dir(&home.root.join(name))?;
@@ -80,6 +99,28 @@ impl Home {
             atomic::sweep(dir);
         }
         Ok(home)
+    }
+
+    /// Refuses what another version made, before anything in it is touched; says whose it is otherwise.
+    fn check_layout(&self) -> Result<(), OpenHomeError> {
+        let path = self.root.join(LAYOUT_FILE);
+        let found = open_regular(&path, 64).and_then(|(file, len)| read_capped(&file, len, 64));
+        match found.as_deref().map(<[u8]>::trim_ascii) {
+            Ok(found) if found == LAYOUT.as_bytes() => Ok(()),
+            Ok(found) => {
+                let found = String::from_utf8_lossy(found).escape_debug().to_string();
+                Err(OpenHomeError::Layout { path: self.root.to_path_buf(), found })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // On a full disk it is written the next time.
+                let _ = write_atomic(&path, &[LAYOUT.as_bytes(), b"\n"], Durability::Process);
+                Ok(())
+            }
+            Err(_) => {
+                let cause = io::Error::other("its file `layout` cannot be read");
+                Err(OpenHomeError::Read { path: self.root.to_path_buf(), cause })
+            }
+        }
     }
 
     /// The directory itself, absolute.
@@ -157,6 +198,22 @@ mod tests {
             assert_eq!(mode & 0o777, 0o700, "{dir:?}");
         }
         assert_eq!(Home::open(&path).unwrap().root(), home.root());
+    }
+
+    #[test]
+    fn a_home_of_another_layout_is_refused_by_name_and_left_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("layout"), "7\n").unwrap();
+        let error = Home::open(temp.path()).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(temp.path().to_str().unwrap()) && said.contains("layout 7"), "{said}");
+        assert!(said.contains("DRYDOCK_HOME"), "{said}");
+        assert_eq!((error.code(), fs::read_dir(temp.path()).unwrap().count()), ("home_version", 1));
+        fs::write(temp.path().join("layout"), "x".repeat(100)).unwrap();
+        assert!(Home::open(temp.path()).is_err());
+        fs::remove_file(temp.path().join("layout")).unwrap();
+        Home::open(temp.path()).unwrap();
+        Home::open(temp.path()).unwrap();
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! The host's facts and errors in the port's words.
 
+use std::borrow::Cow;
+
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, FileTimes, Stat},
+    port::{FileError, FileKind, FileResult, FileTimes, Mode, Stat},
+    text,
 };
 use rustix::{
     fs::{self, FileType, Timespec, Timestamps, UTIME_OMIT},
@@ -50,6 +53,16 @@ fn error(errno: Errno) -> FileError {
     }
 }
 
+/// A name or a target of the host's as the port has it.
+pub(super) fn name(bytes: &[u8]) -> Cow<'_, str> {
+    text::from_bytes(bytes)
+}
+
+/// A name or a target as the host has it.
+pub(super) fn raw(name: &str) -> Cow<'_, [u8]> {
+    text::to_bytes(name)
+}
+
 /// Facts of the host as a guest sees them. A special file has none.
 #[allow(clippy::unnecessary_cast)] // Not every system has these numbers in 64 bits.
 pub(super) fn stat(facts: &fs::Stat, root_device: u64) -> FileResult<Stat> {
@@ -61,12 +74,18 @@ pub(super) fn stat(facts: &fs::Stat, root_device: u64) -> FileResult<Stat> {
         // Other file systems may be mounted below; their inodes are not ours.
         inode: facts.st_ino ^ (facts.st_dev ^ root_device).rotate_left(40),
         kind,
+        mode: if kind == FileKind::Symlink { Mode::LINK } else { Mode::new(facts.st_mode as u32) },
         links: facts.st_nlink as u64,
         size: u64::try_from(facts.st_size).unwrap_or(0),
         accessed: at(facts.st_atime, facts.st_atime_nsec as u64),
         modified: at(facts.st_mtime, facts.st_mtime_nsec as u64),
         changed: at(facts.st_ctime, facts.st_ctime_nsec as u64),
     })
+}
+
+/// The bits to set on the host: never setuid, setgid or sticky, whatever a guest asks for.
+pub(super) fn mode(mode: Mode) -> fs::Mode {
+    fs::Mode::from_raw_mode(mode.plain().bits() as _)
 }
 
 pub(super) fn kind(kind: FileType) -> Option<FileKind> {

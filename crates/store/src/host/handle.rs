@@ -4,7 +4,7 @@ use std::{fs::File, os::unix::fs::FileExt as _, sync::Arc};
 
 use drydock_contract::{
     Meter, Timestamp,
-    port::{FileError, FileLimit, FileResult, FileTimes, OpenFile, OpenHow, Stat},
+    port::{FileError, FileLimit, FileResult, FileTimes, Mode, OpenFile, OpenHow, Stat},
 };
 use parking_lot::Mutex;
 use rustix::fs;
@@ -28,6 +28,8 @@ pub(super) struct Shared {
 pub(super) struct Handle {
     pub(super) file: File,
     pub(super) how: OpenHow,
+    /// The directory may be written, whatever this handle was opened for.
+    pub(super) changeable: bool,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -114,7 +116,26 @@ impl OpenFile for Handle {
     }
 
     fn set_times(&self, times: FileTimes, _now: Timestamp) -> FileResult<()> {
+        if !self.changeable {
+            return Err(FileError::ReadOnly);
+        }
         fs::futimens(&self.file, &fact::times(times)).sys()
+    }
+
+    fn set_mode(&self, mode: Mode, _now: Timestamp) -> FileResult<()> {
+        if !self.changeable {
+            return Err(FileError::ReadOnly);
+        }
+        fs::fchmod(&self.file, fact::mode(mode)).sys()
+    }
+
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        match fs::seek(&self.file, fs::SeekFrom::Data(offset)) {
+            Ok(at) => Ok(at),
+            // No more bytes, or a file system that does not know its holes.
+            Err(rustix::io::Errno::NXIO) => self.len(),
+            Err(_) => Ok(offset),
+        }
     }
 
     fn sync(&self) -> FileResult<()> {

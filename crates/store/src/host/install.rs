@@ -2,17 +2,17 @@
 //! whatever kills us. A temporary file beside it is written, synced and renamed over the name, and
 //! then the directory is synced.
 
-use std::{fs::File, io::Write as _, sync::Arc};
+use std::{fs::File, os::unix::fs::FileExt as _, sync::Arc};
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult, OpenFile, TreePath},
+    port::{FileError, FileResult, Mode, OpenFile, TreePath},
 };
-use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::fs::{self, AtFlags, OFlags};
 
 use super::{
     HostDir,
-    fact::{self, Sys as _},
+    fact::{self, Sys as _, raw},
     place::Dir,
 };
 use crate::tree::{self, Last, Node};
@@ -22,8 +22,16 @@ const COPY_BYTES: usize = 1 << 18;
 
 /// What is to stand under a name.
 pub(crate) enum Installed<'a> {
-    File { source: &'a dyn OpenFile, modified: Timestamp },
-    Link { target: &'a str },
+    /// With these permissions, or else those of the file that is replaced. Setuid, setgid and sticky are
+    /// never kept: the content is a guest's.
+    File {
+        source: &'a dyn OpenFile,
+        modified: Timestamp,
+        mode: Option<Mode>,
+    },
+    Link {
+        target: &'a str,
+    },
 }
 
 impl HostDir {
@@ -37,14 +45,15 @@ impl HostDir {
         let dir = &spot.parent;
         discard(dir, temporary)?;
         let prepared = match what {
-            Installed::File { source, modified } => {
-                let mode = dir.stat(&spot.name)?.filter(|_| matches!(spot.node, Some(Node::File(_))));
-                write(dir, temporary, *source, *modified, mode.map(|it| Mode::from_raw_mode(it.st_mode)))
+            Installed::File { source, modified, mode } => {
+                let there = dir.stat(&spot.name)?.filter(|_| matches!(spot.node, Some(Node::File(_))));
+                let kept = there.map_or(Mode::FILE, |it| Mode::new(it.st_mode as _));
+                write(dir, temporary, *source, *modified, mode.unwrap_or(kept))
             }
-            Installed::Link { target } => fs::symlinkat(*target, &dir.fd, temporary).sys(),
+            Installed::Link { target } => fs::symlinkat(&*raw(target), &dir.fd, temporary).sys(),
         };
         let done = prepared
-            .and_then(|()| fs::renameat(&dir.fd, temporary, &dir.fd, spot.name.as_str()).sys())
+            .and_then(|()| fs::renameat(&dir.fd, temporary, &dir.fd, &*raw(&spot.name)).sys())
             .and_then(|()| fs::fsync(&dir.fd).sys());
         if done.is_err() {
             let _ = discard(dir, temporary);
@@ -67,22 +76,23 @@ fn write(
     name: &str,
     source: &dyn OpenFile,
     modified: Timestamp,
-    mode: Option<Mode>,
+    mode: Mode,
 ) -> FileResult<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file: File = fs::openat(&dir.fd, name, flags, Mode::from_raw_mode(0o666)).sys()?.into();
-    let (mut at, mut buffer) = (0, vec![0; COPY_BYTES]);
-    loop {
+    let file: File = fs::openat(&dir.fd, name, flags, fs::Mode::from_raw_mode(0o600)).sys()?.into();
+    let (mut at, mut buffer, size) = (0, vec![0; COPY_BYTES], source.stat()?.size);
+    // Holes stay holes.
+    file.set_len(size).sys()?;
+    while at < size {
+        at = source.next_data(at)?.clamp(at, size);
         let count = source.read_at(at, &mut buffer)?;
         if count == 0 {
             break;
         }
-        file.write_all(&buffer[..count]).sys()?;
+        file.write_all_at(&buffer[..count], at).sys()?;
         at += count as u64;
     }
-    if let Some(mode) = mode {
-        fs::fchmod(&file, mode).sys()?;
-    }
+    fs::fchmod(&file, fact::mode(mode)).sys()?;
     fs::futimens(&file, &fact::modified(modified)).sys()?;
     file.sync_all().sys()
 }

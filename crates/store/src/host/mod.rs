@@ -2,30 +2,33 @@
 //!
 //! `..`, absolute paths and symbolic links lead nowhere outside, whatever other processes do to the
 //! directory meanwhile (see [`place`]). An absolute link starts at this directory. Pipes, sockets
-//! and devices are refused, and names that are not UTF-8 are not shown.
+//! and devices are refused. Names and targets that are not UTF-8 are escaped (decision 0029).
 //!
 //! `changed` times are the host's own; the other times are the ones it is told.
 
 mod fact;
 mod handle;
 mod install;
+mod links;
 mod place;
 
 pub(crate) use install::Installed;
+pub use links::Links;
+pub(crate) use links::stays_inside;
 
-use std::{io, path::Path, sync::Arc};
+use std::{fmt, io, path::Path, sync::Arc};
 
 use drydock_contract::{
     Meter, Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow,
-        Stat, TreePath,
+        DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, Interrupt, Mode,
+        OpenFile, OpenHow, Stat, TreePath,
     },
 };
 use parking_lot::Mutex;
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, FileType, OFlags};
 
-use fact::Sys as _;
+use fact::{Sys as _, raw};
 use handle::{Handle, Shared};
 use place::{Dir, Place, Rooted};
 
@@ -49,11 +52,13 @@ pub enum Access {
 }
 
 /// A directory of the host.
-#[derive(Debug)]
 pub struct HostDir {
     root: Arc<Dir>,
     access: Access,
+    links: Links,
     shared: Arc<Shared>,
+    /// Asked by what takes long; see [`Files::until`].
+    time_is_up: Option<Interrupt>,
 }
 
 impl HostDir {
@@ -66,11 +71,24 @@ impl HostDir {
     /// that are made. What was there before does not count, and what others do to it neither.
     pub fn within(path: impl AsRef<Path>, access: Access, quota: Quota) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = fs::open(path.as_ref(), flags, Mode::empty())?;
+        let fd = fs::open(path.as_ref(), flags, fs::Mode::empty())?;
         let device = fs::fstat(&fd)?.st_dev;
         let (room, names) = (Meter::new(quota.bytes_max), Meter::new(quota.files_max));
         let shared = Shared { room, names, quota, device, growing: Mutex::new(()) };
-        Ok(Self { root: Dir::root(fd), access, shared: Arc::new(shared) })
+        let root = Dir::root(fd);
+        Ok(Self { root, access, links: Links::Inside, shared: Arc::new(shared), time_is_up: None })
+    }
+
+    /// The same directory, in which guests may make these links.
+    #[must_use]
+    pub fn with_links(self, links: Links) -> Self {
+        Self { links, ..self }
+    }
+
+    /// Whether a link may lie in a directory.
+    fn may_lie(&self, target: &str, dir: &Dir) -> FileResult<()> {
+        let may = self.links == Links::Any || stays_inside(target, dir.depth);
+        if may { Ok(()) } else { Err(FileError::Denied) }
     }
 
     fn tree(&self) -> Rooted<'_> {
@@ -93,6 +111,11 @@ impl HostDir {
         act().inspect_err(|_| self.shared.names.release(1))
     }
 
+    fn handle(&self, file: std::fs::File, how: OpenHow) -> Handle {
+        let changeable = self.access == Access::ReadWrite;
+        Handle { file, how, changeable, shared: Arc::clone(&self.shared) }
+    }
+
     fn open_there(&self, place: &Place, how: OpenHow, now: Timestamp) -> FileResult<Handle> {
         if how.write {
             self.writable()?;
@@ -104,11 +127,11 @@ impl HostDir {
         };
         // Without NONBLOCK a pipe that took the file's place would make us wait for ever.
         let flags = mode | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let fd = fs::openat(&place.dir.fd, place.name.as_str(), flags, Mode::empty()).sys()?;
+        let fd = fs::openat(&place.dir.fd, &*raw(&place.name), flags, fs::Mode::empty()).sys()?;
         if FileType::from_raw_mode(fs::fstat(&fd).sys()?.st_mode) != FileType::RegularFile {
             return Err(FileError::Denied);
         }
-        let handle = Handle { file: fd.into(), how, shared: Arc::clone(&self.shared) };
+        let handle = self.handle(fd.into(), how);
         if how.truncate {
             handle.set_len(0, now)?;
         }
@@ -118,10 +141,18 @@ impl HostDir {
     fn open_new(&self, dir: &Arc<Dir>, name: &str, how: OpenHow, now: Timestamp) -> FileResult<Handle> {
         let mode = if how.write { OFlags::RDWR } else { OFlags::RDONLY };
         let flags = mode | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = fs::openat(&dir.fd, name, flags, Mode::from_raw_mode(0o666)).sys()?;
+        // The host's own mask has no say: the guest's has had it.
+        let fd = fs::openat(&dir.fd, &*raw(name), flags, fs::Mode::from_raw_mode(0o600)).sys()?;
+        fs::fchmod(&fd, fact::mode(how.mode)).sys()?;
         fs::futimens(&fd, &fact::born(now)).sys()?;
         touch(dir, now)?;
-        Ok(Handle { file: fd.into(), how, shared: Arc::clone(&self.shared) })
+        Ok(self.handle(fd.into(), how))
+    }
+}
+
+impl fmt::Debug for HostDir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostDir({:?}, {:?})", self.access, self.links)
     }
 }
 
@@ -158,8 +189,8 @@ impl Files for HostDir {
         let mut entries = Vec::new();
         for entry in fs::Dir::read_from(&dir.fd).sys()? {
             let entry = entry.sys()?;
-            let Ok(name) = entry.file_name().to_str() else { continue };
-            if matches!(name, "." | "..") {
+            let name = fact::name(entry.file_name().to_bytes());
+            if matches!(&*name, "." | "..") {
                 continue;
             }
             if entries.len() >= ENTRIES_MAX {
@@ -168,33 +199,36 @@ impl Files for HostDir {
             let (kind, inode) = match entry.file_type() {
                 // What is mounted there has another inode than the name does.
                 FileType::Unknown | FileType::Directory => {
-                    let Some(facts) = dir.stat(name)? else { continue };
+                    let Some(facts) = dir.stat(&name)? else { continue };
                     let Ok(it) = fact::stat(&facts, self.shared.device) else { continue };
                     (Some(it.kind), it.inode)
                 }
                 known => (fact::kind(known), entry.ino()),
             };
-            entries.extend(kind.map(|kind| DirEntry { name: name.to_owned(), kind, inode }));
+            entries.extend(kind.map(|kind| DirEntry { name: name.into_owned(), kind, inode }));
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)
     }
 
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
         let (dir, name) = tree::for_new(&self.tree(), path)?;
         self.writable()?;
         if dir.depth >= DEPTH_MAX.min(self.shared.quota.depth_max) {
             return Err(FileError::Quota(FileLimit::Depth));
         }
-        self.make(path, || fs::mkdirat(&dir.fd, name.as_str(), Mode::from_raw_mode(0o777)).sys())?;
-        fs::utimensat(&dir.fd, name.as_str(), &fact::born(now), AtFlags::SYMLINK_NOFOLLOW).sys()?;
+        self.make(path, || {
+            fs::mkdirat(&dir.fd, &*raw(&name), fs::Mode::from_raw_mode(0o700)).sys()?;
+            dir.enter(&name).and_then(|made| fs::fchmod(&made.fd, fact::mode(mode)).sys())
+        })?;
+        fs::utimensat(&dir.fd, &*raw(&name), &fact::born(now), AtFlags::SYMLINK_NOFOLLOW).sys()?;
         touch(&dir, now)
     }
 
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
         let (dir, name, _) = tree::for_rmdir(&self.tree(), path)?;
         self.writable()?;
-        fs::unlinkat(&dir.fd, name.as_str(), AtFlags::REMOVEDIR).sys()?;
+        fs::unlinkat(&dir.fd, &*raw(&name), AtFlags::REMOVEDIR).sys()?;
         self.shared.names.release(1);
         touch(&dir, now)
     }
@@ -202,7 +236,7 @@ impl Files for HostDir {
     fn unlink(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
         let (dir, name, _) = tree::for_unlink(&self.tree(), path)?;
         self.writable()?;
-        fs::unlinkat(&dir.fd, name.as_str(), AtFlags::empty()).sys()?;
+        fs::unlinkat(&dir.fd, &*raw(&name), AtFlags::empty()).sys()?;
         self.shared.names.release(1);
         touch(&dir, now)
     }
@@ -218,8 +252,11 @@ impl Files for HostDir {
         if to.as_str().len() > self.shared.quota.path_bytes_max {
             return Err(FileError::Quota(FileLimit::PathBytes));
         }
+        if let (Links::Inside, Some(node)) = (self.links, &old.node) {
+            links::check_move(node, old.parent.depth, new.parent.depth, self.time_is_up.as_ref())?;
+        }
         // How deep the moved directory goes is not asked: walking it is bounded anyway.
-        fs::renameat(&old.parent.fd, old.name.as_str(), &new.parent.fd, new.name.as_str()).sys()?;
+        fs::renameat(&old.parent.fd, &*raw(&old.name), &new.parent.fd, &*raw(&new.name)).sys()?;
         touch(&old.parent, now)?;
         touch(&new.parent, now)
     }
@@ -230,16 +267,21 @@ impl Files for HostDir {
             Node::File(place) | Node::Link(place) => place,
         };
         let (dir, name) = tree::for_link(&self.tree(), to)?;
-        let old = place.name.as_str();
-        self.make(to, || fs::linkat(&place.dir.fd, old, &dir.fd, name.as_str(), AtFlags::empty()).sys())?;
+        if let Ok(target) = tree::Branches::target(&self.tree(), &place) {
+            self.may_lie(&target, &dir)?;
+        }
+        let old = raw(&place.name);
+        self.make(to, || fs::linkat(&place.dir.fd, &*old, &dir.fd, &*raw(&name), AtFlags::empty()).sys())?;
         touch(&dir, now)
     }
 
     fn symlink(&self, target: &str, path: &TreePath, now: Timestamp) -> FileResult<()> {
         tree::sayable(target)?;
         let (dir, name) = tree::for_link(&self.tree(), path)?;
-        self.make(path, || fs::symlinkat(target, &dir.fd, name.as_str()).sys())?;
-        fs::utimensat(&dir.fd, name.as_str(), &fact::born(now), AtFlags::SYMLINK_NOFOLLOW).sys()?;
+        self.writable()?;
+        self.may_lie(target, &dir)?;
+        self.make(path, || fs::symlinkat(&*raw(target), &dir.fd, &*raw(&name)).sys())?;
+        fs::utimensat(&dir.fd, &*raw(&name), &fact::born(now), AtFlags::SYMLINK_NOFOLLOW).sys()?;
         touch(&dir, now)
     }
 
@@ -260,13 +302,29 @@ impl Files for HostDir {
         match node {
             Node::Dir(dir) => fs::futimens(&dir.fd, &times).sys(),
             Node::File(it) | Node::Link(it) => {
-                fs::utimensat(&it.dir.fd, it.name.as_str(), &times, AtFlags::SYMLINK_NOFOLLOW).sys()
+                fs::utimensat(&it.dir.fd, &*raw(&it.name), &times, AtFlags::SYMLINK_NOFOLLOW).sys()
             }
+        }
+    }
+
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, _now: Timestamp) -> FileResult<()> {
+        let node = tree::node(&self.tree(), path, follow)?;
+        self.writable()?;
+        match node {
+            Node::Dir(dir) => fs::fchmod(&dir.fd, fact::mode(mode)).sys(),
+            Node::Link(_) => Err(FileError::Unsupported),
+            Node::File(it) => it.set_mode(fact::mode(mode)),
         }
     }
 
     fn trail(&self, path: &TreePath) -> Vec<FileKind> {
         tree::trail(&self.tree(), path)
+    }
+
+    fn until(&self, time_is_up: &Interrupt) -> Option<Arc<dyn Files>> {
+        let (root, shared) = (Arc::clone(&self.root), Arc::clone(&self.shared));
+        let time_is_up = Some(Arc::clone(time_is_up));
+        Some(Arc::new(Self { root, shared, time_is_up, access: self.access, links: self.links }))
     }
 }
 

@@ -2,7 +2,7 @@
 //! at a time and never through a link, and `..` goes back to the handle we came from: the kernel is
 //! never asked to resolve a path, so nothing that happens to the directory meanwhile leads outside.
 
-use std::sync::Arc;
+use std::{os::fd::AsRawFd as _, sync::Arc};
 
 use drydock_contract::port::{FileError, FileLimit, FileResult};
 use rustix::{
@@ -10,7 +10,7 @@ use rustix::{
     fs::{self, AtFlags, FileType, Mode, OFlags},
 };
 
-use super::fact::Sys as _;
+use super::fact::{self, Sys as _, raw};
 use crate::{
     DEPTH_MAX,
     tree::{Branches, Node},
@@ -31,26 +31,40 @@ pub(super) struct Place {
     pub(super) name: String,
 }
 
+impl Place {
+    /// Sets the bits of the regular file that has this name now, whatever the bits let us do with it.
+    pub(super) fn set_mode(&self, mode: Mode) -> FileResult<()> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = fs::openat(&self.dir.fd, &*raw(&self.name), flags, Mode::empty()).sys()?;
+        if FileType::from_raw_mode(fs::fstat(&fd).sys()?.st_mode) != FileType::RegularFile {
+            return Err(FileError::Denied);
+        }
+        // A handle that only names the file cannot be told its bits; its other name can.
+        let name = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        fs::chmodat(fs::CWD, name, mode, AtFlags::empty()).sys()
+    }
+}
+
 impl Dir {
     pub(super) fn root(fd: OwnedFd) -> Arc<Self> {
         Arc::new(Self { fd, parent: None, depth: 0 })
     }
 
     pub(super) fn stat(&self, name: &str) -> FileResult<Option<fs::Stat>> {
-        match fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match fs::statat(&self.fd, &*raw(name), AtFlags::SYMLINK_NOFOLLOW) {
             Err(rustix::io::Errno::NOENT) => Ok(None),
             found => found.sys().map(Some),
         }
     }
 
     /// Opens a directory below this one.
-    fn enter(self: &Arc<Self>, name: &str) -> FileResult<Arc<Self>> {
+    pub(super) fn enter(self: &Arc<Self>, name: &str) -> FileResult<Arc<Self>> {
         // Each level is an open handle while a path is walked.
         if self.depth >= DEPTH_MAX {
             return Err(FileError::Quota(FileLimit::Depth));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = fs::openat(&self.fd, name, flags, Mode::empty()).sys()?;
+        let fd = fs::openat(&self.fd, &*raw(name), flags, Mode::empty()).sys()?;
         Ok(Arc::new(Self { fd, parent: Some(Arc::clone(self)), depth: self.depth + 1 }))
     }
 }
@@ -83,11 +97,11 @@ impl Branches for Rooted<'_> {
     }
 
     fn target(&self, link: &Place) -> FileResult<String> {
-        let said = match fs::readlinkat(&link.dir.fd, link.name.as_str(), Vec::new()) {
+        let said = match fs::readlinkat(&link.dir.fd, &*raw(&link.name), Vec::new()) {
             // It was a link a moment ago.
             Err(rustix::io::Errno::INVAL) => return Err(FileError::NotFound),
             said => said.sys()?,
         };
-        said.into_string().map_err(|_| FileError::Invalid)
+        Ok(fact::name(said.as_bytes()).into_owned())
     }
 }

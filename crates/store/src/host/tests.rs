@@ -120,8 +120,14 @@ fn a_directory_swapped_for_a_link_in_the_middle_of_a_walk_leads_nowhere() {
 fn special_files_are_refused_at_once_and_not_shown() {
     let (temp, host) = furnished(Access::ReadWrite);
     let inside = temp.path().join("inside");
-    rustix::fs::mknodat(rustix::fs::CWD, inside.join("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0)
-        .unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        inside.join("pipe"),
+        FileType::Fifo,
+        fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
     let _socket = UnixListener::bind(inside.join("socket")).unwrap();
     for name in ["pipe", "socket"] {
         let how = OpenHow { read: true, ..OpenHow::default() };
@@ -143,7 +149,7 @@ fn what_is_opened_to_look_at_stays_as_it_is() {
         host.open(&path("d/f"), write, NOW).map(|_| ()),
         host.open(&path("d/f"), OpenHow { truncate: true, ..write }, NOW).map(|_| ()),
         host.open(&path("new"), OpenHow { create: true, ..write }, NOW).map(|_| ()),
-        host.create_dir(&path("new"), NOW),
+        host.create_dir(&path("new"), Mode::DIRECTORY, NOW),
         host.remove_dir(&path("d"), NOW),
         host.unlink(&path("d/f"), NOW),
         host.rename(&path("d/f"), &path("g"), NOW),
@@ -164,9 +170,12 @@ fn a_path_is_walked_only_so_deep() {
     let mut text = String::from("d");
     for _ in 1..DEPTH_MAX {
         text.push_str("/d");
-        host.create_dir(&path(&text), NOW).unwrap();
+        host.create_dir(&path(&text), Mode::DIRECTORY, NOW).unwrap();
     }
-    assert_eq!(host.create_dir(&path(&format!("{text}/d")), NOW), Err(FileError::Quota(FileLimit::Depth)));
+    assert_eq!(
+        host.create_dir(&path(&format!("{text}/d")), Mode::DIRECTORY, NOW),
+        Err(FileError::Quota(FileLimit::Depth))
+    );
 }
 
 #[test]
@@ -187,34 +196,43 @@ fn what_is_made_through_a_directory_stays_within_its_quota() {
     assert_eq!(a.set_len(401, NOW), Err(FileError::Quota(FileLimit::Bytes)));
     f.set_len(0, NOW).unwrap();
     a.set_len(401, NOW).unwrap();
-    host.create_dir(&path("e"), NOW).unwrap();
+    host.create_dir(&path("e"), Mode::DIRECTORY, NOW).unwrap();
     host.symlink("a", &path("l"), NOW).unwrap();
-    assert_eq!(host.create_dir(&path("g"), NOW), Err(FileError::Quota(FileLimit::Files)));
+    assert_eq!(host.create_dir(&path("g"), Mode::DIRECTORY, NOW), Err(FileError::Quota(FileLimit::Files)));
     assert_eq!(host.link(&path("a"), Follow::No, &path("h"), NOW), Err(FileError::Quota(FileLimit::Files)));
     assert_eq!(host.open(&path("i"), create, NOW).err(), Some(FileError::Quota(FileLimit::Files)));
     host.unlink(&path("l"), NOW).unwrap();
     // A name that could not be made is not counted.
-    assert_eq!(host.create_dir(&path("e"), NOW), Err(FileError::Exists));
-    host.create_dir(&path("d/d"), NOW).unwrap();
+    assert_eq!(host.create_dir(&path("e"), Mode::DIRECTORY, NOW), Err(FileError::Exists));
+    host.create_dir(&path("d/d"), Mode::DIRECTORY, NOW).unwrap();
     host.unlink(&path("a"), NOW).unwrap();
-    assert_eq!(host.create_dir(&path("d/d/d"), NOW), Err(FileError::Quota(FileLimit::Depth)));
+    assert_eq!(
+        host.create_dir(&path("d/d/d"), Mode::DIRECTORY, NOW),
+        Err(FileError::Quota(FileLimit::Depth))
+    );
     let long = "n".repeat(21);
     assert_eq!(host.open(&path(&long), create, NOW).err(), Some(FileError::Quota(FileLimit::PathBytes)));
     assert_eq!(host.rename(&path("e"), &path(&long), NOW), Err(FileError::Quota(FileLimit::PathBytes)));
 }
 
 #[test]
-fn a_name_that_is_no_text_is_neither_shown_nor_lost() {
+fn a_name_that_is_no_text_is_shown_and_can_be_used() {
     use std::os::unix::ffi::OsStrExt as _;
     let (temp, host) = furnished(Access::ReadWrite);
     let inside = temp.path().join("inside");
     let odd = std::ffi::OsStr::from_bytes(b"odd-\xff\xfe");
     std_fs::write(inside.join("d").join(odd), "kept").unwrap();
+    symlink(odd, inside.join("d/l")).unwrap();
     let names: Vec<_> = host.read_dir(&path("d")).unwrap().into_iter().map(|it| it.name).collect();
-    assert_eq!(names, ["f"]);
+    let name = drydock_contract::text::from_bytes(odd.as_bytes()).into_owned();
+    assert_eq!(names, ["f".to_owned(), "l".to_owned(), name.clone()]);
     assert_eq!(host.stat(&path("d/odd-\u{fffd}\u{fffd}"), Follow::No).err(), Some(NotFound));
-    host.unlink(&path("d/f"), NOW).unwrap();
-    assert_eq!(host.remove_dir(&path("d"), NOW), Err(FileError::NotEmpty));
-    host.rename(&path("d"), &path("e"), NOW).unwrap();
-    assert_eq!(std_fs::read(inside.join("e").join(odd)).unwrap(), b"kept");
+    assert_eq!(read(&host, &format!("d/{name}")).unwrap(), b"kept");
+    assert_eq!(read(&host, "d/l").unwrap(), b"kept");
+    assert_eq!(host.read_link(&path("d/l")).unwrap(), name);
+    host.rename(&path(&format!("d/{name}")), &path(&format!("{name}!")), NOW).unwrap();
+    let moved = std::ffi::OsStr::from_bytes(b"odd-\xff\xfe!");
+    assert_eq!(std_fs::read(inside.join(moved)).unwrap(), b"kept");
+    host.unlink(&path(&format!("{name}!")), NOW).unwrap();
+    assert!(!inside.join(moved).exists());
 }

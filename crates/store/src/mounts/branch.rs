@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, Follow, Stat, TreePath},
+    port::{FileError, FileKind, FileResult, Follow, Mode, Stat, TreePath},
 };
 
 use super::Mounts;
@@ -43,6 +43,7 @@ pub(super) const fn way(point: usize) -> Stat {
     Stat {
         inode: !(point as u64),
         kind: FileKind::Directory,
+        mode: Mode::DIRECTORY,
         links: 1,
         size: 0,
         accessed: Timestamp(0),

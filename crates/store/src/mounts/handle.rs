@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Timestamp,
-    port::{FileResult, FileTimes, OpenFile, Stat},
+    port::{FileResult, FileTimes, Mode, OpenFile, Stat},
 };
 
 use super::branch::salted;
@@ -38,6 +38,14 @@ impl OpenFile for Handle {
 
     fn set_times(&self, times: FileTimes, now: Timestamp) -> FileResult<()> {
         self.file.set_times(times, now)
+    }
+
+    fn set_mode(&self, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.file.set_mode(mode, now)
+    }
+
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        self.file.next_data(offset)
     }
 
     fn sync(&self) -> FileResult<()> {

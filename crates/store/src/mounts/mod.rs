@@ -15,8 +15,8 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use drydock_contract::{
     Meter, Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
-        TreePath,
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, Mode, OpenFile,
+        OpenHow, Stat, TreePath,
     },
 };
 
@@ -34,12 +34,14 @@ pub struct Mounts {
     /// The first is the root itself.
     trees: Vec<Arc<dyn Files>>,
     /// The first is the root's.
-    points: Vec<Point>,
+    points: Arc<Vec<Point>>,
     root_is_fixed: bool,
+    /// Something was mounted at `/` in the place of what was there.
+    root_is_mounted: bool,
 }
 
 /// A mount point, or a directory on the way to one.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Point {
     tree: Option<usize>,
     below: BTreeMap<String, usize>,
@@ -61,24 +63,30 @@ impl Mounts {
     /// Mounts over a tree that is the root, and stays writable if it is.
     pub fn over(root: Arc<dyn Files>) -> Self {
         let top = Point { tree: Some(0), below: BTreeMap::new() };
-        Self { trees: vec![root], points: vec![top], root_is_fixed: false }
+        Self { trees: vec![root], points: Arc::new(vec![top]), root_is_fixed: false, root_is_mounted: false }
     }
 
     /// Shows a tree at `/path`, hiding what is there, and making the way to it visible.
     pub fn mount(&mut self, path: &str, files: Arc<dyn Files>) -> Result<(), MountError> {
         let place: MountPoint = path.parse()?;
-        let mut at = 0;
+        let (mut at, points) = (0, Arc::make_mut(&mut self.points));
         for name in place.names() {
-            let next = self.points.len();
-            at = *self.points[at].below.entry(name.to_owned()).or_insert(next);
+            let next = points.len();
+            at = *points[at].below.entry(name.to_owned()).or_insert(next);
             if at == next {
-                self.points.push(Point::default());
+                points.push(Point::default());
             }
         }
-        if self.points[at].tree.is_some() {
+        let taken = if place.is_root() { self.root_is_mounted } else { points[at].tree.is_some() };
+        if taken {
             return Err(MountError::Taken(place));
         }
-        self.points[at].tree = Some(self.trees.len());
+        if place.is_root() {
+            self.trees[0] = files;
+            (self.root_is_fixed, self.root_is_mounted) = (false, true);
+            return Ok(());
+        }
+        points[at].tree = Some(self.trees.len());
         self.trees.push(files);
         Ok(())
     }
@@ -104,6 +112,19 @@ impl Mounts {
 
     fn spot(&self, spot: &Spot<Arc<Dir>, Leaf>) -> FileResult<Place> {
         self.changes(&spot.parent, &spot.name)
+    }
+
+    /// Where the facts of something are about to change.
+    fn changes_facts(&self, path: &TreePath, follow: Follow) -> FileResult<Place> {
+        let place = match tree::node(self, path, follow)? {
+            Node::Dir(dir) if !dir.real => return Err(FileError::ReadOnly),
+            Node::Dir(dir) => Place { tree: dir.tree, path: dir.path.clone() },
+            Node::File(leaf) | Node::Link(leaf) => place_of(leaf),
+        };
+        if place.tree == 0 && self.root_is_fixed {
+            return Err(FileError::ReadOnly);
+        }
+        Ok(place)
     }
 
     fn stat_node(&self, node: &Node<Arc<Dir>, Leaf>) -> FileResult<Stat> {
@@ -165,10 +186,10 @@ impl Files for Mounts {
         Ok(entries)
     }
 
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
         let (dir, name) = tree::for_new(self, path)?;
         let place = self.changes(&dir, &name)?;
-        self.tree(&place).create_dir(&place.path, now)
+        self.tree(&place).create_dir(&place.path, mode, now)
     }
 
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
@@ -222,19 +243,25 @@ impl Files for Mounts {
     }
 
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()> {
-        let place = match tree::node(self, path, follow)? {
-            Node::Dir(dir) if !dir.real => return Err(FileError::ReadOnly),
-            Node::Dir(dir) => Place { tree: dir.tree, path: dir.path.clone() },
-            Node::File(leaf) | Node::Link(leaf) => place_of(leaf),
-        };
-        if place.tree == 0 && self.root_is_fixed {
-            return Err(FileError::ReadOnly);
-        }
+        let place = self.changes_facts(path, follow)?;
         self.tree(&place).set_times(&place.path, Follow::No, times, now)
+    }
+
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()> {
+        let place = self.changes_facts(path, follow)?;
+        self.tree(&place).set_mode(&place.path, Follow::No, mode, now)
     }
 
     fn trail(&self, path: &TreePath) -> Vec<FileKind> {
         tree::trail(self, path)
+    }
+
+    fn until(&self, time_is_up: &Interrupt) -> Option<Arc<dyn Files>> {
+        let view = |it: &Arc<dyn Files>| it.until(time_is_up).unwrap_or_else(|| Arc::clone(it));
+        let trees = self.trees.iter().map(view).collect();
+        let points = Arc::clone(&self.points);
+        let (root_is_fixed, root_is_mounted) = (self.root_is_fixed, self.root_is_mounted);
+        Some(Arc::new(Self { trees, points, root_is_fixed, root_is_mounted }))
     }
 }
 

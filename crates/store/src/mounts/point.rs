@@ -10,9 +10,6 @@ const NAMES_MAX: usize = 32;
 /// Why a tree cannot be mounted there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MountError {
-    /// The root is a tree already.
-    #[error("nothing can be mounted over `/`; choose a place below it, such as /data")]
-    Root,
     /// It is no path of plain names.
     #[error(
         "`{0}` is no place for a mount: use a path of plain names, such as /data or /data/in, without `..`"
@@ -26,17 +23,22 @@ pub enum MountError {
 impl From<MountError> for FileError {
     fn from(error: MountError) -> Self {
         match error {
-            MountError::Root | MountError::Path(_) => Self::Invalid,
+            MountError::Path(_) => Self::Invalid,
             MountError::Taken(_) => Self::Exists,
         }
     }
 }
 
-/// A place below the root. `data/in`, `/data/in` and `/data//in/` are the same one.
+/// A place: the root, or one below it. `data/in`, `/data/in` and `/data//in/` are the same one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MountPoint(String);
 
 impl MountPoint {
+    /// Whether it is `/`.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The path without a slash in front.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -44,7 +46,7 @@ impl MountPoint {
 
     /// The names, from the root down.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.split('/')
+        self.0.split('/').filter(|it| !it.is_empty())
     }
 
     /// The directory it is in; empty if that is the root.
@@ -66,8 +68,7 @@ impl FromStr for MountPoint {
         }
         match (names.is_empty(), text.is_empty()) {
             (true, true) => Err(bad()),
-            (true, false) => Err(MountError::Root),
-            (false, _) => Ok(Self(names.join("/"))),
+            _ => Ok(Self(names.join("/"))),
         }
     }
 }
@@ -88,6 +89,6 @@ fn a_mount_point_is_a_path_of_plain_names() {
         assert!(matches!(bad.parse::<MountPoint>(), Err(MountError::Path(_))), "{bad:?}");
     }
     for root in ["/", "//"] {
-        assert_eq!(root.parse::<MountPoint>(), Err(MountError::Root));
+        assert!(root.parse::<MountPoint>().unwrap().is_root());
     }
 }

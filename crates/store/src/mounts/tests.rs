@@ -39,8 +39,8 @@ fn the_root_lists_the_mounts_and_nothing_can_be_made_beside_them() {
     for entry in mounts.read_dir(&path("")).unwrap() {
         assert_eq!(mounts.stat(&path(&entry.name), Follow::Yes).unwrap().inode, entry.inode);
     }
-    assert_eq!(mounts.create_dir(&path("/x"), NOW), Err(FileError::ReadOnly));
-    assert_eq!(mounts.create_dir(&path("/memory"), NOW), Err(FileError::Exists));
+    assert_eq!(mounts.create_dir(&path("/x"), Mode::DIRECTORY, NOW), Err(FileError::ReadOnly));
+    assert_eq!(mounts.create_dir(&path("/memory"), Mode::DIRECTORY, NOW), Err(FileError::Exists));
     assert_eq!(mounts.remove_dir(&path("/memory"), NOW), Err(FileError::Denied));
     assert_eq!(mounts.rename(&path("/memory"), &path("/workspace/m"), NOW), Err(FileError::Denied));
     assert_eq!(mounts.symlink("x", &path("/y"), NOW), Err(FileError::ReadOnly));
@@ -77,12 +77,11 @@ fn moving_and_linking_between_trees_is_refused_as_crossing() {
 }
 
 #[test]
-fn a_place_is_taken_once_and_never_the_root() {
+fn a_place_is_taken_once() {
     let mut mounts = two();
     for bad in ["", ".", "..", "a/..", "a/../b"] {
         assert_eq!(mounts.mount(bad, memory()), Err(MountError::Path(bad.to_owned())), "{bad:?}");
     }
-    assert_eq!(mounts.mount("/", memory()), Err(MountError::Root));
     for taken in ["memory", "/memory", "memory/", "//memory//"] {
         let error = mounts.mount(taken, memory()).unwrap_err();
         assert_eq!(error.to_string(), "something is mounted at `/memory` already; choose another place");
@@ -122,8 +121,8 @@ fn a_mount_may_lie_deep_and_the_way_to_it_is_listed() {
         }
     }
     // The way itself holds nothing, and stays.
-    assert_eq!(mounts.create_dir(&path("data/x"), NOW), Err(FileError::ReadOnly));
-    assert_eq!(mounts.create_dir(&path("data/in"), NOW), Err(FileError::Exists));
+    assert_eq!(mounts.create_dir(&path("data/x"), Mode::DIRECTORY, NOW), Err(FileError::ReadOnly));
+    assert_eq!(mounts.create_dir(&path("data/in"), Mode::DIRECTORY, NOW), Err(FileError::Exists));
     assert_eq!(mounts.stat(&path("data/none"), Follow::Yes).err(), Some(FileError::NotFound));
     for way in ["data", "data/in", "data/in/here"] {
         assert_eq!(mounts.remove_dir(&path(way), NOW), Err(FileError::Denied), "{way}");
@@ -175,7 +174,48 @@ fn what_lies_where_a_mount_is_reached_gives_way() {
         assert_eq!(read(&mounts, &format!("{point}/f")), Ok(point.as_bytes().to_vec()));
     }
     assert_eq!(read(&mounts, "link/kept"), Err(FileError::NotFound));
-    mounts.create_dir(&path("real/new"), NOW).unwrap();
-    assert_eq!(mounts.create_dir(&path("link/new"), NOW), Err(FileError::ReadOnly));
+    mounts.create_dir(&path("real/new"), Mode::DIRECTORY, NOW).unwrap();
+    assert_eq!(mounts.create_dir(&path("link/new"), Mode::DIRECTORY, NOW), Err(FileError::ReadOnly));
     assert_eq!(mounts.remove_dir(&path("real"), NOW), Err(FileError::Denied));
+}
+
+#[test]
+fn a_tree_at_the_root_shows_the_other_mounts_inside_itself() {
+    let root = memory();
+    root.write("f", b"root").unwrap();
+    root.write("memory/hidden", b"").unwrap();
+    for order in [true, false] {
+        let mut mounts = if order { two() } else { Mounts::over(memory()) };
+        mounts.mount("/", Arc::clone(&root) as _).unwrap();
+        if !order {
+            let below = memory();
+            below.write("g", b"g").unwrap();
+            mounts.mount("memory", below).unwrap();
+        }
+        assert_eq!(read(&mounts, "/f"), Ok(b"root".to_vec()));
+        assert_eq!(
+            (read(&mounts, "memory/g"), names(&mounts, "memory")),
+            (Ok(b"g".to_vec()), vec!["g".into()])
+        );
+        mounts.create_dir(&path("/made"), Mode::DIRECTORY, NOW).unwrap();
+        mounts.remove_dir(&path("/made"), NOW).unwrap();
+        let again = mounts.mount("/", memory()).unwrap_err();
+        assert_eq!(again.to_string(), "something is mounted at `/` already; choose another place");
+        // Neither the root nor a mount in it moves, whoever asks.
+        for (from, to) in [("/", "/x"), ("/memory", "/x"), ("/memory/", "/x"), ("/memory", "/memory/x")] {
+            let moved = mounts.rename(&path(from), &path(to), NOW);
+            assert_eq!(moved, Err(FileError::Denied), "{from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn modes_are_those_of_the_tree_and_a_way_has_none_to_set() {
+    let mut mounts = two();
+    mounts.mount("data/in", memory()).unwrap();
+    mounts.set_mode(&path("workspace/a/f"), Follow::Yes, Mode::new(0o4751), NOW).unwrap();
+    assert_eq!(mounts.stat(&path("workspace/a/f"), Follow::Yes).unwrap().mode, Mode::new(0o4751));
+    assert_eq!(mounts.set_mode(&path("data"), Follow::Yes, Mode::FILE, NOW), Err(FileError::ReadOnly));
+    mounts.set_mode(&path("data/in"), Follow::Yes, Mode::new(0o700), NOW).unwrap();
+    assert_eq!(mounts.stat(&path("data/in"), Follow::Yes).unwrap().mode, Mode::new(0o700));
 }

@@ -1,13 +1,17 @@
 //! The two trees as one, for walking and listing.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use drydock_contract::port::{DirEntry, FileError, FileKind, FileResult, Files, Follow, Stat, TreePath};
-use parking_lot::Mutex;
+use drydock_contract::port::{
+    DirEntry, FileError, FileKind, FileResult, Files, Follow, Interrupt, Stat, TreePath,
+};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{handle::Known, note::Notes};
 use crate::tree::{self, Branches, Node};
 
+/// How long somebody waits before looking at the clock.
+const WAIT: Duration = Duration::from_millis(5);
 /// Names that start so are ours.
 pub(super) const OURS: &str = ".wh.";
 
@@ -42,7 +46,7 @@ impl Dir {
 
     /// Where the whiteout for a name is.
     pub(super) fn whiteout(&self, name: &str) -> FileResult<TreePath> {
-        if OURS.len() + name.len() <= TreePath::NAME_BYTES_MAX {
+        if OURS.len() + drydock_contract::text::byte_len(name) <= TreePath::NAME_BYTES_MAX {
             return self.below(&format!("{OURS}{name}"));
         }
         self.below(&format!("{OURS}#{}", blake3::hash(name.as_bytes()).to_hex()))
@@ -50,6 +54,20 @@ impl Dir {
 }
 
 impl Layers {
+    /// Nobody else looks at names or changes them until the guard is dropped. Who has a time limit waits
+    /// no longer than that for somebody who copies much.
+    pub(super) fn lock(&self, time_is_up: Option<&Interrupt>) -> FileResult<MutexGuard<'_, Known>> {
+        let mut known = loop {
+            match self.known.try_lock_for(WAIT) {
+                Some(known) => break known,
+                None if time_is_up.is_some_and(|it| it()) => return Err(FileError::Interrupted),
+                None => {}
+            }
+        };
+        known.time_is_up = time_is_up.cloned();
+        Ok(known)
+    }
+
     /// Whether the lower tree shows anything under that name.
     pub(super) fn lower_shows(&self, dir: &Dir, name: &str) -> FileResult<bool> {
         Ok(self.lower_visible(dir, name)? && kind(&*self.lower, &dir.below(name)?)?.is_some())

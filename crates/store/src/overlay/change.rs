@@ -1,11 +1,11 @@
-//! What is different from the lower tree. Content decides, not times: a file that was rewritten with
-//! what was in it before has not changed, and what was committed to the lower tree is no change.
+//! What is different from the lower tree. Content and permissions decide, not times: a file that was
+//! rewritten with what was in it before has not changed, and what was committed is no change.
 
 use std::collections::BTreeMap;
 
 use drydock_contract::{
     Timestamp,
-    port::{FileKind, FileResult, Files, Follow, OpenHow, TreePath},
+    port::{FileKind, FileResult, Files, Follow, Mode, OpenHow, Stat, TreePath},
 };
 
 use super::branch::{Dir, Layers, Leaf, OURS, kind};
@@ -36,6 +36,37 @@ pub struct Change {
     pub is: Option<FileKind>,
     /// How long it is now.
     pub size: u64,
+    /// Its permissions before, setuid, setgid and sticky left out.
+    pub was_mode: Option<Mode>,
+    /// Its permissions now, the same left out.
+    pub is_mode: Option<Mode>,
+    /// Only the permissions are different.
+    pub only_mode: bool,
+}
+
+impl Change {
+    /// What two trees have under a path, where that differs.
+    pub(crate) fn between(
+        path: &TreePath,
+        (was, is): (Option<&Stat>, Option<&Stat>),
+        same_content: impl FnOnce() -> FileResult<bool>,
+    ) -> FileResult<Option<Self>> {
+        // A link has no permissions of its own to speak of.
+        let mode = |it: &Stat| if it.kind == FileKind::Symlink { Mode::LINK } else { it.mode.plain() };
+        let (was_mode, is_mode) = (was.map(mode), is.map(mode));
+        let (kind, only_mode) = match (was, is) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) => (ChangeKind::Added, false),
+            (Some(_), None) => (ChangeKind::Removed, false),
+            (Some(was), Some(is)) if was.kind != is.kind || !same_content()? => (ChangeKind::Modified, false),
+            _ if was_mode != is_mode => (ChangeKind::Modified, true),
+            _ => return Ok(None),
+        };
+        let size = is.filter(|it| it.kind == FileKind::File).map_or(0, |it| it.size);
+        let (was, is) = (was.map(|it| it.kind), is.map(|it| it.kind));
+        let path = path.as_str().to_owned();
+        Ok(Some(Self { path, kind, was, is, size, was_mode, is_mode, only_mode }))
+    }
 }
 
 impl Layers {
@@ -78,32 +109,22 @@ impl Layers {
                 Some(dir) => self.look(dir, &name)?,
                 None => None,
             };
-            let is_kind = match &is {
+            let facts = match &is {
                 None => None,
-                Some(Node::Dir(_)) => Some(FileKind::Directory),
-                Some(Node::File(_)) => Some(FileKind::File),
-                Some(Node::Link(_)) => Some(FileKind::Symlink),
+                Some(Node::Dir(dir)) => Some(self.stat_dir(dir)?),
+                Some(Node::File(leaf) | Node::Link(leaf)) => {
+                    let files = if leaf.upper { &self.upper } else { &self.lower };
+                    Some(files.stat(&leaf.path, Follow::No)?)
+                }
             };
-            let changed = match (was, is_kind) {
-                (None, None) => None,
-                (None, Some(_)) => Some(ChangeKind::Added),
-                (Some(_), None) => Some(ChangeKind::Removed),
-                (Some(was), Some(is)) if was != is => Some(ChangeKind::Modified),
-                _ => match &is {
-                    Some(Node::File(leaf) | Node::Link(leaf)) if self.differs(leaf)? => {
-                        Some(ChangeKind::Modified)
-                    }
-                    _ => None,
-                },
+            let before = match was {
+                Some(_) => Some(self.lower.stat(&path, Follow::No)?),
+                None => None,
             };
-            if let Some(kind) = changed {
-                let size = match &is {
-                    Some(Node::File(leaf)) if leaf.upper => self.upper.stat(&leaf.path, Follow::No)?.size,
-                    Some(Node::File(leaf)) => self.lower.stat(&leaf.path, Follow::No)?.size,
-                    _ => 0,
-                };
-                changes.push(Change { path: path.as_str().to_owned(), kind, was, is: is_kind, size });
-            }
+            changes.extend(Change::between(&path, (before.as_ref(), facts.as_ref()), || match &is {
+                Some(Node::File(leaf) | Node::Link(leaf)) => Ok(!self.differs(leaf)?),
+                _ => Ok(true),
+            })?);
             let was_dir = was == Some(FileKind::Directory);
             match is {
                 Some(Node::Dir(below)) => pairs.push((Some(below), path, was_dir)),

@@ -1,5 +1,6 @@
 //! From the lower tree into the upper one, and whiteouts. A copy is whole before it has its name:
-//! whatever kills us, the name stands for the old file or the new.
+//! whatever kills us, the name stands for the old file or the new. A copy is made in slices between
+//! which the clock is looked at; one that is given up leaves nothing.
 
 use drydock_contract::{
     Timestamp,
@@ -8,6 +9,8 @@ use drydock_contract::{
 
 use std::sync::Arc;
 
+use crate::tree::Node;
+
 use super::{
     branch::{Dir, Layers, Leaf, OURS, kind, told},
     handle::Known,
@@ -15,11 +18,12 @@ use super::{
 
 /// How much is copied at once.
 const COPY_BYTES: usize = 1 << 16;
+/// How much of a hole is passed at once.
+const HOLE_BYTES: u64 = 16 << 20;
 
 const MAKE: OpenHow =
-    OpenHow { read: true, write: true, create: true, exclusive: true, truncate: false, nofollow: true };
-const READ: OpenHow =
-    OpenHow { read: true, write: false, create: false, exclusive: false, truncate: false, nofollow: true };
+    OpenHow { read: true, write: true, create: true, exclusive: true, nofollow: true, ..OpenHow::NONE };
+const READ: OpenHow = OpenHow { read: true, nofollow: true, ..OpenHow::NONE };
 
 impl Layers {
     /// Makes the directory in the upper tree, if that has it not, and those above it.
@@ -37,7 +41,7 @@ impl Layers {
             let facts = self.lower.stat(&path, Follow::No)?;
             self.note(&path)?;
             self.unnoticed(&path, now, || {
-                self.upper.create_dir(&path, now)?;
+                self.upper.create_dir(&path, facts.mode, now)?;
                 self.upper.set_times(&path, Follow::No, as_before(&facts), now)
             })?;
         }
@@ -63,8 +67,8 @@ impl Layers {
             self.upper.symlink(&target, &temporary, now)?;
         } else {
             let source = self.lower.open(&leaf.path, READ, now)?;
-            let copy = self.upper.open(&temporary, MAKE, now)?;
-            let copied = copy_bytes(&*source, &*copy, bytes_max.unwrap_or(u64::MAX), now);
+            let copy = self.upper.open(&temporary, OpenHow { mode: facts.mode, ..MAKE }, now)?;
+            let copied = copy_bytes(known, &*source, &*copy, bytes_max.unwrap_or(facts.size), now);
             // The facts are from before it was read: a change in the middle does not go unnoticed.
             let noted = copied.and_then(|hash| {
                 let hash = if bytes_max.is_none() { Some(hash) } else { None };
@@ -84,9 +88,31 @@ impl Layers {
         Ok(())
     }
 
+    /// Brings a node into the upper tree, and tells where it is there.
+    pub(super) fn raise_node(
+        &self,
+        known: &mut Known,
+        node: Node<Arc<Dir>, Leaf>,
+        now: Timestamp,
+    ) -> FileResult<TreePath> {
+        match node {
+            Node::Dir(dir) => {
+                self.raise(&dir, now)?;
+                Ok(dir.path.clone())
+            }
+            Node::File(leaf) | Node::Link(leaf) => {
+                if !leaf.upper {
+                    self.copy_up(known, &leaf, None, now)?;
+                }
+                Ok(leaf.path)
+            }
+        }
+    }
+
     /// A copy of an open file that has no name any more.
     pub(super) fn copy_nameless(
         &self,
+        known: &Known,
         source: &dyn OpenFile,
         now: Timestamp,
     ) -> FileResult<Arc<dyn OpenFile>> {
@@ -94,7 +120,9 @@ impl Layers {
         self.drop_leftover(&temporary, now)?;
         let copy = self.upper.open(&temporary, MAKE, now)?;
         self.upper.unlink(&temporary, now)?;
-        copy_bytes(source, &*copy, u64::MAX, now)?;
+        let facts = source.stat()?;
+        copy.set_mode(facts.mode, now)?;
+        copy_bytes(known, source, &*copy, facts.size, now)?;
         Ok(copy)
     }
 
@@ -139,7 +167,7 @@ impl Layers {
         let mut dir = self.root()?;
         for name in text.split('/').filter(|it| !it.is_empty()) {
             match self.look(&dir, name)? {
-                Some(crate::tree::Node::Dir(below)) => dir = below,
+                Some(Node::Dir(below)) => dir = below,
                 _ => return Err(FileError::NotFound),
             }
         }
@@ -171,17 +199,32 @@ fn as_before(facts: &Stat) -> FileTimes {
     FileTimes { accessed: Some(facts.accessed), modified: Some(facts.modified) }
 }
 
-/// Copies, and answers the hash of what was copied.
+/// Copies the first `len` bytes, holes as holes, and answers the hash of what was copied. The copy has
+/// its length first, so that one that has no room is refused before a byte is read.
 fn copy_bytes(
+    known: &Known,
     source: &dyn OpenFile,
     copy: &dyn OpenFile,
-    bytes_max: u64,
+    len: u64,
     now: Timestamp,
 ) -> FileResult<[u8; 32]> {
+    copy.set_len(len, now)?;
     let (mut at, mut buffer, mut hasher) = (0, vec![0; COPY_BYTES], blake3::Hasher::new());
-    while at < bytes_max {
-        let count = source.read_at(at, &mut buffer)?;
+    while at < len {
+        known.check_time()?;
+        let data = source.next_data(at)?.clamp(at, len);
+        if data > at {
+            // A slice of the hole; what it reads as belongs to the hash.
+            let slice = (data - at).min(HOLE_BYTES);
+            hash_zeros(&mut hasher, slice);
+            at += slice;
+            continue;
+        }
+        let rest = usize::try_from(len - at).unwrap_or(usize::MAX).min(COPY_BYTES);
+        let count = source.read_at(at, &mut buffer[..rest])?;
         if count == 0 {
+            // Somebody cut it meanwhile.
+            copy.set_len(at, now)?;
             break;
         }
         hasher.update(&buffer[..count]);
@@ -189,4 +232,13 @@ fn copy_bytes(
         at += count as u64;
     }
     Ok(*hasher.finalize().as_bytes())
+}
+
+fn hash_zeros(hasher: &mut blake3::Hasher, mut count: u64) {
+    static ZEROS: [u8; COPY_BYTES] = [0; COPY_BYTES];
+    while count > 0 {
+        let part = usize::try_from(count).unwrap_or(usize::MAX).min(COPY_BYTES);
+        hasher.update(&ZEROS[..part]);
+        count -= part as u64;
+    }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult, FileTimes, OpenFile, OpenHow, Stat},
+    port::{FileError, FileResult, FileTimes, Interrupt, Mode, OpenFile, OpenHow, Stat},
 };
 use parking_lot::RwLock;
 
@@ -23,6 +23,8 @@ pub(super) struct Known {
     pub(super) open: HashMap<String, Weak<Lower>>,
     /// Inodes of copies in the upper tree, and what they were before.
     pub(super) inodes: HashMap<u64, u64>,
+    /// Asked by what takes long, for whoever has the lock.
+    pub(super) time_is_up: Option<Interrupt>,
 }
 
 /// An open file of the lower tree.
@@ -42,6 +44,11 @@ enum Where {
 }
 
 impl Known {
+    /// Between two slices of something long.
+    pub(super) fn check_time(&self) -> FileResult<()> {
+        if self.time_is_up.as_ref().is_some_and(|it| it()) { Err(FileError::Interrupted) } else { Ok(()) }
+    }
+
     pub(super) fn inode(&self, inode: u64, upper: bool) -> u64 {
         let before = if upper { self.inodes.get(&inode).copied() } else { None };
         before.unwrap_or(told(inode, upper))
@@ -70,6 +77,11 @@ impl Known {
         }
     }
 
+    /// Whether somebody has the file of the lower tree at that path open.
+    pub(super) fn is_open(&self, path: &str) -> bool {
+        self.open.get(path).is_some_and(|it| it.strong_count() > 0)
+    }
+
     /// The file at that path lost its name.
     pub(super) fn detach(&mut self, leaf: &Leaf) -> FileResult<()> {
         if let Some(it) = self.open.remove(leaf.path.as_str()).and_then(|it| it.upgrade()) {
@@ -91,15 +103,21 @@ pub(super) struct Handle {
     layers: Arc<Layers>,
     of: Of,
     how: OpenHow,
+    time_is_up: Option<Interrupt>,
 }
 
 impl Handle {
     pub(super) fn of_upper(layers: &Arc<Layers>, file: Arc<dyn OpenFile>, how: OpenHow) -> Self {
-        Self { layers: Arc::clone(layers), of: Of::Upper(file), how }
+        Self { layers: Arc::clone(layers), of: Of::Upper(file), how, time_is_up: None }
     }
 
-    pub(super) fn of_lower(layers: &Arc<Layers>, file: Arc<Lower>, how: OpenHow) -> Self {
-        Self { layers: Arc::clone(layers), of: Of::Lower(file), how }
+    pub(super) fn of_lower(
+        layers: &Arc<Layers>,
+        file: Arc<Lower>,
+        how: OpenHow,
+        time_is_up: Option<Interrupt>,
+    ) -> Self {
+        Self { layers: Arc::clone(layers), of: Of::Lower(file), how, time_is_up }
     }
 
     fn now_in(&self) -> Where {
@@ -115,7 +133,7 @@ impl Handle {
             Of::Upper(file) => return Ok(Arc::clone(file)),
             Of::Lower(lower) => lower,
         };
-        let mut known = self.layers.known.lock();
+        let mut known = self.layers.lock(self.time_is_up.as_ref())?;
         let now_in = lower.now_in.read().clone();
         match now_in {
             Where::Upper(file) | Where::UpperNameless(file) => Ok(file),
@@ -127,7 +145,7 @@ impl Handle {
                 }
             }
             Where::Nameless(file) => {
-                let copy = self.layers.copy_nameless(&*file, now)?;
+                let copy = self.layers.copy_nameless(&known, &*file, now)?;
                 *lower.now_in.write() = Where::UpperNameless(Arc::clone(&copy));
                 Ok(copy)
             }
@@ -169,11 +187,24 @@ impl OpenFile for Handle {
             Where::Lower(file) => (file.stat()?, false),
             Where::Nameless(file) => (Stat { links: 0, ..file.stat()? }, false),
         };
-        Ok(Stat { inode: self.layers.known.lock().inode(facts.inode, upper), ..facts })
+        let known = self.layers.lock(self.time_is_up.as_ref())?;
+        Ok(Stat { inode: known.inode(facts.inode, upper), ..facts })
     }
 
     fn set_times(&self, times: FileTimes, now: Timestamp) -> FileResult<()> {
         self.raised(now)?.set_times(times, now)
+    }
+
+    fn set_mode(&self, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.raised(now)?.set_mode(mode, now)
+    }
+
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        match self.now_in() {
+            Where::Lower(file) | Where::Nameless(file) | Where::Upper(file) | Where::UpperNameless(file) => {
+                file.next_data(offset)
+            }
+        }
     }
 
     fn sync(&self) -> FileResult<()> {

@@ -19,8 +19,8 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use drydock_contract::{
     Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
-        TreePath,
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, Mode, OpenFile,
+        OpenHow, Stat, TreePath,
     },
 };
 use parking_lot::Mutex;
@@ -37,6 +37,8 @@ use crate::tree::{self, Node, Opening};
 #[derive(Clone)]
 pub struct Overlay {
     layers: Arc<Layers>,
+    /// Asked by what takes long; see [`Files::until`].
+    time_is_up: Option<Interrupt>,
 }
 
 impl Overlay {
@@ -51,13 +53,14 @@ impl Overlay {
     }
 
     fn layered(lower: Arc<dyn Files>, upper: Arc<dyn Files>, notes: Option<Arc<dyn Notes>>) -> Self {
-        let known = Mutex::new(Known { open: HashMap::new(), inodes: HashMap::new() });
-        Self { layers: Arc::new(Layers { lower, upper, notes, known }) }
+        let known = Known { open: HashMap::new(), inodes: HashMap::new(), time_is_up: None };
+        let layers = Layers { lower, upper, notes, known: Mutex::new(known) };
+        Self { layers: Arc::new(layers), time_is_up: None }
     }
 
     /// What is different from the lower tree, sorted by path.
     pub fn changes(&self) -> FileResult<Vec<Change>> {
-        let _still = self.layers.known.lock();
+        let _still = self.layers.lock(None)?;
         self.layers.changes()
     }
 }
@@ -70,7 +73,7 @@ impl fmt::Debug for Overlay {
 
 impl Files for Overlay {
     fn stat(&self, path: &TreePath, follow: Follow) -> FileResult<Stat> {
-        let known = self.layers.known.lock();
+        let known = self.layers.lock(self.time_is_up.as_ref())?;
         match tree::node(&*self.layers, path, follow)? {
             Node::Dir(dir) => self.layers.stat_dir(&dir),
             Node::File(leaf) | Node::Link(leaf) => self.layers.stat_leaf(&known, &leaf),
@@ -79,11 +82,12 @@ impl Files for Overlay {
 
     fn open(&self, path: &TreePath, how: OpenHow, now: Timestamp) -> FileResult<Arc<dyn OpenFile>> {
         let layers = &self.layers;
-        let mut known = layers.known.lock();
+        let mut known = layers.lock(self.time_is_up.as_ref())?;
         let how_upper = OpenHow { nofollow: true, ..how };
         let opened = match tree::for_open(&**layers, path, how)? {
             Opening::There(leaf) if !leaf.upper && !how.truncate => {
-                return Ok(Arc::new(Handle::of_lower(layers, known.lower(layers, &leaf)?, how)));
+                let lower = known.lower(layers, &leaf)?;
+                return Ok(Arc::new(Handle::of_lower(layers, lower, how, self.time_is_up.clone())));
             }
             Opening::There(leaf) => {
                 if !leaf.upper {
@@ -100,22 +104,22 @@ impl Files for Overlay {
     }
 
     fn read_dir(&self, path: &TreePath) -> FileResult<Vec<DirEntry>> {
-        let known = self.layers.known.lock();
+        let known = self.layers.lock(self.time_is_up.as_ref())?;
         let Node::Dir(dir) = tree::node(&*self.layers, path, Follow::Yes)? else {
             return Err(FileError::NotADirectory);
         };
         self.layers.list(&known, &dir)
     }
 
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
-        let _known = self.layers.known.lock();
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
+        let _known = self.layers.lock(self.time_is_up.as_ref())?;
         let (dir, name) = tree::for_new(&*self.layers, path)?;
         self.layers.raise(&dir, now)?;
-        self.layers.upper.create_dir(&dir.below(&name)?, now)
+        self.layers.upper.create_dir(&dir.below(&name)?, mode, now)
     }
 
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
-        let known = self.layers.known.lock();
+        let known = self.layers.lock(self.time_is_up.as_ref())?;
         let (parent, name, dir) = tree::for_rmdir(&*self.layers, path)?;
         if !self.layers.list(&known, &dir)?.is_empty() {
             return Err(FileError::NotEmpty);
@@ -124,7 +128,7 @@ impl Files for Overlay {
     }
 
     fn unlink(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
-        let mut known = self.layers.known.lock();
+        let mut known = self.layers.lock(self.time_is_up.as_ref())?;
         let (dir, name, leaf) = tree::for_unlink(&*self.layers, path)?;
         self.layers.hide(&dir, &name, now)?;
         if !leaf.upper {
@@ -135,12 +139,12 @@ impl Files for Overlay {
     }
 
     fn rename(&self, from: &TreePath, to: &TreePath, now: Timestamp) -> FileResult<()> {
-        let mut known = self.layers.known.lock();
+        let mut known = self.layers.lock(self.time_is_up.as_ref())?;
         self.layers.rename(&mut known, from, to, now)
     }
 
     fn link(&self, from: &TreePath, follow: Follow, to: &TreePath, now: Timestamp) -> FileResult<()> {
-        let mut known = self.layers.known.lock();
+        let mut known = self.layers.lock(self.time_is_up.as_ref())?;
         let leaf = match tree::node(&*self.layers, from, follow)? {
             Node::Dir(_) => return Err(FileError::Denied),
             Node::File(leaf) | Node::Link(leaf) => leaf,
@@ -155,37 +159,42 @@ impl Files for Overlay {
 
     fn symlink(&self, target: &str, path: &TreePath, now: Timestamp) -> FileResult<()> {
         tree::sayable(target)?;
-        let _known = self.layers.known.lock();
+        let _known = self.layers.lock(self.time_is_up.as_ref())?;
         let (dir, name) = tree::for_link(&*self.layers, path)?;
         self.layers.raise(&dir, now)?;
         self.layers.upper.symlink(target, &dir.below(&name)?, now)
     }
 
     fn read_link(&self, path: &TreePath) -> FileResult<String> {
-        let _known = self.layers.known.lock();
+        let _known = self.layers.lock(self.time_is_up.as_ref())?;
         tree::target(&*self.layers, path)
     }
 
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()> {
-        let mut known = self.layers.known.lock();
-        let path = match tree::node(&*self.layers, path, follow)? {
-            Node::Dir(dir) => {
-                self.layers.raise(&dir, now)?;
-                dir.path.clone()
-            }
-            Node::File(leaf) | Node::Link(leaf) => {
-                if !leaf.upper {
-                    self.layers.copy_up(&mut known, &leaf, None, now)?;
-                }
-                leaf.path
-            }
-        };
+        let mut known = self.layers.lock(self.time_is_up.as_ref())?;
+        let node = tree::node(&*self.layers, path, follow)?;
+        let path = self.layers.raise_node(&mut known, node, now)?;
         self.layers.upper.set_times(&path, Follow::No, times, now)
     }
 
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()> {
+        let mut known = self.layers.lock(self.time_is_up.as_ref())?;
+        let node = tree::node(&*self.layers, path, follow)?;
+        if matches!(node, Node::Link(_)) {
+            return Err(FileError::Unsupported);
+        }
+        let path = self.layers.raise_node(&mut known, node, now)?;
+        self.layers.upper.set_mode(&path, Follow::No, mode, now)
+    }
+
     fn trail(&self, path: &TreePath) -> Vec<FileKind> {
-        let _known = self.layers.known.lock();
+        let Ok(_known) = self.layers.lock(self.time_is_up.as_ref()) else { return Vec::new() };
         tree::trail(&*self.layers, path)
+    }
+
+    fn until(&self, time_is_up: &Interrupt) -> Option<Arc<dyn Files>> {
+        let layers = Arc::clone(&self.layers);
+        Some(Arc::new(Self { layers, time_is_up: Some(Arc::clone(time_is_up)) }))
     }
 }
 

@@ -56,6 +56,11 @@ impl Seen {
         // Touched, moved away and back, given other rights: what counts is what is in it.
         match self.hash {
             Some(hash) if now.size == before.size => Ok(hash_of(files, path, now.kind)? == hash),
+            // Nobody read it. Other permissions explain that something changed, if nothing else did.
+            None if now.mode != before.mode => {
+                let content = |it: &Stat| (it.size, it.modified, it.inode);
+                Ok(content(&now) == content(&before))
+            }
             _ => Ok(false),
         }
     }

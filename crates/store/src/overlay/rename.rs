@@ -1,19 +1,22 @@
 //! Renaming over both trees. What is moved is copied up first, a directory with all that is in it;
 //! then the lower names are hidden, and only then does the upper tree move: at no moment is there
-//! less than the old name or the new.
+//! less than the old name or the new. Copying that fails, or for which there is no time, is undone.
 
 use std::sync::Arc;
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, Follow, TreePath},
+    port::{FileError, FileKind, FileLimit, FileResult, Follow, TreePath},
 };
 
 use super::{
     branch::{Dir, Layers, Leaf},
     handle::Known,
 };
-use crate::tree::{self, Branches as _, Last, Node};
+use crate::{
+    FILES_MAX,
+    tree::{self, Branches as _, Last, Node},
+};
 
 impl Layers {
     pub(super) fn rename(
@@ -75,28 +78,74 @@ impl Layers {
         self.upper.rename(&old_path, &new_path, now)
     }
 
-    /// Copies a directory up with all that is in it.
+    /// Copies a directory up with all that is in it, or takes back what it copied.
     fn raise_all(&self, known: &mut Known, dir: &Dir, now: Timestamp) -> FileResult<()> {
-        self.raise(dir, now)?;
-        if !dir.lower {
-            return Ok(());
+        let mut made = Vec::new();
+        let done = self.raise_each(known, dir, &mut made, now);
+        if done.is_err() {
+            self.take_back(known, made, now)?;
         }
-        let mut dirs = vec![dir.path.clone()];
+        done
+    }
+
+    /// `made` has what was not in the upper tree before, in the order in which it was made.
+    fn raise_each(
+        &self,
+        known: &mut Known,
+        dir: &Dir,
+        made: &mut Vec<TreePath>,
+        now: Timestamp,
+    ) -> FileResult<()> {
+        let mut dirs = if dir.lower { vec![dir.path.clone()] } else { Vec::new() };
         while let Some(path) = dirs.pop() {
             let Node::Dir(dir) = tree::node(self, &path, Follow::No)? else {
                 return Err(FileError::NotADirectory);
             };
-            self.raise(&dir, now)?;
+            if !dir.upper {
+                self.raise(&dir, now)?;
+                made.push(path);
+            }
             if !dir.lower {
                 continue;
             }
-            for entry in self.list(known, &dir)? {
+            let entries = self.list(known, &dir)?;
+            // More than any tree may have: no need to begin.
+            if made.len() + entries.len() > FILES_MAX {
+                return Err(FileError::Quota(FileLimit::Files));
+            }
+            for entry in entries {
+                known.check_time()?;
                 let path = dir.below(&entry.name)?;
                 if entry.kind == FileKind::Directory {
                     dirs.push(path);
                 } else if let Some(Node::File(leaf) | Node::Link(leaf)) = self.lower_leaf(&path)? {
+                    // A copy that somebody has open stays: it is theirs from then on.
+                    let ours = !known.is_open(leaf.path.as_str());
                     self.copy_up(known, &leaf, None, now)?;
+                    if ours {
+                        made.push(leaf.path);
+                    }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes copies from the upper tree; the lower tree shows the same in their place.
+    fn take_back(&self, known: &mut Known, made: Vec<TreePath>, now: Timestamp) -> FileResult<()> {
+        for path in made.into_iter().rev() {
+            let facts = self.upper.stat(&path, Follow::No)?;
+            let gone = match facts.kind {
+                FileKind::Directory => self.upper.remove_dir(&path, now),
+                FileKind::File | FileKind::Symlink => {
+                    known.inodes.remove(&facts.inode);
+                    self.upper.unlink(&path, now)
+                }
+            };
+            match gone {
+                // Something in it stays, and so does it.
+                Err(FileError::NotEmpty) => {}
+                gone => gone?,
             }
         }
         Ok(())

@@ -91,7 +91,7 @@ fn what_is_removed_stays_removed_and_comes_back_empty() {
     overlay.remove_dir(&path("d"), NOW).unwrap();
     assert_eq!(names(&overlay, ""), [""; 0]);
     assert_eq!(told(&overlay), "D d, D d/sub, D d/sub/y, D d/x, D f");
-    overlay.create_dir(&path("d"), NOW).unwrap();
+    overlay.create_dir(&path("d"), Mode::DIRECTORY, NOW).unwrap();
     assert_eq!(names(&overlay, "d"), [""; 0]);
     write(&overlay, "d/x", "again");
     assert_eq!(told(&overlay), "D d/sub, D d/sub/y, M d/x, D f");
@@ -108,7 +108,7 @@ fn a_directory_of_both_trees_is_renamed_whole() {
     assert_eq!(names(&overlay, "e"), ["new", "sub"]);
     assert_eq!(read(&overlay, "e/sub/y").unwrap(), "y");
     assert_eq!(overlay.rename(&path("e"), &path("e/sub/in"), NOW), Err(FileError::Invalid));
-    overlay.create_dir(&path("d"), NOW).unwrap();
+    overlay.create_dir(&path("d"), Mode::DIRECTORY, NOW).unwrap();
     overlay.rename(&path("e"), &path("d"), NOW).unwrap();
     assert_eq!(names(&overlay, "d"), ["new", "sub"]);
     assert_eq!(told(&overlay), "A d/new, D d/x");
@@ -155,7 +155,7 @@ fn a_guest_can_neither_see_nor_make_a_whiteout() {
     overlay.unlink(&path("f"), NOW).unwrap();
     assert_eq!(names(&overlay, ""), ["d"]);
     assert_eq!(overlay.unlink(&path(".wh.f"), NOW), Err(FileError::Denied));
-    assert_eq!(overlay.create_dir(&path(".wh.d"), NOW), Err(FileError::Denied));
+    assert_eq!(overlay.create_dir(&path(".wh.d"), Mode::DIRECTORY, NOW), Err(FileError::Denied));
     assert_eq!(overlay.rename(&path("d"), &path(".wh.f"), NOW), Err(FileError::Denied));
 }
 

@@ -73,6 +73,20 @@ impl Tx<'_> {
         Ok(done)
     }
 
+    /// Where the next chunk is that is there, at or after `offset`.
+    pub(super) fn next_data(&self, file: Extent, offset: u64) -> FileResult<u64> {
+        let index = offset / CHUNK_BYTES;
+        if offset >= file.size || self.chunk(file.node, index)?.is_some() {
+            return Ok(offset.min(file.size));
+        }
+        let text = "SELECT min(idx) FROM chunk WHERE node = ?1 AND idx > ?2";
+        let mut statement = self.conn.prepare_cached(text).sql()?;
+        let next: Option<i64> =
+            statement.query_row(params![file.node, index.cast_signed()], |row| row.get(0)).sql()?;
+        let at = next.and_then(|it| it.cast_unsigned().checked_mul(CHUNK_BYTES));
+        Ok(at.unwrap_or(file.size).min(file.size))
+    }
+
     pub(super) fn write_at(
         &mut self,
         volume: &Volume,

@@ -8,7 +8,7 @@ use std::{
     collections::{HashMap, HashSet},
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use drydock_contract::port::{FileError, FileResult};
@@ -18,12 +18,18 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use super::{
     alone::Presence,
     open::OpenWorkspaceError,
-    schema::{APPLICATION, FROM_1, TABLES, VERSION},
+    schema::{APPLICATION, TABLES, VERSION},
     usage::Usage,
 };
 
 /// How long one transaction waits for another process's.
 const BUSY_WAIT: Duration = Duration::from_secs(20);
+/// Free pages that a workspace keeps when it is closed.
+const FREE_PAGES_MAX: i64 = 4096;
+/// How many are given back between two looks at the clock.
+const GIVE_BACK_PAGES: u32 = 1024;
+/// How long closing may take for that.
+const GIVE_BACK_MAX: Duration = Duration::from_secs(1);
 /// Prepared statements kept: more than there are.
 const STATEMENTS: usize = 64;
 
@@ -195,6 +201,7 @@ impl Drop for Db {
             tx.conn.execute("DELETE FROM session WHERE id = ?1", params![session]).sql()?;
             if tx.others()? { Ok(()) } else { tx.sweep_nameless() }
         });
+        let _ = self.with_connection(|conn| give_back(conn));
     }
 }
 
@@ -255,6 +262,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_WAIT)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Only a file without pages takes it, and the next line makes the first.
+    conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     conn.pragma_update(None, "trusted_schema", false)?;
     conn.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     conn.pragma_update(None, "synchronous", "NORMAL")?;
@@ -264,10 +273,11 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Makes the tables if there are none, or brings old ones up to date; answers the version there is.
-pub(crate) fn prepare(conn: &Connection) -> rusqlite::Result<i64> {
+/// Makes the tables if there are none; answers the version there is. Those of another layout stay as
+/// they are, for a version that knows them.
+fn prepare(conn: &Connection) -> rusqlite::Result<i64> {
     let version = || conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-    if version()? >= VERSION {
+    if version()? != 0 {
         return version();
     }
     conn.execute_batch("BEGIN IMMEDIATE")?;
@@ -278,15 +288,34 @@ pub(crate) fn prepare(conn: &Connection) -> rusqlite::Result<i64> {
             conn.pragma_update(None, "application_id", APPLICATION)?;
             conn.pragma_update(None, "user_version", VERSION)
         }
-        1 => {
-            conn.execute_batch(FROM_1)?;
-            conn.pragma_update(None, "user_version", VERSION)
-        }
         _ => Ok(()),
     });
     conn.execute_batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
     done?;
     version()
+}
+
+/// Gives free pages back to the disk, if they are many, for no longer than a moment: what is left is
+/// used again, or given back the next time.
+fn give_back(conn: &Connection) -> rusqlite::Result<()> {
+    let free = || conn.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0));
+    let end = Instant::now() + GIVE_BACK_MAX;
+    let mut left = free()?;
+    if left < FREE_PAGES_MAX {
+        return Ok(());
+    }
+    while left > 0 && Instant::now() < end {
+        let mut statement = conn.prepare(&format!("PRAGMA incremental_vacuum({GIVE_BACK_PAGES})"))?;
+        let mut rows = statement.query([])?;
+        while rows.next()?.is_some() {}
+        drop(rows);
+        let now = free()?;
+        if now >= left {
+            break;
+        }
+        left = now;
+    }
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
 /// Forgets what was remembered, if another connection wrote since.

@@ -8,7 +8,7 @@ use std::sync::{
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, FileTimes, OpenFile, OpenHow, Stat},
+    port::{FileError, FileKind, FileResult, FileTimes, Mode, OpenFile, OpenHow, Stat},
 };
 
 use super::{
@@ -121,6 +121,14 @@ impl OpenFile for Handle {
 
     fn set_times(&self, times: FileTimes, now: Timestamp) -> FileResult<()> {
         self.write(|tx| tx.set_times(self.node, times, now))
+    }
+
+    fn set_mode(&self, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.write(|tx| tx.set_mode(self.node, mode, now))
+    }
+
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        self.look(|tx| tx.next_data(tx.extent(self.node)?, offset))
     }
 
     fn sync(&self) -> FileResult<()> {

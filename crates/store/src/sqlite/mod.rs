@@ -27,19 +27,20 @@ use std::{fmt, sync::Arc};
 use drydock_contract::{
     Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow,
-        Stat, TreePath,
+        DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Files, Follow, Mode, OpenFile,
+        OpenHow, Stat, TreePath,
     },
 };
 
-pub(crate) use db::{Db, Sql, prepare};
+pub(crate) use db::{Db, Sql};
 pub use open::OpenWorkspaceError;
+pub(crate) use schema::VERSION as LAYOUT;
 pub use stream::StreamError;
 pub use usage::{FILE_BYTES_MAX, Quota, VOLUME_BYTES_MAX};
 
 use branch::Volumed;
 use handle::Handle;
-use node::{DIR, FILE, LINK, New, Volume};
+use node::{FILE, LINK, New, Volume};
 
 use crate::tree::{self, Node, Opening};
 
@@ -104,9 +105,7 @@ impl Files for SqliteFiles {
         let opened: FileResult<Arc<Handle>> = self.db.write(|tx| {
             let node = match tree::for_open(&Volumed { tx, volume }, path, how)? {
                 Opening::There(node) => node,
-                Opening::Make(parent, name) => {
-                    tx.make(volume, parent, &name, &New { kind: FILE, target: None, now })?
-                }
+                Opening::Make(parent, name) => tx.make(volume, parent, &name, &New::file(how.mode, now))?,
             };
             if how.truncate {
                 tx.set_len(volume, tx.extent(node)?, 0, now)?;
@@ -124,7 +123,7 @@ impl Files for SqliteFiles {
         })
     }
 
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
         let volume = &self.volume;
         self.db.write(|tx| {
             let (parent, name) = tree::for_new(&Volumed { tx, volume }, path)?;
@@ -132,7 +131,7 @@ impl Files for SqliteFiles {
             if tx.depth(volume, parent)? >= volume.quota.depth_max {
                 return Err(FileError::Quota(FileLimit::Depth));
             }
-            tx.make(volume, parent, &name, &New { kind: DIR, target: None, now }).map(|_| ())
+            tx.make(volume, parent, &name, &New::dir(mode, now)).map(|_| ())
         })
     }
 
@@ -185,7 +184,7 @@ impl Files for SqliteFiles {
         self.makes(path)?;
         self.db.write(|tx| {
             let (parent, name) = tree::for_link(&Volumed { tx, volume }, path)?;
-            tx.make(volume, parent, &name, &New { kind: LINK, target: Some(target), now }).map(|_| ())
+            tx.make(volume, parent, &name, &New::link(target, now)).map(|_| ())
         })
     }
 
@@ -198,6 +197,14 @@ impl Files for SqliteFiles {
         let volume = &self.volume;
         self.db.write(|tx| match tree::node(&Volumed { tx, volume }, path, follow)? {
             Node::Dir(node) | Node::File(node) | Node::Link(node) => tx.set_times(node, times, now),
+        })
+    }
+
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()> {
+        let volume = &self.volume;
+        self.db.write(|tx| match tree::node(&Volumed { tx, volume }, path, follow)? {
+            Node::Link(_) => Err(FileError::Unsupported),
+            Node::Dir(node) | Node::File(node) => tx.set_mode(node, mode, now),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Stat},
+    port::{DirEntry, FileError, FileKind, FileLimit, FileResult, FileTimes, Mode, Stat},
 };
 use rusqlite::{OptionalExtension as _, params};
 
@@ -18,8 +18,23 @@ pub(super) const LINK: i64 = 2;
 /// What is to be made.
 pub(super) struct New<'a> {
     pub(super) kind: i64,
+    pub(super) mode: Mode,
     pub(super) target: Option<&'a str>,
     pub(super) now: Timestamp,
+}
+
+impl<'a> New<'a> {
+    pub(super) const fn file(mode: Mode, now: Timestamp) -> Self {
+        Self { kind: FILE, mode, target: None, now }
+    }
+
+    pub(super) const fn dir(mode: Mode, now: Timestamp) -> Self {
+        Self { kind: DIR, mode, target: None, now }
+    }
+
+    pub(super) const fn link(target: &'a str, now: Timestamp) -> Self {
+        Self { kind: LINK, mode: Mode::LINK, target: Some(target), now }
+    }
 }
 
 /// The volume a transaction works in.
@@ -39,7 +54,7 @@ impl Tx<'_> {
         let make = "INSERT INTO volume(name, root) VALUES (?1, 0)";
         self.conn.execute(make, params![name]).sql()?;
         let id = self.conn.last_insert_rowid();
-        let new = New { kind: DIR, target: None, now: Timestamp::default() };
+        let new = New::dir(Mode::DIRECTORY, Timestamp::default());
         let root = self.insert_node(id, None, &new)?;
         self.conn.execute("UPDATE volume SET root = ?2 WHERE id = ?1", params![id, root]).sql()?;
         Ok(Volume { id, root, quota })
@@ -90,13 +105,14 @@ impl Tx<'_> {
 
     /// Facts about a node; `NotFound` if another process removed it for good.
     pub(super) fn facts(&self, node: i64) -> FileResult<Stat> {
-        let text = "SELECT kind, links, size, atime, mtime, ctime FROM node WHERE id = ?1";
+        let text = "SELECT kind, links, size, atime, mtime, ctime, mode FROM node WHERE id = ?1";
         let mut statement = self.conn.prepare_cached(text).sql()?;
         let found = statement.query_row(params![node], |row| {
             let at = |column| row.get::<_, i64>(column).map(|it| Timestamp(it.cast_unsigned()));
             Ok(Stat {
                 inode: node.cast_unsigned(),
                 kind: kind(row.get(0)?),
+                mode: Mode::new(row.get(6)?),
                 links: row.get::<_, i64>(1)?.cast_unsigned(),
                 size: row.get::<_, i64>(2)?.cast_unsigned(),
                 accessed: at(3)?,
@@ -130,13 +146,13 @@ impl Tx<'_> {
     }
 
     fn insert_node(&mut self, volume: i64, parent: Option<i64>, new: &New<'_>) -> FileResult<i64> {
-        let text = "INSERT INTO node(volume, kind, links, size, atime, mtime, ctime, parent, target)
-            VALUES (?1, ?2, 1, ?3, ?4, ?4, ?4, ?5, ?6)";
+        let text = "INSERT INTO node(volume, kind, links, size, atime, mtime, ctime, parent, target, mode)
+            VALUES (?1, ?2, 1, ?3, ?4, ?4, ?4, ?5, ?6, ?7)";
         let parent = parent.filter(|_| new.kind == DIR);
         let size = new.target.map_or(0, str::len);
         let now = new.now.0.cast_signed();
         let mut statement = self.conn.prepare_cached(text).sql()?;
-        statement.execute(params![volume, new.kind, size, now, parent, new.target]).sql()?;
+        statement.execute(params![volume, new.kind, size, now, parent, new.target, new.mode.bits()]).sql()?;
         Ok(self.conn.last_insert_rowid())
     }
 
@@ -190,6 +206,15 @@ impl Tx<'_> {
         let (accessed, modified, now) = (at(times.accessed), at(times.modified), now.0.cast_signed());
         let mut statement = self.conn.prepare_cached(text).sql()?;
         match statement.execute(params![node, accessed, modified, now]).sql()? {
+            0 => Err(FileError::NotFound),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn set_mode(&self, node: i64, mode: Mode, now: Timestamp) -> FileResult<()> {
+        let text = "UPDATE node SET mode = ?2, ctime = ?3 WHERE id = ?1";
+        let mut statement = self.conn.prepare_cached(text).sql()?;
+        match statement.execute(params![node, mode.bits(), now.0.cast_signed()]).sql()? {
             0 => Err(FileError::NotFound),
             _ => Ok(()),
         }

@@ -8,6 +8,8 @@ use std::{
 use drydock_contract::port::FileError;
 use rusqlite::{ErrorCode, ffi::SQLITE_IOERR_SHMSIZE};
 
+use super::schema::VERSION;
+
 /// The file of a workspace could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -40,7 +42,10 @@ pub enum OpenWorkspaceError {
         cause: rusqlite::Error,
     },
     /// Made by another version.
-    #[error("workspace `{path}` has format {version}, which this version cannot read; use a newer drydock")]
+    #[error(
+        "workspace `{path}` has layout {version}, and this drydock reads and writes layout {VERSION}. Take what \
+         you need out of it with the drydock that made it, then remove it with `drydock ws rm`"
+    )]
     Version {
         /// Its file.
         path: PathBuf,
@@ -54,7 +59,10 @@ pub enum OpenWorkspaceError {
         path: PathBuf,
     },
     /// It opens and cannot be used.
-    #[error("workspace `{path}` is damaged; restore a snapshot of it")]
+    #[error(
+        "workspace `{path}` is damaged; bring a snapshot back with `drydock ws restore` (the damaged file is \
+         kept beside it), or remove it with `drydock ws rm`"
+    )]
     Damaged {
         /// Its file.
         path: PathBuf,
@@ -74,6 +82,7 @@ impl OpenWorkspaceError {
         let shared = cause.sqlite_error().is_some_and(|it| it.extended_code == SQLITE_IOERR_SHMSIZE);
         match cause.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { path },
             _ if shared => Self::Full { path },
             _ => Self::Sql { path, cause },
         }

@@ -9,18 +9,10 @@
 pub(super) const CHUNK_BYTES: u64 = 65_536;
 
 /// What this code reads and writes.
-pub(super) const VERSION: i64 = 2;
+pub(crate) const VERSION: i64 = 3;
 
 /// "dryd", so that `file` and others can tell.
 pub(super) const APPLICATION: i64 = 0x6472_7964;
-
-/// From version 1, which had no `base`.
-pub(super) const FROM_1: &str = "
-CREATE TABLE base (
-    mount TEXT NOT NULL, path TEXT NOT NULL, kind INTEGER NOT NULL, size INTEGER NOT NULL,
-    mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, inode INTEGER NOT NULL, hash BLOB,
-    PRIMARY KEY (mount, path)) STRICT, WITHOUT ROWID;
-";
 
 pub(super) const TABLES: &str = "
 CREATE TABLE volume (
@@ -28,6 +20,7 @@ CREATE TABLE volume (
 CREATE TABLE node (
     id INTEGER PRIMARY KEY, volume INTEGER NOT NULL,
     kind INTEGER NOT NULL,            -- 0 file, 1 directory, 2 symbolic link
+    mode INTEGER NOT NULL,            -- permission bits
     links INTEGER NOT NULL, size INTEGER NOT NULL,
     atime INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, -- nanoseconds
     parent INTEGER,                   -- of a directory
@@ -50,9 +43,14 @@ CREATE TABLE pending (mount TEXT PRIMARY KEY, nonce TEXT NOT NULL, paths TEXT NO
 CREATE TABLE base (                  -- what a mounted directory had when it was first changed here
     mount TEXT NOT NULL, path TEXT NOT NULL, kind INTEGER NOT NULL, size INTEGER NOT NULL,
     mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, inode INTEGER NOT NULL, hash BLOB,
+    mode INTEGER NOT NULL,
     PRIMARY KEY (mount, path)) STRICT, WITHOUT ROWID;
+CREATE TABLE directory (             -- of the host, that it was mounted over
+    mount TEXT PRIMARY KEY, host BLOB NOT NULL,
+    access INTEGER NOT NULL,         -- 0 ro, 1 rw, 2 cow
+    device INTEGER NOT NULL, inode INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
-CREATE VIEW tree(volume, path, kind, node, links, size, mtime, target) AS
+CREATE VIEW tree(volume, path, kind, node, links, size, mtime, target, mode) AS
 WITH RECURSIVE below(volume, path, kind, node) AS (
     SELECT v.name, n.name, n.kind, n.node FROM volume v JOIN name n ON n.parent = v.root
     UNION ALL
@@ -60,7 +58,7 @@ WITH RECURSIVE below(volume, path, kind, node) AS (
     FROM below b JOIN name n ON n.parent = b.node WHERE b.kind = 1
 )
 SELECT b.volume, b.path, CASE b.kind WHEN 0 THEN 'file' WHEN 1 THEN 'dir' ELSE 'link' END,
-       b.node, d.links, d.size, d.mtime / 1000000000, d.target
+       b.node, d.links, d.size, d.mtime / 1000000000, d.target, d.mode
 FROM below b JOIN node d ON d.id = b.node;
 
 CREATE VIEW vfs(volume, path, content, mtime, size, inode, links) AS

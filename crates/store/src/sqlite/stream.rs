@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileResult, Follow, TreePath},
+    port::{FileError, FileResult, Follow, Mode, TreePath},
 };
 use rusqlite::params;
 
@@ -16,7 +16,7 @@ use super::{
     branch::Volumed,
     content::Extent,
     db::{Sql as _, Tx},
-    node::{FILE, New},
+    node::New,
     seal::SEAL_BYTES_MAX,
 };
 use crate::tree::{self, Node};
@@ -51,7 +51,7 @@ impl SqliteFiles {
             self.put(path, &piece[..count], now)?;
             return Ok(count as u64);
         }
-        let new = New { kind: FILE, target: None, now };
+        let new = New::file(Mode::FILE, now);
         let nameless = self.db.write(|tx| tx.nameless(&self.volume, &new))?;
         let gathered = self.gather(nameless, source, piece, now).and_then(|size| {
             self.db.write(|tx| self.take_over(tx, path, Extent { node: nameless, size }, now))?;

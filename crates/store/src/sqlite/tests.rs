@@ -129,13 +129,13 @@ fn a_full_quota_is_a_full_disk_and_changes_nothing() {
     assert_eq!(files.symlink("a", &path("l"), NOW), full(FileLimit::Bytes));
     files.open(&path("a"), how, NOW).unwrap().set_len(10, NOW).unwrap();
     files.symlink("a", &path("l"), NOW).unwrap();
-    files.create_dir(&path("d"), NOW).unwrap();
-    assert_eq!(files.create_dir(&path("e"), NOW), full(FileLimit::Files));
+    files.create_dir(&path("d"), Mode::DIRECTORY, NOW).unwrap();
+    assert_eq!(files.create_dir(&path("e"), Mode::DIRECTORY, NOW), full(FileLimit::Files));
     assert_eq!(files.put(&path("d/d/d/x"), b"", NOW), full(FileLimit::Files));
     files.unlink(&path("l"), NOW).unwrap();
-    files.create_dir(&path("d/d"), NOW).unwrap();
+    files.create_dir(&path("d/d"), Mode::DIRECTORY, NOW).unwrap();
     files.unlink(&path("b"), NOW).unwrap();
-    assert_eq!(files.create_dir(&path("d/d/d"), NOW), full(FileLimit::Depth));
+    assert_eq!(files.create_dir(&path("d/d/d"), Mode::DIRECTORY, NOW), full(FileLimit::Depth));
     assert_eq!(files.put(&path(&"n".repeat(21)), b"", NOW), full(FileLimit::PathBytes));
     drop(file);
     sound(&db);
@@ -285,19 +285,71 @@ fn a_stream_that_fails_or_is_too_long_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
-fn a_workspace_of_the_first_format_is_brought_up_to_date() {
+fn a_workspace_of_another_layout_is_refused_by_name_and_left_alone() {
+    let temp = tempfile::tempdir().unwrap();
+    let at = temp.path().join("w.sqlite");
+    for layout in [1, 2, 99] {
+        let db = Arc::new(Db::open(&at).unwrap());
+        SqliteFiles::new(&db, "workspace", Quota::default()).unwrap().put(&path("f"), b"f", NOW).unwrap();
+        let set = |db: &Db, to: i64| {
+            db.with_connection(|conn| conn.pragma_update(None, "user_version", to).unwrap());
+        };
+        set(&db, layout);
+        let (before, error) = (std::fs::read(&at).unwrap().len(), Db::open(&at).map(drop).unwrap_err());
+        assert_eq!(error.code(), "workspace_version");
+        let said = error.to_string();
+        assert!(said.contains("w.sqlite") && said.contains(&format!("layout {layout}")), "{said}");
+        assert!(said.contains("drydock ws rm"), "{said}");
+        assert_eq!(std::fs::read(&at).unwrap().len(), before);
+        set(&db, 3);
+        drop(db);
+    }
+    Db::open(&at).unwrap();
+}
+
+#[test]
+fn a_workspace_cut_in_half_is_called_damaged_and_not_touched() {
     let temp = tempfile::tempdir().unwrap();
     let at = temp.path().join("w.sqlite");
     {
         let db = Arc::new(Db::open(&at).unwrap());
-        SqliteFiles::new(&db, "workspace", Quota::default()).unwrap().put(&path("f"), b"f", NOW).unwrap();
-        db.with_connection(|conn| {
-            conn.execute_batch("DROP TABLE base; PRAGMA user_version = 1").unwrap();
-        });
+        let files = SqliteFiles::new(&db, "workspace", Quota::default()).unwrap();
+        for n in 0..20_u8 {
+            files.put(&path(&n.to_string()), &[n; 30_000], NOW).unwrap();
+        }
     }
-    let db = Arc::new(Db::open(&at).unwrap());
-    assert_eq!(number(&db, "SELECT count(*) FROM base"), 0);
-    assert_eq!(number(&db, "PRAGMA user_version"), 2);
-    let files = SqliteFiles::new(&db, "workspace", Quota::default()).unwrap();
-    assert_eq!(files.get(&path("f"), 10).unwrap(), b"f");
+    let whole = std::fs::read(&at).unwrap();
+    for half in [whole.len() / 2, whole.len() / 2 + 100, 4096 * 3, 700] {
+        std::fs::write(&at, &whole[..half]).unwrap();
+        let error = Db::open(&at).map(drop).unwrap_err();
+        assert_eq!(error.code(), "workspace_damaged", "{half}: {error}");
+        assert_eq!(std::fs::read(&at).unwrap(), &whole[..half], "{half}");
+    }
+    std::fs::write(&at, b"this is a letter and no database, however long it may be read").unwrap();
+    assert_eq!(Db::open(&at).map(drop).unwrap_err().code(), "workspace_damaged");
+    std::fs::write(&at, &whole).unwrap();
+    Db::open(&at).unwrap();
+}
+
+#[test]
+fn room_that_was_given_up_goes_back_to_the_disk() {
+    let temp = tempfile::tempdir().unwrap();
+    let at = temp.path().join("w.sqlite");
+    let open = || Arc::new(Db::open(&at).unwrap());
+    let fill = |db: &Arc<Db>| {
+        let files = SqliteFiles::new(db, "workspace", Quota::default()).unwrap();
+        let mut bytes = vec![0; 40 << 20];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = (at / 65_536 + at) as u8;
+        }
+        files.put(&path("big"), &bytes, NOW).unwrap();
+        files.unlink(&path("big"), NOW).unwrap();
+    };
+    let db = open();
+    fill(&db);
+    drop(db);
+    let size = std::fs::metadata(&at).unwrap().len();
+    assert!(size < 20 << 20, "{size} bytes are left of nothing");
+    assert!(!at.with_extension("sqlite-wal").exists());
+    sound(&open());
 }

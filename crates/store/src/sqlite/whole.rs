@@ -2,20 +2,13 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileLimit, FileResult, Follow, OpenHow, TreePath},
+    port::{FileError, FileKind, FileLimit, FileResult, Follow, Mode, OpenHow, TreePath},
 };
 
-use super::{
-    SqliteFiles,
-    branch::Volumed,
-    content::Extent,
-    db::Tx,
-    node::{DIR, FILE, New},
-};
+use super::{SqliteFiles, branch::Volumed, content::Extent, db::Tx, node::New};
 use crate::tree::{self, Node, Opening};
 
-const REPLACE: OpenHow =
-    OpenHow { read: false, write: true, create: true, exclusive: false, truncate: true, nofollow: false };
+const REPLACE: OpenHow = OpenHow { write: true, create: true, truncate: true, ..OpenHow::NONE };
 
 impl SqliteFiles {
     /// Puts a file there with this content, making the directories above it. All or nothing.
@@ -45,7 +38,7 @@ impl SqliteFiles {
         match opening {
             Opening::There(node) => tx.extent(node),
             Opening::Make(parent, name) => {
-                let node = tx.make(volume, parent, &name, &New { kind: FILE, target: None, now })?;
+                let node = tx.make(volume, parent, &name, &New::file(Mode::FILE, now))?;
                 Ok(Extent { node, size: 0 })
             }
         }
@@ -120,7 +113,7 @@ impl SqliteFiles {
                     if tx.depth(volume, parent)? >= volume.quota.depth_max {
                         return Err(FileError::Quota(FileLimit::Depth));
                     }
-                    tx.make(volume, parent, &name, &New { kind: DIR, target: None, now })?;
+                    tx.make(volume, parent, &name, &New::dir(Mode::DIRECTORY, now))?;
                 }
             }
         }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat, TreePath},
+    port::{
+        FileError, FileKind, FileResult, FileTimes, Files, Follow, Mode, OpenFile, OpenHow, Stat, TreePath,
+    },
 };
 use proptest::prelude::*;
 
@@ -88,7 +90,7 @@ impl<'a> Player<'a> {
         };
         let held = |hand: usize| self.hands[hand].clone().ok_or(FileError::Invalid);
         let done = match act {
-            Act::Mkdir(it) => files.create_dir(&path(it), now),
+            Act::Mkdir(it) => files.create_dir(&path(it), Mode::DIRECTORY, now),
             Act::Rmdir(it) => files.remove_dir(&path(it), now),
             Act::Unlink(it) => files.unlink(&path(it), now),
             Act::Write(it, at, bytes) => open(it, true, false)?.write_at((*at).into(), bytes, now),

@@ -9,7 +9,7 @@ use std::sync::{
 use drydock_contract::{
     Meter, Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, OpenFile, OpenHow, Stat,
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Mode, OpenFile, OpenHow, Stat,
         TreePath,
     },
 };
@@ -57,8 +57,8 @@ impl Files for Counted {
     fn read_dir(&self, path: &TreePath) -> FileResult<Vec<DirEntry>> {
         self.under(path).read_dir(path)
     }
-    fn create_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
-        self.under(path).create_dir(path, now)
+    fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.under(path).create_dir(path, mode, now)
     }
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
         self.under(path).remove_dir(path, now)
@@ -80,6 +80,9 @@ impl Files for Counted {
     }
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()> {
         self.under(path).set_times(path, follow, times, now)
+    }
+    fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.under(path).set_mode(path, follow, mode, now)
     }
     fn trail(&self, path: &TreePath) -> Vec<FileKind> {
         self.under(path).trail(path)

@@ -129,5 +129,9 @@ pub(crate) fn sayable(target: &str) -> FileResult<()> {
     if target.contains('\0') {
         return Err(FileError::Invalid);
     }
-    if target.len() > TreePath::BYTES_MAX { Err(FileError::NameTooLong) } else { Ok(()) }
+    if drydock_contract::text::byte_len(target) > TreePath::BYTES_MAX {
+        Err(FileError::NameTooLong)
+    } else {
+        Ok(())
+    }
 }

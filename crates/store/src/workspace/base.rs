@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use drydock_contract::{
     Timestamp,
-    port::{FileKind, FileResult, Stat, TreePath},
+    port::{FileKind, FileResult, Mode, Stat, TreePath},
 };
 use rusqlite::params;
 
@@ -26,12 +26,13 @@ impl Bases {
     /// All of them, by path.
     pub(super) fn all(&self) -> FileResult<HashMap<String, Seen>> {
         self.db.with_connection(|conn| {
-            let text = "SELECT path, kind, size, mtime, ctime, inode, hash FROM base WHERE mount = ?1";
+            let text = "SELECT path, kind, size, mtime, ctime, inode, hash, mode FROM base WHERE mount = ?1";
             let mut statement = conn.prepare_cached(text).sql()?;
             let rows = statement.query_map(params![self.mount.as_str()], |row| {
                 let number = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
                 let facts = Stat {
                     kind: kind(row.get(1)?),
+                    mode: Mode::new(row.get(7)?),
                     size: number(2)?,
                     modified: Timestamp(number(3)?),
                     changed: Timestamp(number(4)?),
@@ -57,8 +58,8 @@ impl Bases {
 
 impl Notes for Bases {
     fn note(&self, path: &TreePath, seen: &Seen) -> FileResult<()> {
-        let text = "INSERT OR REPLACE INTO base(mount, path, kind, size, mtime, ctime, inode, hash)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let text = "INSERT OR REPLACE INTO base(mount, path, kind, size, mtime, ctime, inode, hash, mode)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         let it = &seen.facts;
         let number = |it: u64| it.cast_signed();
         self.db.with_connection(|conn| {
@@ -72,6 +73,7 @@ impl Notes for Bases {
                 number(it.changed.0),
                 number(it.inode),
                 seen.hash,
+                it.mode.bits(),
             ];
             statement.execute(values).sql().map(|_| ())
         })

@@ -21,15 +21,14 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::Mounted;
 use crate::{
-    Change, ChangeKind,
+    Change, ChangeKind, Links,
     home::Lock,
-    host::Installed,
+    host::{Installed, stays_inside},
     overlay::{Notes as _, Seen},
     sqlite::Sql as _,
 };
 
-const READ: OpenHow =
-    OpenHow { read: true, write: false, create: false, exclusive: false, truncate: false, nofollow: true };
+const READ: OpenHow = OpenHow { read: true, nofollow: true, ..OpenHow::NONE };
 
 /// How many conflicts a message names.
 const NAMED_MAX: usize = 8;
@@ -120,13 +119,39 @@ struct Begun {
     paths: HashSet<String>,
 }
 
+/// What a commit did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Committed {
+    /// What it wrote.
+    pub written: Vec<Change>,
+    /// Links that lead out of the directory. They stay in the workspace.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A link that a commit did not write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Without a leading slash.
+    pub path: String,
+    /// What it says.
+    pub target: String,
+}
+
 impl Mounted {
-    /// Writes what is different to the host directory, and then forgets it here. Answers what it
-    /// wrote. After a kill, call it again.
-    pub fn commit(&self, if_changed: IfChanged, now: Timestamp) -> Result<Vec<Change>, CommitError> {
+    /// Writes what is different to the host directory, and then forgets it here. Links that lead out of
+    /// the directory are left out unless `links` lets them. After a kill, call it again.
+    pub fn commit(
+        &self,
+        if_changed: IfChanged,
+        links: Links,
+        now: Timestamp,
+    ) -> Result<Committed, CommitError> {
         let _alone = self.commits_alone()?;
         let begun = self.tidy()?;
-        let changes = self.diff()?;
+        let mut changes = self.diff()?;
+        let left_out = if links == Links::Any { Vec::new() } else { self.leading_out(&changes)? };
+        let out: HashSet<&str> = left_out.iter().map(|it| it.path.as_str()).collect();
+        changes.retain(|it| !out.contains(it.path.as_str()) && !lies_below(&it.path, &out));
         if if_changed == IfChanged::Refuse {
             let conflicts = self.conflicts_of(&changes, &begun)?;
             if !conflicts.is_empty() {
@@ -167,7 +192,19 @@ impl Mounted {
         } else {
             self.end()?;
         }
-        Ok(changes)
+        Ok(Committed { written: changes, left_out })
+    }
+
+    /// The changed links that would lead other programs out of the directory.
+    pub fn leading_out(&self, changes: &[Change]) -> FileResult<Vec<LeftOut>> {
+        let mut out = Vec::new();
+        for change in changes.iter().filter(|it| it.is == Some(FileKind::Symlink)) {
+            let target = self.overlay.read_link(&TreePath::new(&change.path)?)?;
+            if !stays_inside(&target, change.path.matches('/').count()) {
+                out.push(LeftOut { path: change.path.clone(), target });
+            }
+        }
+        Ok(out)
     }
 
     /// Keeps other commits away until it is dropped: two at once would each take what the other wrote
@@ -218,6 +255,7 @@ impl Mounted {
             None if there => ConflictKind::Appeared,
             None => return Ok(None),
             Some(seen) if there => match seen.is_still(&*self.host, &path) {
+                Ok(true) if Self::is_of_two_modes(change, seen) => ConflictKind::Changed,
                 Ok(true) => return Ok(None),
                 Ok(false) => ConflictKind::Changed,
                 Err(FileError::NotFound) => ConflictKind::Vanished,
@@ -230,6 +268,12 @@ impl Mounted {
         Ok(Some(Conflict { path: change.path.clone(), kind }))
     }
 
+    /// Whether permissions were changed here, and by somebody else to something different.
+    fn is_of_two_modes(change: &Change, seen: &Seen) -> bool {
+        let there = change.was_mode.filter(|_| change.was == change.is && change.was_mode != change.is_mode);
+        there.is_some_and(|it| it != seen.facts.mode.plain())
+    }
+
     fn step(
         &self,
         change: &Change,
@@ -240,20 +284,32 @@ impl Mounted {
     }
 
     fn write(&self, change: &Change, path: &TreePath, temporary: &str, now: Timestamp) -> FileResult<()> {
+        let facts = self.overlay.stat(path, Follow::No)?;
+        // The host's own permissions stay where only content changed.
+        let mode = change.is_mode.filter(|it| change.was != change.is || Some(*it) != change.was_mode);
         match change.is {
             None => return Ok(()),
-            Some(FileKind::Directory) => match self.host.create_dir(path, now) {
+            Some(FileKind::Directory) => match self.host.create_dir(path, facts.mode.plain(), now) {
+                Err(FileError::Exists) if mode.is_some() => {
+                    self.host.set_mode(path, Follow::No, facts.mode, now)?;
+                }
                 Err(FileError::Exists) => {}
                 done => done?,
             },
+            Some(FileKind::File) if change.only_mode => {
+                self.host.set_mode(path, Follow::No, facts.mode, now)?;
+            }
             Some(FileKind::Symlink) => {
                 let target = self.overlay.read_link(path)?;
                 self.host.install(path, &Installed::Link { target: &target }, temporary)?;
             }
             Some(FileKind::File) => {
-                let modified = self.overlay.stat(path, Follow::No)?.modified;
                 let source = self.overlay.open(path, READ, now)?;
-                self.host.install(path, &Installed::File { source: &*source, modified }, temporary)?;
+                self.host.install(
+                    path,
+                    &Installed::File { source: &*source, modified: facts.modified, mode },
+                    temporary,
+                )?;
             }
         }
         // What stands there now is ours: a run that changes it again has seen it.

@@ -15,7 +15,7 @@ use rusqlite::{
 };
 
 use super::{Workspace, WorkspaceName, Workspaces, temporary::Temporary};
-use crate::{OpenWorkspaceError, home::sync_dir, sqlite::prepare};
+use crate::{OpenWorkspaceError, home::sync_dir, sqlite::LAYOUT};
 
 /// How long a copy waits for writers.
 const WAIT: Duration = Duration::from_secs(20);
@@ -39,12 +39,44 @@ impl Workspaces {
         self.copy(&self.existing(of)?, &target)
     }
 
+    /// Makes the workspace of that name what it was. One that cannot be opened is set aside: its file
+    /// stays, under a name that is answered.
+    pub fn restore_named(
+        &self,
+        of: &WorkspaceName,
+        name: &WorkspaceName,
+    ) -> Result<Option<PathBuf>, OpenWorkspaceError> {
+        let source = self.snapshot_file(of, name);
+        if !source.is_file() {
+            return Err(OpenWorkspaceError::Missing(format!("{of}@{name}")));
+        }
+        of_this_layout(&source)?;
+        let live = match self.open(of) {
+            Ok(workspace) => return self.restore(&workspace, name).map(|()| None),
+            Err(OpenWorkspaceError::Damaged { path } | OpenWorkspaceError::Version { path, .. }) => path,
+            Err(error) => return Err(error),
+        };
+        let fail = |cause| OpenWorkspaceError::Read { path: live.clone(), cause };
+        let nonce = getrandom::u32().unwrap_or(std::process::id());
+        let aside = live.with_extension(format!("damaged-{nonce:08x}"));
+        // What SQLite kept beside it goes with it; what it remembers of readers is nobody's now.
+        let _ =
+            fs::rename(live.with_extension("sqlite-wal"), aside.with_extension(format!("wal-{nonce:08x}")));
+        let _ = fs::remove_file(live.with_extension("sqlite-shm"));
+        fs::rename(&live, &aside).map_err(fail)?;
+        self.copy(&source, &live).inspect_err(|_| {
+            let _ = fs::rename(&aside, &live);
+        })?;
+        Ok(Some(aside))
+    }
+
     /// Makes the workspace what it was, in one step. Files that are open answer `Io` from then on.
     pub fn restore(&self, workspace: &Workspace, name: &WorkspaceName) -> Result<(), OpenWorkspaceError> {
         let source = self.snapshot_file(workspace.name(), name);
         if !source.is_file() {
             return Err(OpenWorkspaceError::Missing(format!("{}@{name}", workspace.name())));
         }
+        of_this_layout(&source)?;
         let live = workspace.db.path();
         let fail = |cause| OpenWorkspaceError::Sql { path: live.to_owned(), cause };
         let temporary = temporary(live)?;
@@ -54,8 +86,6 @@ impl Workspaces {
             // Whoever has the workspace open has it open still, and its handles are out of date.
             let sessions = sessions(live)?;
             let conn = Connection::open(prepared)?;
-            // The snapshot may be older than this version's tables.
-            prepare(&conn)?;
             conn.execute("DELETE FROM session", [])?;
             for (id, pid) in sessions {
                 conn.execute("INSERT INTO session(id, pid) VALUES (?1, ?2)", params![id, pid])?;
@@ -109,6 +139,17 @@ impl Workspaces {
                 fs::hard_link(temporary, target).map_err(read)?;
                 sync_dir(target.parent().unwrap_or(target)).map_err(read)
             })
+    }
+}
+
+/// Refuses a file whose tables another version made.
+pub(super) fn of_this_layout(path: &Path) -> Result<(), OpenWorkspaceError> {
+    let looked = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .and_then(|conn| conn.pragma_query_value(None, "user_version", |row| row.get(0)));
+    match looked {
+        Ok(LAYOUT) => Ok(()),
+        Ok(version) => Err(OpenWorkspaceError::Version { path: path.to_owned(), version }),
+        Err(cause) => Err(OpenWorkspaceError::of_sql(path, cause)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, Files as _, Follow, TreePath},
+    port::{FileError, FileKind, FileResult, Files as _, Follow, Mode, TreePath},
 };
 use std::{
     io::{Read, Write},
@@ -121,6 +121,12 @@ impl Workspace {
     pub fn get_into(&self, path: &str, sink: &mut dyn Write) -> Result<u64, StreamError> {
         let (volume, path) = self.locate(path)?;
         self.files(volume).get_into(&path, sink)
+    }
+
+    /// The permissions of what a path names.
+    pub fn mode(&self, path: &str) -> FileResult<Mode> {
+        let (volume, path) = self.locate(path)?;
+        Ok(self.files(volume).stat(&path, Follow::Yes)?.mode)
     }
 
     /// Removes a file, a link, or a directory with all that is in it.

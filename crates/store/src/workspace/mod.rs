@@ -7,24 +7,28 @@ mod base;
 mod commit;
 mod compare;
 mod copy;
+mod directory;
 mod look;
 mod mounted;
 mod name;
 mod place;
 mod query;
 mod temporary;
+mod unified;
 mod volume;
 
 use std::{fmt, sync::Arc};
 
 use drydock_contract::port::FileResult;
 
-pub use commit::{CommitError, Conflict, ConflictKind, IfChanged};
+pub use commit::{CommitError, Committed, Conflict, ConflictKind, IfChanged, LeftOut};
+pub use directory::{Directory, DirectoryError, Mounting};
 pub use look::{Entry, VolumeFacts, WorkspaceFacts};
 pub use mounted::Mounted;
 pub use name::WorkspaceName;
 pub use place::Workspaces;
 pub use query::{Answer, QueryError, QueryLimits, SqlValue};
+pub use unified::{FileDiff, file_diff};
 pub use volume::Volume;
 
 use crate::{Quota, SqliteFiles, sqlite::Db};

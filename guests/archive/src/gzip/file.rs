@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// Does what the options say to one operand; the exit status.
-pub fn operand(options: &Options, name: &str) -> i32 {
+pub(super) fn operand(options: &Options, name: &str) -> i32 {
     let tool = options.tool.name();
     let mut name = name.to_owned();
     // `gunzip x` finds `x.gz`.
@@ -126,6 +126,12 @@ fn replace(
     if let Ok(time) = about.modified() {
         let _ = file.set_modified(time);
     }
+    // As gzip does: what is made of a file may do what the file may.
+    if let Err(error) =
+        modes::get(Path::new(name), true).and_then(|it| modes::set(Path::new(target), true, it & 0o777))
+    {
+        complain(&format!("{}: {target}: {}", options.tool.name(), reason(&error)));
+    }
     let sizes = (about.len(), file.metadata().map_or(0, |it| it.len()));
     if options.verbose {
         let (large, small) = if options.act == Act::Compress { sizes } else { (sizes.1, sizes.0) };
@@ -149,13 +155,13 @@ fn test(options: &Options, name: &str) -> i32 {
     status
 }
 
-pub fn list_heading(options: &Options) {
+pub(super) fn list_heading(options: &Options) {
     if options.codec == Codec::Gzip {
         let _ = writeln!(io::stdout(), "         compressed        uncompressed  ratio uncompressed_name");
     }
 }
 
-pub fn list_stdin(options: &Options) -> i32 {
+pub(super) fn list_stdin(options: &Options) -> i32 {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes);
     let listed =

@@ -40,7 +40,7 @@ impl Tool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub(super) enum Act {
     Compress,
     Decompress,
     Test,
@@ -48,7 +48,7 @@ pub enum Act {
 }
 
 #[derive(Clone, Debug)]
-pub struct Options {
+pub(super) struct Options {
     pub tool: Tool,
     pub codec: Codec,
     pub act: Act,
@@ -65,13 +65,13 @@ pub struct Options {
 }
 
 #[derive(Debug)]
-pub enum Stop {
+pub(super) enum Stop {
     Help,
     Version,
     Wrong(String),
 }
 
-pub fn parse(tool: Tool, args: &[String]) -> Result<Options, Stop> {
+pub(super) fn parse(tool: Tool, args: &[String]) -> Result<Options, Stop> {
     let suffix = match tool.codec {
         Codec::Gzip | Codec::Plain => ".gz",
         Codec::Bzip2 => ".bz2",
@@ -183,7 +183,7 @@ impl Options {
     }
 }
 
-pub fn help(tool: Tool) -> String {
+pub(super) fn help(tool: Tool) -> String {
     format!(
         "Usage: {} [OPTION]... [FILE]...\nCompress or uncompress FILEs (by default, compress FILES in-place).\n\n\
          \x20 -c  write on standard output     -d  decompress      -t  test integrity\n\

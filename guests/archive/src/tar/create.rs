@@ -13,7 +13,7 @@ use std::time::UNIX_EPOCH;
 const RECORD: u64 = 20 * BLOCK as u64;
 
 /// Appends members to `out`.
-pub struct Writer<'a, W: Write> {
+pub(super) struct Writer<'a, W: Write> {
     pub out: W,
     pub options: &'a Options,
     pub written: u64,
@@ -30,7 +30,7 @@ pub struct Writer<'a, W: Write> {
 
 impl<W: Write> Writer<'_, W> {
     /// Adds `path`, seen from the folder `base`. Only writing the archive can fail.
-    pub fn add(&mut self, base: &Path, path: &str) -> io::Result<()> {
+    pub(super) fn add(&mut self, base: &Path, path: &str) -> io::Result<()> {
         if self.options.exclude.iter().any(|pattern| name::excludes(pattern, path)) {
             return Ok(());
         }
@@ -42,13 +42,13 @@ impl<W: Write> Writer<'_, W> {
         };
         if about.is_dir() {
             let shown = format!("{}/", path.trim_end_matches('/'));
-            self.member(&shown, Kind::Directory, &about, 0, Vec::new())?;
+            self.member(&shown, Kind::Directory, &full, &about, 0, Vec::new())?;
             return if self.options.recurse { self.inside(base, path, &full) } else { Ok(()) };
         }
         if about.is_symlink() {
             let link = fs::read_link(&full).map(|to| to.to_string_lossy().into_owned().into_bytes());
             return match link {
-                Ok(link) => self.member(path, Kind::Symbolic, &about, 0, link).map(|_| ()),
+                Ok(link) => self.member(path, Kind::Symbolic, &full, &about, 0, link).map(|_| ()),
                 Err(error) => self.problem(&format!("{path}: Cannot readlink: {}", reason(&error))),
             };
         }
@@ -81,7 +81,7 @@ impl<W: Write> Writer<'_, W> {
             Ok(file) => file,
             Err(error) => return self.problem(&format!("{path}: Cannot open: {}", reason(&error))),
         };
-        if !self.member(path, Kind::File, about, about.len(), Vec::new())? {
+        if !self.member(path, Kind::File, full, about, about.len(), Vec::new())? {
             return Ok(());
         }
         // Exactly as many bytes as the header says, whatever becomes of the file meanwhile.
@@ -104,6 +104,7 @@ impl<W: Write> Writer<'_, W> {
         &mut self,
         path: &str,
         kind: Kind,
+        full: &Path,
         about: &Metadata,
         size: u64,
         link: Vec<u8>,
@@ -125,7 +126,9 @@ impl<W: Write> Writer<'_, W> {
         }
         let (user, group) = self.options.transform_owner.clone().unwrap_or_else(default_owner);
         let name = stored.as_bytes().to_vec();
-        let header = Header { name, link, kind, mode: mode(about, kind), size, mtime, user, group };
+        // Of a file that cannot be asked, the usual bits.
+        let mode = modes::get(full, kind != Kind::Symbolic).unwrap_or(0o644);
+        let header = Header { name, link, kind, mode, size, mtime, user, group };
         match self.options.verbose {
             0 => {}
             1 => (self.log)(&list::shown(path.as_bytes())),
@@ -138,33 +141,17 @@ impl<W: Write> Writer<'_, W> {
     }
 
     /// The end of the archive.
-    pub fn finish(&mut self) -> io::Result<()> {
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         let whole = (self.written + 2 * BLOCK as u64).next_multiple_of(RECORD);
         io::copy(&mut io::repeat(0).take(whole - self.written), &mut self.out)?;
         self.out.flush()
     }
 
     /// A member that cannot be had does not end the archive.
-    pub fn problem(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn problem(&mut self, text: &str) -> io::Result<()> {
         complain(&format!("tar: {text}"));
         self.failed = true;
         Ok(())
-    }
-}
-
-#[cfg(unix)]
-fn mode(about: &Metadata, _kind: Kind) -> u32 {
-    use std::os::unix::fs::PermissionsExt as _;
-    about.permissions().mode() & 0o7777
-}
-
-/// WASI keeps no permissions, so a member gets the usual ones.
-#[cfg(not(unix))]
-fn mode(_about: &Metadata, kind: Kind) -> u32 {
-    match kind {
-        Kind::Directory => 0o755,
-        Kind::Symbolic => 0o777,
-        _ => 0o644,
     }
 }
 

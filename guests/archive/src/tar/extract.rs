@@ -13,23 +13,24 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Makes files out of members.
-pub struct Extractor<'a> {
+pub(super) struct Extractor<'a> {
     options: &'a Options,
     base: PathBuf,
     pub failed: bool,
     told_of_slash: bool,
     /// Links to be made last: where, and to what.
     later: Vec<(PathBuf, String)>,
-    times: Vec<(PathBuf, i64)>,
+    /// Folders with their times and modes, set last: one that may not be written to has members, too.
+    folders: Vec<(PathBuf, i64, u32)>,
 }
 
 impl<'a> Extractor<'a> {
-    pub fn new(options: &'a Options, base: PathBuf) -> Self {
-        Self { options, base, failed: false, told_of_slash: false, later: Vec::new(), times: Vec::new() }
+    pub(super) fn new(options: &'a Options, base: PathBuf) -> Self {
+        Self { options, base, failed: false, told_of_slash: false, later: Vec::new(), folders: Vec::new() }
     }
 
     /// Makes one member; only reading the archive can fail for good.
-    pub fn member(&mut self, header: &Header, content: &mut impl Read) -> io::Result<()> {
+    pub(super) fn member(&mut self, header: &Header, content: &mut impl Read) -> io::Result<()> {
         let shown = String::from_utf8_lossy(&header.name).into_owned();
         let stripped = if self.options.strip > 0 {
             name::strip(&shown, self.options.strip)
@@ -71,7 +72,7 @@ impl<'a> Extractor<'a> {
         let made = match header.kind {
             Kind::Directory => self.folder(&path, header),
             Kind::File => match fs::File::create(&path) {
-                Ok(file) => return self.file(&shown, file, header, content),
+                Ok(file) => return self.file(&shown, &path, file, header, content),
                 Err(error) => Err(error),
             },
             Kind::Symbolic => {
@@ -89,14 +90,14 @@ impl<'a> Extractor<'a> {
 
     fn folder(&mut self, path: &Path, header: &Header) -> io::Result<()> {
         fs::create_dir_all(path)?;
-        set_mode(path, header.mode);
-        self.times.push((path.to_owned(), header.mtime));
+        self.folders.push((path.to_owned(), header.mtime, header.mode));
         Ok(())
     }
 
     fn file(
         &mut self,
         shown: &str,
+        path: &Path,
         mut file: fs::File,
         header: &Header,
         content: &mut impl Read,
@@ -116,7 +117,8 @@ impl<'a> Extractor<'a> {
             let _ =
                 file.set_modified(UNIX_EPOCH + Duration::from_secs(u64::try_from(header.mtime).unwrap_or(0)));
         }
-        set_file_mode(&file, header.mode);
+        drop(file);
+        self.set_mode(path, header.mode);
         Ok(())
     }
 
@@ -141,7 +143,7 @@ impl<'a> Extractor<'a> {
     }
 
     /// What had to wait for the last member.
-    pub fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         for (path, target) in std::mem::take(&mut self.later) {
             if let Err(error) = symlink(&target, &path) {
                 self.problem(&format!(
@@ -151,14 +153,24 @@ impl<'a> Extractor<'a> {
                 ));
             }
         }
-        if !self.options.no_mtime {
-            for (path, mtime) in self.times.drain(..).rev() {
-                // Times of folders are a nicety that not every file tree has.
-                if let Ok(folder) = fs::File::open(&path) {
-                    let _ = folder
-                        .set_modified(UNIX_EPOCH + Duration::from_secs(u64::try_from(mtime).unwrap_or(0)));
-                }
+        for (path, mtime, mode) in std::mem::take(&mut self.folders).into_iter().rev() {
+            // Times of folders are a nicety that not every file tree has.
+            if !self.options.no_mtime
+                && let Ok(folder) = fs::File::open(&path)
+            {
+                let _ =
+                    folder.set_modified(UNIX_EPOCH + Duration::from_secs(u64::try_from(mtime).unwrap_or(0)));
             }
+            self.set_mode(&path, mode);
+        }
+    }
+
+    /// The bits of the archive, as far as the umask lets unless `-p` says otherwise. Never setuid, setgid
+    /// or sticky: a stranger's archive has no say in those.
+    fn set_mode(&mut self, path: &Path, mode: u32) {
+        let mask = if self.options.same_modes { 0 } else { modes::umask() };
+        if let Err(error) = modes::set(path, true, mode & 0o777 & !mask) {
+            self.problem(&format!("{}: Cannot change mode: {}", path.display(), reason(&error)));
         }
     }
 
@@ -169,13 +181,13 @@ impl<'a> Extractor<'a> {
 }
 
 #[cfg(unix)]
-fn symlink(target: &str, path: &Path) -> io::Result<()> {
+pub(crate) fn symlink(target: &str, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }
 
 /// std's own is not stable for WASI; libc's is what it would call.
 #[cfg(not(unix))]
-fn symlink(target: &str, path: &Path) -> io::Result<()> {
+pub(crate) fn symlink(target: &str, path: &Path) -> io::Result<()> {
     use std::ffi::{CString, c_char, c_int};
     unsafe extern "C" {
         fn symlink(target: *const c_char, path: *const c_char) -> c_int;
@@ -188,21 +200,3 @@ fn symlink(target: &str, path: &Path) -> io::Result<()> {
         Err(io::Error::last_os_error())
     }
 }
-
-#[cfg(unix)]
-fn set_mode(path: &Path, mode: u32) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o777 | 0o700));
-}
-
-#[cfg(unix)]
-fn set_file_mode(file: &fs::File, mode: u32) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let _ = file.set_permissions(fs::Permissions::from_mode(mode & 0o777));
-}
-
-/// WASI keeps no permissions.
-#[cfg(not(unix))]
-fn set_mode(_path: &Path, _mode: u32) {}
-#[cfg(not(unix))]
-fn set_file_mode(_file: &fs::File, _mode: u32) {}

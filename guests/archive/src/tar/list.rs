@@ -3,7 +3,7 @@
 use super::header::{Header, Kind};
 
 /// As `tar -tv` shows it. The column of the size grows, and never shrinks again.
-pub fn long(header: &Header, width: &mut usize) -> String {
+pub(super) fn long(header: &Header, width: &mut usize) -> String {
     let name = shown(&header.name);
     let kind = match header.kind {
         Kind::Directory => 'd',
@@ -28,10 +28,10 @@ pub fn long(header: &Header, width: &mut usize) -> String {
 }
 
 /// The width GNU starts with.
-pub const WIDTH: usize = 18;
+pub(super) const WIDTH: usize = 18;
 
 /// A name with what is not text escaped.
-pub fn shown(name: &[u8]) -> String {
+pub(super) fn shown(name: &[u8]) -> String {
     let mut out = String::new();
     for chunk in name.utf8_chunks() {
         for sign in chunk.valid().chars() {
@@ -69,7 +69,7 @@ fn moment(seconds: i64) -> String {
 }
 
 /// Days since 1970 of a date.
-pub fn days(year: i64, month: i64, day: i64) -> i64 {
+pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

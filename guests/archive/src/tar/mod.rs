@@ -1,7 +1,7 @@
 //! GNU tar's command line: create, extract, list, append, update.
 
 mod create;
-mod extract;
+pub(crate) mod extract;
 pub mod header;
 mod list;
 pub mod name;

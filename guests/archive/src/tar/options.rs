@@ -4,7 +4,7 @@ use crate::codec::Codec;
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub(super) enum Act {
     Create,
     Extract,
     List,
@@ -16,7 +16,7 @@ pub enum Act {
 
 /// Everything a command line says.
 #[derive(Debug)]
-pub struct Options {
+pub(super) struct Options {
     pub act: Act,
     /// `None` is standard input or output.
     pub archive: Option<String>,
@@ -33,6 +33,8 @@ pub struct Options {
     pub one_level: bool,
     pub dereference: bool,
     pub absolute: bool,
+    /// `-p`: the archive's modes, whatever the umask says.
+    pub same_modes: bool,
     pub recurse: bool,
     pub mtime: Option<i64>,
     pub transform_owner: Option<(String, String)>,
@@ -41,7 +43,7 @@ pub struct Options {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operand {
+pub(super) enum Operand {
     Folder(String),
     Name(String),
     /// A file with one name a line.
@@ -50,7 +52,7 @@ pub enum Operand {
 
 /// What to do instead of running.
 #[derive(Debug)]
-pub enum Stop {
+pub(super) enum Stop {
     Help,
     Version,
     Wrong(String),
@@ -59,7 +61,7 @@ pub enum Stop {
 /// Letters that take a value.
 const TAKING: &str = "fCTXHbgKNVIL";
 
-pub fn parse(args: &[String]) -> Result<Options, Stop> {
+pub(super) fn parse(args: &[String]) -> Result<Options, Stop> {
     let mut parser = Parser { options: Options::empty(), act: None };
     let mut args = args.iter();
     // The old style: letters without a dash, whose values follow in the letters' order.
@@ -157,7 +159,8 @@ impl Parser {
                         .ok_or(Stop::Wrong(format!("{program}: cannot run a program here")))?,
                 );
             }
-            'p' | 'o' | 's' | 'S' | 'U' | 'w' | 'W' | 'l' | 'n' | 'B' | 'i' => {}
+            'p' => self.options.same_modes = true,
+            'o' | 's' | 'S' | 'U' | 'w' | 'W' | 'l' | 'n' | 'B' | 'i' => {}
             '?' => return Err(Stop::Help),
             other => return Err(Stop::Wrong(format!("invalid option -- '{other}'"))),
         }
@@ -215,12 +218,11 @@ impl Parser {
             | "pax-option" | "quoting-style" | "warning" | "checkpoint-action" => drop(value()?),
             "help" | "usage" => return Err(Stop::Help),
             "version" => return Err(Stop::Version),
-            "preserve-permissions"
-            | "same-permissions"
-            | "no-same-owner"
+            "preserve-permissions" | "same-permissions" => self.options.same_modes = true,
+            "no-same-permissions" => self.options.same_modes = false,
+            "no-same-owner"
             | "same-owner"
             | "numeric-owner"
-            | "no-same-permissions"
             | "overwrite"
             | "unlink-first"
             | "recursion"
@@ -283,6 +285,7 @@ impl Options {
             one_level: false,
             dereference: false,
             absolute: false,
+            same_modes: false,
             recurse: true,
             mtime: None,
             transform_owner: None,
@@ -292,7 +295,7 @@ impl Options {
 }
 
 /// Who owns what an archive made here holds.
-pub fn default_owner() -> (String, String) {
+pub(super) fn default_owner() -> (String, String) {
     ("agent".to_owned(), "agent".to_owned())
 }
 

@@ -2,18 +2,18 @@
 
 /// Pipes, one after the other.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Line(pub Vec<Pipe>);
+pub(crate) struct Line(pub Vec<Pipe>);
 
 /// Commands, each reading what the one before wrote.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Pipe {
+pub(crate) struct Pipe {
     pub when: When,
     pub stages: Vec<Stage>,
 }
 
 /// When a pipe runs, after the one before it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub(crate) enum When {
     #[default]
     Always,
     IfDone,
@@ -22,7 +22,7 @@ pub enum When {
 
 /// One command.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Stage {
+pub(crate) struct Stage {
     /// `NAME=value` before the command.
     pub assignments: Vec<Vec<u8>>,
     pub words: Vec<Vec<u8>>,
@@ -32,7 +32,7 @@ pub struct Stage {
 }
 
 /// Reads `text`; what stands in the way, if something does.
-pub fn parse(text: &[u8], variable: &dyn Fn(&[u8]) -> Vec<u8>) -> Result<Line, String> {
+pub(crate) fn parse(text: &[u8], variable: &dyn Fn(&[u8]) -> Vec<u8>) -> Result<Line, String> {
     let mut reader = Reader { text, at: 0, variable };
     let mut line = Line::default();
     let mut pipe = Pipe::default();

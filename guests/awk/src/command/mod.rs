@@ -7,5 +7,5 @@
 mod line;
 mod run;
 
-pub use line::{Line, parse};
-pub use run::{Input, capture, run};
+pub(crate) use line::{Line, parse};
+pub(crate) use run::{Input, capture, run};

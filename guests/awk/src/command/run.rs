@@ -6,19 +6,19 @@ use child::{Captured, Stdin};
 
 /// What the first command reads.
 #[derive(Clone, Copy)]
-pub enum Input<'a> {
+pub(crate) enum Input<'a> {
     /// What awk would have read.
     Ours,
     Bytes(&'a [u8]),
 }
 
 /// Runs it; its output goes where ours goes. The status of the last command.
-pub fn run(line: &Line, input: Input<'_>) -> Result<i32, String> {
+pub(crate) fn run(line: &Line, input: Input<'_>) -> Result<i32, String> {
     all(line, input, None)
 }
 
 /// Runs it; what it printed, and the status of the last command.
-pub fn capture(line: &Line) -> Result<(Vec<u8>, i32), String> {
+pub(crate) fn capture(line: &Line) -> Result<(Vec<u8>, i32), String> {
     let mut printed = Vec::new();
     let status = all(line, Input::Bytes(b""), Some(&mut printed))?;
     Ok((printed, status))

@@ -33,7 +33,7 @@ const PATTERNS_MAX: usize = 500;
 
 /// Why the usual course ends.
 #[derive(Debug)]
-pub enum Stop {
+pub(crate) enum Stop {
     Fatal(String),
     Next,
     NextFile,
@@ -86,7 +86,7 @@ struct Interp<'p> {
 }
 
 /// Runs; the exit status.
-pub fn run(program: &Program, options: Options) -> i32 {
+pub(crate) fn run(program: &Program, options: Options) -> i32 {
     let mut interp = Interp::new(program);
     let status = match interp.everything(options) {
         Ok(()) => interp.status,

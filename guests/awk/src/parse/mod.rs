@@ -282,7 +282,8 @@ impl Parser<'_> {
             return format!("cmd. line:{line}: {problem}");
         }
         let (text, column) = self.lexer.around();
-        format!("cmd. line:{line}: {text}\nawk: cmd. line:{line}: {:column$}^ {problem}", "")
+        let blanks = " ".repeat(column);
+        format!("cmd. line:{line}: {text}\nawk: cmd. line:{line}: {blanks}^ {problem}")
     }
 
     /// Reads an expression one level deeper.

@@ -6,7 +6,7 @@ use super::settings::Settings;
 use super::unified::{function, heads};
 use std::ops::Range;
 
-pub fn write(
+pub(super) fn write(
     both: (&Document<'_>, &Document<'_>),
     changes: &[Change],
     lines: usize,

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// A stretch of lines that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub struct Change {
+pub(crate) struct Change {
     pub old_start: usize,
     pub old_count: usize,
     pub new_start: usize,
@@ -19,12 +19,12 @@ pub struct Change {
 
 impl Change {
     /// The lines that go.
-    pub fn gone(&self) -> Range<usize> {
+    pub(crate) fn gone(&self) -> Range<usize> {
         self.old_start..self.old_start + self.old_count
     }
 
     /// The lines that come.
-    pub fn come(&self) -> Range<usize> {
+    pub(crate) fn come(&self) -> Range<usize> {
         self.new_start..self.new_start + self.new_count
     }
 }
@@ -34,7 +34,7 @@ const COST_MAX: usize = 4096;
 
 /// All changes, in order. What both lists start and end with is left alone, except for `horizon` lines
 /// on either side: no run slides further.
-pub fn changes(old: &[u32], new: &[u32], horizon: usize) -> Vec<Change> {
+pub(crate) fn changes(old: &[u32], new: &[u32], horizon: usize) -> Vec<Change> {
     let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let rest = (&old[prefix..], &new[prefix..]);
     let suffix = rest.0.iter().rev().zip(rest.1.iter().rev()).take_while(|(a, b)| a == b).count();
@@ -305,7 +305,7 @@ fn runs(old: &[bool], new: &[bool]) -> Vec<Change> {
 }
 
 /// Changes that stand close together, with the lines around them: where that is on either side.
-pub struct Hunk<'c> {
+pub(crate) struct Hunk<'c> {
     /// The changes, in order.
     pub changes: &'c [Change],
     /// Lines of the old side.
@@ -316,7 +316,7 @@ pub struct Hunk<'c> {
 
 /// The hunks of all changes, with `lines` lines around each where there are as many; the old side has
 /// `old_lines` in all.
-pub fn hunks(changes: &[Change], lines: usize, old_lines: usize) -> impl Iterator<Item = Hunk<'_>> {
+pub(crate) fn hunks(changes: &[Change], lines: usize, old_lines: usize) -> impl Iterator<Item = Hunk<'_>> {
     let close = move |a: &Change, b: &Change| b.old_start - a.gone().end <= 2 * lines;
     changes.chunk_by(close).filter_map(move |changes| {
         let (first, last) = (changes.first()?, changes.last()?);

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// One side of a comparison.
 #[derive(Debug, Clone)]
-pub struct Side {
+pub(super) struct Side {
     /// As it is printed.
     pub name: String,
     /// It is not there, and counts as empty.
@@ -17,7 +17,7 @@ pub struct Side {
 }
 
 impl Side {
-    pub fn load(&self) -> io::Result<Vec<u8>> {
+    pub(super) fn load(&self) -> io::Result<Vec<u8>> {
         match self.absent {
             true => Ok(Vec::new()),
             false => crate::read(&self.name),
@@ -25,7 +25,7 @@ impl Side {
     }
 
     /// When it was last changed: long ago if it never was, now if it is not a file.
-    pub fn modified(&self) -> Time {
+    pub(super) fn modified(&self) -> Time {
         if self.absent {
             return Time::default();
         }
@@ -37,12 +37,12 @@ impl Side {
 }
 
 /// As GNU judges: by a NUL among the first bytes.
-pub fn is_binary(bytes: &[u8]) -> bool {
+pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(4096)].contains(&0)
 }
 
 /// The lines of a file, and a number for each that is the same for lines that count as equal.
-pub struct Document<'a> {
+pub(super) struct Document<'a> {
     pub lines: Vec<&'a [u8]>,
     pub keys: Vec<u32>,
     /// The last line has no end.
@@ -55,7 +55,7 @@ thread_local! {
 }
 
 impl<'a> Document<'a> {
-    pub fn new(bytes: &'a [u8], settings: &Settings) -> Self {
+    pub(super) fn new(bytes: &'a [u8], settings: &Settings) -> Self {
         let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         let unfinished = lines.last().is_some_and(|it| !it.is_empty());
         if !unfinished {
@@ -76,12 +76,12 @@ impl<'a> Document<'a> {
         Self { lines, keys, unfinished }
     }
 
-    pub fn all_blank(&self, range: Range<usize>) -> bool {
+    pub(super) fn all_blank(&self, range: Range<usize>) -> bool {
         self.lines[range].iter().all(|line| line.is_empty())
     }
 
     /// A line after a mark, and the note that it has no end if it has none.
-    pub fn put(&self, at: usize, mark: &str, out: &mut Vec<u8>) {
+    pub(super) fn put(&self, at: usize, mark: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(mark.as_bytes());
         out.extend_from_slice(self.lines[at]);
         out.push(b'\n');

@@ -8,7 +8,7 @@ mod side;
 mod trees;
 mod unified;
 
-pub mod edit;
+pub(crate) mod edit;
 
 use crate::TROUBLE;
 use input::{Document, Side};
@@ -19,7 +19,7 @@ const SAME: i32 = 0;
 const DIFFERENT: i32 = 1;
 
 /// Compares and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let settings = match settings::parse(args) {
         Ok(settings) => settings,
         Err(Refused::Print(text)) => return if crate::print(text.as_bytes()) { SAME } else { TROUBLE },

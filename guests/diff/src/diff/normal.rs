@@ -6,7 +6,7 @@ use std::ops::Range;
 
 type Both<'a, 'b> = (&'b Document<'a>, &'b Document<'a>);
 
-pub fn write(both: Both<'_, '_>, changes: &[Change], out: &mut Vec<u8>) {
+pub(super) fn write(both: Both<'_, '_>, changes: &[Change], out: &mut Vec<u8>) {
     for change in changes {
         let command = format!("{}{}{}\n", lines(change.gone()), letter(change), lines(change.come()));
         out.extend_from_slice(command.as_bytes());
@@ -19,7 +19,7 @@ pub fn write(both: Both<'_, '_>, changes: &[Change], out: &mut Vec<u8>) {
 }
 
 /// From the end, so that the numbers of earlier lines stay right.
-pub fn write_ed(both: Both<'_, '_>, changes: &[Change], out: &mut Vec<u8>) {
+pub(super) fn write_ed(both: Both<'_, '_>, changes: &[Change], out: &mut Vec<u8>) {
     for change in changes.iter().rev() {
         out.extend_from_slice(format!("{}{}\n", lines(change.gone()), letter(change)).as_bytes());
         if change.new_count > 0 {

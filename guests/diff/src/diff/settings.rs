@@ -85,7 +85,7 @@ const TABLE: &[&str] = &[
 
 /// How differences are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub(super) enum Style {
     Normal,
     Ed,
     Unified(usize),
@@ -95,7 +95,7 @@ pub enum Style {
 
 impl Style {
     /// How many unchanged lines are shown around a change.
-    pub const fn lines(self) -> usize {
+    pub(super) const fn lines(self) -> usize {
         match self {
             Self::Unified(lines) | Self::Context(lines) => lines,
             Self::Normal | Self::Ed | Self::Side => 0,
@@ -117,7 +117,7 @@ enum Space {
 /// What was asked for.
 #[derive(Debug, Clone)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
-pub struct Settings {
+pub(super) struct Settings {
     pub style: Style,
     pub brief: bool,
     pub report_same: bool,
@@ -142,18 +142,18 @@ pub struct Settings {
 }
 
 /// Why there are no settings.
-pub enum Refused {
+pub(super) enum Refused {
     Print(String),
     Problem(String),
 }
 
 impl Settings {
-    pub fn ignores_space(&self) -> bool {
+    pub(super) fn ignores_space(&self) -> bool {
         self.space != Space::Counts
     }
 
     /// What is equal for lines that count as equal.
-    pub fn key(&self, line: &[u8]) -> Vec<u8> {
+    pub(super) fn key(&self, line: &[u8]) -> Vec<u8> {
         let mut line = line;
         if self.strip_cr {
             line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -187,7 +187,7 @@ fn trimmed(line: &[u8], blank: impl Fn(&u8) -> bool) -> &[u8] {
     &line[..end]
 }
 
-pub fn parse(args: &[String]) -> Result<Settings, Refused> {
+pub(super) fn parse(args: &[String]) -> Result<Settings, Refused> {
     let mut settings = Settings {
         style: Style::Normal,
         brief: false,

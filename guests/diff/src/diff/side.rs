@@ -23,7 +23,7 @@ impl Columns {
     }
 }
 
-pub fn write(
+pub(super) fn write(
     both: (&Document<'_>, &Document<'_>),
     changes: &[Change],
     settings: &Settings,

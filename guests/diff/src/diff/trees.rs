@@ -29,7 +29,7 @@ fn kind(name: &str) -> Kind {
 }
 
 /// Compares the two operands.
-pub fn compare(settings: &Settings, out: &mut Vec<u8>) -> i32 {
+pub(super) fn compare(settings: &Settings, out: &mut Vec<u8>) -> i32 {
     let [left, right] = settings.files.as_slice() else { return TROUBLE };
     // Standard input can be read once, and is equal to itself.
     if left == "-" && right == "-" {

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// How much of a function's line is shown.
 const FUNCTION_CHARS_MAX: usize = 40;
 
-pub fn write(
+pub(super) fn write(
     both: (&Document<'_>, &Document<'_>),
     changes: &[Change],
     lines: usize,
@@ -33,7 +33,7 @@ pub fn write(
 }
 
 /// The two lines with names and times.
-pub fn heads(sides: (&Side, &Side), settings: &Settings, marks: [&str; 2], out: &mut Vec<u8>) {
+pub(super) fn heads(sides: (&Side, &Side), settings: &Settings, marks: [&str; 2], out: &mut Vec<u8>) {
     let in_words = marks[0] == "***";
     for (at, side) in [sides.0, sides.1].into_iter().enumerate() {
         let head = match settings.labels.get(at) {
@@ -49,7 +49,7 @@ pub fn heads(sides: (&Side, &Side), settings: &Settings, marks: [&str; 2], out: 
 }
 
 /// The last line above that starts as a function does, with a blank before it.
-pub fn function(document: &Document<'_>, above: usize, settings: &Settings) -> String {
+pub(super) fn function(document: &Document<'_>, above: usize, settings: &Settings) -> String {
     if !settings.functions {
         return String::new();
     }

@@ -3,7 +3,7 @@
 use super::script::{Hunk, Op};
 
 /// The lines of a file that is being changed; each with its end, if it has one.
-pub struct Work {
+pub(super) struct Work {
     pub lines: Vec<Vec<u8>>,
     /// Lines before this one are done with.
     done: usize,
@@ -15,7 +15,7 @@ pub struct Work {
 
 /// Where a hunk was put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Landed {
+pub(super) struct Landed {
     /// Line in the changed file, from 1.
     pub line: isize,
     pub fuzz: usize,
@@ -23,23 +23,23 @@ pub struct Landed {
 }
 
 impl Work {
-    pub fn new(bytes: &[u8]) -> Self {
+    pub(super) fn new(bytes: &[u8]) -> Self {
         let lines = bytes.split_inclusive(|it| *it == b'\n').map(<[u8]>::to_vec).collect();
         Self { lines, done: 0, offset: 0, grown: 0 }
     }
 
     /// The line a hunk that fails would have gone to.
-    pub fn wanted(&self, hunk: &Hunk) -> isize {
+    pub(super) fn wanted(&self, hunk: &Hunk) -> isize {
         hunk.old_start as isize + self.offset + self.grown
     }
 
     /// Whether the hunk fits with just so much of its surroundings left out.
-    pub fn fits(&self, hunk: &Hunk, fuzz: usize) -> bool {
+    pub(super) fn fits(&self, hunk: &Hunk, fuzz: usize) -> bool {
         self.locate(hunk, fuzz).is_some()
     }
 
     /// Puts the hunk where it fits best.
-    pub fn apply(&mut self, hunk: &Hunk, fuzz: usize) -> Option<Landed> {
+    pub(super) fn apply(&mut self, hunk: &Hunk, fuzz: usize) -> Option<Landed> {
         let (place, front, back) = self.locate(hunk, fuzz)?;
         let expected = first(hunk) + self.grown;
         let ops = &hunk.lines[front..hunk.lines.len() - back];

@@ -18,7 +18,7 @@ use target::Target;
 const FAILED: i32 = 1;
 
 /// Applies the patch and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let settings = match settings::parse(args) {
         Ok(settings) => settings,
         Err(Refused::Print(text)) => return if crate::print(text.as_bytes()) { 0 } else { TROUBLE },
@@ -97,7 +97,8 @@ impl Job<'_> {
     fn say(&mut self, text: &str) {
         // Stdout is the patched file's where `-o -` says so.
         match self.settings.output.as_deref() {
-            Some("-") => eprint!("{text}"),
+            // There is nobody left to tell that standard error is closed.
+            Some("-") => drop(std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes())),
             _ => self.out.extend_from_slice(text.as_bytes()),
         }
     }
@@ -270,7 +271,13 @@ impl Job<'_> {
         if let Some(folder) = Path::new(&target.to).parent().filter(|it| !it.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(|error| fail(&target.to, error))?;
         }
+        // What a file may do is kept, also under a new name, unless the patch says otherwise.
+        let before = modes::get(Path::new(&target.from), true).ok();
         fs::write(&target.to, result).map_err(|error| fail(&target.to, error))?;
+        let said = if settings.reverse { patch.git.old_mode } else { patch.git.new_mode };
+        if let Some(mode) = said.or(before.filter(|_| target.from != target.to)) {
+            modes::set(Path::new(&target.to), true, mode & 0o777).map_err(|error| fail(&target.to, error))?;
+        }
         if target.from != target.to && there && patch.git.copy.is_none() {
             fs::remove_file(&target.from).map_err(|error| fail(&target.from, error))?;
         }

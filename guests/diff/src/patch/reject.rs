@@ -3,7 +3,7 @@
 use super::script::{FilePatch, Hunk, Op};
 use super::target::Target;
 
-pub fn text(patch: &FilePatch, target: &Target, hunks: &[Hunk], reversed: bool) -> Vec<u8> {
+pub(super) fn text(patch: &FilePatch, target: &Target, hunks: &[Hunk], reversed: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let head = |mark: &str, fallback: &str| {
         let found = patch.head.iter().rev().find(|it| it.starts_with(mark));

@@ -2,7 +2,7 @@
 
 use options::{Item, Order};
 
-pub const HELP: &str = "Usage: patch [OPTION]... [ORIGFILE [PATCHFILE]]
+pub(super) const HELP: &str = "Usage: patch [OPTION]... [ORIGFILE [PATCHFILE]]
 
   -p NUM  --strip=NUM       strip NUM leading components from file names
   -F LINES  --fuzz LINES    set the fuzz factor to LINES for inexact matching
@@ -68,7 +68,7 @@ const TABLE: &[&str] = &[
 /// What was asked for.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
-pub struct Settings {
+pub(super) struct Settings {
     /// Folders to take off the front of names; without it only the last name counts.
     pub strip: Option<usize>,
     pub fuzz_max: usize,
@@ -91,12 +91,12 @@ pub struct Settings {
 }
 
 /// Why there are no settings.
-pub enum Refused {
+pub(super) enum Refused {
     Print(&'static str),
     Problem(String),
 }
 
-pub fn parse(args: &[String]) -> Result<Settings, Refused> {
+pub(super) fn parse(args: &[String]) -> Result<Settings, Refused> {
     let mut settings =
         Settings { fuzz_max: 2, backup_if_mismatch: true, suffix: ".orig".to_owned(), ..Settings::default() };
     for item in options::parse(args, TABLE, Order::Anywhere).map_err(Refused::Problem)? {

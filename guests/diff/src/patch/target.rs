@@ -6,13 +6,13 @@ use std::path::Path;
 
 /// The file that is read, and the one that is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub(super) struct Target {
     pub from: String,
     pub to: String,
 }
 
 /// Chooses by what the patch says and by what exists.
-pub fn choose(patch: &FilePatch, settings: &Settings) -> Option<Target> {
+pub(super) fn choose(patch: &FilePatch, settings: &Settings) -> Option<Target> {
     if let Some(file) = &settings.file {
         return Some(Target { from: file.clone(), to: file.clone() });
     }

@@ -3,7 +3,7 @@
 //! The parser, its abbreviations of long names and the tests read this slice.
 
 /// An option.
-pub struct Flag {
+pub(super) struct Flag {
     pub short: Option<char>,
     pub long: &'static str,
     pub value: Value,
@@ -11,7 +11,7 @@ pub struct Flag {
 
 /// Whether an option takes a value.
 #[derive(PartialEq, Clone, Copy)]
-pub enum Value {
+pub(super) enum Value {
     None,
     Required,
     /// Only as `--name=value`.
@@ -31,7 +31,7 @@ const fn long(long: &'static str, value: Value) -> Flag {
 }
 
 /// Every option there is.
-pub const FLAGS: &[Flag] = &[
+pub(super) const FLAGS: &[Flag] = &[
     plain('E', "extended-regexp"),
     plain('F', "fixed-strings"),
     plain('G', "basic-regexp"),
@@ -86,12 +86,12 @@ pub const FLAGS: &[Flag] = &[
 ];
 
 /// The option of that letter.
-pub fn by_letter(letter: char) -> Option<&'static Flag> {
+pub(super) fn by_letter(letter: char) -> Option<&'static Flag> {
     FLAGS.iter().find(|flag| flag.short == Some(letter))
 }
 
 /// The option of that name, or of the only name that begins so.
-pub fn by_name(name: &str) -> Result<&'static Flag, String> {
+pub(super) fn by_name(name: &str) -> Result<&'static Flag, String> {
     if let Some(flag) = FLAGS.iter().find(|flag| flag.long == name) {
         return Ok(flag);
     }

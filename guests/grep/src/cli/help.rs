@@ -1,15 +1,15 @@
 //! The texts of `--help`, `--version` and of a wrong command line.
 
 /// Follows every complaint about the command line.
-pub const USAGE: &str = "\
+pub(super) const USAGE: &str = "\
 Usage: grep [OPTION]... PATTERNS [FILE]...
 Try 'grep --help' for more information.";
 
 /// Printed by `grep --version`.
-pub const VERSION: &str = concat!("grep (drydock) ", env!("CARGO_PKG_VERSION"), "\n");
+pub(super) const VERSION: &str = concat!("grep (drydock) ", env!("CARGO_PKG_VERSION"), "\n");
 
 /// Printed by `grep --help`.
-pub const HELP: &str = "\
+pub(super) const HELP: &str = "\
 Usage: grep [OPTION]... PATTERNS [FILE]...
 Prints the lines of each FILE that match one of PATTERNS, one a line.
 
@@ -55,7 +55,7 @@ Output:
   -Z, --null                NUL after a file's name
   -B, -A, -C NUM, -NUM      lines before, after, around
       --color[=WHEN]        mark matches: always, never or auto
-      --line-buffered       accepted; output is written at once
+      --line-buffered       each line is written at once
 
 Exit status: 0 if a line was selected, 1 if none, 2 in trouble.
 ";

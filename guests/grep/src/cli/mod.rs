@@ -6,13 +6,13 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use parse::parse;
+pub(crate) use parse::parse;
 
 use std::io::Read as _;
 
 /// What the command line asks for.
 #[derive(Debug)]
-pub enum Request {
+pub(crate) enum Request {
     /// `--help` or `--version`.
     Print(String),
     /// A search.
@@ -21,7 +21,7 @@ pub enum Request {
 
 /// How to search.
 #[derive(Debug, Default, PartialEq, Clone)]
-pub struct Options {
+pub(crate) struct Options {
     pub syntax: Syntax,
     /// Patterns and files of patterns, in order.
     pub sources: Vec<PatternSource>,
@@ -50,6 +50,8 @@ pub struct Options {
     pub label: Option<String>,
     pub color: bool,
     pub quiet: bool,
+    /// Each line is written at once.
+    pub line_buffered: bool,
     pub silent: bool,
     pub binary: Binary,
     pub directories: Directories,
@@ -61,7 +63,7 @@ pub struct Options {
 
 impl Options {
     /// Whether selected lines are printed as they are, and no others.
-    pub fn prints_plain_lines(&self) -> bool {
+    pub(crate) fn prints_plain_lines(&self) -> bool {
         let marked = self.line_number || self.byte_offset || self.initial_tab || self.color;
         let fewer =
             self.only_matching || self.quiet || self.report != Report::Lines || self.count_max.is_some();
@@ -71,7 +73,7 @@ impl Options {
 
 /// What stands between two groups of lines.
 #[derive(Debug, Default, PartialEq, Clone)]
-pub enum Separator {
+pub(crate) enum Separator {
     #[default]
     Dashes,
     Text(String),
@@ -80,7 +82,7 @@ pub enum Separator {
 
 /// What a pattern is written in.
 #[derive(Debug, Default, PartialEq, Clone, Copy)]
-pub enum Syntax {
+pub(crate) enum Syntax {
     #[default]
     Basic,
     Extended,
@@ -91,14 +93,14 @@ pub enum Syntax {
 
 /// Where patterns come from.
 #[derive(Debug, PartialEq, Clone)]
-pub enum PatternSource {
+pub(crate) enum PatternSource {
     Text(String),
     File(String),
 }
 
 /// What is said of a file.
 #[derive(Debug, Default, PartialEq, Clone, Copy)]
-pub enum Report {
+pub(crate) enum Report {
     #[default]
     Lines,
     Count,
@@ -108,7 +110,7 @@ pub enum Report {
 
 /// What to do with binary files.
 #[derive(Debug, Default, PartialEq, Clone, Copy)]
-pub enum Binary {
+pub(crate) enum Binary {
     /// Say that it matches, print no lines.
     #[default]
     Name,
@@ -118,7 +120,7 @@ pub enum Binary {
 
 /// What to do with folders.
 #[derive(Debug, Default, PartialEq, Clone, Copy)]
-pub enum Directories {
+pub(crate) enum Directories {
     /// Complain.
     #[default]
     Read,
@@ -127,7 +129,7 @@ pub enum Directories {
 }
 
 /// All patterns; a line feed separates two of them.
-pub fn patterns(options: &Options) -> Result<Vec<String>, String> {
+pub(crate) fn patterns(options: &Options) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for source in &options.sources {
         match source {

@@ -4,7 +4,7 @@ use super::flags::{Flag, Value, by_letter, by_name};
 use super::{Binary, Directories, Options, PatternSource, Report, Request, Separator, Syntax, help};
 
 /// What `args`, without the program's name, ask for.
-pub fn parse(args: &[String]) -> Result<Request, String> {
+pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
     let mut reader =
         Reader { options: Options::default(), operands: Vec::new(), context: None, digits: String::new() };
     let mut rest = args.iter();
@@ -137,6 +137,7 @@ impl Reader {
             "label" => options.label = Some(value),
             "only-matching" => options.only_matching = true,
             "quiet" | "silent" => options.quiet = true,
+            "line-buffered" => options.line_buffered = true,
             "binary-files" => options.binary = binary(&value)?,
             "text" => options.binary = Binary::Text,
             "binary-without-match" => options.binary = Binary::Skip,

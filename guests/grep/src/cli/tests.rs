@@ -31,7 +31,7 @@ fn options_after_operands_count_until_the_double_dash() {
     assert!(got.line_number && !got.invert);
     assert_eq!(got.files, ["a", "-v"]);
     assert_eq!(options("-e a -e b f").files, ["f"]);
-    assert_eq!(options("--ignore --line-n x").line_number, true);
+    assert!(options("--ignore --line-n x").line_number);
 }
 
 #[test]

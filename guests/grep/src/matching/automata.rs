@@ -13,7 +13,7 @@ use regex_automata::{Anchored, Input, MatchKind};
 use std::cell::RefCell;
 
 /// See the module.
-pub struct Automata {
+pub(super) struct Automata {
     regex: RegexMatcher,
     longest: Option<Longest>,
 }
@@ -25,7 +25,7 @@ struct Longest {
 
 impl Automata {
     /// From patterns in Rust's syntax; `None` if they are too large.
-    pub fn new(patterns: &[String], options: &Options) -> Option<Self> {
+    pub(super) fn new(patterns: &[String], options: &Options) -> Option<Self> {
         let mut builder = RegexMatcherBuilder::new();
         builder
             .multi_line(!options.null_data)
@@ -46,7 +46,7 @@ impl Automata {
     }
 
     /// The bounds of the next line that matches, its end included.
-    pub fn next_line(&self, block: &[u8], at: usize) -> Option<(usize, usize)> {
+    pub(super) fn next_line(&self, block: &[u8], at: usize) -> Option<(usize, usize)> {
         let found = self.find_at(block, at)?.start;
         // An empty match after the last line feed is on no line.
         if found == block.len() && block.ends_with(b"\n") {
@@ -56,14 +56,14 @@ impl Automata {
     }
 
     /// The first match at or after `at`.
-    pub fn find_at(&self, text: &[u8], at: usize) -> Option<Span> {
+    pub(super) fn find_at(&self, text: &[u8], at: usize) -> Option<Span> {
         // This matcher's error type has no values.
         let found = self.regex.find_at(text, at).ok().flatten()?;
         Some(Span { start: found.start(), end: found.end() })
     }
 
     /// The same, as long as it can be.
-    pub fn find_longest_at(&self, text: &[u8], at: usize) -> Option<Span> {
+    pub(super) fn find_longest_at(&self, text: &[u8], at: usize) -> Option<Span> {
         let found = self.find_at(text, at)?;
         let end = self.longest.as_ref().and_then(|longest| longest.end(text, found.start));
         Some(Span { end: end.unwrap_or(found.end).max(found.end), ..found })

@@ -17,13 +17,13 @@ use std::cell::OnceCell;
 
 /// Where a match is, in bytes.
 #[derive(Debug, PartialEq, Clone, Copy)]
-pub struct Span {
+pub(crate) struct Span {
     pub start: usize,
     pub end: usize,
 }
 
 /// All patterns at once.
-pub struct Matcher<'a> {
+pub(crate) struct Matcher<'a> {
     options: &'a Options,
     means: Means,
     /// Ends a line: a line feed, or NUL with `-z`.
@@ -47,7 +47,7 @@ struct Posix {
 
 impl<'a> Matcher<'a> {
     /// Prepares the patterns.
-    pub fn new(patterns: &[String], options: &'a Options) -> Result<Self, String> {
+    pub(crate) fn new(patterns: &[String], options: &'a Options) -> Result<Self, String> {
         let end = if options.null_data { 0 } else { b'\n' };
         let means = match options.syntax {
             _ if patterns.is_empty() => Means::Nothing,
@@ -58,7 +58,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// The bounds of the next line with a match that begins at or after `at`, its end included.
-    pub fn next_line(&self, block: &[u8], at: usize) -> Option<(usize, usize)> {
+    pub(crate) fn next_line(&self, block: &[u8], at: usize) -> Option<(usize, usize)> {
         match &self.means {
             Means::Nothing => None,
             Means::Perl(perl) => self.by_line(block, at, |line| Some(perl.find_at(line, 0).is_some())).0,
@@ -84,7 +84,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// The first match in a line at or after `at`, as long as it can be.
-    pub fn find_at(&self, line: &[u8], at: usize) -> Option<Span> {
+    pub(crate) fn find_at(&self, line: &[u8], at: usize) -> Option<Span> {
         let posix = match &self.means {
             Means::Nothing => return None,
             Means::Perl(perl) => return perl.find_at(line, at),

@@ -8,11 +8,11 @@ use crate::cli::Options;
 use fancy_regex::{BytesMode, Regex, RegexBuilder};
 
 /// See the module.
-pub struct Perl(Regex);
+pub(super) struct Perl(Regex);
 
 impl Perl {
     /// Prepares the pattern; there can be only one.
-    pub fn new(patterns: &[String], options: &Options) -> Result<Self, String> {
+    pub(super) fn new(patterns: &[String], options: &Options) -> Result<Self, String> {
         let [pattern] = patterns else {
             return Err("the -P option only supports a single pattern".to_owned());
         };
@@ -29,7 +29,7 @@ impl Perl {
     }
 
     /// The first match at or after `at`. A search that was given up as too long finds nothing.
-    pub fn find_at(&self, line: &[u8], at: usize) -> Option<Span> {
+    pub(super) fn find_at(&self, line: &[u8], at: usize) -> Option<Span> {
         let found = self.0.find_from_pos(line, at).ok()??;
         Some(Span { start: found.start(), end: found.end() })
     }

@@ -5,7 +5,7 @@ use crate::cli::Options;
 use memchr::memmem::Finder;
 
 /// See the module.
-pub struct Plain {
+pub(super) struct Plain {
     text: Vec<u8>,
     search: Search,
     /// No character of a word may stand beside it.
@@ -31,7 +31,7 @@ const BY_FREQUENCY: &[u8] = b"etaoinsrhldcumfpgwybvkxjqz";
 
 impl Plain {
     /// `None` if the options want more than this can do.
-    pub fn new(text: Vec<u8>, options: &Options) -> Option<Self> {
+    pub(super) fn new(text: Vec<u8>, options: &Options) -> Option<Self> {
         if text.is_empty() && (options.word || options.ignore_case) || text.contains(&b'\n') {
             return None;
         }
@@ -51,12 +51,12 @@ impl Plain {
     }
 
     /// Whether it finds everything in that block.
-    pub fn knows(&self, block: &[u8]) -> bool {
+    pub(super) fn knows(&self, block: &[u8]) -> bool {
         !matches!(self.search, Search::AnyCase { has_relatives: true, .. }) || block.is_ascii()
     }
 
     /// The bounds of the next line with a match that begins at or after `at`, its end included.
-    pub fn next_line(&self, block: &[u8], mut at: usize, end: u8) -> Option<(usize, usize)> {
+    pub(super) fn next_line(&self, block: &[u8], mut at: usize, end: u8) -> Option<(usize, usize)> {
         let mut from = at;
         loop {
             let found = self.find(block, from)?;
@@ -84,7 +84,7 @@ impl Plain {
     }
 
     /// The first match in a line at or after `at`.
-    pub fn find_in_line(&self, line: &[u8], mut at: usize) -> Option<Span> {
+    pub(super) fn find_in_line(&self, line: &[u8], mut at: usize) -> Option<Span> {
         loop {
             let start = self.find(line, at)?;
             let end = start + self.text.len();
@@ -122,7 +122,7 @@ impl Plain {
 }
 
 /// The line that `found` is on, its end included, if no line begins before `at`.
-pub fn line_around(block: &[u8], at: usize, found: usize, end: u8) -> (usize, usize) {
+pub(super) fn line_around(block: &[u8], at: usize, found: usize, end: u8) -> (usize, usize) {
     let start = memchr::memrchr(end, &block[at..found]).map_or(at, |before| at + before + 1);
     let next = memchr::memchr(end, &block[found..]).map_or(block.len(), |after| found + after + 1);
     (start, next)

@@ -8,13 +8,13 @@ const READ_BYTES_MAX: usize = 128 * 1024;
 
 /// Whether to go on.
 #[derive(PartialEq, Clone, Copy)]
-pub enum Next {
+pub(super) enum Next {
     More,
     Enough,
 }
 
 /// Calls `each` with one block after the other; a line longer than a block makes a longer block.
-pub fn for_each(
+pub(super) fn for_each(
     source: &mut dyn Read,
     null_data: bool,
     mut each: impl FnMut(&[u8]) -> Next,

@@ -16,7 +16,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd as _;
 
 /// Searches everything and returns the exit status.
-pub fn run(options: &Options, matcher: &Matcher<'_>) -> i32 {
+pub(crate) fn run(options: &Options, matcher: &Matcher<'_>) -> i32 {
     let names = match Names::new(options) {
         Ok(names) => names,
         Err(problem) => {

@@ -10,7 +10,7 @@ use crate::output::{Kind, Line, Printer};
 use std::collections::VecDeque;
 
 /// The state of a file's search.
-pub struct Scan<'a, 'p> {
+pub(super) struct Scan<'a, 'p> {
     options: &'a Options,
     matcher: &'a Matcher<'a>,
     printer: &'a mut Printer<'p>,
@@ -43,7 +43,7 @@ enum Seen {
 
 impl<'a, 'p> Scan<'a, 'p> {
     /// Starts a file; `name` is put before each line.
-    pub fn new(
+    pub(super) fn new(
         options: &'a Options,
         matcher: &'a Matcher<'a>,
         printer: &'a mut Printer<'p>,
@@ -68,17 +68,17 @@ impl<'a, 'p> Scan<'a, 'p> {
     }
 
     /// How many lines were selected.
-    pub fn selected(&self) -> u64 {
+    pub(super) fn selected(&self) -> u64 {
         self.selected
     }
 
     /// Whether to say that a binary file matches.
-    pub fn is_binary_match(&self) -> bool {
+    pub(super) fn is_binary_match(&self) -> bool {
         self.binary == Seen::Match
     }
 
     /// Searches whole lines.
-    pub fn block(&mut self, block: &[u8]) -> Next {
+    pub(super) fn block(&mut self, block: &[u8]) -> Next {
         let options = self.options;
         if !options.null_data
             && options.binary != Binary::Text

@@ -21,7 +21,7 @@ const PREFIXES: &[(&[u8], &str, &str)] = &[
 ];
 
 /// The kind, if it is known.
-pub fn of(bytes: &[u8]) -> Option<Verdict> {
+pub(super) fn of(bytes: &[u8]) -> Option<Verdict> {
     let at = |place: usize, what: &[u8]| bytes.get(place..).is_some_and(|it| it.starts_with(what));
     if at(0, b"\x89PNG\r\n\x1a\n") {
         return Some(Verdict::new(png(bytes), "image/png"));

@@ -6,7 +6,11 @@ mod text;
 use crate::{complain, print, words};
 use facts::{Follow, Kind};
 use options::{Item, Order};
+use std::io::Read as _;
 use std::path::Path;
+
+/// What is behind it is not looked at, as by the file command of others.
+const LOOKED_AT_BYTES_MAX: u64 = 1 << 20;
 
 const TABLE: &[&str] = &[
     "b,brief",
@@ -45,7 +49,7 @@ Determine type of FILEs.
 ";
 
 /// What a file turned out to be.
-pub struct Verdict {
+pub(crate) struct Verdict {
     pub words: String,
     pub mime: &'static str,
     pub charset: &'static str,
@@ -66,7 +70,7 @@ enum Show {
 }
 
 /// Names each file's kind and returns the exit status.
-pub fn run(args: &[String]) -> i32 {
+pub(crate) fn run(args: &[String]) -> i32 {
     let items = match options::parse(args, TABLE, Order::Anywhere) {
         Ok(items) => items,
         Err(problem) => return complain("file", &problem),
@@ -127,8 +131,12 @@ fn judge(name: &str, follow: Follow) -> Verdict {
             Ok(facts) => facts,
             Err(error) => return Verdict::new(format!("cannot open `{name}' ({})", words(&error)), ""),
         };
+        let special = [(0o4000, "setuid"), (0o2000, "setgid"), (0o1000, "sticky")];
+        let bits: Vec<&str> = special.iter().filter(|it| facts.mode & it.0 != 0).map(|it| it.1).collect();
+        let bits = bits.join(", ");
+        let comma = if bits.is_empty() { "" } else { ", " };
         match facts.kind {
-            Kind::Directory => return Verdict::new("directory", "inode/directory"),
+            Kind::Directory => return Verdict::new(format!("{bits}{comma}directory"), "inode/directory"),
             Kind::Symlink => {
                 let target = std::fs::read_link(path).unwrap_or_default();
                 let broken = if facts::of(path, Follow::Yes).is_err() { "broken " } else { "" };
@@ -143,11 +151,29 @@ fn judge(name: &str, follow: Follow) -> Verdict {
             Kind::Block => return Verdict::new("block special", "inode/blockdevice"),
             Kind::File => {}
         }
+        if !bits.is_empty() {
+            let verdict = of_file(name);
+            return Verdict { words: format!("{bits} {}", verdict.words), ..verdict };
+        }
     }
-    match crate::read(name) {
+    of_file(name)
+}
+
+fn of_file(name: &str) -> Verdict {
+    match beginning(name) {
         Ok(bytes) => of_bytes(&bytes),
         Err(error) => Verdict::new(format!("cannot open `{name}' ({})", words(&error)), ""),
     }
+}
+
+/// As much of a file as tells what it is.
+fn beginning(name: &str) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match name {
+        "-" => std::io::stdin().lock().take(LOOKED_AT_BYTES_MAX).read_to_end(&mut bytes)?,
+        _ => std::fs::File::open(name)?.take(LOOKED_AT_BYTES_MAX).read_to_end(&mut bytes)?,
+    };
+    Ok(bytes)
 }
 
 fn of_bytes(bytes: &[u8]) -> Verdict {

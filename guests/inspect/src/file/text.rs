@@ -6,7 +6,7 @@ use super::Verdict;
 const LINE_BYTES_MAX: usize = 300;
 
 /// The kind; `None` if it is no text.
-pub fn of(bytes: &[u8]) -> Option<Verdict> {
+pub(super) fn of(bytes: &[u8]) -> Option<Verdict> {
     let (letters, charset) = letters(bytes)?;
     let text = String::from_utf8_lossy(bytes);
     let head = text.trim_start_matches('\u{feff}');

@@ -75,6 +75,8 @@ pub struct Output {
     pub color: bool,
     pub indent: Indent,
     pub seq: bool,
+    /// Each output is written at once.
+    pub unbuffered: bool,
 }
 
 /// What follows each output.

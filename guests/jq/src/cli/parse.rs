@@ -143,8 +143,9 @@ impl Reader<'_> {
             }
             "help" => return Err(Stop::Asked(Request::Help)),
             "version" => return Err(Stop::Asked(Request::Version)),
-            // Output is always written at the end, and text is never translated.
-            "unbuffered" | "binary" => {}
+            "unbuffered" => output.unbuffered = true,
+            // Text is never translated.
+            "binary" => {}
             _ => return Err(unknown(&format!("--{name}"))),
         }
         Ok(())

@@ -7,7 +7,7 @@ use crate::syntax::ast::{Assignment, Ast};
 use crate::value::{Object, Value};
 
 /// The environment as an object.
-pub fn environment() -> Value {
+pub(super) fn environment() -> Value {
     Value::obj(std::env::vars().map(|(name, value)| (name.into(), value.into())).collect::<Object>())
 }
 
@@ -146,7 +146,8 @@ impl Compiler {
             return Some(*function);
         }
         let (known, text) = definitions::find(name, arity)?;
-        let all = crate::syntax::parse_definitions(text).expect("our definitions parse: see the tests");
+        // They are ours, and a test reads them all.
+        let all = crate::syntax::parse_definitions(text).ok()?;
         let definition = all.first()?;
         let function = self.reserve(definition);
         self.ready.push((known, arity, function));

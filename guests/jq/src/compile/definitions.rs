@@ -78,13 +78,13 @@ const ALL: &[(&str, usize, &str)] = &[
 ];
 
 /// The definition of a name.
-pub fn find(name: &str, arity: usize) -> Option<(&'static str, &'static str)> {
+pub(super) fn find(name: &str, arity: usize) -> Option<(&'static str, &'static str)> {
     let found = ALL.iter().find(|(known, count, _)| *known == name && *count == arity)?;
     Some((found.0, found.2))
 }
 
 /// `name/arity` of each.
-pub fn names() -> impl Iterator<Item = String> {
+pub(super) fn names() -> impl Iterator<Item = String> {
     ALL.iter().map(|(name, arity, _)| format!("{name}/{arity}")).filter(|name| !name.starts_with('_'))
 }
 

@@ -7,7 +7,7 @@
 use super::node::{Alternative, Id, Node, Pattern, Program, Special, TextPart};
 
 /// Fills in `program.single`.
-pub fn mark(program: &mut Program) {
+pub(super) fn mark(program: &mut Program) {
     let mut functions = vec![true; program.functions.len()];
     program.single = vec![true; program.nodes.len()];
     loop {

@@ -3,7 +3,7 @@
 const LETTERS64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const LETTERS32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-pub fn to_base64(out: &mut String, bytes: &[u8]) {
+pub(super) fn to_base64(out: &mut String, bytes: &[u8]) {
     for chunk in bytes.chunks(3) {
         let code =
             chunk.iter().fold(0u32, |code, byte| code << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
@@ -15,7 +15,7 @@ pub fn to_base64(out: &mut String, bytes: &[u8]) {
 }
 
 /// Decodes up to the first `=`, with padding or without.
-pub fn from_base64(text: &str) -> Result<Vec<u8>, &'static str> {
+pub(super) fn from_base64(text: &str) -> Result<Vec<u8>, &'static str> {
     let mut out = Vec::with_capacity(text.len() * 3 / 4);
     let (mut code, mut count) = (0u32, 0);
     for byte in text.bytes().take_while(|byte| *byte != b'=') {
@@ -38,7 +38,7 @@ pub fn from_base64(text: &str) -> Result<Vec<u8>, &'static str> {
     Ok(out)
 }
 
-pub fn to_base32(out: &mut String, bytes: &[u8]) {
+pub(super) fn to_base32(out: &mut String, bytes: &[u8]) {
     for chunk in bytes.chunks(5) {
         let code =
             chunk.iter().fold(0u64, |code, byte| code << 8 | u64::from(*byte)) << (8 * (5 - chunk.len()));
@@ -50,7 +50,7 @@ pub fn to_base32(out: &mut String, bytes: &[u8]) {
     }
 }
 
-pub fn from_base32(text: &str) -> Option<Vec<u8>> {
+pub(super) fn from_base32(text: &str) -> Option<Vec<u8>> {
     let (mut out, mut code, mut bits) = (Vec::new(), 0u64, 0);
     for byte in text.trim_end_matches('=').bytes() {
         let place = LETTERS32.iter().position(|letter| *letter == byte.to_ascii_uppercase())?;
@@ -64,7 +64,7 @@ pub fn from_base32(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-pub fn to_uri(out: &mut String, text: &str) {
+pub(super) fn to_uri(out: &mut String, text: &str) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
             out.push(char::from(byte));
@@ -77,7 +77,7 @@ pub fn to_uri(out: &mut String, text: &str) {
     }
 }
 
-pub fn from_uri(text: &str) -> Option<Vec<u8>> {
+pub(super) fn from_uri(text: &str) -> Option<Vec<u8>> {
     let (mut out, mut bytes) = (Vec::with_capacity(text.len()), text.bytes());
     let digit = |bytes: &mut std::str::Bytes<'_>| char::from(bytes.next()?).to_digit(16);
     while let Some(byte) = bytes.next() {

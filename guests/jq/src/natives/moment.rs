@@ -4,7 +4,7 @@ use calendar::{Civil, DAY_SECONDS};
 
 /// A moment taken apart, as C's `struct tm` has it.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
-pub struct Moment {
+pub(super) struct Moment {
     pub year: i64,
     /// From 0.
     pub month: i64,
@@ -25,7 +25,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 
 impl Moment {
     /// The moment so many seconds after 1970.
-    pub fn of(seconds: i64) -> Self {
+    pub(super) fn of(seconds: i64) -> Self {
         let it = Civil::at(seconds);
         Self {
             year: it.year,
@@ -40,14 +40,14 @@ impl Moment {
     }
 
     /// Works out the day of the week and of the year.
-    pub fn place(&mut self) {
+    pub(super) fn place(&mut self) {
         let day = days(self.year, self.month, self.day);
         self.weekday = day.saturating_add(4).rem_euclid(7);
         self.yearday = day.saturating_sub(days(self.year, 0, 1));
     }
 
     /// Seconds since 1970.
-    pub fn seconds(&self) -> i64 {
+    pub(super) fn seconds(&self) -> i64 {
         let day = days(self.year, self.month, self.day);
         day.saturating_mul(DAY_SECONDS)
             .saturating_add(self.hour.saturating_mul(3600))
@@ -56,7 +56,7 @@ impl Moment {
     }
 
     /// The year and the week of ISO 8601.
-    pub fn iso_week(&self) -> (i64, i64) {
+    pub(super) fn iso_week(&self) -> (i64, i64) {
         let from_monday = (self.weekday + 6) % 7;
         let week = (self.yearday - from_monday + 10) / 7;
         if week < 1 {

@@ -121,7 +121,10 @@ impl Reader {
         let at_end = self.at > self.end || what.starts_with("Unfinished");
         let end = if at_end { " at EOF" } else { "" };
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1 + self.lines_before;
-        let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
+        let mut column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
+        if column == before.len() {
+            column += self.column_before;
+        }
         format!("{what}{end} at line {line}, column {column}")
     }
 }

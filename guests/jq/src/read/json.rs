@@ -5,6 +5,7 @@
 //! made once, in its final size.
 
 use super::broken::misplaced;
+use super::feed::Feed;
 use super::{literal, scan};
 use crate::value::{Object, Text, Value};
 
@@ -19,9 +20,14 @@ pub struct Reader {
     pub(super) text: Vec<u8>,
     pub(super) end: usize,
     pub(super) at: usize,
+    /// Of the file that is being read, before `counted`.
     pub(super) lines: usize,
-    pub(super) lines_before: usize,
     pub(super) counted: usize,
+    /// What went before `text` and is dropped: its lines, and the length of the last one.
+    pub(super) lines_before: usize,
+    pub(super) column_before: usize,
+    /// Where more text comes from, as long as there may be more.
+    pub(super) feed: Option<Box<dyn Feed>>,
     pub(super) seq: bool,
     pub(super) open: Vec<Open>,
     pub(super) items: Vec<Value>,
@@ -48,8 +54,10 @@ impl Reader {
             end,
             at,
             lines: 0,
-            lines_before: 0,
             counted: 0,
+            lines_before: 0,
+            column_before: 0,
+            feed: None,
             seq,
             open: Vec::new(),
             items: Vec::new(),
@@ -58,31 +66,12 @@ impl Reader {
         }
     }
 
-    /// Messages count their lines from here on.
-    pub fn after_lines(mut self, lines: usize) -> Self {
-        self.lines_before = lines;
-        self
-    }
-
-    /// How many lines jq would have read by now: up to the end of the one the value ends on.
-    pub fn lines(&mut self) -> usize {
-        let rest = self.text.get(self.at..self.end).unwrap_or(&[]);
-        let end = rest.iter().position(|byte| *byte == b'\n').map_or(self.end, |at| self.at + at + 1);
-        if let Some(new) = self.text.get(self.counted..end) {
-            self.lines += new.iter().filter(|byte| **byte == b'\n').count();
-            self.counted = end;
-        }
-        self.lines
-    }
-
-    /// The next value, or why there is none.
-    pub fn next_value(&mut self) -> Option<Result<Value, String>> {
-        self.skip_blank();
-        self.peek()?;
+    /// The value that begins here, with nothing left of the one before.
+    pub(super) fn first_value(&mut self) -> Result<Value, String> {
         self.open.clear();
         self.items.clear();
         self.fields.clear();
-        Some(self.value())
+        self.value()
     }
 
     /// The value that begins here. The cursor is kept apart from `self`, where each look at it would
@@ -94,31 +83,43 @@ impl Reader {
         let mut at = unsafe { base.add(self.at) };
         macro_rules! slow {
             ($call:expr) => {{
+                // SAFETY: both point into the text or its padding.
                 self.at = unsafe { at.offset_from(base) } as usize;
                 let result = $call;
+                // SAFETY: `self.at` is within the text or at its end.
                 at = unsafe { base.add(self.at) };
                 result
             }};
         }
         loop {
+            // SAFETY: the cursor is within the text, and the padding stops every scan.
             at = unsafe { scan::skip_blank(at) };
+            // SAFETY: the cursor is within the text or its padding.
             let mut done = match unsafe { *at } {
                 b'"' => {
+                    // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                     let start = unsafe { at.add(1) };
+                    // SAFETY: the cursor is within the text, and the padding stops every scan.
                     let len = unsafe { scan::plain_len(start) };
+                    // SAFETY: the cursor is within the text or its padding.
                     if unsafe { *start.add(len) } == b'"' {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { start.add(len + 1) };
+                        // SAFETY: the cursor is within the text, and the padding stops every scan.
                         Value::Str(unsafe { scan::text(start, len) })
                     } else {
                         Value::Str(slow!(self.long_string(self.at + 1))?)
                     }
                 }
                 b'{' => {
+                    // SAFETY: the cursor is within the text, and the padding stops every scan.
                     at = unsafe { scan::skip_blank(at.add(1)) };
                     if self.open.len() >= DEPTH_MAX {
                         slow!(self.deep_enough())?;
                     }
+                    // SAFETY: the cursor is within the text or its padding.
                     if unsafe { *at } == b'}' {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         Value::obj(Object::new())
                     } else {
@@ -128,11 +129,14 @@ impl Reader {
                     }
                 }
                 b'[' => {
+                    // SAFETY: the cursor is within the text, and the padding stops every scan.
                     at = unsafe { scan::skip_blank(at.add(1)) };
                     if self.open.len() >= DEPTH_MAX {
                         slow!(self.deep_enough())?;
                     }
+                    // SAFETY: the cursor is within the text or its padding.
                     if unsafe { *at } == b']' {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         Value::arr(Vec::new())
                     } else {
@@ -140,6 +144,7 @@ impl Reader {
                         continue;
                     }
                 }
+                // SAFETY: the cursor is within the text, and the padding stops every scan.
                 b'0'..=b'9' => match unsafe { scan::small_integer(at) } {
                     Some((number, behind)) => {
                         at = behind;
@@ -147,6 +152,7 @@ impl Reader {
                     }
                     None => slow!(self.other())?,
                 },
+                // SAFETY: the cursor is within the text, and the padding stops every scan.
                 b't' | b'f' | b'n' => match unsafe { scan::word(at) } {
                     Some((word, behind)) => {
                         at = behind;
@@ -159,6 +165,7 @@ impl Reader {
             // Hand the value to its container, and close as many as end here.
             loop {
                 let Some(open) = self.open.last().copied() else {
+                    // SAFETY: both point into the text or its padding.
                     self.at = unsafe { at.offset_from(base) } as usize;
                     return Ok(done);
                 };
@@ -171,31 +178,40 @@ impl Reader {
                         }
                     }
                 }
+                // SAFETY: the cursor is within the text, and the padding stops every scan.
                 at = unsafe { scan::skip_blank(at) };
+                // SAFETY: the cursor is within the text or its padding.
                 while self.seq && unsafe { *at } == 0x1e {
+                    // SAFETY: the cursor is within the text, and the padding stops every scan.
                     at = unsafe { scan::skip_blank(at.add(1)) };
                 }
+                // SAFETY: the cursor is within the text or its padding.
                 match (unsafe { *at }, open) {
                     (b',', Open::Object(_)) => {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         slow!(self.key())?;
                         break;
                     }
                     (b',', Open::Array(_)) => {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         break;
                     }
                     (b']', Open::Array(start)) => {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         self.open.pop();
                         done = Value::arr(moved(&mut self.items, start));
                     }
                     (b'}', Open::Object(start)) => {
+                        // SAFETY: what is stepped over was looked at, and is not the zero that ends the text.
                         at = unsafe { at.add(1) };
                         self.open.pop();
                         done = Value::obj(self.object(start));
                     }
                     _ => {
+                        // SAFETY: both point into the text or its padding.
                         self.at = unsafe { at.offset_from(base) } as usize;
                         return Err(self.not_a_separator(open));
                     }

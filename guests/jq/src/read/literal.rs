@@ -4,7 +4,7 @@ use crate::value::{Value, number};
 
 /// Whether a word or number ends before `byte`; the zeros behind a text end it, too.
 #[inline(always)]
-pub fn ends_at(byte: u8) -> bool {
+pub(super) fn ends_at(byte: u8) -> bool {
     ENDS[usize::from(byte)]
 }
 
@@ -46,7 +46,7 @@ fn named(word: &[u8]) -> Option<Value> {
 }
 
 /// Where the string that `rest` is inside of ends.
-pub fn closing_quote(rest: &[u8]) -> Option<usize> {
+pub(super) fn closing_quote(rest: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         match rest.get(at)? {
@@ -58,7 +58,7 @@ pub fn closing_quote(rest: &[u8]) -> Option<usize> {
 }
 
 /// Decodes what is between the quotes.
-pub fn string(inside: &[u8]) -> Result<String, &'static str> {
+pub(super) fn string(inside: &[u8]) -> Result<String, &'static str> {
     let mut out = String::with_capacity(inside.len());
     let mut at = 0;
     loop {

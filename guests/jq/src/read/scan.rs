@@ -8,7 +8,7 @@ use super::literal::ends_at;
 use crate::value::{Text, Value};
 
 /// Zeros that must follow a text.
-pub const PAD_BYTES: usize = 32;
+pub(super) const PAD_BYTES: usize = 32;
 
 /// How many bytes from `at` on are plain characters of a string: no quote, no backslash, no control
 /// character, and nothing beyond ASCII.
@@ -16,7 +16,7 @@ pub const PAD_BYTES: usize = 32;
 /// # Safety
 /// `at` must point into a text that is followed by [`PAD_BYTES`] zeros.
 #[inline(always)]
-pub unsafe fn plain_len(at: *const u8) -> usize {
+pub(super) unsafe fn plain_len(at: *const u8) -> usize {
     let mut len = 0;
     loop {
         // SAFETY: nothing before here was a zero, so the padding is still ahead.
@@ -62,7 +62,7 @@ unsafe fn first_stop(at: *const u8) -> (usize, usize) {
 /// # Safety
 /// As for [`plain_len`].
 #[inline(always)]
-pub unsafe fn skip_blank(mut at: *const u8) -> *const u8 {
+pub(super) unsafe fn skip_blank(mut at: *const u8) -> *const u8 {
     // SAFETY: a zero is no blank, so the loop ends in the padding at the latest.
     unsafe {
         while matches!(*at, b' ' | b'\n' | b'\t' | b'\r') {
@@ -77,7 +77,7 @@ pub unsafe fn skip_blank(mut at: *const u8) -> *const u8 {
 /// # Safety
 /// As for [`plain_len`], and the bytes must be ASCII.
 #[inline(always)]
-pub unsafe fn text(at: *const u8, len: usize) -> Text {
+pub(super) unsafe fn text(at: *const u8, len: usize) -> Text {
     // SAFETY: ASCII is UTF-8, and sixteen bytes can be read.
     unsafe { Text::of_ascii(at, len) }
 }
@@ -87,7 +87,7 @@ pub unsafe fn text(at: *const u8, len: usize) -> Text {
 /// # Safety
 /// As for [`plain_len`].
 #[inline(always)]
-pub unsafe fn small_integer(at: *const u8) -> Option<(f64, *const u8)> {
+pub(super) unsafe fn small_integer(at: *const u8) -> Option<(f64, *const u8)> {
     let (mut number, mut behind) = (0u32, at);
     // SAFETY: a zero is no digit, so the loop ends in the padding at the latest.
     unsafe {
@@ -110,7 +110,7 @@ pub unsafe fn small_integer(at: *const u8) -> Option<(f64, *const u8)> {
 /// # Safety
 /// As for [`plain_len`].
 #[inline(always)]
-pub unsafe fn word(at: *const u8) -> Option<(Value, *const u8)> {
+pub(super) unsafe fn word(at: *const u8) -> Option<(Value, *const u8)> {
     // SAFETY: the padding is longer than any of the words.
     unsafe {
         let (value, behind) = match at.cast::<[u8; 4]>().read() {

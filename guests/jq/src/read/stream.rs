@@ -7,7 +7,7 @@ use crate::value::Value;
 use std::collections::VecDeque;
 
 /// The events not handed out yet.
-pub struct Events {
+pub(super) struct Events {
     ready: VecDeque<Value>,
     problem: Option<String>,
     /// Errors are events, too, and end the text.
@@ -17,12 +17,12 @@ pub struct Events {
 
 impl Events {
     /// None yet.
-    pub fn new(errors: bool) -> Self {
+    pub(super) fn new(errors: bool) -> Self {
         Self { ready: VecDeque::new(), problem: None, errors, ended: false }
     }
 
     /// The next event, reading on when there is none left.
-    pub fn next(&mut self, reader: &mut Reader) -> Option<Result<Value, String>> {
+    pub(super) fn next(&mut self, reader: &mut Reader) -> Option<Result<Value, String>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Some(Ok(event));

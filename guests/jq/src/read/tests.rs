@@ -1,7 +1,93 @@
 //! Values out of text: one, many, broken, raw and slurped.
 
+use super::feed::{Fed, Feed};
 use super::*;
 use proptest::prelude::*;
+use std::collections::VecDeque;
+
+/// A text in pieces; an empty piece stands for the beginning of another file.
+struct Pieces(VecDeque<Vec<u8>>);
+
+impl Feed for Pieces {
+    fn more(&mut self, text: &mut Vec<u8>, within: bool) -> Fed {
+        let mut fed = Fed::Bytes;
+        while let Some(piece) = self.0.front() {
+            if piece.is_empty() {
+                if within {
+                    return Fed::Nothing;
+                }
+                fed = Fed::NewFile;
+                self.0.pop_front();
+                continue;
+            }
+            text.extend_from_slice(piece);
+            self.0.pop_front();
+            return fed;
+        }
+        Fed::Nothing
+    }
+}
+
+fn in_pieces(text: &[u8], cuts: &[usize]) -> Pieces {
+    let mut pieces = VecDeque::new();
+    let mut rest = text;
+    for cut in cuts {
+        let (piece, behind) = rest.split_at((*cut).min(rest.len()));
+        if !piece.is_empty() {
+            pieces.push_back(piece.to_vec());
+        }
+        rest = behind;
+    }
+    if !rest.is_empty() {
+        pieces.push_back(rest.to_vec());
+    }
+    Pieces(pieces)
+}
+
+fn all_of(reader: &mut Reader) -> Vec<String> {
+    let mut seen = Vec::new();
+    while let Some(value) = reader.next_value() {
+        let broken = value.is_err();
+        seen.push(value.map_or_else(|problem| problem, |value| crate::write::compact(&value)));
+        if broken {
+            break;
+        }
+    }
+    seen
+}
+
+#[test]
+fn a_value_goes_on_in_the_next_file_and_lines_begin_anew() {
+    let pieces = ["[1,\n", "", "2]\n1", "", "2 \"a", "b\"\n\n3"].map(|it| it.as_bytes().to_vec());
+    let mut reader = Reader::of_feed(Box::new(Pieces(pieces.into())), false);
+    let mut seen = Vec::new();
+    while let Some(Ok(value)) = reader.next_value() {
+        seen.push((crate::write::compact(&value), reader.lines()));
+    }
+    let want = [("[1,2]", 1), ("12", 1), ("\"ab\"", 1), ("3", 2)];
+    assert_eq!(seen, want.map(|(text, lines)| (text.to_owned(), lines)));
+}
+
+#[test]
+fn what_was_read_is_dropped() {
+    let pieces: VecDeque<Vec<u8>> = (0..2_000).map(|it| format!("[{it},\n\"abc\"] ").into_bytes()).collect();
+    let mut reader = Reader::of_feed(Box::new(Pieces(pieces)), false);
+    let mut count = 0;
+    while let Some(Ok(_)) = reader.next_value() {
+        count += 1;
+        assert!(reader.text.len() < 200, "{}", reader.text.len());
+    }
+    assert_eq!((count, reader.lines()), (2_000, 2_000));
+}
+
+#[test]
+fn a_line_goes_on_in_the_next_file() {
+    let pieces = ["a\nb", "", "c\n\n", "", "d"].map(|it| it.as_bytes().to_vec());
+    let mut lines = lines::Lines::new(Box::new(Pieces(pieces.into())), Rc::default());
+    let seen: Vec<String> =
+        std::iter::from_fn(|| lines.next_line()).map(|it| crate::write::compact(&it)).collect();
+    assert_eq!(seen, ["\"a\"", "\"bc\"", "\"\"", "\"d\""]);
+}
 
 fn compact(text: &str) -> String {
     match parse_all(text.to_owned().into()) {
@@ -73,6 +159,16 @@ fn lines_are_counted_to_the_end_of_the_value_s_line() {
 }
 
 proptest! {
+    #[test]
+    fn pieces_are_read_as_the_whole_is(
+        text in "([\\[\\]{}:,\"a0-2 \\\\.e+\\n\u{1}é-]|null|true|\"[a-c]{0,20}\"|[\\[,]1|\\{\"a\":){0,40}",
+        cuts in proptest::collection::vec(1..9usize, 0..30),
+    ) {
+        let mut whole = Reader::new(text.clone().into_bytes(), false);
+        let mut cut = Reader::of_feed(Box::new(in_pieces(text.as_bytes(), &cuts)), false);
+        prop_assert_eq!(all_of(&mut whole), all_of(&mut cut), "{}", text);
+    }
+
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
         let _ = parse_all(bytes);

@@ -2,7 +2,7 @@
 
 /// A set: ranges and kinds, perhaps the other way round.
 #[derive(Clone, Default)]
-pub struct Class {
+pub(super) struct Class {
     pub items: Vec<Item>,
     pub negated: bool,
     pub ignore_case: bool,
@@ -12,7 +12,7 @@ pub struct Class {
 
 /// A member of a set.
 #[derive(Clone)]
-pub enum Item {
+pub(super) enum Item {
     Range(char, char),
     /// A kind, and whether its opposite is meant.
     Kind(Kind, bool),
@@ -21,7 +21,7 @@ pub enum Item {
 
 /// Kinds of characters that have a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     Digit,
     Word,
     Space,
@@ -41,7 +41,7 @@ pub enum Kind {
 
 impl Kind {
     /// By its name in `[:name:]` or `\p{Name}`.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         let plain: String =
             name.chars().filter(|sign| !matches!(sign, ' ' | '_' | '-')).collect::<String>().to_lowercase();
         Some(match plain.as_str() {
@@ -65,7 +65,7 @@ impl Kind {
     }
 
     /// Whether a character is of this kind.
-    pub fn has(self, sign: char) -> bool {
+    pub(super) fn has(self, sign: char) -> bool {
         match self {
             Self::Digit => sign.is_ascii_digit(),
             // Marks that combine with a letter belong to its word.
@@ -95,7 +95,7 @@ impl Kind {
 
 impl Class {
     /// Whether a character is in the set.
-    pub fn has(&self, sign: char) -> bool {
+    pub(super) fn has(&self, sign: char) -> bool {
         let inside =
             self.holds(sign) || (self.ignore_case && (self.holds(lower(sign)) || self.holds(upper(sign))));
         let inside = inside && self.and.as_ref().is_none_or(|and| and.has(sign));
@@ -112,7 +112,7 @@ impl Class {
 }
 
 /// The small letter, where there is exactly one.
-pub fn lower(sign: char) -> char {
+pub(super) fn lower(sign: char) -> char {
     let mut all = sign.to_lowercase();
     match (all.next(), all.next()) {
         (Some(only), None) => only,

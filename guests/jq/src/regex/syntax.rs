@@ -3,7 +3,7 @@
 use super::class::Class;
 
 /// A part of a pattern.
-pub enum Node {
+pub(super) enum Node {
     Empty,
     Char(char, bool),
     Class(Class),
@@ -34,7 +34,7 @@ pub enum Node {
 
 /// How a repetition gives way.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     Greedy,
     Lazy,
     Possessive,
@@ -42,7 +42,7 @@ pub enum Kind {
 
 /// What a place must be.
 #[derive(Clone, Copy)]
-pub enum Assert {
+pub(super) enum Assert {
     TextStart,
     TextEnd,
     /// The end, or before a last line end.
@@ -53,7 +53,7 @@ pub enum Assert {
 }
 
 /// A pattern with the names of its groups.
-pub struct Parsed {
+pub(super) struct Parsed {
     pub root: Node,
     pub names: Vec<Option<String>>,
 }

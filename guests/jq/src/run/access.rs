@@ -11,7 +11,7 @@ const NAME_SHOWN_MAX: usize = 30;
 
 /// `.name`
 #[inline]
-pub fn field(value: &Value, name: &Text) -> Result<Value, Exit> {
+pub(super) fn field(value: &Value, name: &Text) -> Result<Value, Exit> {
     match value {
         Value::Obj(fields) => Ok(fields.get(name).cloned().unwrap_or(Value::Null)),
         Value::Null => Ok(Value::Null),
@@ -59,7 +59,7 @@ fn place_in(index: f64, len: usize) -> Option<usize> {
 }
 
 /// Where `part` begins inside `items`.
-pub fn positions(items: &[Value], part: &[Value]) -> Value {
+pub(super) fn positions(items: &[Value], part: &[Value]) -> Value {
     if part.is_empty() {
         return Value::Null;
     }
@@ -85,7 +85,7 @@ pub fn slice_bounds(from: &Value, to: &Value, len: usize) -> Result<(usize, usiz
 }
 
 /// `.[from:to]`
-pub fn slice(value: &Value, from: &Value, to: &Value) -> Result<Value, Exit> {
+pub(super) fn slice(value: &Value, from: &Value, to: &Value) -> Result<Value, Exit> {
     match value {
         Value::Null => Ok(Value::Null),
         Value::Arr(items) => {
@@ -120,7 +120,7 @@ pub fn get_path(value: &Value, path: &[Value]) -> Result<Value, Exit> {
 /// What a path leads to is handed to `change`, and what comes back put in its place.
 ///
 /// Nobody but `root` holds the value while it is changed, so nothing is copied that is not shared.
-pub fn update_path(
+pub(super) fn update_path(
     root: &mut Value,
     path: &[Value],
     change: &mut dyn FnMut(Value) -> Result<Value, Exit>,

@@ -12,7 +12,7 @@ const MERGE_DEPTH_MAX: u32 = 1000;
 
 /// Any operator.
 #[inline]
-pub fn binary(operator: Operator, left: Value, right: Value) -> Result<Value, Exit> {
+pub(super) fn binary(operator: Operator, left: Value, right: Value) -> Result<Value, Exit> {
     Ok(Value::Bool(match operator {
         Operator::Equal => equal(&left, &right),
         Operator::NotEqual => !equal(&left, &right),
@@ -131,7 +131,7 @@ fn remainder(left: &Value, right: &Value, a: f64, b: f64) -> Result<Value, Exit>
 }
 
 /// The pieces of a text between the places where `by` stands.
-pub fn split(text: &str, by: &str) -> Value {
+pub(super) fn split(text: &str, by: &str) -> Value {
     if text.is_empty() {
         return Value::arr(Vec::new());
     }
@@ -142,7 +142,7 @@ pub fn split(text: &str, by: &str) -> Value {
 }
 
 /// `-value`
-pub fn negate(value: Value) -> Result<Value, Exit> {
+pub(super) fn negate(value: Value) -> Result<Value, Exit> {
     match value.as_f64() {
         Some(number) => Ok(Value::Num(-number)),
         None => Err(Exit::error(format!("{} cannot be negated", value.described()))),
@@ -151,6 +151,6 @@ pub fn negate(value: Value) -> Result<Value, Exit> {
 
 /// A message about two values.
 #[cold]
-pub fn two(left: &Value, right: &Value, what: &str) -> Exit {
+pub(super) fn two(left: &Value, right: &Value, what: &str) -> Exit {
     Exit::error(format!("{} and {} {what}", left.described(), right.described()))
 }

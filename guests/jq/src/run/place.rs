@@ -5,14 +5,14 @@ use std::rc::Rc;
 
 /// A value, and the path that leads to it.
 #[derive(Clone)]
-pub struct Place {
+pub(super) struct Place {
     pub value: Value,
     pub path: Path,
 }
 
 /// The steps from the input; shared with all places further on.
 #[derive(Clone)]
-pub enum Path {
+pub(super) enum Path {
     Root,
     Below(Rc<(Path, Value)>),
     /// The value was computed, and stands nowhere in the input.
@@ -21,24 +21,24 @@ pub enum Path {
 
 impl Place {
     /// The input itself.
-    pub fn root(value: Value) -> Self {
+    pub(super) fn root(value: Value) -> Self {
         Self { value, path: Path::Root }
     }
 
     /// A value from nowhere.
-    pub fn lost(value: Value) -> Self {
+    pub(super) fn lost(value: Value) -> Self {
         Self { value, path: Path::Lost }
     }
 }
 
 impl Path {
     /// One step further.
-    pub fn to(&self, key: Value) -> Self {
+    pub(super) fn to(&self, key: Value) -> Self {
         Self::Below(Rc::new((self.clone(), key)))
     }
 
     /// The keys from the input on.
-    pub fn keys(&self) -> Vec<Value> {
+    pub(super) fn keys(&self) -> Vec<Value> {
         let (mut keys, mut at) = (Vec::new(), self);
         while let Self::Below(step) = at {
             keys.push(step.1.clone());
@@ -49,7 +49,7 @@ impl Path {
     }
 
     /// Whether it leads anywhere.
-    pub fn is_lost(&self) -> bool {
+    pub(super) fn is_lost(&self) -> bool {
         matches!(self, Self::Lost)
     }
 }

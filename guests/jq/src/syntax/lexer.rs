@@ -4,7 +4,7 @@ use crate::value::{Value, number};
 
 /// One word or sign.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Token {
+pub(super) enum Token {
     /// A name, perhaps a keyword.
     Name(String),
     /// `.name`
@@ -30,7 +30,7 @@ const SIGNS: [&str; 35] = [
 const MORE_SIGNS: [&str; 3] = ["%", "?", "$"];
 
 /// Words that are no names of functions.
-pub const KEYWORDS: [&str; 20] = [
+pub(super) const KEYWORDS: [&str; 20] = [
     "as",
     "def",
     "module",
@@ -54,19 +54,19 @@ pub const KEYWORDS: [&str; 20] = [
 ];
 
 /// Whether a name is a keyword.
-pub fn is_keyword(name: &str) -> bool {
+pub(super) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
 /// Reads tokens from a place on.
-pub struct Lexer<'s> {
+pub(super) struct Lexer<'s> {
     pub text: &'s str,
     pub at: usize,
 }
 
 impl Lexer<'_> {
     /// Where the next token starts.
-    pub fn skip_blank(&mut self) {
+    pub(super) fn skip_blank(&mut self) {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(self.at) {
             match byte {
@@ -93,7 +93,7 @@ impl Lexer<'_> {
     }
 
     /// The next token.
-    pub fn next(&mut self) -> Token {
+    pub(super) fn next(&mut self) -> Token {
         self.skip_blank();
         let rest = &self.text[self.at..];
         let Some(first) = rest.bytes().next() else { return Token::End };

@@ -69,7 +69,7 @@ impl Parser<'_> {
 }
 
 /// The value of a tree without anything to compute.
-pub fn constant(tree: &Ast) -> Option<Value> {
+pub(super) fn constant(tree: &Ast) -> Option<Value> {
     match tree {
         Ast::Literal(value) => Some(value.clone()),
         Ast::Array(None) => Some(Value::arr(Vec::new())),

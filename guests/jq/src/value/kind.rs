@@ -45,4 +45,4 @@ impl Value {
 }
 
 /// How much of a value a message shows, with the byte that C needs for its end.
-pub const SHOWN_BYTES_MAX: usize = 15;
+pub(super) const SHOWN_BYTES_MAX: usize = 15;

@@ -136,10 +136,12 @@ impl Drop for Array {
             // SAFETY: `self` is not used again.
             return unsafe { ManuallyDrop::drop(&mut self.0) };
         }
-        // SAFETY: the one way drops it, the other takes it; `self` is not used again.
+        // The one way drops it, the other takes it; `self` is not used again.
         let whole = &raw mut self.0;
         drop_inside(
+            // SAFETY: this way drops it, and nothing else does.
             || unsafe { ManuallyDrop::drop(&mut *whole) },
+            // SAFETY: this way takes it, and nothing drops it.
             || Value::Arr(Self(ManuallyDrop::new(unsafe { ManuallyDrop::take(&mut *whole) }))),
         );
     }
@@ -152,10 +154,12 @@ impl Drop for Map {
             // SAFETY: `self` is not used again.
             return unsafe { ManuallyDrop::drop(&mut self.0) };
         }
-        // SAFETY: the one way drops it, the other takes it; `self` is not used again.
+        // The one way drops it, the other takes it; `self` is not used again.
         let whole = &raw mut self.0;
         drop_inside(
+            // SAFETY: this way drops it, and nothing else does.
             || unsafe { ManuallyDrop::drop(&mut *whole) },
+            // SAFETY: this way takes it, and nothing drops it.
             || Value::Obj(Self(ManuallyDrop::new(unsafe { ManuallyDrop::take(&mut *whole) }))),
         );
     }

@@ -104,7 +104,8 @@ fn canonical(text: &str) -> Option<String> {
     if places == 0 {
         return Some(format!("{sign}{digits}"));
     }
-    let padded = format!("{digits:0>width$}", width = places + 1);
+    // `format!` panics where it is asked for more than 65,535 places.
+    let padded = "0".repeat((places + 1).saturating_sub(digits.len())) + &digits;
     let (whole, part) = padded.split_at(padded.len() - places);
     Some(format!("{sign}{whole}.{part}"))
 }

@@ -1,19 +1,19 @@
 //! The colours of `-C`, and `JQ_COLORS` over them.
 
 /// Ends a colour.
-pub const RESET: &[u8] = b"\x1b[0m";
+pub(super) const RESET: &[u8] = b"\x1b[0m";
 
 /// What jq 1.7 uses: null, false, true, numbers, strings, arrays, objects, keys.
 const DEFAULT: [&str; 8] = ["0;90", "0;39", "0;39", "0;39", "0;32", "1;39", "1;39", "1;34"];
 
 /// One escape sequence a kind.
-pub struct Colors([Vec<u8>; 8]);
+pub(super) struct Colors([Vec<u8>; 8]);
 
 impl Colors {
     /// The default, overridden by the fields of `custom` as far as it has any.
     ///
     /// A field that is no colour makes all of `custom` void, as in jq.
-    pub fn parse(custom: Option<&str>) -> Self {
+    pub(super) fn parse(custom: Option<&str>) -> Self {
         let mut fields = DEFAULT;
         let custom = custom.unwrap_or_default();
         let legal = |byte: u8| byte.is_ascii_digit() || matches!(byte, b';' | b':');
@@ -26,12 +26,12 @@ impl Colors {
     }
 
     /// The colour of a kind of value.
-    pub fn of(&self, kind: usize) -> &[u8] {
+    pub(super) fn of(&self, kind: usize) -> &[u8] {
         &self.0[kind]
     }
 
     /// The colour of an object's key.
-    pub fn key(&self) -> &[u8] {
+    pub(super) fn key(&self) -> &[u8] {
         &self.0[7]
     }
 }

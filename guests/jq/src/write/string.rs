@@ -35,7 +35,7 @@ static PLAIN: [bool; 256] = {
 };
 
 /// Raw, but escaped beyond ASCII.
-pub fn ascii(out: &mut Vec<u8>, text: &str) {
+pub(super) fn ascii(out: &mut Vec<u8>, text: &str) {
     quoted(out, text, true);
 }
 

@@ -4,9 +4,9 @@ use super::{
     failure::{self, Failure},
     host, tools,
 };
-use js::prelude::*;
 use js::engine;
 use js::json;
+use js::prelude::*;
 use js::value::Value;
 
 /// `{"ok":true,"result":…}`, without a result for undefined.

@@ -2,12 +2,12 @@
 //! whatever ends the run. A line is its length (four bytes, little-endian) and its text.
 
 use super::host;
-use js::prelude::*;
-use js::engine::{self, Context, HIDDEN, PLAIN, Raw, context};
-use js::json;
-use js::value::{Kind, Value};
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicUsize, Ordering};
+use js::engine::{self, Context, HIDDEN, PLAIN, Raw, context};
+use js::json;
+use js::prelude::*;
+use js::value::{Kind, Value};
 
 const NAMES: [&CStr; 4] = [c"log", c"info", c"warn", c"error"];
 

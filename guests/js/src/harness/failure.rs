@@ -1,9 +1,9 @@
 //! Why an execution has no result: the code, the words, and the place in the program.
 
 use super::tools;
-use js::prelude::*;
 use js::engine;
 use js::place::{self, Place};
+use js::prelude::*;
 use js::value::{Kind, Value};
 
 /// What a program that ran out of memory is told, whatever it did with the error.

@@ -1,7 +1,7 @@
 //! The host's functions, and nothing else that leaves the guest.
 
-use js::prelude::*;
 use core::mem::MaybeUninit;
+use js::prelude::*;
 
 #[repr(C)]
 struct Slice {

@@ -2,8 +2,8 @@
 //! or the first three of these packed.
 
 use super::{failure::Failure, packed, tools};
-use js::prelude::*;
 use js::engine::PLAIN;
+use js::prelude::*;
 use js::value::{Kind, Value};
 
 /// One request.
@@ -55,7 +55,11 @@ impl Request {
             random_seed: None,
             result_bytes_max: RESULT_BYTES_MAX,
             log_bytes_max: LOG_BYTES_MAX,
-            providers: packed.providers.into_iter().map(|(name, tools)| (name.to_owned(), names(tools))).collect(),
+            providers: packed
+                .providers
+                .into_iter()
+                .map(|(name, tools)| (name.to_owned(), names(tools)))
+                .collect(),
             args,
         })
     }

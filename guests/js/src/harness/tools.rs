@@ -4,13 +4,13 @@
 //! identity, together with what the host said; no property of it has any say in the matter.
 
 use super::host;
-use js::prelude::*;
+use alloc::collections::VecDeque;
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
 use js::engine::{self, Context, HIDDEN, PLAIN, Raw, context};
 use js::json;
+use js::prelude::*;
 use js::value::{Kind, Value};
-use core::cell::UnsafeCell;
-use alloc::collections::VecDeque;
-use core::ffi::c_int;
 
 /// What the reference says of a value that is no JSON, returned or passed to a tool.
 pub const NOT_JSON: &str = "Guest code returned a non-serializable value";

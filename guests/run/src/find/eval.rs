@@ -8,7 +8,7 @@ use super::{ls, printf};
 use facts::{Facts, Kind, Time};
 
 /// A search that is going on.
-pub struct Search<'a> {
+pub(super) struct Search<'a> {
     pub plan: &'a Plan,
     pub now: Time,
     pub outputs: Outputs,
@@ -18,19 +18,19 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub fn new(plan: &'a Plan, outputs: Outputs, runs: Runs<'a>) -> Self {
+    pub(super) fn new(plan: &'a Plan, outputs: Outputs, runs: Runs<'a>) -> Self {
         Self { plan, now: Time::now(), outputs, runs, failed: false, next: Next::Descend }
     }
 
     /// Evaluates the expression for one entry.
-    pub fn meet(&mut self, entry: &Entry<'_>) -> Next {
+    pub(super) fn meet(&mut self, entry: &Entry<'_>) -> Next {
         self.next = Next::Descend;
         self.holds(&self.plan.expr, entry);
         self.next
     }
 
     /// Complains, and remembers that the search was not all well.
-    pub fn fail(&mut self, problem: &str) {
+    pub(super) fn fail(&mut self, problem: &str) {
         self.outputs.flush();
         crate::complain("find", problem);
         self.failed = true;
@@ -88,8 +88,8 @@ impl<'a> Search<'a> {
             Test::Same { device, inode } => (facts.device, facts.inode) == (*device, *inode),
             Test::Owner(count) => count.fits(u64::from(facts.owner)),
             Test::Group(count) => count.fits(u64::from(facts.group)),
-            Test::Readable => facts.mode & 0o600 != 0,
-            Test::Executable => facts.mode & 0o111 != 0,
+            // Whoever runs here owns everything.
+            Test::Owned(bit) => facts.mode & bit != 0,
             // Asked before the facts were.
             Test::Name(..)
             | Test::Path(..)
@@ -138,8 +138,8 @@ impl<'a> Search<'a> {
             return true;
         }
         let gone = match entry.kind() {
-            Some(Kind::Directory) => std::fs::remove_dir(&entry.path),
-            _ => std::fs::remove_file(&entry.path),
+            Some(Kind::Directory) => std::fs::remove_dir(entry.place()),
+            _ => std::fs::remove_file(entry.place()),
         };
         if let Err(error) = gone {
             self.fail(&format!("cannot delete '{}': {}", entry.path, super::words(&error)));
@@ -152,7 +152,7 @@ impl<'a> Search<'a> {
 fn is_empty(entry: &Entry<'_>) -> bool {
     match entry.kind() {
         Some(Kind::Directory) => {
-            std::fs::read_dir(&entry.path).is_ok_and(|mut listing| listing.next().is_none())
+            std::fs::read_dir(entry.place()).is_ok_and(|mut listing| listing.next().is_none())
         }
         Some(Kind::File) => entry.facts().is_some_and(|facts| facts.size == 0),
         _ => false,

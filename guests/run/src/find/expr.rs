@@ -6,7 +6,7 @@ use regex_lite::Regex;
 
 /// An expression. Lists instead of pairs, so that a long one is not a deep one.
 #[derive(Debug)]
-pub enum Expr {
+pub(super) enum Expr {
     Is(bool),
     Not(Box<Expr>),
     And(Vec<Expr>),
@@ -19,14 +19,14 @@ pub enum Expr {
 
 /// `N`, `+N` or `-N`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Count {
+pub(super) enum Count {
     Exactly(u64),
     More(u64),
     Less(u64),
 }
 
 impl Count {
-    pub fn fits(self, value: u64) -> bool {
+    pub(super) fn fits(self, value: u64) -> bool {
         match self {
             Self::Exactly(number) => value == number,
             Self::More(number) => value > number,
@@ -37,7 +37,7 @@ impl Count {
 
 /// Which of a file's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stamp {
+pub(super) enum Stamp {
     Accessed,
     Changed,
     Modified,
@@ -45,7 +45,7 @@ pub enum Stamp {
 
 /// How the permissions are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bits {
+pub(super) enum Bits {
     Exactly(u32),
     All(u32),
     Any(u32),
@@ -53,7 +53,7 @@ pub enum Bits {
 
 /// A question about a file.
 #[derive(Debug)]
-pub enum Test {
+pub(super) enum Test {
     Name(Glob, Case),
     Path(Glob, Case),
     LinkText(Glob, Case),
@@ -78,13 +78,13 @@ pub enum Test {
     },
     Owner(Count),
     Group(Count),
-    Readable,
-    Executable,
+    /// The owner may read, write or run it.
+    Owned(u32),
 }
 
 /// Something done to a file.
 #[derive(Debug)]
-pub enum Action {
+pub(super) enum Action {
     /// The path and this end.
     Print {
         end: char,
@@ -113,7 +113,7 @@ pub enum Action {
 
 /// Where a child starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub(super) enum Place {
     Here,
     /// In the directory of the file.
     Beside,
@@ -121,14 +121,14 @@ pub enum Place {
 
 /// A command line that gathers files.
 #[derive(Debug)]
-pub struct Batch {
+pub(super) struct Batch {
     pub command: Vec<String>,
     pub place: Place,
 }
 
 /// Which symbolic links stand for their targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub(super) enum Links {
     Never,
     Arguments,
     Always,
@@ -136,7 +136,7 @@ pub enum Links {
 
 /// A command line that was read.
 #[derive(Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     pub starts: Vec<String>,
     pub links: Links,
     pub depth_max: usize,

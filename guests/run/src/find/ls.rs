@@ -7,7 +7,7 @@ use facts::{Kind, Time, owner};
 const RECENT_SECONDS: i64 = 15_778_476;
 
 /// The line, with its end.
-pub fn line(entry: &Entry<'_>) -> String {
+pub(super) fn line(entry: &Entry<'_>) -> String {
     let Some(facts) = entry.facts() else { return String::new() };
     let user = owner::user(facts.owner).unwrap_or_else(|| facts.owner.to_string());
     let group = owner::group(facts.group).unwrap_or_else(|| facts.group.to_string());

@@ -28,7 +28,7 @@ Files have no owners and no modes here: they look like 644, directories like 755
 ";
 
 /// Runs a search and returns the exit status.
-pub fn run(args: &[String], children: &dyn Children) -> i32 {
+pub(crate) fn run(args: &[String], children: &dyn Children) -> i32 {
     match args.first().map(String::as_str) {
         Some("--help" | "-help") => return crate::print(HELP),
         Some("--version" | "-version") => {

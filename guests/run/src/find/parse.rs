@@ -7,7 +7,7 @@ use super::predicate::{Settings, primary};
 const NESTING_MAX: usize = 200;
 
 /// The plan, or what is wrong in GNU's words.
-pub fn parse(args: &[String]) -> Result<Plan, String> {
+pub(super) fn parse(args: &[String]) -> Result<Plan, String> {
     let mut links = Links::Never;
     let mut at = 0;
     while let Some(arg) = args.get(at) {
@@ -56,7 +56,7 @@ fn starts_expression(arg: &str) -> bool {
 }
 
 /// The place in the arguments, and what was gathered on the way.
-pub struct Parser<'a> {
+pub(super) struct Parser<'a> {
     args: &'a [String],
     at: usize,
     depth: usize,
@@ -69,14 +69,14 @@ impl<'a> Parser<'a> {
     }
 
     /// The argument a predicate needs.
-    pub fn value(&mut self, name: &str) -> Result<&'a str, String> {
+    pub(super) fn value(&mut self, name: &str) -> Result<&'a str, String> {
         let value = self.peek().ok_or_else(|| format!("missing argument to `{name}'"))?;
         self.at += 1;
         Ok(value)
     }
 
     /// The words up to `;`, or up to `{} +`, and whether it was the second.
-    pub fn command(&mut self, name: &str) -> Result<(Vec<String>, bool), String> {
+    pub(super) fn command(&mut self, name: &str) -> Result<(Vec<String>, bool), String> {
         let mut words: Vec<String> = Vec::new();
         loop {
             let word = self.value(name)?;

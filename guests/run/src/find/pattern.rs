@@ -5,7 +5,7 @@ use regex_lite::{Regex, RegexBuilder};
 
 /// How an expression is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub(super) enum Dialect {
     /// `\(`, `\|`, but `+` and `?`.
     Emacs,
     /// `\(`, `\|`, `\+`, `\?`, `\{`.
@@ -16,7 +16,7 @@ pub enum Dialect {
 
 impl Dialect {
     /// By the name `-regextype` takes.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "emacs" | "findutils-default" => Self::Emacs,
             "posix-basic" | "posix-minimal-basic" | "grep" | "sed" | "ed" => Self::Basic,
@@ -36,7 +36,7 @@ impl Dialect {
 }
 
 /// Compiles an expression.
-pub fn compile(text: &str, dialect: Dialect, case: Case) -> Result<Regex, String> {
+pub(super) fn compile(text: &str, dialect: Dialect, case: Case) -> Result<Regex, String> {
     let ours = format!("^(?:{})$", translate(text, dialect));
     let built =
         RegexBuilder::new(&ours).case_insensitive(case == Case::Folded).dot_matches_new_line(true).build();

@@ -3,7 +3,7 @@
 use super::expr::Bits;
 
 /// Reads it.
-pub fn parse(text: &str) -> Result<Bits, String> {
+pub(super) fn parse(text: &str) -> Result<Bits, String> {
     let (kind, mode): (fn(u32) -> Bits, &str) = match text.as_bytes().first() {
         Some(b'-') => (Bits::All, &text[1..]),
         Some(b'/') => (Bits::Any, &text[1..]),

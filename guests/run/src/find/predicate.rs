@@ -8,7 +8,7 @@ use facts::{Follow, Time};
 use std::path::Path;
 
 /// What holds for the whole search, wherever in the expression it was said.
-pub struct Settings {
+pub(super) struct Settings {
     links: Links,
     depth_max: usize,
     depth_min: usize,
@@ -21,7 +21,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn new(links: Links) -> Self {
+    pub(super) fn new(links: Links) -> Self {
         Self {
             links,
             depth_max: usize::MAX,
@@ -34,7 +34,7 @@ impl Settings {
         }
     }
 
-    pub fn into_plan(self, starts: Vec<String>, expr: Expr) -> Plan {
+    pub(super) fn into_plan(self, starts: Vec<String>, expr: Expr) -> Plan {
         let Self { links, depth_max, depth_min, children_first, batches, outputs, .. } = self;
         Plan { starts, links, depth_max, depth_min, children_first, expr, batches, outputs }
     }
@@ -54,7 +54,7 @@ impl Settings {
 }
 
 /// The predicate `word`, whose arguments the parser has next.
-pub fn primary(word: &str, parser: &mut Parser<'_>) -> Result<Expr, String> {
+pub(super) fn primary(word: &str, parser: &mut Parser<'_>) -> Result<Expr, String> {
     if let Some(action) = action(word, parser)? {
         parser.settings.acts |= !matches!(action, Action::Prune);
         return Ok(Expr::Act(action));
@@ -178,8 +178,9 @@ fn test(word: &str, parser: &mut Parser<'_>) -> Result<Test, String> {
             let facts = known(file)?;
             Test::Same { device: facts.device, inode: facts.inode }
         }
-        "-readable" | "-writable" => Test::Readable,
-        "-executable" => Test::Executable,
+        "-readable" => Test::Owned(0o400),
+        "-writable" => Test::Owned(0o200),
+        "-executable" => Test::Owned(0o100),
         other => match other.strip_prefix("-newer").map(str::as_bytes) {
             Some([of, than]) => {
                 let stamp = match of {
@@ -285,7 +286,7 @@ fn size(word: &str, parser: &mut Parser<'_>) -> Result<Test, String> {
 }
 
 impl Bits {
-    pub fn fits(self, mode: u32) -> bool {
+    pub(super) fn fits(self, mode: u32) -> bool {
         match self {
             Self::Exactly(bits) => mode == bits,
             Self::All(bits) => mode & bits == bits,

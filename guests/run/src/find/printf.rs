@@ -2,11 +2,10 @@
 
 use super::walk::Entry;
 use facts::{Facts, Kind, Time, owner};
-use std::fmt::Write as _;
 
 /// A piece of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     Text(String),
     /// `\c`: nothing after it is printed.
     Stop,
@@ -20,7 +19,7 @@ pub enum Part {
 
 /// What a directive stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub(super) enum What {
     Plain(char),
     /// `%TY`: the letter of the time, and the letter of its piece.
     Timed(char, char),
@@ -30,7 +29,7 @@ pub enum What {
 const WIDTH_MAX: usize = 4096;
 
 /// Reads a format.
-pub fn parse(text: &str) -> Result<Vec<Part>, String> {
+pub(super) fn parse(text: &str) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let mut plain = String::new();
     let mut letters = text.chars().peekable();
@@ -111,7 +110,7 @@ fn digits(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<usiz
 }
 
 /// The format, filled in.
-pub fn fill(parts: &[Part], entry: &Entry<'_>) -> String {
+pub(super) fn fill(parts: &[Part], entry: &Entry<'_>) -> String {
     let mut out = String::new();
     for part in parts {
         match part {
@@ -122,13 +121,16 @@ pub fn fill(parts: &[Part], entry: &Entry<'_>) -> String {
                 if let Some(most) = precision {
                     text = text.chars().take(*most).collect();
                 }
-                let _ = match () {
-                    () if flags.contains('-') => write!(out, "{text:<width$}"),
-                    () if flags.contains('0') && text.bytes().all(|it| it.is_ascii_digit()) => {
-                        write!(out, "{text:0>width$}")
-                    }
-                    () => write!(out, "{text:>width$}"),
-                };
+                // By hand: `format!` panics where a width is more than 65,535.
+                let fill = width.saturating_sub(text.chars().count());
+                if flags.contains('-') {
+                    out.push_str(&text);
+                    out.extend(std::iter::repeat_n(' ', fill));
+                } else {
+                    let zero = flags.contains('0') && text.bytes().all(|it| it.is_ascii_digit());
+                    out.extend(std::iter::repeat_n(if zero { '0' } else { ' ' }, fill));
+                    out.push_str(&text);
+                }
             }
         }
     }
@@ -214,7 +216,7 @@ fn timed(time: Time, piece: char) -> String {
 }
 
 /// The folder part of a path, `.` if there is none.
-pub fn parent(path: &str) -> &str {
+pub(super) fn parent(path: &str) -> &str {
     let trimmed = match path.trim_end_matches('/') {
         "" => path,
         other => other,

@@ -8,7 +8,7 @@ use child::{Children, Command, Ended, Stdin};
 const ARGV_BYTES_MAX: usize = 128 << 10;
 
 /// The commands of a search, and the files that wait for them.
-pub struct Runs<'a> {
+pub(super) struct Runs<'a> {
     children: &'a dyn Children,
     batches: Vec<Waiting<'a>>,
     env: Vec<Vec<u8>>,
@@ -22,15 +22,16 @@ struct Waiting<'a> {
 }
 
 impl<'a> Runs<'a> {
-    pub fn new(batches: &'a [Batch], children: &'a dyn Children) -> Self {
+    pub(super) fn new(batches: &'a [Batch], children: &'a dyn Children) -> Self {
         let waiting = |batch| Waiting { batch, directory: None, names: Vec::new(), bytes: 0 };
         Self { children, batches: batches.iter().map(waiting).collect(), env: child::environment() }
     }
 
     /// Runs a command for one file; whether it succeeded, and what to complain about.
-    pub fn one(&self, command: &[String], place: Place, path: &str) -> (bool, Option<String>) {
+    pub(super) fn one(&self, command: &[String], place: Place, path: &str) -> (bool, Option<String>) {
         let name = named(place, path);
-        let words: Vec<Vec<u8>> = command.iter().map(|it| it.replace("{}", &name).into_bytes()).collect();
+        let words: Vec<Vec<u8>> =
+            command.iter().map(|it| facts::name::bytes(&it.replace("{}", &name)).into_owned()).collect();
         let Some((program, args)) = words.split_first() else { return (false, None) };
         let directory = directory(place, path);
         let ended = self.start(program, args, directory.as_deref());
@@ -38,7 +39,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Adds a file to a batch, and runs it first if it is full. False if a run failed.
-    pub fn gather(&mut self, batch: usize, path: &str) -> bool {
+    pub(super) fn gather(&mut self, batch: usize, path: &str) -> bool {
         let Some(waiting) = self.batches.get(batch) else { return false };
         let place = waiting.batch.place;
         let (name, directory) = (named(place, path), directory(place, path));
@@ -46,13 +47,13 @@ impl<'a> Runs<'a> {
         let well = !full || self.run_batch(batch);
         let waiting = &mut self.batches[batch];
         waiting.bytes += name.len() + 1;
-        waiting.names.push(name.into_bytes());
+        waiting.names.push(facts::name::bytes(&name).into_owned());
         waiting.directory = directory;
         well
     }
 
     /// Runs what is still waiting. False if a run failed.
-    pub fn finish(&mut self) -> bool {
+    pub(super) fn finish(&mut self) -> bool {
         let mut well = true;
         for batch in 0..self.batches.len() {
             well &= self.run_batch(batch);
@@ -68,7 +69,7 @@ impl<'a> Runs<'a> {
             return true;
         }
         let (command, directory) = (&waiting.batch.command, waiting.directory.clone());
-        let mut words: Vec<Vec<u8>> = command.iter().map(|it| it.clone().into_bytes()).collect();
+        let mut words: Vec<Vec<u8>> = command.iter().map(|it| facts::name::bytes(it).into_owned()).collect();
         words.extend(names);
         let Some((program, args)) = words.split_first() else { return true };
         let ended = self.start(program, args, directory.as_deref());
@@ -110,9 +111,9 @@ fn directory(place: Place, path: &str) -> Option<String> {
         return Some(folder.to_owned());
     }
     let own = std::env::current_dir().unwrap_or_default();
-    let own = own.to_string_lossy();
+    let own = facts::name::text(own.as_os_str());
     let below = folder.strip_prefix("./").unwrap_or(folder);
-    Some(if below == "." { own.into_owned() } else { format!("{}/{below}", own.trim_end_matches('/')) })
+    Some(if below == "." { own } else { format!("{}/{below}", own.trim_end_matches('/')) })
 }
 
 fn problem(program: &[u8], ended: &Ended) -> Option<String> {

@@ -2,13 +2,13 @@
 
 use super::eval::Search;
 use super::expr::Links;
-use facts::{Facts, Follow, Kind};
+use facts::{Facts, Follow, Kind, name};
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// One file, with the facts about it that somebody asked for.
-pub struct Entry<'a> {
-    /// As it is printed.
+pub(super) struct Entry<'a> {
+    /// As it is printed, but for bytes that are not UTF-8: see `facts::name`.
     pub path: String,
     /// The starting point it was found below.
     pub start: &'a str,
@@ -21,7 +21,7 @@ pub struct Entry<'a> {
 
 impl Entry<'_> {
     /// The last name of the path.
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         let path = match self.path.trim_end_matches('/') {
             "" => return &self.path,
             other => other,
@@ -29,16 +29,22 @@ impl Entry<'_> {
         path.rsplit('/').next().unwrap_or(path)
     }
 
+    /// Where it is.
+    pub(super) fn place(&self) -> PathBuf {
+        name::path(&self.path)
+    }
+
     /// The facts; those of a link itself if it leads nowhere.
-    pub fn facts(&self) -> Option<Facts> {
-        let ask = |follow| facts::of(Path::new(&self.path), follow).ok();
+    pub(super) fn facts(&self) -> Option<Facts> {
+        let place = self.place();
+        let ask = |follow| facts::of(&place, follow).ok();
         *self.facts.get_or_init(|| match self.follow {
             Follow::Yes => ask(Follow::Yes).or_else(|| ask(Follow::No)),
             Follow::No => ask(Follow::No),
         })
     }
 
-    pub fn kind(&self) -> Option<Kind> {
+    pub(super) fn kind(&self) -> Option<Kind> {
         match self.told {
             Some(kind) if self.follow == Follow::No || kind != Kind::Symlink => Some(kind),
             _ => self.facts().map(|it| it.kind),
@@ -46,22 +52,22 @@ impl Entry<'_> {
     }
 
     /// What a link leads to; `None` if nowhere.
-    pub fn target_kind(&self) -> Option<Kind> {
+    pub(super) fn target_kind(&self) -> Option<Kind> {
         match self.kind() {
-            Some(Kind::Symlink) => facts::of(Path::new(&self.path), Follow::Yes).ok().map(|it| it.kind),
+            Some(Kind::Symlink) => facts::of(&self.place(), Follow::Yes).ok().map(|it| it.kind),
             other => other,
         }
     }
 
-    pub fn link_text(&self) -> Option<String> {
-        let target = std::fs::read_link(&self.path).ok()?;
-        Some(target.to_string_lossy().into_owned())
+    pub(super) fn link_text(&self) -> Option<String> {
+        let target = std::fs::read_link(self.place()).ok()?;
+        Some(name::text(target.as_os_str()))
     }
 }
 
 /// What is to happen after an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub(super) enum Next {
     Descend,
     /// Not into this directory.
     Skip,
@@ -72,11 +78,11 @@ pub enum Next {
 type Above = Vec<((u64, u64), String)>;
 
 /// Walks below one starting point.
-pub fn start(search: &mut Search<'_>, start: &str) -> Next {
+pub(super) fn start(search: &mut Search<'_>, start: &str) -> Next {
     let follow = if search.plan.links == Links::Never { Follow::No } else { Follow::Yes };
     let entry = Entry { path: start.to_owned(), start, depth: 0, follow, told: None, facts: OnceCell::new() };
     if entry.facts().is_none() {
-        let why = facts::of(Path::new(start), Follow::No).err();
+        let why = facts::of(&name::path(start), Follow::No).err();
         search.fail(&format!("'{start}': {}", why.as_ref().map(super::words).unwrap_or_default()));
         return Next::Descend;
     }
@@ -126,7 +132,7 @@ fn descend(search: &mut Search<'_>, entry: &Entry<'_>, above: &mut Above) -> Nex
 }
 
 fn children(search: &mut Search<'_>, entry: &Entry<'_>, follow: Follow, above: &mut Above) -> Next {
-    let listing = match std::fs::read_dir(&entry.path) {
+    let listing = match std::fs::read_dir(entry.place()) {
         Ok(listing) => listing,
         Err(error) => {
             search.fail(&format!("'{}': {}", entry.path, super::words(&error)));
@@ -137,7 +143,7 @@ fn children(search: &mut Search<'_>, entry: &Entry<'_>, follow: Follow, above: &
     // All of it first: what an action does to the directory must not change what is met in it.
     let names: Vec<(String, Option<Kind>)> = listing
         .flatten()
-        .map(|it| (it.file_name().to_string_lossy().into_owned(), it.file_type().ok().and_then(kind_of)))
+        .map(|it| (name::text(&it.file_name()), it.file_type().ok().and_then(kind_of)))
         .collect();
     for (name, told) in names {
         let child = Entry {

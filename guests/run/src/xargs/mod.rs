@@ -15,7 +15,7 @@ const CHILD_GAVE_UP: i32 = 124;
 const STOPPED: i32 = 125;
 
 /// Runs the commands and returns the exit status.
-pub fn run(args: &[String], children: &dyn Children) -> i32 {
+pub(crate) fn run(args: &[String], children: &dyn Children) -> i32 {
     let settings = match settings::parse(args) {
         Ok(settings) => settings,
         Err(settings::Refused::Help) => return crate::print(settings::HELP),

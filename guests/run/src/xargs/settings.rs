@@ -3,7 +3,7 @@
 use super::split::{Cut, delimiter};
 use options::{Item, Order};
 
-pub const HELP: &str = "Usage: xargs [OPTION]... COMMAND [INITIAL-ARGS]...
+pub(super) const HELP: &str = "Usage: xargs [OPTION]... COMMAND [INITIAL-ARGS]...
 Run COMMAND with arguments INITIAL-ARGS and more arguments read from input.
 
   -0, --null                   items are separated by a null, not whitespace
@@ -49,7 +49,7 @@ const TABLE: &[&str] = &[
 
 /// What was asked for.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub(super) struct Settings {
     cut_at: Option<u8>,
     pub file: Option<String>,
     pub end: Option<Vec<u8>>,
@@ -67,14 +67,14 @@ pub struct Settings {
 
 /// Why there are no settings.
 #[derive(Debug)]
-pub enum Refused {
+pub(super) enum Refused {
     Help,
     Version,
     Problem(String),
 }
 
 impl Settings {
-    pub fn cut(&self) -> Cut {
+    pub(super) fn cut(&self) -> Cut {
         match (self.cut_at, &self.replace) {
             (Some(byte), _) => Cut::At(byte),
             (None, Some(_)) => Cut::Lines,
@@ -83,7 +83,7 @@ impl Settings {
     }
 }
 
-pub fn parse(args: &[String]) -> Result<Settings, Refused> {
+pub(super) fn parse(args: &[String]) -> Result<Settings, Refused> {
     let mut settings = Settings { bytes_max: ARGV_BYTES_MAX, slots: 1, ..Settings::default() };
     for item in options::parse(args, TABLE, Order::First).map_err(Refused::Problem)? {
         let (flag, value) = match item {

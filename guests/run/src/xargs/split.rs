@@ -2,7 +2,7 @@
 
 /// How the input is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub(super) enum Cut {
     /// At blanks and ends of lines; quotes and backslashes keep them.
     Words,
     /// At ends of lines, without leading blanks; quotes as in `Words`.
@@ -13,13 +13,13 @@ pub enum Cut {
 
 /// An item, and whether a line ended with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub(super) struct Item {
     pub bytes: Vec<u8>,
     pub ends_line: bool,
 }
 
 /// All items up to the one that says `end`.
-pub fn split(input: &[u8], cut: Cut, end: Option<&[u8]>) -> Result<Vec<Item>, String> {
+pub(super) fn split(input: &[u8], cut: Cut, end: Option<&[u8]>) -> Result<Vec<Item>, String> {
     let items = match cut {
         Cut::At(byte) => at(input, byte),
         _ => quoted(input, cut)?,
@@ -92,7 +92,7 @@ fn unmatched(quote: u8) -> String {
 }
 
 /// The byte that `-d` names: a letter, `\n`, `\t`, `\0`, `\x41` or `\101`.
-pub fn delimiter(text: &str) -> Option<u8> {
+pub(super) fn delimiter(text: &str) -> Option<u8> {
     let bytes = text.as_bytes();
     match bytes {
         [byte] => Some(*byte),

@@ -1,12 +1,13 @@
 //! Runs a script: reads a line, does the commands, prints, and again.
 
 mod cycle;
+mod in_place;
 mod list;
 mod range;
 mod substitute;
 
 use crate::cli::Options;
-use crate::input::{Event, Input, Sides, path};
+use crate::input::{Event, Input, Sides};
 use crate::output::Output;
 use crate::script::{Script, Target};
 use cycle::After;
@@ -14,7 +15,7 @@ use posix_regex::{Regex, Slots};
 use std::rc::Rc;
 
 /// Runs; the exit status.
-pub fn run(script: Script, options: &Options) -> i32 {
+pub(crate) fn run(script: Script, options: &Options) -> i32 {
     let separator = if options.null_data { 0 } else { b'\n' };
     let in_place = options.in_place.is_some();
     let mut machine = Machine {
@@ -38,6 +39,8 @@ pub fn run(script: Script, options: &Options) -> i32 {
         line_length: options.line_length.unwrap_or(70),
         suffix: options.in_place.clone().unwrap_or_default(),
         in_place,
+        follow: options.follow,
+        failed: false,
     };
     for name in &script.outputs {
         match Output::create(name, separator) {
@@ -53,6 +56,9 @@ pub fn run(script: Script, options: &Options) -> i32 {
     let status = machine.run(&script);
     machine.finish_file();
     machine.flush();
+    if machine.failed {
+        return 4;
+    }
     if status != 0 { status } else { machine.input.trouble }
 }
 
@@ -75,7 +81,7 @@ struct Machine {
     stdout: Output,
     stderr: Output,
     /// What the file that is edited in place becomes.
-    edited: Option<(Vec<u8>, Output)>,
+    edited: Option<in_place::Edit>,
     files: Vec<Output>,
     sides: Sides,
     space: Space,
@@ -93,6 +99,10 @@ struct Machine {
     line_length: usize,
     suffix: Vec<u8>,
     in_place: bool,
+    /// `--follow-symlinks`.
+    follow: bool,
+    /// A file cannot be edited: nothing more is done.
+    failed: bool,
 }
 
 impl Machine {
@@ -135,8 +145,8 @@ impl Machine {
                 Event::Opened(name) => {
                     self.finish_file();
                     self.ranges.iter_mut().for_each(range::State::reset);
-                    if self.in_place {
-                        self.edited = Some((name, Output::kept(self.separator)));
+                    if self.in_place && !self.begin_file(name) {
+                        return false;
                     }
                 }
             }
@@ -155,7 +165,7 @@ impl Machine {
 
     fn output(&mut self) -> &mut Output {
         match &mut self.edited {
-            Some((_, output)) => output,
+            Some(edit) => &mut edit.output,
             None => &mut self.stdout,
         }
     }
@@ -175,7 +185,7 @@ impl Machine {
 
     fn print_space(&mut self) {
         let output = match &mut self.edited {
-            Some((_, output)) => output,
+            Some(edit) => &mut edit.output,
             None => &mut self.stdout,
         };
         output.line(&self.space.text, self.space.ended);
@@ -209,32 +219,6 @@ impl Machine {
         let bytes = crate::input::whole(name);
         self.output().complete();
         self.output().raw(&bytes);
-    }
-
-    /// Writes what the file that was edited in place has become.
-    fn finish_file(&mut self) {
-        let Some((name, output)) = self.edited.take() else { return };
-        let written = self.keep_copy(&name).and_then(|()| std::fs::write(path(&name), output.into_kept()));
-        if let Err(error) = written {
-            let name = String::from_utf8_lossy(&name).into_owned();
-            self.complain(&format!("sed: couldn't write {name}: {}", crate::input::reason(&error)));
-            self.input.trouble = 4;
-        }
-    }
-
-    fn keep_copy(&self, name: &[u8]) -> std::io::Result<()> {
-        if self.suffix.is_empty() {
-            return Ok(());
-        }
-        let cut = memchr::memrchr(b'/', name).map_or(0, |at| at + 1);
-        let (folder, base) = name.split_at(cut);
-        let copy = if self.suffix.contains(&b'*') {
-            self.suffix.split(|it| *it == b'*').collect::<Vec<_>>().join(base)
-        } else {
-            [base, &self.suffix].concat()
-        };
-        let copy = if copy.contains(&b'/') { copy } else { [folder, &copy].concat() };
-        std::fs::write(path(&copy), std::fs::read(path(name))?)
     }
 
     fn complain(&mut self, text: &str) {

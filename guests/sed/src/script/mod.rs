@@ -12,7 +12,7 @@ mod types;
 
 pub use parse::parse;
 pub use reader::Part;
-pub use types::{
-    Action, Address, Case, Command, Copy, Dialect, End, Piece, Range, Script, Substitution, Target,
-    Translation,
+pub(crate) use types::{
+    Action, Address, Case, Command, Copy, End, Piece, Range, Substitution, Target, Translation,
 };
+pub use types::{Dialect, Script};

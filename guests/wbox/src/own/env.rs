@@ -15,7 +15,7 @@ pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
     match list(args, started.collect()) {
         Ok(text) => i32::from(std::io::stdout().write_all(text.as_bytes()).is_err()),
         Err((status, problem)) => {
-            eprintln!("env: {problem}");
+            let _ = writeln!(std::io::stderr(), "env: {problem}");
             status
         }
     }

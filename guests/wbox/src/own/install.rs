@@ -1,8 +1,11 @@
 //! `install [-d] [-D] [-v] [-t DIR] [-m MODE] SOURCE... DEST`: copies files and makes folders.
 //!
-//! Owners do not exist here and modes are not kept by every file tree, so `-o`, `-g`, `-s` and `-p`
-//! are accepted and change nothing, and `-m` is done where it can be.
+//! There is one owner, and nothing to strip: `-o`, `-g` and `-s` are accepted and change nothing.
 
+use super::copy::set_times;
+use super::mode::{Target, changed};
+use crate::stream::{Out, reason};
+use facts::Follow;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,19 +17,23 @@ struct Options {
     verbose: bool,
     no_target_folder: bool,
     target: Option<String>,
-    mode: Option<u32>,
+    mode: Option<String>,
+    times: bool,
     operands: Vec<String>,
 }
 
 /// The applet.
 pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
     let args: Vec<String> = args.skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
-    let done = parse(&args).and_then(|options| if options.folders { make(&options) } else { copy(&options) });
+    let mut out = Out::new("install");
+    let done = parse(&args).and_then(|options| {
+        if options.folders { make(&options, &mut out) } else { copy(&options, &mut out) }
+    });
     match done {
-        Ok(()) => 0,
+        Ok(()) => out.end(0),
         Err(problem) => {
-            eprintln!("install: {problem}");
-            1
+            out.complain(&problem);
+            out.end(1)
         }
     }
 }
@@ -50,9 +57,10 @@ fn parse(args: &[String]) -> Result<Options, String> {
                 "verbose" => options.verbose = true,
                 "no-target-directory" => options.no_target_folder = true,
                 "target-directory" => options.target = Some(value()?),
-                "mode" => options.mode = Some(mode(&value()?)?),
+                "mode" => options.mode = Some(value()?),
                 "owner" | "group" | "suffix" => drop(value()?),
-                "strip" | "preserve-timestamps" | "compare" | "backup" => {}
+                "preserve-timestamps" => options.times = true,
+                "strip" | "compare" | "backup" => {}
                 other => return Err(format!("unrecognized option '--{other}'")),
             }
             continue;
@@ -68,7 +76,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
                     'D' => options.parents = true,
                     'v' => options.verbose = true,
                     'T' => options.no_target_folder = true,
-                    'c' | 's' | 'p' | 'C' | 'b' => {}
+                    'p' => options.times = true,
+                    'c' | 's' | 'C' | 'b' => {}
                     't' | 'm' | 'o' | 'g' | 'S' => {
                         let rest = &arg[at + 1..];
                         let value =
@@ -76,7 +85,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
                         let value = value.ok_or(format!("option requires an argument -- '{letter}'"))?;
                         match letter {
                             't' => options.target = Some(value),
-                            'm' => options.mode = Some(mode(&value)?),
+                            'm' => options.mode = Some(value),
                             _ => {}
                         }
                         break;
@@ -89,19 +98,19 @@ fn parse(args: &[String]) -> Result<Options, String> {
     Ok(options)
 }
 
-fn mode(text: &str) -> Result<u32, String> {
-    let symbolic = match text {
-        "+x" | "a+x" | "u=rwx,go=rx" | "u=rwx,g=rx,o=rx" => Some(0o755),
-        "u=rw,go=r" | "u=rw,g=r,o=r" => Some(0o644),
-        _ => None,
-    };
-    symbolic.or_else(|| u32::from_str_radix(text, 8).ok()).ok_or(format!("invalid mode '{text}'"))
+/// The mode that was asked for; what is installed can be run unless it says otherwise.
+fn mode(options: &Options, target: Target) -> Result<u32, String> {
+    match &options.mode {
+        None => Ok(0o755),
+        Some(text) => changed(text, 0, target, 0).map_err(|_| format!("invalid mode '{text}'")),
+    }
 }
 
-fn make(options: &Options) -> Result<(), String> {
+fn make(options: &Options, out: &mut Out) -> Result<(), String> {
     if options.operands.is_empty() {
         return Err("missing file operand".to_owned());
     }
+    let mode = mode(options, Target::Directory)?;
     for folder in &options.operands {
         let mut made = PathBuf::new();
         for part in Path::new(folder) {
@@ -109,20 +118,20 @@ fn make(options: &Options) -> Result<(), String> {
             if made.is_dir() {
                 continue;
             }
-            let why = |error: std::io::Error| {
-                format!("cannot create directory '{folder}': {}", uucore::error::strip_errno(&error))
-            };
+            let why =
+                |error: std::io::Error| format!("cannot create directory '{folder}': {}", reason(&error));
             fs::create_dir(&made).map_err(why)?;
             if options.verbose {
-                println!("install: creating directory '{}'", made.display());
+                out.put(format!("install: creating directory '{}'\n", made.display()).as_bytes());
             }
         }
-        set_mode(Path::new(folder), options.mode.unwrap_or(0o755));
+        set_mode(Path::new(folder), mode)?;
     }
     Ok(())
 }
 
-fn copy(options: &Options) -> Result<(), String> {
+fn copy(options: &Options, out: &mut Out) -> Result<(), String> {
+    let mode = mode(options, Target::File)?;
     let (sources, target) = match (&options.target, options.operands.split_last()) {
         (_, None) => return Err("missing file operand".to_owned()),
         (Some(target), Some(_)) => (&options.operands[..], target.clone()),
@@ -147,25 +156,23 @@ fn copy(options: &Options) -> Result<(), String> {
         if Path::new(source).is_dir() {
             return Err(format!("omitting directory '{source}'"));
         }
-        fs::metadata(source)
-            .map_err(|error| format!("cannot stat '{source}': {}", uucore::error::strip_errno(&error)))?;
-        fs::copy(source, &to).map_err(|error| {
-            format!("cannot create regular file '{}': {}", to.display(), uucore::error::strip_errno(&error))
-        })?;
-        set_mode(&to, options.mode.unwrap_or(0o755));
+        let facts = facts::of(Path::new(source), Follow::Yes);
+        let facts = facts.map_err(|error| format!("cannot stat '{source}': {}", reason(&error)))?;
+        fs::copy(source, &to)
+            .map_err(|error| format!("cannot create regular file '{}': {}", to.display(), reason(&error)))?;
+        set_mode(&to, mode)?;
+        if options.times {
+            set_times(&to, facts.accessed, facts.modified, Follow::Yes)
+                .map_err(|error| format!("cannot set times of '{}': {}", to.display(), reason(&error)))?;
+        }
         if options.verbose {
-            println!("'{source}' -> '{}'", to.display());
+            out.put(format!("'{source}' -> '{}'\n", to.display()).as_bytes());
         }
     }
     Ok(())
 }
 
-#[cfg(unix)]
-fn set_mode(path: &Path, mode: u32) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode));
+fn set_mode(path: &Path, mode: u32) -> Result<(), String> {
+    modes::set(path, true, mode)
+        .map_err(|error| format!("cannot change permissions of '{}': {}", path.display(), reason(&error)))
 }
-
-/// WASI keeps no permissions.
-#[cfg(not(unix))]
-fn set_mode(_path: &Path, _mode: u32) {}

@@ -18,7 +18,8 @@ pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
     match answer(name, args.get(1..).unwrap_or_default()) {
         Ok(text) => i32::from(std::io::stdout().write_all(text.as_bytes()).is_err()),
         Err(problem) => {
-            eprintln!("{name}: {problem}\nTry '{name} --help' for more information.");
+            let _ =
+                writeln!(std::io::stderr(), "{name}: {problem}\nTry '{name} --help' for more information.");
             1
         }
     }
@@ -96,7 +97,7 @@ fn random(args: &[String]) -> Result<String, String> {
 }
 
 #[cfg(target_os = "wasi")]
-fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
+pub fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
     unsafe extern "C" {
         fn getentropy(bytes: *mut u8, count: usize) -> i32;
     }
@@ -109,7 +110,7 @@ fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
 }
 
 #[cfg(not(target_os = "wasi"))]
-fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
+pub fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
     std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, bytes)
 }
 

@@ -3,30 +3,49 @@
 //! Bytes that are not UTF-8 are each a character of their own. A last line without a line feed
 //! stays without one.
 
-use super::lines::for_each_input;
-use std::ffi::OsString;
+use super::arguments;
+use crate::stream::{Input, Out, Piece, reason, text};
+use std::io;
 
 const HELP: &str = "Usage: rev [FILE]...\nReverses the characters of every line.\n";
 
 /// The applet.
-pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
-    let operands: Vec<OsString> = args.skip(1).filter(|it| it != "--").collect();
-    if operands.first().is_some_and(|it| it == "--help") {
-        print!("{HELP}");
-        return 0;
-    }
-    for_each_input("rev", operands, |content, out| {
-        let mut reversed = Vec::with_capacity(content.len());
-        for line in content.split_inclusive(|byte| *byte == b'\n') {
-            let (text, end) = match line.split_last() {
-                Some((b'\n', text)) => (text, &b"\n"[..]),
-                _ => (line, &b""[..]),
-            };
-            reverse(text, &mut reversed);
-            reversed.extend_from_slice(end);
+pub fn main(args: &[&[u8]]) -> i32 {
+    let line = match arguments::read("rev", HELP, args, &[], 1) {
+        Ok(line) => line,
+        Err(status) => return status,
+    };
+    let (mut out, mut status) = (Out::new("rev"), 0);
+    for name in line.inputs() {
+        if let Err(error) = Input::open(name).and_then(|mut input| lines(&mut input, &mut out)) {
+            out.complain(&format!("{}: {}", text(name), reason(&error)));
+            status = 1;
         }
-        out.write_all(&reversed)
-    })
+    }
+    out.end(status)
+}
+
+fn lines(input: &mut Input, out: &mut Out) -> io::Result<()> {
+    let (mut piece, mut held, mut turned) = (Piece::default(), Vec::new(), Vec::new());
+    while input.next(&mut piece)? {
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', &piece) {
+            held.extend_from_slice(&piece[start..end]);
+            turned.clear();
+            reverse(&held, &mut turned);
+            turned.push(b'\n');
+            if !out.put(&turned) {
+                return Ok(());
+            }
+            held.clear();
+            start = end + 1;
+        }
+        held.extend_from_slice(&piece[start..]);
+    }
+    turned.clear();
+    reverse(&held, &mut turned);
+    out.put(&turned);
+    Ok(())
 }
 
 fn reverse(mut text: &[u8], out: &mut Vec<u8>) {

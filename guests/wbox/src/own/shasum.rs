@@ -1,6 +1,7 @@
 //! `shasum [-a BITS]`: the name macOS and Perl have for the `sha*sum` family.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 
 /// The applet: finds the algorithm, and hands over to the one that has it.
 pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
@@ -8,7 +9,7 @@ pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
     let (bits, rest) = match split(args.get(1..).unwrap_or_default()) {
         Ok(found) => found,
         Err(problem) => {
-            eprintln!("shasum: {problem}");
+            let _ = writeln!(std::io::stderr(), "shasum: {problem}");
             return 1;
         }
     };

@@ -1,13 +1,13 @@
 //! `id`, `whoami`, `hostname`, `logname`, `groups`, `users`: the same answer for everybody, and true
 //! of nobody.
 //!
-//! A guest has no user and no machine. Scripts ask all the same, so one harmless person answers.
+//! A guest has no user and no machine. Scripts ask all the same, so one harmless person answers: the one
+//! that files belong to.
 
+use facts::owner::{self, NAME, OWN as ID};
 use std::ffi::OsString;
+use std::io::Write as _;
 
-const USER: &str = "agent";
-const GROUP: &str = "agent";
-const ID: u32 = 1000;
 const HOST: &str = "drydock";
 
 /// The applets; which one, its name tells.
@@ -15,12 +15,9 @@ pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
     let args: Vec<String> = args.map(|it| it.to_string_lossy().into_owned()).collect();
     let name = args.first().map(|it| it.rsplit('/').next().unwrap_or_default()).unwrap_or_default();
     match answer(name, args.get(1..).unwrap_or_default()) {
-        Ok(text) => {
-            println!("{text}");
-            0
-        }
+        Ok(text) => i32::from(writeln!(std::io::stdout(), "{text}").is_err()),
         Err(problem) => {
-            eprintln!("{name}: {problem}");
+            let _ = writeln!(std::io::stderr(), "{name}: {problem}");
             1
         }
     }
@@ -41,9 +38,20 @@ fn answer(name: &str, args: &[String]) -> Result<String, String> {
             }
             _ => Err("you must be root to change the host name".to_owned()),
         },
-        "groups" => Ok(if args.is_empty() { GROUP.to_owned() } else { format!("{} : {GROUP}", args[0]) }),
-        _ => Ok(USER.to_owned()),
+        "groups" => Ok(match args {
+            [] => group(),
+            [name, ..] => format!("{name} : {}", group()),
+        }),
+        _ => Ok(user()),
     }
+}
+
+fn user() -> String {
+    owner::user(ID).unwrap_or_else(|| NAME.to_owned())
+}
+
+fn group() -> String {
+    owner::group(ID).unwrap_or_else(|| NAME.to_owned())
 }
 
 fn id(args: &[String]) -> Result<String, String> {
@@ -59,7 +67,8 @@ fn id(args: &[String]) -> Result<String, String> {
             name => user = Some(name),
         }
     }
-    if let Some(user) = user.filter(|it| *it != USER && *it != "1000") {
+    let (own, group) = (self::user(), group());
+    if let Some(user) = user.filter(|it| *it != own && *it != "1000") {
         return Err(format!("'{user}': no such user"));
     }
     if let Some(wrong) = letters.chars().find(|letter| !"ugGnrza".contains(*letter)) {
@@ -68,10 +77,10 @@ fn id(args: &[String]) -> Result<String, String> {
     let named = letters.contains('n');
     let one = |name: &str| if named { name.to_owned() } else { ID.to_string() };
     Ok(match letters.chars().find(|letter| "ugG".contains(*letter)) {
-        Some('u') => one(USER),
-        Some(_) => one(GROUP),
+        Some('u') => one(&own),
+        Some(_) => one(&group),
         None if named => return Err("cannot print only names or real IDs in default format".to_owned()),
-        None => format!("uid={ID}({USER}) gid={ID}({GROUP}) groups={ID}({GROUP})"),
+        None => format!("uid={ID}({own}) gid={ID}({group}) groups={ID}({group})"),
     })
 }
 
@@ -79,15 +88,17 @@ fn id(args: &[String]) -> Result<String, String> {
 mod tests {
     #[test]
     fn everybody_is_the_same_person() {
+        let (me, us) = (super::user(), super::group());
+        let all = format!("uid=1000({me}) gid=1000({us}) groups=1000({us})");
         let cases = [
-            ("whoami", "", Ok("agent")),
-            ("id", "", Ok("uid=1000(agent) gid=1000(agent) groups=1000(agent)")),
+            ("whoami", "", Ok(me.as_str())),
+            ("id", "", Ok(all.as_str())),
             ("id", "-u", Ok("1000")),
-            ("id", "-un", Ok("agent")),
-            ("id", "-g -n", Ok("agent")),
-            ("id", "root", Err("'root': no such user")),
+            ("id", "-un", Ok(me.as_str())),
+            ("id", "-g -n", Ok(us.as_str())),
+            ("id", "nobody-at-all", Err("'nobody-at-all': no such user")),
             ("hostname", "-s", Ok("drydock")),
-            ("groups", "", Ok("agent")),
+            ("groups", "", Ok(us.as_str())),
         ];
         for (name, args, want) in cases {
             let args: Vec<String> = args.split_whitespace().map(str::to_owned).collect();

@@ -4,7 +4,7 @@ use crate::call::{Call, Done, Failure, failed};
 use crate::table::{Table, pick};
 use csv::ByteRecord;
 
-pub fn cat(call: &mut Call) -> Done {
+pub(super) fn cat(call: &mut Call) -> Done {
     let mut files = call.operands.split_off(1);
     if files.is_empty() {
         files.push("-".to_owned());

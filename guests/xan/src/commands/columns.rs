@@ -6,7 +6,7 @@ use crate::table::{Table, pick};
 use csv::{ByteRecord, ReaderBuilder};
 use std::io::Write as _;
 
-pub fn headers(call: &mut Call) -> Done {
+pub(super) fn headers(call: &mut Call) -> Done {
     let files = if call.operands.is_empty() { vec!["-".to_owned()] } else { call.operands.clone() };
     let mut text = Vec::new();
     for file in &files {
@@ -28,13 +28,13 @@ pub fn headers(call: &mut Call) -> Done {
     Ok(out.flush()?)
 }
 
-pub fn select(call: &mut Call) -> Done {
+pub(super) fn select(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 1)?;
     let columns = table.select(call.operand(0))?;
     keep(call, &mut table, &columns)
 }
 
-pub fn drop(call: &mut Call) -> Done {
+pub(super) fn drop(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 1)?;
     let gone = table.select(call.operand(0))?;
     let columns: Vec<usize> = (0..table.names.len()).filter(|it| !gone.contains(it)).collect();
@@ -53,7 +53,7 @@ fn keep(call: &mut Call, table: &mut Table, columns: &[usize]) -> Done {
     out.finish()
 }
 
-pub fn rename(call: &mut Call) -> Done {
+pub(super) fn rename(call: &mut Call) -> Done {
     let around = call.has("p") || call.has("x");
     if !around && call.operands.is_empty() || around && call.operands.len() > 1 {
         return Err(Failure::Usage("either NAMES, or --prefix or --suffix".to_owned()));
@@ -89,7 +89,7 @@ fn list(text: &str) -> Result<ByteRecord, Failure> {
     Ok(row)
 }
 
-pub fn number(call: &mut Call) -> Done {
+pub(super) fn number(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let mut index = call.number("S")?.unwrap_or(match call.base {
         Base::Zero => 0,
@@ -108,7 +108,7 @@ pub fn number(call: &mut Call) -> Done {
     out.finish()
 }
 
-pub fn behead(call: &mut Call) -> Done {
+pub(super) fn behead(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let mut out = call.output()?;
     let mut row = ByteRecord::new();

@@ -17,7 +17,7 @@ enum Layout {
     Lines,
 }
 
-pub fn to(call: &mut Call) -> Done {
+pub(super) fn to(call: &mut Call) -> Done {
     let format = call.operands.remove(0);
     match format.as_str() {
         "json" => write(call, Layout::Array),
@@ -27,7 +27,7 @@ pub fn to(call: &mut Call) -> Done {
     }
 }
 
-pub fn to_lines(call: &mut Call) -> Done {
+pub(super) fn to_lines(call: &mut Call) -> Done {
     write(call, Layout::Lines)
 }
 
@@ -75,7 +75,7 @@ fn write(call: &mut Call, layout: Layout) -> Done {
     Ok(out.flush()?)
 }
 
-pub fn from(call: &mut Call) -> Done {
+pub(super) fn from(call: &mut Call) -> Done {
     let format = match call.value("f") {
         Some(format) => format.to_owned(),
         None if call.operands.is_empty() => return Err(Failure::Usage("from what format?".to_owned())),
@@ -88,7 +88,7 @@ pub fn from(call: &mut Call) -> Done {
     }
 }
 
-pub fn from_lines(call: &mut Call) -> Done {
+pub(super) fn from_lines(call: &mut Call) -> Done {
     read(call, Layout::Lines)
 }
 

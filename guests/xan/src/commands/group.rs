@@ -25,7 +25,7 @@ impl Group {
     }
 }
 
-pub fn agg(call: &mut Call) -> Done {
+pub(super) fn agg(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 1)?;
     let asked = expression::read(call.operand(0), &table)?;
     let mut all = Group::new(Vec::new(), &asked);
@@ -36,7 +36,7 @@ pub fn agg(call: &mut Call) -> Done {
     write(call, &table, &[], &asked, vec![all])
 }
 
-pub fn groupby(call: &mut Call) -> Done {
+pub(super) fn groupby(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 2)?;
     let columns = table.select(call.operand(0))?;
     let asked = expression::read(call.operand(1), &table)?;

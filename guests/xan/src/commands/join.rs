@@ -42,7 +42,7 @@ struct Kept {
     by_key: HashMap<Vec<u8>, Vec<usize>>,
 }
 
-pub fn join(call: &mut Call) -> Done {
+pub(super) fn join(call: &mut Call) -> Done {
     let kinds = [
         ("left", Kind::Left),
         ("right", Kind::Right),

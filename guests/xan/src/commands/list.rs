@@ -13,7 +13,7 @@ const fn command(
 }
 
 /// All commands, in the order `--help` lists them.
-pub const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     command(
         "headers",
         "headers [options] [FILE ...]\nprint the names of the columns, with their numbers\n

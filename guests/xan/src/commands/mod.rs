@@ -13,11 +13,11 @@ mod shape;
 mod show;
 mod summary;
 
-pub use list::COMMANDS;
+pub(crate) use list::COMMANDS;
 
 use crate::call::{Call, Done};
 
-pub struct Command {
+pub(crate) struct Command {
     pub name: &'static str,
     /// Other names for it.
     pub also: &'static [&'static str],

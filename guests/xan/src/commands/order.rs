@@ -7,7 +7,7 @@ use csv::ByteRecord;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-pub fn sort(call: &mut Call) -> Done {
+pub(super) fn sort(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let columns = table.selected(call)?;
     let mut rows = table.rest()?;
@@ -42,7 +42,7 @@ fn by_number(left: &ByteRecord, right: &ByteRecord, columns: &[usize]) -> Orderi
     orders.fold(Ordering::Equal, Ordering::then)
 }
 
-pub fn dedup(call: &mut Call) -> Done {
+pub(super) fn dedup(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let columns = table.selected(call)?;
     let mut out = call.output()?;

@@ -6,7 +6,7 @@ use csv::ByteRecord;
 use std::collections::VecDeque;
 use std::io::Write as _;
 
-pub fn count(call: &mut Call) -> Done {
+pub(super) fn count(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let (mut row, mut rows) = (ByteRecord::new(), 0_u64);
     while table.next(&mut row)? {
@@ -17,7 +17,7 @@ pub fn count(call: &mut Call) -> Done {
     Ok(out.flush()?)
 }
 
-pub fn slice(call: &mut Call) -> Done {
+pub(super) fn slice(call: &mut Call) -> Done {
     let (start, end) = (call.number("s")?, call.number("e")?);
     let (length, index) = (call.number("l")?, call.number("i")?);
     let range = match (start, end, length, index) {
@@ -36,7 +36,7 @@ pub fn slice(call: &mut Call) -> Done {
     between(call, range.0, range.1)
 }
 
-pub fn head(call: &mut Call) -> Done {
+pub(super) fn head(call: &mut Call) -> Done {
     let limit = call.number("l")?.unwrap_or(10);
     between(call, 0, limit)
 }
@@ -56,7 +56,7 @@ fn between(call: &mut Call, start: usize, end: usize) -> Done {
     out.finish()
 }
 
-pub fn tail(call: &mut Call) -> Done {
+pub(super) fn tail(call: &mut Call) -> Done {
     let limit = call.number("l")?.unwrap_or(10);
     let mut table = Table::operand(call, 0)?;
     let (mut last, mut row) = (VecDeque::new(), ByteRecord::new());
@@ -74,7 +74,7 @@ pub fn tail(call: &mut Call) -> Done {
     out.finish()
 }
 
-pub fn reverse(call: &mut Call) -> Done {
+pub(super) fn reverse(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let rows = table.rest()?;
     let mut out = call.output()?;
@@ -85,7 +85,7 @@ pub fn reverse(call: &mut Call) -> Done {
     out.finish()
 }
 
-pub fn fixlengths(call: &mut Call) -> Done {
+pub(super) fn fixlengths(call: &mut Call) -> Done {
     let file = call.operand(0).to_owned();
     let mut table = Table::open(call, &file, Ragged::Allowed)?;
     let rows = table.rest()?;

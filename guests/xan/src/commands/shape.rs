@@ -4,7 +4,7 @@ use crate::call::{Call, Done, failed};
 use crate::table::{Table, key, pick};
 use csv::ByteRecord;
 
-pub fn transpose(call: &mut Call) -> Done {
+pub(super) fn transpose(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let rows = table.rest()?;
     let mut out = call.output()?;
@@ -27,7 +27,7 @@ fn names(call: &Call, table: &Table, columns: &[usize]) -> Vec<Vec<u8>> {
     names
 }
 
-pub fn explode(call: &mut Call) -> Done {
+pub(super) fn explode(call: &mut Call) -> Done {
     let separator = call.value("sep").unwrap_or("|").as_bytes().to_vec();
     let mut table = Table::operand(call, 1)?;
     let columns = table.select(call.operand(0))?;
@@ -73,7 +73,7 @@ fn split<'a>(cell: &'a [u8], separator: &[u8]) -> Vec<&'a [u8]> {
     parts
 }
 
-pub fn implode(call: &mut Call) -> Done {
+pub(super) fn implode(call: &mut Call) -> Done {
     let separator = call.value("sep").unwrap_or("|").as_bytes().to_vec();
     let mut table = Table::operand(call, 1)?;
     let columns = table.select(call.operand(0))?;
@@ -107,7 +107,7 @@ pub fn implode(call: &mut Call) -> Done {
     out.finish()
 }
 
-pub fn fill(call: &mut Call) -> Done {
+pub(super) fn fill(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let columns = table.selected(call)?;
     let value = call.value("v").map(|it| it.as_bytes().to_vec());

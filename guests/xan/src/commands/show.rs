@@ -5,7 +5,7 @@ use crate::table::{Output, Table, one_byte, pick};
 use csv::{ByteRecord, QuoteStyle, Terminator, WriterBuilder};
 use std::io::{BufWriter, Write as _};
 
-pub fn fmt(call: &mut Call) -> Done {
+pub(super) fn fmt(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let mut builder = WriterBuilder::new();
     builder.flexible(true);
@@ -60,7 +60,7 @@ fn width(text: &str) -> usize {
     text.chars().map(wide).sum()
 }
 
-pub fn view(call: &mut Call) -> Done {
+pub(super) fn view(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let columns = table.selected(call)?;
     let limit = call.number("l")?.unwrap_or(usize::MAX);
@@ -91,7 +91,7 @@ pub fn view(call: &mut Call) -> Done {
     Ok(out.flush()?)
 }
 
-pub fn flatten(call: &mut Call) -> Done {
+pub(super) fn flatten(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let columns = table.selected(call)?;
     let limit = call.number("l")?.unwrap_or(usize::MAX);

@@ -12,7 +12,7 @@ const LIMIT: usize = 10;
 /// How often each value of a column occurs, and when it was first seen.
 type Counts = HashMap<Vec<u8>, (u64, usize)>;
 
-pub fn frequency(call: &mut Call) -> Done {
+pub(super) fn frequency(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let columns = table.selected(call)?;
     let limit = if call.has("A") { usize::MAX } else { call.number("l")?.unwrap_or(LIMIT) };
@@ -118,7 +118,7 @@ impl Facts {
     }
 }
 
-pub fn stats(call: &mut Call) -> Done {
+pub(super) fn stats(call: &mut Call) -> Done {
     let mut table = Table::operand(call, 0)?;
     let columns = table.selected(call)?;
     let mut facts: Vec<Facts> = columns.iter().map(|_| Facts::default()).collect();

@@ -5,7 +5,7 @@ use super::{key, plain};
 use jq::value::{Object as Map, Value as Val};
 
 /// An array of objects, with numbers and booleans as what they look like.
-pub fn read(text: &str, separator: u8) -> Val {
+pub(super) fn read(text: &str, separator: u8) -> Val {
     let mut rows = rows(text, separator).into_iter();
     let names = rows.next().unwrap_or_default();
     let object = |row: Vec<String>| {
@@ -55,7 +55,7 @@ fn rows(text: &str, separator: u8) -> Vec<Vec<String>> {
 }
 
 /// Appends rows: an array of objects with a heading, an array of arrays, or one row.
-pub fn write(out: &mut Vec<u8>, value: &Val, separator: u8) -> Result<(), String> {
+pub(super) fn write(out: &mut Vec<u8>, value: &Val, separator: u8) -> Result<(), String> {
     let Val::Arr(items) = value else {
         return match value {
             Val::Obj(_) => Err("csv encoding only works for arrays, got: !!map".to_owned()),

@@ -1,6 +1,8 @@
 //! The formats: text to documents, and a value to text.
 
+pub mod comments;
 mod csv;
+pub mod edit;
 mod props;
 mod toml;
 mod xml;
@@ -68,7 +70,7 @@ impl Format {
     /// All documents of a text.
     pub fn read(self, text: &str) -> Result<Vec<Val>, String> {
         match self {
-            Self::Yaml => yaml::read(text),
+            Self::Yaml => yaml::read(text, 0),
             Self::Json => jq::read::parse_all(text.as_bytes().to_vec()),
             Self::Toml => toml::read(text).map(|value| vec![value]),
             Self::Xml => xml::read(text).map(|value| vec![value]),

@@ -5,7 +5,7 @@ use super::{DEPTH_MAX, key, plain};
 use jq::value::{Object as Map, Value as Val};
 
 /// Nested objects; a part that is a number is still a name, for the text cannot tell.
-pub fn read(text: &str) -> Val {
+pub(super) fn read(text: &str) -> Val {
     let mut root = Map::new();
     for line in text.lines().map(str::trim) {
         if line.is_empty() || line.starts_with(['#', '!']) {
@@ -39,7 +39,7 @@ fn put(fields: &mut Map, parts: &[&str], value: Val) {
 }
 
 /// Appends all leaves.
-pub fn write(out: &mut Vec<u8>, value: &Val) {
+pub(super) fn write(out: &mut Vec<u8>, value: &Val) {
     let mut lines = Vec::new();
     leaves(&mut lines, value, "", 0);
     out.extend_from_slice(lines.join("\n").as_bytes());

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use toml_edit::{Item, Value};
 
 /// The one document of a text.
-pub fn read(text: &str) -> Result<Val, String> {
+pub(super) fn read(text: &str) -> Result<Val, String> {
     let document: toml_edit::DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| format!("toml: {}", error.message()))?;
     table(document.as_table().iter(), 0)
@@ -56,7 +56,7 @@ fn value(it: &Value, depth: usize) -> Result<Val, String> {
 }
 
 /// Appends a document. Only an object is one.
-pub fn write(out: &mut Vec<u8>, value: &Val) -> Result<(), String> {
+pub(super) fn write(out: &mut Vec<u8>, value: &Val) -> Result<(), String> {
     let mut text = String::new();
     match value {
         Val::Obj(fields) => body(&mut text, fields, &mut Vec::new())?,

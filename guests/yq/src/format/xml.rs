@@ -17,7 +17,7 @@ struct Element {
 }
 
 /// The one document of a text.
-pub fn read(text: &str) -> Result<Val, String> {
+pub(super) fn read(text: &str) -> Result<Val, String> {
     let mut reader = Reader::from_str(text);
     let mut open = vec![Element { name: String::new(), fields: Map::new(), text: String::new() }];
     loop {
@@ -128,7 +128,7 @@ fn close(open: &mut [Element], child: Element) {
 }
 
 /// Appends a document.
-pub fn write(out: &mut Vec<u8>, value: &Val, indent: usize) -> Result<(), String> {
+pub(super) fn write(out: &mut Vec<u8>, value: &Val, indent: usize) -> Result<(), String> {
     let mut text = String::new();
     match value {
         Val::Obj(fields) => {

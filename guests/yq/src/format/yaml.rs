@@ -2,8 +2,9 @@
 
 mod emit;
 mod scalar;
+pub mod tree;
 
-pub use emit::write;
+pub use emit::{write, write_at};
 pub use scalar::resolve;
 
 use super::DEPTH_MAX;
@@ -19,8 +20,8 @@ enum Open {
     Mapping(Map, Option<Text>, usize),
 }
 
-/// All documents.
-pub fn read(text: &str) -> Result<Vec<Val>, String> {
+/// All documents; messages count their lines from so many on.
+pub fn read(text: &str, lines_before: usize) -> Result<Vec<Val>, String> {
     let mut documents = Vec::new();
     let mut open: Vec<Open> = Vec::new();
     let mut anchors: Vec<(usize, Val)> = Vec::new();
@@ -28,7 +29,7 @@ pub fn read(text: &str) -> Result<Vec<Val>, String> {
     for event in Parser::new_from_str(text) {
         let (event, _) = event.map_err(|error| {
             let mark = error.marker();
-            format!("yaml: line {}: {}", mark.line(), error.info())
+            format!("yaml: line {}: {}", mark.line() + lines_before, error.info())
         })?;
         let (done, anchor) = match event {
             Event::Scalar(text, ScalarStyle::Plain, anchor, tag) => {
@@ -73,6 +74,42 @@ pub fn read(text: &str) -> Result<Vec<Val>, String> {
         }
     }
     Ok(documents)
+}
+
+/// What a text has that is no part of its values, in words.
+pub fn particulars(text: &str) -> Vec<&'static str> {
+    let (mut scalars, mut anchors, mut tags) = (Vec::new(), false, false);
+    let offsets: Vec<usize> = text.char_indices().map(|it| it.0).chain([text.len()]).collect();
+    let place = |index: usize| offsets.get(index).copied().unwrap_or(text.len());
+    for event in Parser::new_from_str(text) {
+        let Ok((event, span)) = event else { break };
+        let (anchor, tag) = match &event {
+            Event::Scalar(_, style, anchor, tag) => {
+                scalars.push(tree::scalar_span(
+                    text,
+                    place(span.start.index()),
+                    place(span.end.index()),
+                    *style,
+                ));
+                (*anchor, tag.is_some())
+            }
+            Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag) => (*anchor, tag.is_some()),
+            Event::Alias(_) => (1, false),
+            _ => (0, false),
+        };
+        anchors |= anchor > 0;
+        tags |= tag;
+    }
+    // A `#` behind a blank begins a comment, unless it stands in a scalar.
+    let (mut scalars, mut comments, mut blank) = (scalars.into_iter().peekable(), false, true);
+    for (at, sign) in text.char_indices() {
+        while scalars.next_if(|it| it.1 <= at).is_some() {}
+        let inside = scalars.peek().is_some_and(|it| it.0 <= at);
+        comments |= sign == '#' && blank && !inside;
+        blank = sign.is_whitespace();
+    }
+    let found = [(comments, "comments"), (anchors, "anchors"), (tags, "tags")];
+    found.into_iter().filter(|it| it.0).map(|it| it.1).collect()
 }
 
 fn push(open: &mut Vec<Open>, container: Open) -> Result<(), String> {

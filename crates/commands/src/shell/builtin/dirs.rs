@@ -1,6 +1,6 @@
 //! The working directory.
 
-use drydock_contract::port::{FileKind, Follow};
+use drydock_contract::port::{FileKind, Files as _, Follow};
 
 use crate::shell::{
     exec::file_error,

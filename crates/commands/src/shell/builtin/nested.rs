@@ -1,11 +1,17 @@
 //! `bash` and `sh` as commands, and scripts called by their path: a shell inside this one, with nothing
-//! of it but exported variables, open files and the working directory. It parses text, so it is
-//! refused like `eval` unless that is allowed.
+//! of it but exported variables, open files and the working directory.
+//!
+//! A script is a text like the line itself if it was there before the line and nothing in the line wrote
+//! it. Any other text (`-c`, stdin, a file of this line's making) is refused like `eval` unless that is
+//! allowed.
 
 use std::sync::{Arc, atomic::Ordering};
 
+use drydock_contract::exit;
+
 use crate::shell::{
     exec::Discarded,
+    fd::Fd,
     inbox::Inbox,
     options::Options,
     state::{Env, Eval, Flow},
@@ -29,9 +35,6 @@ pub(crate) const NAMES: [&str; 3] = ["bash", "dash", "sh"];
 /// `bash [options] [-c LINE [NAME [ARGS]] | FILE [ARGS] | -s [ARGS]]`.
 pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
     let (name, mut rest) = (&words[0], &words[1..]);
-    if !allowed(env, name).await? {
-        return Ok(126);
-    }
     let mut asked = Asked::default();
     while let [first, more @ ..] = rest {
         match first.as_str() {
@@ -71,6 +74,9 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
         }
     }
     let (line, from_stdin) = (asked.line, asked.from_stdin);
+    if (line || from_stdin || rest.is_empty()) && !allowed(env, name).await? {
+        return Ok(i32::from(exit::DENIED));
+    }
     let (source, zero, args) = match rest {
         [] if line => {
             env.complain(&format!("{name}: -c: option requires an argument")).await?;
@@ -96,8 +102,9 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
 
 /// A script called by its path.
 pub(crate) async fn run_file(env: &mut Env, words: &[String]) -> Eval<i32> {
-    if !allowed(env, &words[0]).await? {
-        return Ok(126);
+    if !env.is_executable(&words[0]) {
+        env.complain(&format!("{}: Permission denied", words[0])).await?;
+        return Ok(i32::from(exit::DENIED));
     }
     match script(env, &words[0]).await? {
         Ok(source) => {
@@ -118,6 +125,12 @@ async fn script(env: &mut Env, path: &str) -> Eval<Result<String, i32>> {
         }
     };
     let bytes = read_whole(env, &fd).await;
+    // Asked only now: what was written until here is known, and what comes later was not read.
+    if !env.shared.mode.eval_allowed && !was_there(env, path, &fd) {
+        let why = "refused: only a script that was there before this line is run";
+        env.complain(&format!("{path}: {why}; pass --eval to allow it")).await?;
+        return Ok(Err(i32::from(exit::DENIED)));
+    }
     // What is not a text is a module or data, and no shell runs either.
     if bytes.iter().take(80).any(|byte| *byte == 0) {
         env.complain(&format!(
@@ -143,6 +156,15 @@ async fn script(env: &mut Env, path: &str) -> Eval<Result<String, i32>> {
         }
     }
     Ok(Ok(text::from_bytes(&bytes)))
+}
+
+/// Whether an open script was there before the line, and nothing of the line wrote it or put it there.
+fn was_there(env: &Env, path: &str, fd: &Fd) -> bool {
+    let Fd::File(file) = fd else { return false };
+    match env.tree_path(path) {
+        Ok(tree) if env.shared.mode.scripts_allowed => !env.shared.files.was_changed(&tree, file.file.stat()),
+        _ => false,
+    }
 }
 
 /// What the options of a shell ask for.

@@ -128,6 +128,7 @@ pub(super) async fn shopt(env: &mut Env, args: &[String]) -> Eval<i32> {
         };
         match set {
             Some(true) if arg == "expand_aliases" && !env.shared.mode.eval_allowed => {
+                env.aliases_refused = true;
                 env.complain(
                     "shopt: expand_aliases: refused: an alias is parsed as code; pass --eval to allow it",
                 )

@@ -60,7 +60,7 @@ impl Env {
             }
             return Err(Flow::Discard);
         }
-        Ok(())
+        self.check_memory()
     }
 
     pub(super) async fn ready(&mut self, assign: &Assign, is_map: bool) -> Eval<Ready> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drydock_contract::{
     BoxFuture,
-    port::{FileKind, Follow},
+    port::{FileKind, Files as _, Follow},
 };
 
 use crate::shell::{
@@ -132,7 +132,11 @@ impl Env {
                 let var = self.vars.own(text);
                 return var.is_some_and(|var| var.attributes.nameref && var.value.scalar().is_some());
             }
-            't' | 'S' | 'p' | 'b' | 'c' => {
+            't' => {
+                let fd = text.trim().parse().ok().and_then(|it| self.fd(it));
+                return fd.is_some_and(|it| it.columns().is_some());
+            }
+            'S' | 'p' | 'b' | 'c' => {
                 return op == 'c' && matches!(text, "/dev/null" | "/dev/zero" | "/dev/tty");
             }
             _ => {}
@@ -151,12 +155,12 @@ impl Env {
             'd' => stat.kind == FileKind::Directory,
             'h' | 'L' => stat.kind == FileKind::Symlink,
             's' => stat.size > 0,
-            'x' => self.shared.modes.may(&stat, 0o111),
-            'r' => self.shared.modes.may(&stat, 0o400),
-            'w' => self.shared.modes.may(&stat, 0o200),
-            'u' => self.shared.modes.may(&stat, 0o4000),
-            'g' => self.shared.modes.may(&stat, 0o2000),
-            'k' => self.shared.modes.may(&stat, 0o1000),
+            'x' => stat.mode.has(0o111),
+            'r' => stat.mode.has(0o400),
+            'w' => stat.mode.has(0o200),
+            'u' => stat.mode.has(0o4000),
+            'g' => stat.mode.has(0o2000),
+            'k' => stat.mode.has(0o1000),
             'N' => stat.modified > stat.accessed,
             _ => true,
         }

@@ -58,20 +58,21 @@ impl Env {
             ..Wanted::default()
         };
         let local = name == "local" || (matches!(name, "declare" | "typeset") && !self.calls.is_empty());
-        self.status = 0;
+        // What `$?` is inside its arguments, apart from the builtin's own status.
+        let mut seen = std::mem::replace(&mut self.status, 0);
         let (mut named, mut flags) = (false, true);
         for arg in first.iter().chain(args) {
             match arg {
                 Arg::Assign(assign) => {
                     named = true;
                     self.last_word.clone_from(&assign.name);
-                    self.declare_assign(name, assign, wanted, local).await?;
+                    self.declare_assign(name, assign, wanted, local, &mut seen).await?;
                 }
                 Arg::Word(word) => {
                     let mut words = Vec::new();
-                    let status = self.status;
+                    std::mem::swap(&mut self.status, &mut seen);
                     self.expand_into(word, &mut words).await?;
-                    self.status = status;
+                    std::mem::swap(&mut self.status, &mut seen);
                     for text in words {
                         if flags && text == "--" {
                             flags = false;
@@ -142,7 +143,8 @@ impl Env {
             && self.shared.mode.eval_allowed
             && let Some(assign) = list_of(name, list, append, self.shared.limits.parse())
         {
-            return Box::pin(self.declare_assign(by, &assign, wanted, local)).await;
+            let mut seen = self.status;
+            return Box::pin(self.declare_assign(by, &assign, wanted, local, &mut seen)).await;
         }
         let global_ready = match (value, index) {
             (None, _) => None,
@@ -165,14 +167,21 @@ impl Env {
         self.declare_ready(by, &assign, global_ready, wanted, local).await
     }
 
-    async fn declare_assign(&mut self, by: &str, assign: &Assign, wanted: Wanted, local: bool) -> Eval<()> {
+    async fn declare_assign(
+        &mut self,
+        by: &str,
+        assign: &Assign,
+        wanted: Wanted,
+        local: bool,
+        seen: &mut i32,
+    ) -> Eval<()> {
         let existing = matches!(self.vars.var(&assign.name).map(|var| &var.value), Some(Value::Assoc(_)));
         let fresh_local = local && !wanted.global && !self.vars.is_local(&assign.name);
         let is_map = wanted.map || (existing && !fresh_local);
-        // The status of a substitution is not the declaration's.
-        let status = self.status;
+        // The status of a substitution is not the declaration's; the next argument sees it.
+        std::mem::swap(&mut self.status, seen);
         let ready = self.ready(assign, is_map).await?;
-        self.status = status;
+        std::mem::swap(&mut self.status, seen);
         self.declare_ready(by, assign, Some(ready), wanted, local).await
     }
 

@@ -12,12 +12,11 @@ use std::{
 
 use drydock_abi::exec::{COMMAND, decode_report, encode_command};
 use drydock_contract::{
-    Call, CallError, Denial, Outcome, RunReport, Sink, Source, Streams,
-    port::{FileError, FileKind, Follow},
+    Call, CallError, Denial, Outcome, Reply, RunReport, Sink, Source, Streams, Timestamp, exit,
+    port::{FileError, FileKind, Files as _, Follow, Mode},
 };
 
 use crate::shell::{
-    StageRecord,
     builtin::{lookup, nested},
     fd::{Fd, FdSink, FdSource},
     state::{Env, Eval, Flow},
@@ -26,6 +25,9 @@ use crate::shell::{
 
 /// How often a command may write to nobody before it is ended.
 const BROKEN_MAX: u32 = 4;
+
+/// What a command ends with that wrote to nobody, as SIGPIPE would have it.
+const BROKEN_PIPE: i32 = 141;
 
 /// Where other systems keep commands; here a name is enough.
 const PREFIXES: [&str; 6] =
@@ -46,7 +48,7 @@ pub(crate) fn file_error(error: FileError) -> String {
 }
 
 /// The name without a place where commands are elsewhere.
-fn bare(word: &str) -> &str {
+pub(crate) fn bare(word: &str) -> &str {
     PREFIXES.iter().find_map(|prefix| word.strip_prefix(prefix)).unwrap_or(word)
 }
 
@@ -63,7 +65,7 @@ impl Env {
         let inner = |name: &str| nested::NAMES.contains(&name) || name == "which";
         let there = self.command_of(word).is_some() || inner(bare(word));
         if word.contains('/') {
-            return (there || self.unary_stat_x(word)).then(|| word.to_owned());
+            return (there || self.is_executable(word)).then(|| word.to_owned());
         }
         if !there {
             return self.script_on_path(word);
@@ -100,76 +102,90 @@ impl Env {
         list.split(':').filter(|it| !known(it)).find_map(|place| {
             let place = if place.is_empty() { "." } else { place.trim_end_matches('/') };
             let path = format!("{place}/{name}");
-            self.unary_stat_x(&path).then_some(path)
+            self.is_executable(&path).then_some(path)
         })
     }
 
     /// Whether a file was made executable.
-    fn unary_stat_x(&self, word: &str) -> bool {
+    pub(crate) fn is_executable(&self, word: &str) -> bool {
         let found = self.tree_path(word).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
-        found.is_some_and(|it| it.kind == FileKind::File && self.shared.modes.may(&it, 0o111))
+        found.is_some_and(|it| it.kind == FileKind::File && it.mode.has(0o111))
     }
 
     pub(super) async fn run_external(&mut self, words: Vec<String>) -> Eval<()> {
-        let Some(name) = self.command_of(&words[0]).map(str::to_owned) else {
-            if nested::NAMES.contains(&bare(&words[0])) {
-                self.status = Box::pin(nested::run(self, &words)).await?;
-                return Ok(());
+        let word = words[0].as_str();
+        if self.command_of(word).is_none() {
+            if nested::NAMES.contains(&bare(word)) {
+                let status = Box::pin(nested::run(self, &words)).await?;
+                return self.ran_inside(bare(word).to_owned(), status);
             }
-            if bare(&words[0]) == "which" {
-                self.status = lookup::which(self, &words[1..]).await?;
-                return Ok(());
+            if bare(word) == "which" {
+                let status = lookup::which(self, &words[1..]).await?;
+                return self.ran_inside("which".to_owned(), status);
             }
             let mut words = words;
             if let Some(path) = self.script_on_path(&words[0]) {
                 words[0] = path;
             }
             if words[0].contains('/') && self.is_file(&words[0]) {
-                self.status = Box::pin(nested::run_file(self, &words)).await?;
-                return Ok(());
+                let status = Box::pin(nested::run_file(self, &words)).await?;
+                return self.ran_inside(words.swap_remove(0), status);
             }
-            return self.no_command(&words[0]).await;
-        };
+            if bare(&words[0]).contains('/') {
+                return self.no_program(&words[0]).await;
+            }
+            if self.aliases_refused && self.aliases.contains_key(&words[0]) {
+                let why = "refused: an alias is parsed as code; pass --eval to allow it";
+                self.complain(&format!("{}: {why}", words[0])).await?;
+                return self.ran_inside(words.swap_remove(0), i32::from(exit::DENIED));
+            }
+            // Whether there is such a command, and whether that may be known, the gate says.
+            return self.call_command(words).await;
+        }
+        self.call_command(words).await
+    }
+
+    /// What the shell answers itself is a stage like others.
+    fn ran_inside(&mut self, name: String, status: i32) -> Eval<()> {
+        self.record_builtin(&name, status);
+        self.status = status;
+        Ok(())
+    }
+
+    /// The request for a command with the variables that are exported; nothing if it is too long.
+    fn request(&self, name: &str, args: &[String], started: Timestamp) -> Option<Vec<u8>> {
         let mut env: Vec<Vec<u8>> = Vec::new();
+        // Only who writes to the terminal is told how wide it is.
+        let columns = self.fd(1).and_then(|it| it.columns());
+        env.extend(columns.map(|it| format!("COLUMNS={it}").into_bytes()));
         for (key, value) in self.vars.exported() {
-            if key == "PWD" {
+            if key == "PWD" || (key == "COLUMNS" && columns.is_some()) {
                 continue;
             }
             env.push(text::to_bytes(&format!("{key}={value}")).into_owned());
         }
         env.push(text::to_bytes(&format!("PWD={}", self.cwd)).into_owned());
-        let args: Vec<Vec<u8>> = words[1..].iter().map(|word| text::to_bytes(word).into_owned()).collect();
-        let Ok(mut payload) = encode_command(&env, &name, &args, b"") else {
-            self.complain(&format!("{name}: argument list too long")).await?;
-            self.status = 126;
-            return Ok(());
-        };
-        let broken = Arc::new(AtomicU32::new(0));
-        let started = self.shared.clock.now();
+        let args: Vec<Vec<u8>> = args.iter().map(|word| text::to_bytes(word).into_owned()).collect();
+        let mut payload = encode_command(&env, name, &args, b"").ok()?;
         // What it starts has no more time than it has itself.
         if let Some(deadline) = self.deadline {
             let millis = deadline.0.saturating_sub(started.0) / 1_000_000;
             payload.extend_from_slice(&u32::try_from(millis.max(1)).unwrap_or(u32::MAX).to_le_bytes());
         }
-        let streams = Streams {
-            stdin: source(self.fd(0)),
-            stdout: sink(self.fd(1), &broken),
-            stderr: sink(self.fd(2), &Arc::new(AtomicU32::new(0))),
+        Some(payload)
+    }
+
+    /// One call at the door, and what its answer means.
+    async fn call_command(&mut self, words: Vec<String>) -> Eval<()> {
+        let name = bare(&words[0]).to_owned();
+        let started = self.shared.clock.now();
+        let Some(payload) = self.request(&name, &words[1..], started) else {
+            self.complain(&format!("{name}: argument list too long")).await?;
+            self.status = i32::from(exit::DENIED);
+            return Ok(());
         };
-        let answer = {
-            let call = Call::new(COMMAND, &payload, streams);
-            let door = Arc::clone(self.door.as_ref().unwrap_or(&self.shared.door));
-            let mut answer = pin!(door.dispatch(call));
-            poll_fn(|cx| match answer.as_mut().poll(cx) {
-                Poll::Ready(answer) => Poll::Ready(Some(answer)),
-                Poll::Pending if broken.load(Ordering::Relaxed) >= BROKEN_MAX => Poll::Ready(None),
-                Poll::Pending => {
-                    self.inbox.listen(cx.waker());
-                    if self.inbox.deadly().is_some() { Poll::Ready(None) } else { Poll::Pending }
-                }
-            })
-            .await
-        };
+        let broken = Arc::new(AtomicU32::new(0));
+        let answer = self.answer(&payload, &broken).await;
         if answer.is_none() && self.inbox.any() {
             self.take_signals().await?;
         }
@@ -179,43 +195,41 @@ impl Env {
         if piped || !matches!(&answer, Some(Ok(reply)) if !cancelled(&reply.payload)) {
             self.check_expired()?;
         }
-        let micros = self.shared.clock.now().0.saturating_sub(started.0) / 1_000;
         let (mut status, outcome, report) = match answer {
-            None => (141, "broken_pipe".to_owned(), None),
+            None => (BROKEN_PIPE, "broken_pipe".to_owned(), None),
             Some(Ok(reply)) => match decode_report(&reply.payload) {
                 Ok(report) => {
-                    (outcome_status(&report.outcome), report.outcome.code().to_owned(), Some(report))
+                    let status = i32::from(report.outcome.exit_status());
+                    (status, report.outcome.code().to_owned(), Some(report))
                 }
-                Err(_) => (126, "malformed_reply".to_owned(), None),
+                Err(_) => (i32::from(exit::LIMITED), "malformed_reply".to_owned(), None),
             },
             Some(Err(error)) => {
-                let status = match &error {
-                    CallError::Denied(Denial::UnknownCommand(_)) => 127,
-                    CallError::Denied(Denial::BudgetExceeded(_)) => 125,
-                    _ => 126,
+                let text = match &error {
+                    CallError::Denied(Denial::UnknownCommand(_)) => self.not_found(&name),
+                    // The line's fuel was gone before it began.
+                    CallError::Denied(Denial::BudgetExceeded(_)) => {
+                        self.limited.note(i32::from(error.exit_status()), self.tested);
+                        format!("{error}; --fuel allows more")
+                    }
+                    _ => error.to_string(),
                 };
-                let text = if status == 127 { "command not found".to_owned() } else { error.to_string() };
                 self.complain(&format!("{name}: {text}")).await?;
-                (status, error.code().to_owned(), None)
+                (i32::from(error.exit_status()), error.code().to_owned(), None)
             }
         };
-        if let Some(RunReport { outcome, .. }) = &report
-            && outcome.status().is_none()
-            && !piped
-        {
-            self.complain(&format!("{name}: {outcome}")).await?;
-        }
         if piped {
-            status = 141;
-        }
-        if status == 0 && name == "chmod" {
-            self.remember_modes(&words[1..]);
+            status = BROKEN_PIPE;
+        } else if let Some(report) = &report {
+            self.tell_limits(&name, report).await?;
         }
         // The command had what was left of the time, so none is left.
         let late = self.deadline.is_some() && outcome == "timed_out";
+        let micros =
+            report.as_ref().map_or(0, |it| u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX));
         self.record(name, status, outcome, report, micros);
         if late {
-            return Err(Flow::Exit(124));
+            return Err(Flow::Exit(i32::from(exit::TIMED_OUT)));
         }
         self.status = status;
         if self.inbox.any() {
@@ -227,65 +241,45 @@ impl Env {
         Ok(())
     }
 
-    /// Keeps what `chmod` agreed to; the command itself has nowhere to put it.
-    fn remember_modes(&self, args: &[String]) {
-        let is_mode = |it: &str| it.len() > 1 && it[1..].chars().all(|it| "rwxXst,+-=ugoa".contains(it));
-        let mut rest = args.iter().filter(|it| !it.starts_with('-') || is_mode(it));
-        let Some(mode) = rest.next() else { return };
-        for name in rest {
-            let found =
-                self.tree_path(name).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
-            if let Some(stat) = found {
-                self.shared.modes.change(&stat, mode, self.mask);
+    /// Waits for the command; nothing if nobody reads it any more, or a signal ended it.
+    async fn answer(&self, payload: &[u8], broken: &Arc<AtomicU32>) -> Option<Result<Reply, CallError>> {
+        let streams = Streams {
+            stdin: source(self.fd(0)),
+            stdout: sink(self.fd(1), broken),
+            stderr: sink(self.fd(2), &Arc::new(AtomicU32::new(0))),
+        };
+        let call = Call::new(COMMAND, payload, streams).with_umask(Mode::new(self.mask));
+        let door = Arc::clone(self.door.as_ref().unwrap_or(&self.shared.door));
+        let mut answer = pin!(door.dispatch(call));
+        poll_fn(|cx| match answer.as_mut().poll(cx) {
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
+            Poll::Pending if broken.load(Ordering::Relaxed) >= BROKEN_MAX => Poll::Ready(None),
+            Poll::Pending => {
+                self.inbox.listen(cx.waker());
+                if self.inbox.deadly().is_some() { Poll::Ready(None) } else { Poll::Pending }
             }
+        })
+        .await
+    }
+
+    /// Says which limit ended a command or stood in its way, and what raises it. A pipeline around it does
+    /// not end well, whatever its last stage makes of the rest.
+    async fn tell_limits(&mut self, name: &str, report: &RunReport) -> Eval<()> {
+        if let Some(limit) = report.quota {
+            self.complain(&format!("{name}: {}", limit.remark())).await?;
         }
+        let shared = &self.shared;
+        let Some(text) = report.outcome.remark(&shared.stage_limits, Some(shared.line_memory_bytes_max))
+        else {
+            return Ok(());
+        };
+        self.limited.note(i32::from(report.outcome.exit_status()), self.tested);
+        self.complain(&format!("{name}: {text}")).await
     }
 
     fn is_file(&self, word: &str) -> bool {
         let found = self.tree_path(word).ok().and_then(|it| self.shared.files.stat(&it, Follow::Yes).ok());
         found.is_some_and(|it| it.kind == FileKind::File)
-    }
-
-    async fn no_command(&mut self, word: &str) -> Eval<()> {
-        let (status, why) = if word.contains('/') {
-            let kind = self
-                .tree_path(word)
-                .ok()
-                .and_then(|path| self.shared.files.stat(&path, Follow::Yes).ok())
-                .map(|stat| stat.kind);
-            match kind {
-                None => (127, "No such file or directory"),
-                Some(FileKind::Directory) => (126, "Is a directory"),
-                Some(_) => (126, "not a file"),
-            }
-        } else {
-            (127, "command not found")
-        };
-        self.complain(&format!("{word}: {why}")).await?;
-        let outcome = if status == 127 { "unknown_command" } else { "not_a_command" };
-        self.record(word.to_owned(), status, outcome.into(), None, 0);
-        self.status = status;
-        Ok(())
-    }
-
-    fn record(&self, command: String, status: i32, outcome: String, report: Option<RunReport>, micros: u64) {
-        self.shared.stages.fetch_add(1, Ordering::Relaxed);
-        let mut records = self.shared.records.lock();
-        if records.len() >= self.shared.limits.records_max {
-            return;
-        }
-        let figure = |pick: fn(&RunReport) -> u64| report.as_ref().map_or(0, pick);
-        records.push(StageRecord {
-            command,
-            status,
-            outcome,
-            quota: report.as_ref().and_then(|it| it.quota).map(|it| it.code()),
-            stdin_bytes: figure(|it| it.stdin_bytes),
-            stdout_bytes: figure(|it| it.stdout_bytes),
-            stderr_bytes: figure(|it| it.stderr_bytes),
-            fuel: figure(|it| it.fuel),
-            micros,
-        });
     }
 }
 
@@ -307,15 +301,5 @@ fn sink(fd: Option<Fd>, broken: &Arc<AtomicU32>) -> Sink {
     match fd {
         None | Some(Fd::Null) => Sink::Discard,
         Some(fd) => Sink::Stream(Box::new(FdSink { fd, broken: Arc::clone(broken) })),
-    }
-}
-
-fn outcome_status(outcome: &Outcome) -> i32 {
-    match outcome {
-        Outcome::Exited(status) => status & 0xff,
-        Outcome::TimedOut | Outcome::OutOfFuel => 124,
-        Outcome::OutOfMemory | Outcome::OutputLimit | Outcome::InputLimit => 125,
-        Outcome::Trapped(_) => 134,
-        Outcome::Cancelled => 130,
     }
 }

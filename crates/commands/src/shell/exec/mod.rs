@@ -8,14 +8,16 @@ mod declared;
 mod external;
 mod function;
 mod pipeline;
+mod record;
 mod redirect;
 mod signal;
 mod simple;
 mod text;
+mod unknown;
 
 use std::sync::{Arc, atomic::Ordering};
 
-use drydock_contract::BoxFuture;
+use drydock_contract::{BoxFuture, exit};
 
 use super::{
     fd::Fd,
@@ -28,7 +30,7 @@ use super::{
     tasks::yield_now,
 };
 
-pub(crate) use external::file_error;
+pub(crate) use external::{bare, file_error};
 pub(crate) use text::Discarded;
 
 /// How often the shell steps back for a job it started: until the job was picked up and polled.
@@ -197,7 +199,7 @@ impl Env {
         }
         self.settle(&result);
         if self.run_trap("EXIT").await == Err(Flow::Abort) {
-            return 125;
+            return i32::from(exit::LIMITED);
         }
         for job in std::mem::take(&mut self.jobs) {
             job.done.await;
@@ -211,7 +213,7 @@ impl Env {
             Ok(()) | Err(Flow::Break(_) | Flow::Continue(_)) => {}
             Err(Flow::Exit(status) | Flow::Return(status)) => self.status = *status,
             Err(Flow::Discard) => self.status = 1,
-            Err(Flow::Abort) => self.status = 125,
+            Err(Flow::Abort) => self.status = i32::from(exit::LIMITED),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use crate::shell::{
     fd::{Fd, pipe},
-    state::{Env, Eval, Flow},
+    state::{Env, Eval, Flow, Limited},
     syntax::ast::{Command, Compound, Pipeline},
     tasks::Handle,
 };
@@ -81,6 +81,7 @@ impl Env {
                 self.debug_trap().await?;
             }
         }
+        let limited = Limited::new(self.tested);
         let mut handles: Vec<Handle<i32>> = Vec::with_capacity(count);
         let mut input = None;
         let mut last_input = None;
@@ -91,6 +92,7 @@ impl Env {
                 break;
             }
             let mut inner = self.fork();
+            inner.limited = limited.clone();
             if let Some(reader) = input.take() {
                 inner.fds.insert(0, reader);
             }
@@ -125,7 +127,9 @@ impl Env {
         {
             let saved = self.fds.clone();
             self.fds.insert(0, reader);
+            let around = std::mem::replace(&mut self.limited, limited.clone());
             let result = self.run_command(&stage.command).await;
+            self.limited = around;
             self.fds = saved;
             let status = self.status;
             for handle in handles {
@@ -144,6 +148,14 @@ impl Env {
         self.status = statuses.last().copied().unwrap_or(0);
         if self.options.pipefail {
             self.status = statuses.iter().rev().copied().find(|status| *status != 0).unwrap_or(0);
+        }
+        // The last stage may well have made something of the half that it was given.
+        let ended = limited.status();
+        if ended != 0 {
+            if self.status == 0 {
+                self.status = ended;
+            }
+            self.limited.note(ended, self.tested);
         }
         self.pipe_status = statuses;
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drydock_contract::port::{FileKind, Follow, OpenHow, TreePath};
+use drydock_contract::port::{FileKind, Files as _, Follow, Mode, OpenHow, TreePath};
 use parking_lot::Mutex;
 
 use super::file_error;
@@ -87,7 +87,23 @@ impl Env {
             }
             RedirectKind::DupIn(word) | RedirectKind::DupOut(word) => {
                 let target = self.expand_one(word).await?;
-                return Ok(self.duplicate(&target, number));
+                let digits = target.strip_suffix('-').unwrap_or(&target);
+                let is_file = matches!(redirect.kind, RedirectKind::DupOut(_))
+                    && number == 1
+                    && !target.is_empty()
+                    && !digits.bytes().all(|it| it.is_ascii_digit());
+                if !is_file {
+                    return Ok(self.duplicate(&target, number));
+                }
+                // `>&$file`: a name, and so both outputs.
+                let how = if self.options.noclobber { Open::New } else { Open::Write };
+                match self.open(&target, how) {
+                    Ok(fd) => {
+                        self.fds.insert(2, fd.clone());
+                        Ok(fd)
+                    }
+                    Err(error) => Err(format!("{target}: {error}")),
+                }
             }
             RedirectKind::Here(body) => {
                 let text = match body.get() {
@@ -191,6 +207,9 @@ impl Env {
         if let Some(number) = standard {
             return self.fd(number).ok_or_else(|| "No such file or directory".into());
         }
+        if name.starts_with("/dev/tcp/") || name.starts_with("/dev/udp/") {
+            return Err("refused: a shell here has no network".into());
+        }
         if name.is_empty() {
             return Err("No such file or directory".into());
         }
@@ -206,6 +225,7 @@ impl Env {
             exclusive: false,
             truncate: matches!(how, Open::Write | Open::New),
             nofollow: false,
+            mode: Mode::new(0o666).masked(Mode::new(self.mask)),
         };
         if how == Open::New
             && self.shared.files.stat(&path, Follow::Yes).is_ok_and(|stat| stat.kind == FileKind::File)

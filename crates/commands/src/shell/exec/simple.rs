@@ -175,6 +175,7 @@ impl Env {
         if let Some((index, first)) = declaring {
             let name = words.last().cloned().unwrap_or_default();
             let result = self.run_declare(&name, &first, &simple.args[index + 1..]).await;
+            self.record_builtin(&name, self.status);
             if redirected {
                 self.restore(saved);
             }
@@ -211,8 +212,13 @@ impl Env {
     /// Builtins, then commands: what `command name` runs.
     pub(crate) async fn dispatch_command(&mut self, words: Vec<String>) -> Eval<()> {
         if builtin::is_builtin(&words[0]) {
-            let status = Box::pin(builtin::run(self, &words)).await?;
-            self.status = status;
+            let ran = Box::pin(builtin::run(self, &words)).await;
+            let status = match &ran {
+                Ok(status) | Err(Flow::Exit(status) | Flow::Return(status)) => *status,
+                Err(_) => self.status,
+            };
+            self.record_builtin(&words[0], status);
+            self.status = ran?;
             return Ok(());
         }
         self.run_external(words).await

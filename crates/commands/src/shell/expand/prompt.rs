@@ -80,7 +80,7 @@ impl Env {
                 'D' if rest.peek() == Some(&'{') => {
                     rest.next();
                     let shape: String = rest.by_ref().take_while(|it| *it != '}').collect();
-                    all.push_str(&date::format(&shape, self.seconds_now()));
+                    all.push_str(&date::format(&shape, self.seconds_now(), self.vars.get("TZ")));
                 }
                 '0'..='7' => {
                     let mut value = letter.to_digit(8).unwrap_or(0);
@@ -91,7 +91,9 @@ impl Env {
                     }
                     all.push(char::from((value & 0xff) as u8));
                 }
-                _ if !shape.is_empty() => all.push_str(&date::format(shape, self.seconds_now())),
+                _ if !shape.is_empty() => {
+                    all.push_str(&date::format(shape, self.seconds_now(), self.vars.get("TZ")))
+                }
                 other => {
                     all.push('\\');
                     all.push(other);

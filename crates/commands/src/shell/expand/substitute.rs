@@ -12,7 +12,8 @@ use crate::shell::{
 impl Env {
     /// Runs the script in a subshell and takes what it wrote.
     pub(crate) async fn substitute(&mut self, script: &Arc<Script>) -> Eval<String> {
-        let capture = Arc::new(Capture::new(self.shared.limits.expansion_bytes_max));
+        let memory = self.shared.memory.lock().clone();
+        let capture = Arc::new(Capture::new(self.shared.limits.expansion_bytes_max, memory));
         let mut inner = self.fork();
         inner.options.errexit &= self.options.inherit_errexit;
         inner.keep_unknown = false;
@@ -25,6 +26,9 @@ impl Env {
         if capture.is_full() {
             let max = self.shared.limits.expansion_bytes_max;
             return Err(self.abort(format!("a command substitution gave more than {max} bytes")));
+        }
+        if capture.is_starved() {
+            return Err(self.out_of_memory());
         }
         self.status = status;
         self.substituted = Some(status);

@@ -1,7 +1,7 @@
 //! What the words after a well-known command mean: files it would read, files it would write, and
 //! commands it would start. A command that is not listed is said nothing about.
 
-use super::Touch;
+use super::{Touch, nested};
 
 /// What the arguments of one command come to.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -9,6 +9,21 @@ pub(super) struct Meaning {
     pub(super) files: Vec<(Touch, String)>,
     /// A command with its arguments.
     pub(super) children: Vec<Vec<String>>,
+    /// A text it would parse, where it stands there to be read.
+    pub(super) text: Option<String>,
+    /// It would parse text that is not the line's own.
+    pub(super) evaluates: bool,
+    /// The script it would run.
+    pub(super) script: Option<String>,
+}
+
+impl Meaning {
+    /// Whether a builtin's name means a command there: only these look for builtins themselves.
+    pub(super) fn is_started_by(&self, by: Option<&str>) -> bool {
+        by.is_some_and(|it| {
+            !matches!(it, "command" | "builtin" | "exec" | "time" | "eval" | "bash" | "sh" | "dash")
+        })
+    }
 }
 
 /// The role of the words that are no options.
@@ -89,13 +104,31 @@ const HABITS: &[Habit] = &[
     habit(&["xargs"], Operands::Child(0), "adEILnPs"),
     habit(&["timeout"], Operands::Child(1), "ks"),
     habit(&["env"], Operands::Child(0), "uCS"),
-    habit(&["nice", "nohup", "command", "exec", "time"], Operands::Child(0), "n"),
+    habit(&["nice", "nohup", "time"], Operands::Child(0), "n"),
+    habit(&["command", "builtin", "exec"], Operands::Child(0), "a"),
+    habit(&["sudo", "doas"], Operands::Child(0), "ugpCDhRrTtU"),
 ];
 
 /// What the words after `name` mean.
 pub(super) fn meaning(name: &str, args: &[String]) -> Meaning {
-    if name == "find" {
-        return find(args);
+    match name {
+        "find" => return find(args),
+        "eval" => {
+            return Meaning { text: Some(args.join(" ")), evaluates: true, ..Meaning::default() };
+        }
+        "source" | "." => {
+            let files = args.first().map(|it| (Touch::Reads, it.clone())).into_iter().collect();
+            return Meaning { files, evaluates: true, ..Meaning::default() };
+        }
+        "shopt" if args.iter().any(|it| it == "expand_aliases") => {
+            return Meaning { evaluates: true, ..Meaning::default() };
+        }
+        // It tells of commands, and starts none.
+        "command" if args.first().is_some_and(|it| it.starts_with("-v") || it.starts_with("-V")) => {
+            return Meaning::default();
+        }
+        _ if nested::NAMES.contains(&name) => return shell(args),
+        _ => {}
     }
     let Some(habit) = HABITS.iter().find(|it| it.names.contains(&name)) else { return Meaning::default() };
     let mut told = Meaning::default();
@@ -178,6 +211,38 @@ fn assign(habit: &Habit, operands: &[&String], letters: &str, in_place: bool, to
     }
 }
 
+/// `bash -c TEXT`, `bash FILE`, and a shell that reads its text.
+fn shell(args: &[String]) -> Meaning {
+    let mut rest = args.iter();
+    let mut line = false;
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "--version" | "--help" => return Meaning::default(),
+            "--rcfile" | "--init-file" | "-O" | "+O" | "-o" | "+o" => {
+                rest.next();
+            }
+            "--" => break,
+            "-s" => return Meaning { evaluates: true, ..Meaning::default() },
+            long if long.starts_with("--") => {}
+            flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
+                line |= flags.contains('c');
+                if flags.ends_with('o') {
+                    rest.next();
+                }
+            }
+            text if line => {
+                return Meaning { text: Some(text.to_owned()), evaluates: true, ..Meaning::default() };
+            }
+            path => {
+                let files = vec![(Touch::Reads, path.to_owned())];
+                return Meaning { files, script: Some(path.to_owned()), ..Meaning::default() };
+            }
+        }
+    }
+    let script = rest.next().filter(|_| !line).cloned();
+    Meaning { evaluates: script.is_none(), script, ..Meaning::default() }
+}
+
 /// `find` has places first and an expression after them.
 fn find(args: &[String]) -> Meaning {
     let mut told = Meaning::default();
@@ -245,6 +310,17 @@ mod tests {
         assert_eq!(of("timeout 5 sort a").children, [["sort", "a"]]);
         assert_eq!(of("env -u X A=1 jq .").children, [["jq", "."]]);
         assert_eq!(of("find . -name x -exec grep y {} ;").children, [["grep", "y", "{}"]]);
+    }
+
+    #[test]
+    fn a_shell_inside_is_a_text_or_a_script() {
+        let text = of("bash -c ls");
+        assert_eq!((text.text.as_deref(), text.evaluates, text.script), (Some("ls"), true, None));
+        let script = of("sh -e s.sh a");
+        assert_eq!((script.text, script.evaluates, script.script.as_deref()), (None, false, Some("s.sh")));
+        assert!(of("bash").evaluates && !of("bash --version").evaluates);
+        assert!(of("command -v python3").children.is_empty());
+        assert_eq!(of("sudo -u root rm x").children, [["rm", "x"]]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl FileEnd {
     }
 
     /// Which file it is, for a command that must not read what it writes.
-    pub(super) fn file(&self) -> Option<StreamFile> {
+    pub(super) fn stream_file(&self) -> Option<StreamFile> {
         let stat = self.file.stat().ok()?;
         let left = if self.readable { stat.size.saturating_sub(*self.position.lock()) } else { 0 };
         Some(StreamFile { inode: stat.inode, left })

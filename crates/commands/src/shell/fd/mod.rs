@@ -73,7 +73,15 @@ impl Fd {
     /// The file it is, if it is one.
     pub(crate) fn file(&self) -> Option<StreamFile> {
         match self {
-            Self::File(file) => file.file(),
+            Self::File(file) => file.stream_file(),
+            _ => None,
+        }
+    }
+
+    /// How wide the terminal is that it is, if it is one.
+    pub(crate) fn columns(&self) -> Option<u16> {
+        match self {
+            Self::Output(output) => output.columns(),
             _ => None,
         }
     }

@@ -100,6 +100,10 @@ impl Output {
         Poll::Ready(Ok(()))
     }
 
+    pub(super) fn columns(&self) -> Option<u16> {
+        self.state.lock().sink.columns()
+    }
+
     pub(crate) fn take(&self) -> Sink {
         std::mem::take(&mut self.state.lock().sink)
     }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use drydock_contract::{ByteSink, ByteSource, Source, StreamFile};
+use drydock_contract::{ByteSink, ByteSource, Meter, Source, StreamFile};
 use parking_lot::Mutex;
 
 use super::Fd;
@@ -55,16 +55,29 @@ impl Input {
     }
 }
 
-/// What a command substitution collects.
+/// What a command substitution collects: part of the memory that the line's commands share.
 pub(crate) struct Capture {
     bytes: Mutex<Vec<u8>>,
     bytes_max: usize,
     full: AtomicBool,
+    starved: AtomicBool,
+    memory: Option<Meter>,
 }
 
 impl Capture {
-    pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { bytes: Mutex::default(), bytes_max, full: AtomicBool::new(false) }
+    pub(crate) fn new(bytes_max: usize, line: Option<Arc<Meter>>) -> Self {
+        Self {
+            bytes: Mutex::default(),
+            bytes_max,
+            full: AtomicBool::new(false),
+            starved: AtomicBool::new(false),
+            memory: line.map(|line| Meter::within(u64::MAX, Some(line))),
+        }
+    }
+
+    /// Whether the line had no room for something.
+    pub(crate) fn is_starved(&self) -> bool {
+        self.starved.load(Ordering::Relaxed)
     }
 
     /// Whether something was refused.
@@ -77,6 +90,10 @@ impl Capture {
         if all.len() + bytes.len() > self.bytes_max {
             self.full.store(true, Ordering::Relaxed);
             return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        if self.memory.as_ref().is_some_and(|it| !it.try_hold(bytes.len() as u64)) {
+            self.starved.store(true, Ordering::Relaxed);
+            return Err(io::ErrorKind::OutOfMemory.into());
         }
         all.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -119,6 +136,10 @@ impl ByteSink for FdSink {
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.fd.poll_flush(cx)
+    }
+
+    fn columns(&self) -> Option<u16> {
+        self.fd.columns()
     }
 
     fn file(&self) -> Option<StreamFile> {

@@ -25,6 +25,11 @@ pub(crate) struct Vars {
 }
 
 impl Vars {
+    /// Charges the line for what all its variables hold; false if it has no room for them.
+    pub(crate) fn charge_line(&self, meter: &std::sync::Arc<drydock_contract::Meter>) -> bool {
+        self.held.charge(meter)
+    }
+
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             scopes: vec![Arc::default()],

@@ -2,7 +2,11 @@
 
 use std::io::Write as _;
 
-use drydock_embed::{DockCode, Position, codemode::ExecuteResult, contract::FailureCode};
+use drydock_embed::{
+    DockCode, Position,
+    codemode::ExecuteResult,
+    contract::{FailureCode, Limits, Outcome},
+};
 
 use crate::show;
 
@@ -13,6 +17,7 @@ pub(super) fn show(
     text: &str,
     file: Option<&str>,
     was_interrupted: bool,
+    limits: &Limits,
 ) -> anyhow::Result<()> {
     for line in &result.logs {
         let lines: Vec<String> = line.split('\n').map(show::plain).collect();
@@ -27,6 +32,14 @@ pub(super) fn show(
         }
         Err(failure) => {
             let mut told = format!("{}: {}", failure.code, failure.message);
+            let limit = match failure.code {
+                FailureCode::Timeout => Outcome::TimedOut.remark(limits, None),
+                FailureCode::MemoryLimit => Outcome::OutOfMemory.remark(limits, None),
+                _ => None,
+            };
+            if let Some(limit) = limit {
+                told = format!("{told}; {limit}");
+            }
             if let Some(hint) = code.hint() {
                 told = format!("{told}; {}", show::plain(&hint));
             }

@@ -1,7 +1,10 @@
 //! The record of one run, as `--json` prints it.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use drydock_embed::contract::{CallError, Denial, RunReport, Streams};
+use drydock_embed::{
+    catalog,
+    contract::{CallError, Denial, RunReport, Streams},
+};
 use serde::Serialize;
 
 /// A run that began.
@@ -64,19 +67,22 @@ pub(super) fn ended(report: &RunReport, streams: Streams) -> Ended {
     }
 }
 
-pub(super) fn refused(error: &CallError) -> NotBegun {
-    NotBegun { error: ErrorRecord { code: error.code(), message: error.to_string(), hint: hint(error) } }
+pub(super) fn refused(error: &CallError, names: &[String]) -> NotBegun {
+    let hint = hint(error, names);
+    NotBegun { error: ErrorRecord { code: error.code(), message: error.to_string(), hint } }
 }
 
 /// What a person could do about it.
-pub(super) fn hint(error: &CallError) -> Option<String> {
+pub(super) fn hint(error: &CallError, names: &[String]) -> Option<String> {
     match error {
         CallError::Denied(Denial::NotGranted { .. }) => {
             Some("--allow NAME grants one command; --profile minimal grants all of them".into())
         }
         CallError::Denied(Denial::CommandNotGranted(name)) => Some(format!("add `{name}` to --allow")),
-        CallError::Denied(Denial::UnknownCommand(_)) => {
-            Some("`drydock commands list` shows what there is".into())
+        CallError::Denied(Denial::UnknownCommand(name)) => {
+            let remedy = catalog::remedy(name, names.iter().map(String::as_str));
+            let list = "`drydock commands list` shows what there is";
+            Some(remedy.map_or_else(|| list.to_owned(), |it| format!("{it}; {list}")))
         }
         CallError::Failed(fault)
             if fault.code() == "artifact_integrity" && fault.to_string().contains("<built-in") =>

@@ -2,7 +2,7 @@
 
 use drydock_embed::{
     Dock, DockShell,
-    contract::port::{FileKind, Files, Registry as _, TreePath},
+    contract::port::{FileKind, Files, Follow, Registry as _, TreePath},
 };
 
 use crate::show;
@@ -72,12 +72,12 @@ fn paths(files: &dyn Files, cwd: &str, word: &str) -> Vec<String> {
         .collect()
 }
 
-/// The first word of a line with what stands around it.
-pub(super) fn first_word(line: &str) -> Option<(&str, &str, &str)> {
-    let start = line.find(|it: char| !it.is_whitespace())?;
-    let end = line[start..].find(|it: char| it.is_whitespace() || "|&;()<>".contains(it));
-    let end = end.map_or(line.len(), |at| start + at);
-    (end > start).then(|| (&line[..start], &line[start..end], &line[end..]))
+/// Whether a word names a file of the shell's.
+pub(super) fn is_file(shell: &DockShell, word: &str) -> bool {
+    let full = if word.starts_with('/') { word.to_owned() } else { format!("{}/{word}", shell.cwd()) };
+    let path = TreePath::new(full.trim_start_matches('/'));
+    let found = path.ok().and_then(|it| shell.files().and_then(|files| files.stat(&it, Follow::Yes).ok()));
+    found.is_some_and(|it| it.kind == FileKind::File)
 }
 
 #[cfg(test)]
@@ -92,12 +92,5 @@ mod tests {
         for text in ["cat ", "echo a b ", "x < "] {
             assert!(!stands_first(text), "{text}");
         }
-    }
-
-    #[test]
-    fn the_first_word_is_found_between_blanks_and_separators() {
-        assert_eq!(first_word("  ls|wc"), Some(("  ", "ls", "|wc")));
-        assert_eq!(first_word("   "), None);
-        assert_eq!(first_word("(a)"), None);
     }
 }

@@ -4,19 +4,19 @@ use std::{borrow::Cow, cell::RefCell, rc::Rc};
 
 use drydock_embed::{
     Dock, DockShell,
-    contract::{Limits, Streams},
+    contract::{Limits, Streams, exit::LIMITED},
 };
 use rustyline::{
-    Config, Context, Editor, Helper,
+    Cmd, Config, Context, Editor, Helper, KeyCode, KeyEvent, Modifiers,
     completion::Completer,
     error::ReadlineError,
     highlight::{CmdKind, Highlighter},
     hint::Hinter,
     history::FileHistory,
-    validate::{ValidationContext, ValidationResult, Validator},
+    validate::Validator,
 };
 
-use super::{complete, explain_end, status, until_interrupted};
+use super::{colour, complete, explain_end, status, until_interrupted};
 use crate::{exit, home, show, streams};
 
 const HISTORY_LINES_MAX: usize = 10_000;
@@ -32,26 +32,34 @@ pub(super) fn run(dock: &Dock, shell: DockShell, limits: &Limits) -> anyhow::Res
         .completion_type(rustyline::CompletionType::List)
         .build();
     let mut editor: Editor<Typist, FileHistory> = Editor::with_config(config)?;
+    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
     editor.set_helper(Some(Typist { names, shell: Rc::clone(&shell) }));
     let remembered = home::path()?.join("history");
     // The first time there is none.
     let _ = editor.load_history(&remembered);
-    let mut last = 0;
-    loop {
+    let last = loop {
         let prompt = format!("{} $ ", show::plain(shell.borrow().cwd()));
-        let line = match editor.readline(&prompt) {
-            Ok(line) => line,
-            Err(ReadlineError::Interrupted) => continue,
-            Err(ReadlineError::Eof) => break,
-            Err(error) => return Err(error.into()),
+        let typed = typed(&mut editor, &prompt)?;
+        let at_end = matches!(typed, Typed::End);
+        let line = match typed {
+            Typed::Text(line) if line.trim().is_empty() => continue,
+            Typed::Text(line) => {
+                let _ = editor.add_history_entry(line.as_str());
+                if let Err(error) = editor.save_history(&remembered) {
+                    exit::warn(&format!("could not write `{}`: {error}", remembered.display()));
+                }
+                line
+            }
+            Typed::GivenUp => {
+                shell.borrow_mut().interrupt();
+                continue;
+            }
+            // Ctrl-D is `exit`, EXIT trap and all.
+            Typed::End => {
+                let _ = std::io::Write::write_all(&mut std::io::stderr(), b"exit\n");
+                "exit".to_owned()
+            }
         };
-        if line.trim().is_empty() {
-            continue;
-        }
-        let _ = editor.add_history_entry(line.as_str());
-        if let Err(error) = editor.save_history(&remembered) {
-            exit::warn(&format!("could not write `{}`: {error}", remembered.display()));
-        }
         let mut shell = shell.borrow_mut();
         let cancel = shell.canceller();
         let ran = runtime.block_on(async {
@@ -61,20 +69,55 @@ pub(super) fn run(dock: &Dock, shell: DockShell, limits: &Limits) -> anyhow::Res
         });
         match ran {
             Ok((report, _)) => {
-                last = status(&report);
                 explain_end(&report, limits);
                 if report.limit.as_deref() == Some("cancelled") {
                     new_line();
                 }
-                if report.exited {
-                    break;
+                if report.exited || at_end {
+                    break status(&report);
                 }
             }
-            Err(error) => exit::warn(&format!("error: {error:#}")),
+            Err(error) => {
+                exit::warn(&format!("error: {error:#}"));
+                if at_end {
+                    break LIMITED;
+                }
+            }
         }
-    }
+    };
     runtime.shutdown_background();
     Ok(last)
+}
+
+/// What came from the keyboard.
+enum Typed {
+    Text(String),
+    /// Ctrl-C.
+    GivenUp,
+    /// Ctrl-D, and nothing typed before it.
+    End,
+}
+
+/// One text, of as many lines as it takes: `>` asks for the rest of what is not finished. What was typed
+/// is remembered as a whole and can be edited as one; Alt-Enter begins a new line within it.
+fn typed(editor: &mut Editor<Typist, FileHistory>, prompt: &str) -> anyhow::Result<Typed> {
+    let mut text = String::new();
+    loop {
+        let more = !text.is_empty();
+        match editor.readline(if more { "> " } else { prompt }) {
+            Ok(line) => text.push_str(&line),
+            Err(ReadlineError::Interrupted) => return Ok(Typed::GivenUp),
+            Err(ReadlineError::Eof) if !more => return Ok(Typed::End),
+            // There is no more of it; the shell says what is missing.
+            Err(ReadlineError::Eof) => return Ok(Typed::Text(text)),
+            Err(error) => return Err(error.into()),
+        }
+        let limits = drydock_embed::shell::ShellLimits::default();
+        match drydock_embed::shell::explain(&text, &limits) {
+            Err(error) if error.incomplete => text.push('\n'),
+            _ => return Ok(Typed::Text(text)),
+        }
+    }
 }
 
 /// The prompt after a Ctrl-C stands on a line of its own.
@@ -102,26 +145,25 @@ impl Completer for Typist {
     }
 }
 
-impl Validator for Typist {
-    fn validate(&self, typed: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let limits = drydock_embed::shell::ShellLimits::default();
-        Ok(match drydock_embed::shell::explain(typed.input(), &limits) {
-            Err(error) if error.incomplete => ValidationResult::Incomplete,
-            _ => ValidationResult::Valid(None),
-        })
-    }
-}
+/// Enter ends a line whatever is in it: what is missing is asked for with a prompt of its own.
+impl Validator for Typist {}
 
 impl Highlighter for Typist {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        let Some((before, word, after)) = complete::first_word(line) else { return Cow::Borrowed(line) };
-        let known = self.names.has(word) || self.shell.borrow().names_with(word).iter().any(|it| it == word);
-        let colour = if known { 32 } else { 31 };
-        Cow::Owned(format!("{before}\x1b[{colour}m{word}\x1b[0m{after}"))
+        let shell = self.shell.borrow();
+        let known = |word: &str| self.names.has(word) || shell.names_with(word).iter().any(|it| it == word);
+        let is_file = |word: &str| complete::is_file(&shell, word);
+        match colour::line(line, known, is_file) {
+            Some(coloured) => Cow::Owned(coloured),
+            None => Cow::Borrowed(line),
+        }
     }
 
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
-        Cow::Owned(format!("\x1b[1;34m{}\x1b[0m{}", prompt.trim_end_matches("$ "), "$ "))
+        match prompt.strip_suffix("$ ") {
+            Some(place) => Cow::Owned(format!("\x1b[1;34m{place}\x1b[0m$ ")),
+            None => Cow::Borrowed(prompt),
+        }
     }
 
     fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {

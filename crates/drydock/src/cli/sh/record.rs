@@ -40,6 +40,9 @@ struct Syntax {
 #[derive(Serialize)]
 struct Stage {
     command: String,
+    /// It is one of the shell's own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    builtin: bool,
     status: i32,
     outcome: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +80,7 @@ pub(super) fn ended(report: &LineReport, streams: Streams) -> Ended {
 fn stage(it: &StageRecord) -> Stage {
     Stage {
         command: it.command.clone(),
+        builtin: it.builtin,
         status: it.status,
         outcome: it.outcome.clone(),
         quota_exceeded: it.quota,

@@ -4,6 +4,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -28,15 +29,34 @@ pub(super) fn get(workspace: &Workspace, path: &str, file: &Path) -> anyhow::Res
     if is_dash(file) {
         return to_stdout(workspace, path);
     }
-    // A device, a pipe or a link is written to; a file is replaced once the new one is whole.
-    let plain = fs::symlink_metadata(file).map_or(true, |it| it.is_file());
+    let there = fs::symlink_metadata(file).ok();
+    if there.as_ref().is_some_and(fs::Metadata::is_symlink) {
+        anyhow::bail!(
+            "`{}` is a symbolic link; name the file that it leads to, or remove it",
+            file.display()
+        );
+    }
+    // A device or a pipe is written to; a file is replaced once the new one is whole.
+    let plain = there.as_ref().is_none_or(fs::Metadata::is_file);
     let target = if plain { beside(file)? } else { file.to_owned() };
     let could_not = || format!("could not write `{}`", file.display());
-    let opened = OpenOptions::new().write(true).create_new(plain).open(&target);
+    // It may have become a link since it was looked at.
+    let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let opened = OpenOptions::new().write(true).create_new(plain).custom_flags(nofollow).open(&target);
     let mut sink = opened.with_context(could_not)?;
+    let mode = match &there {
+        Some(there) => Some(there.permissions()),
+        None => workspace.mode(path).ok().map(|it| fs::Permissions::from_mode(it.plain().bits())),
+    };
     let done = workspace.get_into(path, &mut sink).map_err(|error| told(error, path, file, "write"));
     let done = done.and_then(|_| match plain {
-        true => sink.sync_all().and_then(|()| fs::rename(&target, file)).with_context(could_not),
+        true => {
+            let given = mode.map_or(Ok(()), |mode| sink.set_permissions(mode));
+            given
+                .and_then(|()| sink.sync_all())
+                .and_then(|()| fs::rename(&target, file))
+                .with_context(could_not)
+        }
         false => Ok(()),
     });
     if done.is_err() && plain {

@@ -2,7 +2,7 @@
 
 use super::{FilePatch, Hunk, Lines, Malformed, Op, head, trimmed, unfinished};
 
-pub fn read(lines: &mut Lines<'_>, patch: &mut FilePatch) -> Result<(), Malformed> {
+pub(super) fn read(lines: &mut Lines<'_>, patch: &mut FilePatch) -> Result<(), Malformed> {
     if lines.peek().is_some_and(|it| !it.starts_with(b"***************")) {
         for slot in [&mut patch.old, &mut patch.new] {
             let Some(line) = lines.peek() else { return Err(lines.malformed()) };

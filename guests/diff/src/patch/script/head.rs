@@ -4,7 +4,7 @@ use super::{FilePatch, Lines, normal, trimmed};
 
 /// A name from a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
+pub(crate) struct Name {
     pub path: String,
     /// The time beside it is the beginning of time, or it is `/dev/null`: there is no such file.
     pub absent: bool,
@@ -12,25 +12,32 @@ pub struct Name {
 
 /// What git says of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Git {
+pub(crate) struct Git {
     /// The names of the `diff --git` line.
     pub names: Option<(String, String)>,
     pub rename: Option<(String, String)>,
     pub copy: Option<(String, String)>,
     pub created: bool,
     pub deleted: bool,
+    /// The permissions before and after.
+    pub old_mode: Option<u32>,
+    pub new_mode: Option<u32>,
 }
 
 impl Git {
     /// Whether there is something to do even without a hunk.
-    pub fn says_something(&self) -> bool {
-        self.rename.is_some() || self.copy.is_some() || self.created || self.deleted
+    pub(crate) fn says_something(&self) -> bool {
+        self.rename.is_some()
+            || self.copy.is_some()
+            || self.created
+            || self.deleted
+            || self.new_mode.is_some()
     }
 }
 
 /// How the hunks are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum Format {
     Unified,
     Context,
     Normal,
@@ -38,7 +45,7 @@ pub enum Format {
 }
 
 /// Reads up to the first hunk, or to the end.
-pub fn read(lines: &mut Lines<'_>, patch: &mut FilePatch) -> Format {
+pub(super) fn read(lines: &mut Lines<'_>, patch: &mut FilePatch) -> Format {
     let mut from = (None, None);
     while let Some(line) = lines.peek() {
         let text = String::from_utf8_lossy(trimmed(line)).into_owned();
@@ -67,10 +74,16 @@ fn note(text: &str, patch: &mut FilePatch, from: &mut (Option<String>, Option<St
     if let Some(name) = text.strip_prefix("Index: ") {
         patch.index = Some(name.trim().to_owned());
     } else if git.names.is_none() {
-    } else if text.starts_with("new file mode") {
+    } else if let Some(mode) = text.strip_prefix("new file mode ") {
         git.created = true;
-    } else if text.starts_with("deleted file mode") {
+        git.new_mode = octal(mode);
+    } else if let Some(mode) = text.strip_prefix("deleted file mode ") {
         git.deleted = true;
+        git.old_mode = octal(mode);
+    } else if let Some(mode) = text.strip_prefix("old mode ") {
+        git.old_mode = octal(mode);
+    } else if let Some(mode) = text.strip_prefix("new mode ") {
+        git.new_mode = octal(mode);
     } else if let Some(name) = text.strip_prefix("rename from ") {
         from.0 = Some(name.to_owned());
     } else if let Some(name) = text.strip_prefix("copy from ") {
@@ -80,6 +93,12 @@ fn note(text: &str, patch: &mut FilePatch, from: &mut (Option<String>, Option<St
     } else if let Some(name) = text.strip_prefix("copy to ") {
         git.copy = from.1.take().map(|from| (from, name.to_owned()));
     }
+}
+
+/// The permissions of a mode as git writes it; nothing if it is none, or not a file's.
+fn octal(text: &str) -> Option<u32> {
+    let mode = u32::from_str_radix(text.trim(), 8).ok()?;
+    (mode & !0o777 == 0o100_000).then_some(mode & 0o777)
 }
 
 /// `a/x b/x`: both names are the same behind their first folder, so the middle blank divides them.
@@ -103,7 +122,7 @@ fn is_context(lines: &Lines<'_>) -> bool {
 }
 
 /// The name after a mark such as `--- `.
-pub fn name(line: &[u8]) -> Option<Name> {
+pub(super) fn name(line: &[u8]) -> Option<Name> {
     let text = String::from_utf8_lossy(trimmed(line)).into_owned();
     let text = text.get(4..)?.trim_start().trim_end_matches('\r').to_owned();
     let (path, time) = match quoted(&text) {

@@ -9,11 +9,11 @@ mod head;
 mod normal;
 mod unified;
 
-pub use head::{Git, Name};
+pub(super) use head::{Git, Name};
 
 /// The changes to one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FilePatch {
+pub(super) struct FilePatch {
     pub old: Option<Name>,
     pub new: Option<Name>,
     /// From an `Index:` line.
@@ -28,7 +28,7 @@ pub struct FilePatch {
 
 /// One place that changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hunk {
+pub(super) struct Hunk {
     /// First line, from 1; the line before where there are none.
     pub old_start: usize,
     pub new_start: usize,
@@ -37,7 +37,7 @@ pub struct Hunk {
 
 /// What happens to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
+pub(super) enum Op {
     Keep,
     Delete,
     Insert,
@@ -45,12 +45,12 @@ pub enum Op {
 
 impl Hunk {
     /// The lines before, or after.
-    pub fn side(&self, without: Op) -> impl Iterator<Item = &Vec<u8>> {
+    pub(super) fn side(&self, without: Op) -> impl Iterator<Item = &Vec<u8>> {
         self.lines.iter().filter(move |it| it.0 != without).map(|it| &it.1)
     }
 
     /// The same hunk, backwards.
-    pub fn reversed(&self) -> Self {
+    pub(super) fn reversed(&self) -> Self {
         let swap = |(op, line): &(Op, Vec<u8>)| {
             let op = match op {
                 Op::Keep => Op::Keep,
@@ -70,13 +70,13 @@ impl Hunk {
 
 /// A patch that breaks off in the middle of something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed {
+pub(super) struct Malformed {
     pub line: usize,
     pub text: String,
 }
 
 /// The lines of a patch, and the place in them.
-pub struct Lines<'a> {
+pub(super) struct Lines<'a> {
     all: Vec<&'a [u8]>,
     at: usize,
 }
@@ -116,7 +116,7 @@ fn unfinished(lines: &mut Lines<'_>, line: &mut Vec<u8>) {
 }
 
 /// Every file's changes, in order.
-pub fn parse(bytes: &[u8]) -> Result<Vec<FilePatch>, Malformed> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Vec<FilePatch>, Malformed> {
     let mut lines = Lines::new(bytes);
     let mut patches = Vec::new();
     while lines.peek().is_some() {

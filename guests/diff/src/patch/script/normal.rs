@@ -3,11 +3,11 @@
 use super::{FilePatch, Hunk, Lines, Malformed, Op, trimmed, unfinished};
 
 /// Whether a line is the command of a hunk, followed by nothing else.
-pub fn starts(line: &[u8]) -> bool {
+pub(super) fn starts(line: &[u8]) -> bool {
     command(line).is_some()
 }
 
-pub fn read(lines: &mut Lines<'_>, patch: &mut FilePatch) -> Result<(), Malformed> {
+pub(super) fn read(lines: &mut Lines<'_>, patch: &mut FilePatch) -> Result<(), Malformed> {
     patch.line = lines.at + 1;
     while let Some(found) = lines.peek().and_then(command) {
         lines.at += 1;

@@ -103,8 +103,7 @@ fn open_input(operands: &Operands) -> Result<Box<dyn Read>, String> {
         file.seek(SeekFrom::Start(skipped))?;
         Ok(file)
     });
-    let file =
-        open.map_err(|error| format!("failed to open '{path}': {}", uucore::error::strip_errno(&error)))?;
+    let file = open.map_err(|error| format!("failed to open '{path}': {}", crate::stream::reason(&error)))?;
     Ok(Box::new(file))
 }
 
@@ -121,8 +120,7 @@ fn open_output(operands: &Operands) -> Result<Box<dyn Write>, String> {
         }
         Ok(file)
     });
-    let file =
-        open.map_err(|error| format!("failed to open '{path}': {}", uucore::error::strip_errno(&error)))?;
+    let file = open.map_err(|error| format!("failed to open '{path}': {}", crate::stream::reason(&error)))?;
     Ok(Box::new(file))
 }
 
@@ -140,5 +138,5 @@ fn report(operands: &Operands, copied: &Copied) {
 
 fn words(path: &Option<String>, error: &io::Error) -> String {
     let name = path.as_deref().unwrap_or("standard stream");
-    format!("error on '{name}': {}", uucore::error::strip_errno(error))
+    format!("error on '{name}': {}", crate::stream::reason(error))
 }

@@ -10,6 +10,11 @@ pub fn write(out: &mut Vec<u8>, value: &Val, layout: &Layout) {
     Emitter { step: layout.indent.clamp(1, 8), sort_keys: layout.sort_keys }.node(out, value, 0);
 }
 
+/// The same where lines begin with so many blanks; the first one stands where it is put.
+pub fn write_at(out: &mut Vec<u8>, value: &Val, level: usize) {
+    Emitter { step: 2, sort_keys: false }.node(out, value, level);
+}
+
 /// A key that goes on for longer than 1,024 characters is none, unless a question mark says so first.
 const KEY_BYTES_MAX: usize = 1_000;
 
@@ -168,9 +173,9 @@ fn double(out: &mut Vec<u8>, text: &str) {
 fn a_key_of_any_length_is_read_again() {
     let layout = Layout { indent: 2, sort_keys: false, raw: Some(false) };
     let text = format!("a:\n  ? {}\n  : [1, {{b: c}}]\n  d: e\n", "k".repeat(5_000));
-    let first = super::read(&text).unwrap_or_default();
+    let first = super::read(&text, 0).unwrap_or_default();
     assert_eq!(first.len(), 1);
     let mut out = Vec::new();
     first.iter().for_each(|it| write(&mut out, it, &layout));
-    assert_eq!(super::read(&String::from_utf8_lossy(&out)), Ok(first));
+    assert_eq!(super::read(&String::from_utf8_lossy(&out), 0), Ok(first));
 }

@@ -5,7 +5,7 @@ use saphyr_parser::Tag;
 use std::rc::Rc;
 
 /// A scalar without quotes, whose type its spelling tells.
-pub fn plain(text: &str, tag: Option<&Tag>) -> Val {
+pub(super) fn plain(text: &str, tag: Option<&Tag>) -> Val {
     if tag.is_some_and(|tag| tag.suffix == "str") {
         return Val::str(text);
     }
@@ -13,7 +13,7 @@ pub fn plain(text: &str, tag: Option<&Tag>) -> Val {
 }
 
 /// A scalar in quotes or a block: text, unless its tag says otherwise.
-pub fn quoted(text: &str, tag: Option<&Tag>) -> Val {
+pub(super) fn quoted(text: &str, tag: Option<&Tag>) -> Val {
     let typed = tag.is_some_and(|tag| matches!(tag.suffix.as_str(), "int" | "float" | "bool" | "null"));
     typed.then(|| resolve(text)).flatten().unwrap_or_else(|| Val::str(text))
 }

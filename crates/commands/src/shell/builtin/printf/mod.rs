@@ -10,6 +10,7 @@ pub(super) use escape::escaped;
 use number::{float_digits, integer};
 
 use crate::shell::{
+    date,
     expand::quote,
     state::{Env, Eval},
     text,
@@ -202,8 +203,14 @@ impl Printer<'_> {
         {
             let shape = &after[..end];
             let at = self.args.next().and_then(|it| it.parse::<i64>().ok()).unwrap_or(-1);
-            let now = (self.env.shared.clock.now().0 / 1_000_000_000) as i64;
-            let shown = super::super::date::format(shape, if at < 0 { now } else { at });
+            // -1 is now, and -2 when the shell began.
+            let moment = match at {
+                -1 => Some(self.env.shared.clock.now()),
+                -2 => Some(self.env.seconds_from),
+                _ => None,
+            };
+            let at = moment.map_or(at, |it| i64::try_from(it.0 / 1_000_000_000).unwrap_or(i64::MAX));
+            let shown = date::format(shape, at, self.env.vars.get("TZ"));
             let shown = cut(&spec, shown);
             self.pad(&spec, &shown);
             return &after[end + 2..];

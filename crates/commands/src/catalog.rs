@@ -1,0 +1,120 @@
+//! Names that people type and that are no command here: the one that was perhaps meant, or that there is
+//! none of that kind yet.
+
+/// Well-known programs that no module is there for yet.
+const ABSENT: [&str; 52] = [
+    "apt",
+    "apt-get",
+    "brew",
+    "cargo",
+    "cc",
+    "clang",
+    "cmake",
+    "composer",
+    "curl",
+    "dig",
+    "docker",
+    "dotnet",
+    "emacs",
+    "ffmpeg",
+    "g++",
+    "gcc",
+    "gh",
+    "git",
+    "go",
+    "gpg",
+    "java",
+    "javac",
+    "kubectl",
+    "lua",
+    "make",
+    "mysql",
+    "nano",
+    "node",
+    "npm",
+    "npx",
+    "openssl",
+    "perl",
+    "php",
+    "pip",
+    "pip3",
+    "pnpm",
+    "psql",
+    "python",
+    "python2",
+    "python3",
+    "rsync",
+    "ruby",
+    "rustc",
+    "scp",
+    "sqlite3",
+    "ssh",
+    "sudo",
+    "systemctl",
+    "uv",
+    "vim",
+    "wget",
+    "yarn",
+];
+
+/// Whether it is a well-known program that is in no catalog yet.
+pub fn is_absent(name: &str) -> bool {
+    ABSENT.binary_search(&name).is_ok()
+}
+
+/// What to say of a name that is no command, if there is something to say.
+pub fn remedy<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    if is_absent(name) {
+        return Some(format!("`{name}` is in no catalog yet; `drydock commands add` takes a module of it"));
+    }
+    nearest(name, known).map(|it| format!("did you mean `{it}`?"))
+}
+
+/// The known name that is nearest, if one is near.
+pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    // One slip; two in a long name whose first letter is right.
+    let length = name.chars().count();
+    if !(2..=64).contains(&length) {
+        return None;
+    }
+    let near = known.into_iter().map(|it| (strsim::damerau_levenshtein(name, it), it));
+    let meant = |(distance, it): &(usize, &str)| match distance {
+        0 | 1 => it.chars().count() > 1,
+        2 => length > 5 && it.chars().next() == name.chars().next(),
+        _ => false,
+    };
+    near.filter(meant).min().map(|it| it.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted_and_none_of_it_is_a_command() {
+        assert!(ABSENT.is_sorted());
+        for name in ABSENT {
+            let there = crate::MODULES.iter().any(|it| it.name == name || it.applets.contains(&name));
+            assert!(!there, "`{name}` is there by now");
+        }
+    }
+
+    #[test]
+    fn a_slip_finds_the_name_and_nonsense_finds_none() {
+        let known = ["awk", "cat", "grep", "jq", "ls", "sort", "uniq"];
+        let cases = [
+            ("gerp", Some("grep")),
+            ("sorrt", Some("sort")),
+            ("jqq", Some("jq")),
+            ("nosuch", None),
+            ("l", None),
+            ("frobnicate", None),
+            ("", None),
+        ];
+        for (typed, want) in cases {
+            assert_eq!(nearest(typed, known), want, "{typed}");
+        }
+        assert!(nearest(&"x".repeat(100_000), known).is_none());
+        assert!(remedy("python3", known).unwrap().contains("in no catalog yet"));
+    }
+}
