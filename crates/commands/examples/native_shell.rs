@@ -166,7 +166,9 @@ fn main() {
         door: Arc::new(NativeDoor),
         commands: Arc::new(|name| program(name).is_some()),
         names: Arc::new(Vec::new),
-        files: Arc::new(LineFiles::over(Arc::new(HostDir::open("/", Access::ReadWrite).unwrap().with_links(Links::Any)))),
+        files: Arc::new(LineFiles::over(Arc::new(
+            HostDir::open("/", Access::ReadWrite).unwrap().with_links(Links::Any),
+        ))),
         clock: Arc::new(Now),
         roots: Vec::new(),
         scratch: "/tmp".into(),

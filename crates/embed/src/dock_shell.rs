@@ -76,6 +76,7 @@ impl Dock {
     /// the fuel, the time and what may be written to the line's own stdout and stderr.
     pub fn shell(&self, principal: &str, mut setup: Setup, shell: ShellSetup) -> Result<DockShell, BadSetup> {
         let principal: Principal = principal.parse()?;
+        let host_commands = setup.host_commands.clone();
         let clock = setup.one_clock();
         let line_memory_bytes_max = setup.line_memory_bytes_max;
         let mut spec = setup.into_spec(principal)?;
@@ -104,7 +105,10 @@ impl Dock {
         limits.expired = Some(line.expired(limits.expired.take()));
         let inner = Shell::new(ShellSpec {
             door: Arc::clone(&line) as _,
-            commands: Arc::new(move |name| known(name) && registry.lookup(name, None).is_some()),
+            commands: Arc::new({
+                let host_commands = host_commands.clone();
+                move |name| known(name) && (registry.lookup(name, None).is_some() || host_commands.has(name))
+            }),
             names: Arc::new(move || {
                 let all = names.names();
                 all.iter().map(|it| it.as_str()).filter(|it| admits(it)).map(str::to_owned).collect()
@@ -123,7 +127,7 @@ impl Dock {
             stage_limits: Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..line_limits },
             line_memory_bytes_max,
         });
-        spec.inside = Some(inner.inside());
+        spec.inside = host_commands.within(Some(inner.inside()));
         let gate = Arc::clone(&self.gate);
         Ok(DockShell { gate, spec, line_limits, line_memory_bytes_max, line, files, shell: inner })
     }

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod js;
 pub(crate) mod man;
+pub(crate) mod mcp;
 mod mount;
 mod powers;
 pub(crate) mod precompile;
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Sh(sh::Sh),
     /// Run a JavaScript program that can reach nothing but its tools
     Js(js::Js),
+    /// Serve an agent over MCP: lines, commands, programs and files as tools
+    Mcp(mcp::Mcp),
     /// Say what a line would run, read and write, without running it
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands

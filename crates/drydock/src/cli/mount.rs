@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use drydock_embed::{
+    Base,
     contract::{Meter, port::Files},
     store::{
         Access, Directory, Home, HostDir, Links, MemoryFiles, MountPoint, Mounted, Mounting, Mounts, Overlay,
@@ -105,7 +106,12 @@ impl Mount {
             .with_context(|| format!("could not open `{}`", self.host.display()))
     }
 
-    fn files(&self, workspace: Option<&Workspace>, room: Room) -> anyhow::Result<Arc<dyn Files>> {
+    /// What a guest sees of it, and what a change is compared with where it is copy-on-write.
+    fn files(
+        &self,
+        workspace: Option<&Workspace>,
+        room: Room,
+    ) -> anyhow::Result<(Arc<dyn Files>, Option<Base>)> {
         if let Some(workspace) = workspace {
             let access = match self.mode {
                 Mode::Read => Mounting::ReadOnly,
@@ -114,15 +120,23 @@ impl Mount {
             };
             workspace.remember(&Directory::at(&self.host, self.guest.clone(), access)?)?;
         }
-        Ok(match (self.mode, workspace) {
-            (Mode::Read, _) => Arc::new(self.open(Access::ReadOnly, room.disk)?),
-            (Mode::Write, _) => Arc::new(self.open(Access::ReadWrite, room.disk)?.with_links(room.links)),
-            (Mode::Copy, Some(workspace)) => Arc::new(self.mounted(workspace)?.files()),
+        let (now, mounted) = match (self.mode, workspace) {
+            (Mode::Read, _) => return Ok((Arc::new(self.open(Access::ReadOnly, room.disk)?), None)),
+            (Mode::Write, _) => {
+                return Ok((Arc::new(self.open(Access::ReadWrite, room.disk)?.with_links(room.links)), None));
+            }
+            (Mode::Copy, Some(workspace)) => {
+                let mounted = self.mounted(workspace)?;
+                (mounted.files(), Some(mounted))
+            }
             (Mode::Copy, None) => {
                 let upper = MemoryFiles::with(Arc::new(Meter::new(room.memory_bytes_max)));
-                Arc::new(Overlay::new(Arc::new(self.open(Access::ReadOnly, room.disk)?), Arc::new(upper)))
+                (Overlay::new(Arc::new(self.open(Access::ReadOnly, room.disk)?), Arc::new(upper)), None)
             }
-        })
+        };
+        let before = Arc::new(self.open(Access::ReadOnly, room.disk)?);
+        let base = Base { place: self.guest.as_str().to_owned(), now: now.clone(), before, mounted };
+        Ok((Arc::new(now), Some(base)))
     }
 }
 
@@ -149,6 +163,9 @@ impl Room {
     }
 }
 
+/// A tree, and the directories in it that are copy-on-write.
+pub(crate) type WithBases = (Arc<dyn Files>, Vec<Base>);
+
 /// The tree a run sees: the workspace's volumes, the mounts, and around them what lasts as long as
 /// the run. None of them, and the engine makes an empty tree by itself.
 pub(crate) fn tree(
@@ -156,7 +173,7 @@ pub(crate) fn tree(
     name: Option<&WorkspaceName>,
     mounts: &[Mount],
     room: Room,
-) -> anyhow::Result<Option<Arc<dyn Files>>> {
+) -> anyhow::Result<Option<WithBases>> {
     if name.is_none() && mounts.is_empty() {
         return Ok(None);
     }
@@ -179,10 +196,13 @@ pub(crate) fn tree(
             all
         }
     };
+    let mut bases = Vec::new();
     for mount in mounts {
-        all.mount(&mount.guest_path(), mount.files(workspace.as_ref(), room)?)?;
+        let (files, base) = mount.files(workspace.as_ref(), room)?;
+        all.mount(&mount.guest_path(), files)?;
+        bases.extend(base);
     }
-    Ok(Some(Arc::new(all)))
+    Ok(Some((Arc::new(all), bases)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use drydock_embed::{contract::Limits, gate::LINE_MEMORY_BYTES_MAX};
+use drydock_embed::{contract::Limits, gate::LINE_MEMORY_BYTES_MAX, line_limits};
 
 use super::Entry;
 use crate::{cli, units};
@@ -71,7 +71,8 @@ fn outside(value: &str, root: &Path) -> Option<String> {
 /// What a limit is without any file, as the number its flag would give.
 fn bound(subcommand: &str, flag: &str) -> Option<u64> {
     let usual: Limits = match subcommand {
-        "sh" => cli::sh::usual(),
+        "sh" => line_limits(),
+        "mcp" => cli::mcp::usual(),
         "js" => cli::js::usual(),
         _ => cli::run::usual(),
     };
