@@ -72,6 +72,7 @@ impl Dock {
     /// the fuel, the time and what may be written to the line's own stdout and stderr.
     pub fn shell(&self, principal: &str, setup: Setup, shell: ShellSetup) -> Result<DockShell, BadSetup> {
         let principal: Principal = principal.parse()?;
+        let host_commands = setup.host_commands.clone();
         let mut spec = setup.into_spec(principal)?;
         let line_limits = spec.limits;
         let files = match &spec.files {
@@ -96,7 +97,10 @@ impl Dock {
         limits.expired = Some(line.expired(limits.expired.take()));
         let inner = Shell::new(ShellSpec {
             door: Arc::clone(&line) as _,
-            commands: Arc::new(move |name| registry.lookup(name, None).is_some()),
+            commands: Arc::new({
+                let host_commands = host_commands.clone();
+                move |name| registry.lookup(name, None).is_some() || host_commands.has(name)
+            }),
             files,
             clock,
             roots: shell.roots,
@@ -109,7 +113,7 @@ impl Dock {
             seed: seed(spec.entropy),
             limits,
         });
-        spec.inside = Some(inner.inside());
+        spec.inside = host_commands.within(Some(inner.inside()));
         Ok(DockShell { gate: Arc::clone(&self.gate), spec, line_limits, line, shell: inner })
     }
 }

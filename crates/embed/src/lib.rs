@@ -1,4 +1,20 @@
-//! Drydock as a library: open a [`Dock`], open a session, run commands.
+//! Drydock as a library: open a [`Dock`] and run lines, commands and programs.
+//!
+//! ```
+//! use drydock_embed::Dock;
+//!
+//! # let home = tempfile::tempdir()?;
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+//! # runtime.block_on(async {
+//! let dock = Dock::open(home.path())?;
+//! let done = dock.exec("upper | rev").stdin("abc").await?;
+//! assert_eq!((done.status, done.text().trim_end()), (0, "CBA"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! With a session of one's own, only what was granted runs:
 //!
 //! ```
 //! use drydock_embed::{Dock, Setup};
@@ -23,17 +39,28 @@ mod clock;
 mod code;
 mod dock;
 mod dock_shell;
+mod exec;
+mod host_command;
 mod line;
+mod output;
+mod sandbox;
 mod session;
 mod setup;
+mod tree;
 mod wiring;
+mod workspace;
 
 pub use clock::SystemClock;
 pub use code::{ChildRunner, CodeInput, DockCode, JsGuest, Position, TokioTime, command_tools, file_tools};
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};
+pub use exec::{Exec, ExecError, Executed, line_limits};
+pub use host_command::{HostCommands, HostInput, HostOutput};
+pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
+pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch};
 pub use session::{DockSession, Run};
-pub use setup::{BadSetup, Setup};
+pub use setup::{BadSetup, Setup, ordinary_variables};
+pub use workspace::{DockWorkspace, WorkspaceError};
 
 pub use drydock_codemode as codemode;
 pub use drydock_contract as contract;

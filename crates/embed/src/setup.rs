@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use drydock_contract::{
     BadCommandName, BadPrincipal, Cap, CommandName, Denial, Entropy, GuestTime, Limits, Principal,
-    port::Files,
+    port::{FileError, Files},
 };
 use drydock_gate::{Grant, GrantSet, Profile, Purse, SessionSpec};
 
+use crate::HostCommands;
+
 /// What a session is opened with. The default is the profile `compute`, which may run nothing: what
-/// is forgotten can only take power away.
+/// is forgotten can only take power away. [`Setup::profile`] with `minimal` may run every command.
 #[derive(Clone)]
 pub struct Setup {
     /// The named set of powers and the memory limit.
@@ -30,6 +32,8 @@ pub struct Setup {
     pub entropy: Entropy,
     /// Fuel that all runs of the session share.
     pub fuel_shared: Option<u64>,
+    /// Closures that are commands too, where no registered one has the name.
+    pub host_commands: HostCommands,
 }
 
 impl Default for Setup {
@@ -44,6 +48,7 @@ impl Default for Setup {
             time: GuestTime::default(),
             entropy: Entropy::default(),
             fuel_shared: None,
+            host_commands: HostCommands::default(),
         }
     }
 }
@@ -63,6 +68,14 @@ pub enum BadSetup {
         "environment variable `{0}` cannot be passed on: its name is empty or has `=`, or there is a NUL in it"
     )]
     Variable(String),
+    /// A file cannot be put into the tree.
+    #[error("cannot put the file `{path}` there: {cause}")]
+    File {
+        /// As it was given.
+        path: String,
+        /// Why not.
+        cause: FileError,
+    },
     /// What it needs is broken in this build.
     #[error(transparent)]
     Broken(#[from] drydock_contract::Fault),
@@ -83,6 +96,24 @@ impl Setup {
         Self { profile: Profile::named(name), ..Self::default() }
     }
 
+    /// The same with these files, seen in `/workspace` or where their paths say, and kept as long as the setup.
+    pub fn with_files<P: AsRef<str>, T: AsRef<[u8]>>(
+        self,
+        files: impl IntoIterator<Item = (P, T)>,
+    ) -> Result<Self, BadSetup> {
+        Ok(Self { files: Some(crate::tree::with_files("/workspace", files)?), ..self })
+    }
+
+    /// The same with a closure as one more command.
+    pub fn with_command<F, R>(mut self, name: &str, body: F) -> Result<Self, BadSetup>
+    where
+        F: Fn(crate::HostInput) -> R + Send + Sync + 'static,
+        R: Future<Output = crate::HostOutput> + Send + 'static,
+    {
+        self.host_commands.insert(name.parse()?, body);
+        Ok(self)
+    }
+
     pub(crate) fn into_spec(self, principal: Principal) -> Result<SessionSpec, BadSetup> {
         let of_profile =
             self.profile.grants().filter(|grant| self.allow.is_none() || grant.cap() != Cap::Exec);
@@ -98,10 +129,23 @@ impl Setup {
             files: self.files,
             time: self.time,
             entropy: self.entropy,
+            inside: self.host_commands.within(None),
             purse: self.fuel_shared.map(|fuel| Arc::new(Purse::holding(fuel))),
             ..SessionSpec::new(principal)
         })
     }
+}
+
+/// What every script expects to find in its environment, for one that starts in `cwd`.
+pub fn ordinary_variables(cwd: &str) -> [(&'static str, String); 6] {
+    [
+        ("HOME", cwd.to_owned()),
+        ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
+        ("USER", "agent".into()),
+        ("LOGNAME", "agent".into()),
+        ("SHELL", "/bin/bash".into()),
+        ("LANG", "C.UTF-8".into()),
+    ]
 }
 
 fn variable((name, value): &(String, String)) -> Result<Vec<u8>, BadSetup> {

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its flags and what it does.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod commands;
 pub(crate) mod completions;
@@ -7,11 +8,13 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod js;
+pub(crate) mod mcp;
 mod mount;
 mod powers;
 pub(crate) mod profiles;
 pub(crate) mod run;
 pub(crate) mod sh;
+pub(crate) mod stdio;
 mod tree;
 pub(crate) mod ws;
 
@@ -44,6 +47,10 @@ pub(crate) enum Command {
     Sh(sh::Sh),
     /// Run a JavaScript program that can reach nothing but its tools
     Js(js::Js),
+    /// Serve an agent over MCP: lines, commands, programs and files as tools
+    Mcp(mcp::Mcp),
+    /// Serve a sandbox to a program in another language, as JSON lines on stdin and stdout
+    Stdio(stdio::Stdio),
     /// Say what a line would run, read and write, without running it
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands

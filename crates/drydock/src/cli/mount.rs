@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
 use drydock_embed::{
+    Base,
     contract::{Meter, port::Files},
     store::{
         Access, Home, HostDir, MemoryFiles, MountPoint, Mounted, Mounts, Overlay, Quota, Workspace,
@@ -80,16 +81,27 @@ impl Mount {
             .with_context(|| format!("could not open `{}`", self.host.display()))
     }
 
-    fn files(&self, workspace: Option<&Workspace>, room: Room) -> anyhow::Result<Arc<dyn Files>> {
-        Ok(match (self.mode, workspace) {
-            (Mode::Read, _) => Arc::new(self.open(Access::ReadOnly, room.disk)?),
-            (Mode::Write, _) => Arc::new(self.open(Access::ReadWrite, room.disk)?),
-            (Mode::Copy, Some(workspace)) => Arc::new(self.mounted(workspace)?.files()),
+    /// What a guest sees of it, and what a change is compared with where it is copy-on-write.
+    fn files(
+        &self,
+        workspace: Option<&Workspace>,
+        room: Room,
+    ) -> anyhow::Result<(Arc<dyn Files>, Option<Base>)> {
+        let (now, mounted) = match (self.mode, workspace) {
+            (Mode::Read, _) => return Ok((Arc::new(self.open(Access::ReadOnly, room.disk)?), None)),
+            (Mode::Write, _) => return Ok((Arc::new(self.open(Access::ReadWrite, room.disk)?), None)),
+            (Mode::Copy, Some(workspace)) => {
+                let mounted = self.mounted(workspace)?;
+                (mounted.files(), Some(mounted))
+            }
             (Mode::Copy, None) => {
                 let upper = MemoryFiles::with(Arc::new(Meter::new(room.memory_bytes_max)));
-                Arc::new(Overlay::new(Arc::new(self.open(Access::ReadOnly, room.disk)?), Arc::new(upper)))
+                (Overlay::new(Arc::new(self.open(Access::ReadOnly, room.disk)?), Arc::new(upper)), None)
             }
-        })
+        };
+        let before = Arc::new(self.open(Access::ReadOnly, room.disk)?);
+        let base = Base { place: self.guest.as_str().to_owned(), now: now.clone(), before, mounted };
+        Ok((Arc::new(now), Some(base)))
     }
 }
 
@@ -120,7 +132,7 @@ pub(crate) fn tree(
     name: Option<&WorkspaceName>,
     mounts: &[Mount],
     room: Room,
-) -> anyhow::Result<Option<Arc<dyn Files>>> {
+) -> anyhow::Result<Option<(Arc<dyn Files>, Vec<Base>)>> {
     if name.is_none() && mounts.is_empty() {
         return Ok(None);
     }
@@ -136,10 +148,13 @@ pub(crate) fn tree(
             Mounts::over(Arc::new(root))
         }
     };
+    let mut bases = Vec::new();
     for mount in mounts {
-        all.mount(mount.guest.as_str(), mount.files(workspace.as_ref(), room)?)?;
+        let (files, base) = mount.files(workspace.as_ref(), room)?;
+        all.mount(mount.guest.as_str(), files)?;
+        bases.extend(base);
     }
-    Ok(Some(Arc::new(all)))
+    Ok(Some((Arc::new(all), bases)))
 }
 
 #[cfg(test)]

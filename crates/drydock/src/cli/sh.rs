@@ -6,7 +6,6 @@ use std::{
     os::unix::ffi::OsStrExt as _,
     path::Path,
     process::ExitCode,
-    time::Duration,
 };
 
 use anyhow::{Context as _, bail};
@@ -14,6 +13,7 @@ use clap::Args;
 use drydock_embed::{
     Dock, DockShell, ShellSetup,
     contract::{Limits, Sink, Source, Streams},
+    line_limits, ordinary_variables,
     shell::{LineReport, Mode, text_of},
 };
 
@@ -71,19 +71,8 @@ enum Text {
     Typed,
 }
 
-/// Limits of a line.
-pub(crate) fn usual() -> Limits {
-    Limits {
-        wall_max: Duration::from_secs(120),
-        fuel_max: 100_000_000_000,
-        stdout_bytes_max: 64 << 20,
-        stderr_bytes_max: 64 << 20,
-        ..Limits::default()
-    }
-}
-
 pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
-    let mut setup = sh.powers.setup(usual());
+    let mut setup = sh.powers.setup(line_limits());
     let (text, from_stdin) = text(&sh)?;
     let dock = home::dock()?;
     let limits = setup.limits.unwrap_or_default();
@@ -157,18 +146,6 @@ fn name(sh: &Sh, shell: &mut ShellSetup) {
         shell.name = name;
         shell.args = words.collect();
     }
-}
-
-/// What every script expects to find in its environment.
-fn ordinary_variables(cwd: &str) -> [(&'static str, String); 6] {
-    [
-        ("HOME", cwd.to_owned()),
-        ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
-        ("USER", "agent".into()),
-        ("LOGNAME", "agent".into()),
-        ("SHELL", "/bin/bash".into()),
-        ("LANG", "C.UTF-8".into()),
-    ]
 }
 
 /// Runs one text to its end.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use drydock_embed::{
+    Base,
     contract::port::{Files, Follow, TreePath},
     store::{Home, Volume},
 };
@@ -16,13 +17,15 @@ pub(crate) struct Tree {
     pub(crate) roots: Vec<String>,
     /// The workspace; without one the only mount, if there is just one.
     pub(crate) cwd: String,
+    /// The directories that are mounted copy-on-write.
+    pub(crate) bases: Vec<Base>,
 }
 
 /// The tree that the flags describe; none if they describe none.
 pub(crate) fn of(home: &Home, powers: &Powers, memory_bytes_max: u64) -> anyhow::Result<Option<Tree>> {
     let room = mount::Room::new(memory_bytes_max, powers.disk_max);
     let found = mount::tree(home, powers.workspace.as_ref(), &powers.dir, room)?;
-    let Some(files) = found else { return Ok(None) };
+    let Some((files, bases)) = found else { return Ok(None) };
     let mounts = powers.dir.iter().map(mount::Mount::guest_path);
     let mut roots: Vec<String> = mounts.collect();
     let cwd = match (&powers.workspace, &roots[..]) {
@@ -39,5 +42,5 @@ pub(crate) fn of(home: &Home, powers: &Powers, memory_bytes_max: u64) -> anyhow:
             roots.push(root);
         }
     }
-    Ok(Some(Tree { files, roots, cwd }))
+    Ok(Some(Tree { files, roots, cwd, bases }))
 }

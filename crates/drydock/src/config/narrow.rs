@@ -71,7 +71,8 @@ fn outside(value: &str, root: &Path) -> Option<String> {
 /// What a limit is without any file, as the number its flag would give.
 fn bound(subcommand: &str, flag: &str) -> Option<u64> {
     let usual: Limits = match subcommand {
-        "sh" => cli::sh::usual(),
+        "sh" => drydock_embed::line_limits(),
+        "mcp" | "stdio" => cli::agent::usual(),
         "js" => cli::js::usual(),
         _ => cli::run::usual(),
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use drydock_abi::exec::{decode_report, encode_command};
 use drydock_codemode::provider::{BadProvider, Provider, Tool, ToolError};
-use drydock_contract::{Call, Cap, CommandName, Outcome, Sink, Source, Streams};
+use drydock_contract::{Call, Cap, CommandName, Outcome, Sink, Source, Streams, port::Registry as _};
 use serde_json::{Value, json};
 
 use crate::{BadSetup, Dock, DockSession, Setup, ShellSetup};
@@ -41,7 +41,10 @@ pub fn command_tools(
     let now = dock.gate.now();
     let granted =
         |name: &CommandName| session.inner().spec().grants.would_admit(Cap::Exec, name.as_str(), now);
-    let names = drydock_contract::port::Registry::names(&*dock.registry);
+    let mut names = drydock_contract::port::Registry::names(&*dock.registry);
+    names.extend(
+        setup.host_commands.names().filter(|it| dock.registry.lookup(it.as_str(), None).is_none()).cloned(),
+    );
     let cwd: Arc<str> = shell.cwd.as_str().into();
     let mut tools: Vec<Tool> =
         names.iter().filter(|it| granted(it)).map(|name| command(&session, name, &cwd)).collect();

@@ -1,0 +1,216 @@
+//! What every front end offers an agent: lines, commands, programs and files, with one set of grants and
+//! limits. MCP and the clients for other languages only spell these operations differently.
+//!
+//! An operation is a name and a JSON object in, a JSON object or an error with a code out. Each of them is
+//! a call at the gate: `sh`, `run` and `search` as commands, the others as tools (`files.read`,
+//! `workspace.commit`), so that grants, rates, revocation and the audit hold for all of them. Nothing stays
+//! between two operations but the files.
+
+mod change;
+mod files;
+mod operation;
+mod run;
+mod search;
+
+use std::sync::Arc;
+
+use drydock_abi::tool::CALL;
+use drydock_codemode::Gated;
+use drydock_contract::{Cap, Limits, Switch, ToolRequest, ToolTerms, Tools as _, port::Files};
+use drydock_gate::{Grant, SessionSpec};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+pub use change::Base;
+pub use operation::{Effect, Operation};
+
+use crate::{BadSetup, Dock, DockCode, OutputListener, Setup, ShellSetup};
+use files::Door;
+
+/// What a sandbox is opened with.
+pub struct SandboxSetup {
+    /// Who its calls belong to.
+    pub principal: String,
+    /// Powers, limits and files. Without files it has three empty volumes of its own.
+    pub setup: Setup,
+    /// Where lines begin, and how they differ from bash.
+    pub shell: ShellSetup,
+    /// What the files were before: for `diff` and `commit`.
+    pub bases: Vec<Base>,
+    /// Limits of a program; the commands that it calls have those of `setup`.
+    pub program: Limits,
+    /// Whether `commit` is offered and granted.
+    pub allow_commit: bool,
+}
+
+/// An agent's place: operations by name over one tree of files.
+pub struct Sandbox {
+    dock: Arc<Dock>,
+    principal: String,
+    setup: Setup,
+    shell: ShellSetup,
+    files: Arc<dyn Files>,
+    door: Gated,
+    program: Limits,
+    code: Mutex<Option<Arc<DockCode>>>,
+    allow_commit: bool,
+}
+
+/// Who waits for an operation, and what they want to know meanwhile.
+#[derive(Clone, Default)]
+pub struct Watch {
+    /// Tripped when nobody wants the result any more: the guest is ended.
+    pub cancel: Arc<Switch>,
+    /// Told of what `sh` and `run` write while they write it.
+    pub output: Option<OutputListener>,
+}
+
+/// Why an operation has no result: a stable code, and what to tell the agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SandboxError {
+    /// Such as `not_found`, `bad_input`, or a denial's own.
+    pub code: String,
+    /// A sentence.
+    pub message: String,
+}
+
+impl SandboxError {
+    /// An error of that code.
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into() }
+    }
+
+    fn bad_input(message: impl Into<String>) -> Self {
+        Self::new("bad_input", message)
+    }
+}
+
+impl From<BadSetup> for SandboxError {
+    fn from(error: BadSetup) -> Self {
+        let code = match &error {
+            BadSetup::Denied(denial) => denial.code(),
+            _ => "internal_error",
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl Sandbox {
+    /// Opens one over a dock.
+    pub fn open(dock: Arc<Dock>, wanted: SandboxSetup) -> Result<Self, BadSetup> {
+        let SandboxSetup { principal, mut setup, shell, bases, program, allow_commit } = wanted;
+        let limits = setup.limits.unwrap_or_else(|| setup.profile.limits());
+        let files = setup.files.get_or_insert_with(|| crate::empty_tree(limits.memory_bytes_max)).clone();
+        for (name, value) in crate::ordinary_variables(&shell.cwd) {
+            if !setup.env.iter().any(|(given, _)| given == name) {
+                setup.env.push((name.into(), value));
+            }
+        }
+        let tools =
+            Door { files: Arc::clone(&files), cwd: shell.cwd.clone(), bases, edits: Mutex::default() };
+        let mut spec = setup.clone().into_spec(principal.parse()?)?;
+        let mut admitted = vec!["files.*", "workspace.diff"];
+        if allow_commit {
+            admitted.push("workspace.commit");
+        }
+        // The patterns are ours, so none is refused.
+        let admitted = admitted.into_iter().filter_map(|it| it.parse().ok()).collect();
+        let terms = ToolTerms { tools: admitted, arguments: Vec::new() };
+        spec.grants = [Arc::new(Grant::of(Cap::Tool).tools(terms))].into_iter().collect();
+        let session = dock.gate.open(SessionSpec { tools: Some(Arc::new(tools)), ..spec })?;
+        let door = Gated::new(Arc::clone(&dock.gate), session);
+        tracing::trace!(target: "drydock::hop", "embed: a sandbox whose files are behind `{CALL}`");
+        let code = Mutex::default();
+        Ok(Self { dock, principal, setup, shell, files, door, program, code, allow_commit })
+    }
+
+    /// What may be asked of it, in a fixed order.
+    pub fn operations(&self) -> impl Iterator<Item = &'static Operation> {
+        let allow_commit = self.allow_commit;
+        operation::ALL.iter().filter(move |it| allow_commit || it.name != "commit")
+    }
+
+    /// The files it works on.
+    pub fn files(&self) -> &Arc<dyn Files> {
+        &self.files
+    }
+
+    /// Where relative paths start.
+    pub fn cwd(&self) -> &str {
+        &self.shell.cwd
+    }
+
+    /// What a model should know before it uses the operations: what this place is, what it can run and spend.
+    pub fn prompt(&self) -> String {
+        operation::prompt(self)
+    }
+
+    /// Does one thing. Tripping the switch of `watch` ends what it started.
+    pub async fn call(&self, name: &str, input: Value, watch: &Watch) -> Result<Value, SandboxError> {
+        if !self.operations().any(|it| it.name == name) {
+            // The gate refuses what is not offered, and records that somebody asked.
+            if name == "commit" {
+                return self.ask("workspace", "commit", input, watch).await;
+            }
+            return Err(SandboxError::new("unknown_operation", format!("there is no operation `{name}`")));
+        }
+        match name {
+            "sh" => self.sh(input, watch).await,
+            "run" => self.run(input, watch).await,
+            "js" => self.js(input, watch).await,
+            "search" => self.search(input, watch).await,
+            "read_file" => self.ask("files", "read", input, watch).await,
+            "write_file" => self.ask("files", "write", input, watch).await,
+            "edit_file" => self.ask("files", "edit", input, watch).await,
+            "list_files" => self.ask("files", "list", input, watch).await,
+            "diff" => self.ask("workspace", "diff", input, watch).await,
+            _ => self.ask("workspace", "commit", input, watch).await,
+        }
+    }
+
+    /// A call of a tool at the gate. What the tool itself has to say comes back in its answer, so that its
+    /// codes are not squeezed into the protocol's seven.
+    async fn ask(
+        &self,
+        provider: &str,
+        tool: &str,
+        input: Value,
+        watch: &Watch,
+    ) -> Result<Value, SandboxError> {
+        let input = match input {
+            Value::Null => Value::Object(Default::default()),
+            other => other,
+        };
+        let request = ToolRequest {
+            provider: provider.into(),
+            tool: tool.into(),
+            input: Some(input.to_string().into()),
+        };
+        let answer = tokio::select! {
+            answer = self.door.call(request) => answer,
+            () = crate::exec::tripped(&watch.cancel) => return Err(cancelled()),
+        };
+        let bytes = answer.map_err(|failure| {
+            let code = match failure.message.contains("not granted") {
+                true => "tool_not_granted",
+                false => failure.code.as_str(),
+            };
+            SandboxError::new(code, failure.message)
+        })?;
+        files::unwrap(&bytes)
+    }
+}
+
+fn cancelled() -> SandboxError {
+    SandboxError::new("cancelled", "cancelled by the caller")
+}
+
+/// The input as its own type, or a sentence about what is wrong with it.
+fn typed<T: serde::de::DeserializeOwned>(input: Value) -> Result<T, SandboxError> {
+    let input = match input {
+        Value::Null => Value::Object(Default::default()),
+        other => other,
+    };
+    serde_json::from_value(input).map_err(|error| SandboxError::bad_input(error.to_string()))
+}
