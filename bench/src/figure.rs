@@ -49,7 +49,11 @@ impl Figure {
     pub(crate) fn row(&self) -> [String; 6] {
         let unit = if self.peer.is_some() { "×" } else { " s" };
         let Spread { low, median, high } = self.judged;
-        let digits = if high < 20.0 { 2 } else { 0 };
+        let digits = match high {
+            _ if high < 0.01 => 6,
+            _ if high < 20.0 => 2,
+            _ => 0,
+        };
         let must = match self.bound {
             Bound::AtLeast(least) => format!("≥ {least}{unit}"),
             Bound::AtMost(most) => format!("≤ {most}{unit}"),

@@ -4,6 +4,7 @@ mod cold;
 mod concurrent;
 mod interruption;
 mod js;
+mod mcp;
 pub(crate) mod memory;
 mod process;
 mod shell;
@@ -61,6 +62,12 @@ pub(crate) const GROUPS: &[Group] = &[
         about: "a program in a fresh JavaScript guest: against native QuickJS and quickjs-emscripten",
         measure: js::measure,
         needs: &[Program::QuickJs],
+    },
+    Group {
+        name: "mcp",
+        about: "a tool call of `drydock mcp`, against the same line through the library",
+        measure: mcp::measure,
+        needs: &[Program::Drydock],
     },
     Group {
         name: "process",

@@ -56,6 +56,14 @@ impl Samples {
     }
 }
 
+impl Samples {
+    /// How many seconds more one contender takes than another.
+    pub(crate) fn more(&self, longer: usize, shorter: usize) -> Spread {
+        let turns = self.0[longer].iter().zip(&self.0[shorter]);
+        Spread::of(&turns.map(|(longer, shorter)| longer - shorter).collect::<Vec<_>>())
+    }
+}
+
 /// Lets the contenders take turns, after one turn that does not count.
 pub(crate) fn interleave(plan: Plan, contenders: &mut [Contender<'_>]) -> anyhow::Result<Samples> {
     let mut medians = vec![Vec::with_capacity(plan.blocks); contenders.len()];

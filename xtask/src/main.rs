@@ -1,9 +1,10 @@
-//! The house-keeping: `cargo xtask tidy | notices | guests | bench | fuzz | help`.
+//! The house-keeping: `cargo xtask tidy | notices | guests | bench | clients | fuzz | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
 
 mod bench;
+mod clients;
 mod fuzz;
 mod guests;
 mod notices;
@@ -24,6 +25,7 @@ cargo xtask WORD [ARGS...]
   notices [--check]               write the third-party notices, or compare them
   guests [ARGS...]                build the wasm commands (`--check`: rebuild and compare)
   bench [ARGS...]                 run the benchmarks, contenders interleaved
+  clients                         foreign clients from the registries against the binary
   fuzz [--seconds N] [TARGET]     run every fuzz target, or one, for N seconds each (default 60)
   help                            print this
 ";
@@ -49,6 +51,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         "notices" => notices::run(&root(), rest)?,
         "guests" => guests::run(rest)?,
         "bench" => bench::run(&root(), rest)?,
+        "clients" => clients::run(&root(), rest)?,
         "fuzz" => fuzz::run(&root(), rest)?,
         "help" | "-h" | "--help" => print!("{HELP}"),
         other => bail!("there is no `{other}`; `cargo xtask help` lists what there is"),

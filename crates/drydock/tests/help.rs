@@ -11,6 +11,7 @@ fn help_pages_read_well() {
     for page in [
         &["help"][..],
         &["help", "run"],
+        &["help", "mcp"],
         &["help", "commands"],
         &["help", "commands", "add"],
         &["help", "audit"],

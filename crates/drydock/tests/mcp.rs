@@ -92,6 +92,16 @@ impl Client {
         }
     }
 
+    /// The refusal of something that has no id.
+    fn refusal(&mut self) -> Value {
+        loop {
+            let line = self.next_line();
+            if line.get("error").is_some() && line["id"].is_null() {
+                return line["error"].clone();
+            }
+        }
+    }
+
     fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.post(method, params);
         self.answer(id)
@@ -351,11 +361,10 @@ fn a_line_of_100_mb_is_refused_and_the_connection_lives_on() {
     // One that is no JSON at all.
     client.write(&vec![b'y'; 40 << 20]);
     client.write(b"\n");
-    let refused = client.answer(Value::Null);
-    assert!(refused["error"]["message"].as_str().unwrap().contains("is too long"));
+    assert!(client.refusal()["message"].as_str().unwrap().contains("is too long"));
     client.write(b"{ half\n[1]\n");
-    assert_eq!(client.answer(Value::Null)["error"]["code"], -32700);
-    assert_eq!(client.answer(Value::Null)["error"]["code"], -32600);
+    assert_eq!(client.refusal()["code"], -32700);
+    assert_eq!(client.refusal()["code"], -32600);
     assert_eq!(
         client.call("sh", json!({ "script": "echo still here" }))["structuredContent"]["stdout"],
         "still here\n"
@@ -464,4 +473,28 @@ fn grants_and_limits_come_from_the_flags_of_sh() {
     client.leave();
     let audited = shell.run(&["audit", "--denied", "--json"]);
     assert!(audited.stdout.contains("\"mcp\"") && audited.stdout.contains("wc"), "{}", audited.stdout);
+}
+
+#[test]
+fn a_project_gives_mcp_its_defaults_and_can_only_narrow() {
+    let shell = Shell::sharing();
+    let dir = project(&shell);
+    let text = "[mcp]\ndir = [\"project\"]\nallow = [\"cat\"]\nworkspace = \"notes\"\nallow-commit = true\n";
+    fs::write(shell.path("drydock.toml"), text).unwrap();
+    let mut client = Client::new(&shell, &[]);
+    assert_eq!(
+        client.call("sh", json!({ "script": "cat a.txt" }))["structuredContent"]["stdout"],
+        "one\ntwo\n"
+    );
+    assert!(client.refused("run", json!({ "name": "wc" })).starts_with("command_not_granted: "));
+    assert!(client.refused("commit", json!({})).starts_with("tool_not_granted: "));
+    drop(client);
+    let mut client = Client::new(&shell, &["--allow", "wc", "--dir", &dir]);
+    assert_eq!(
+        client.call("run", json!({ "name": "wc", "args": ["-l"], "stdin": "x\n" }))["structuredContent"]["stdout"],
+        "1\n"
+    );
+    fs::write(shell.path("drydock.toml"), "[mcp\n").unwrap();
+    let refused = shell.run(&["mcp"]);
+    assert!(refused.status != 0 && refused.stderr.contains("drydock.toml"), "{}", refused.stderr);
 }

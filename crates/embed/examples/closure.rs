@@ -23,6 +23,8 @@ pub async fn example(home: &Path) -> Result<String, Box<dyn Error>> {
         dock.exec("echo $(( $(price apple) * 4 )); price pear || echo none").command("price", price).await?;
     assert_eq!((done.text().as_ref(), &done.stderr[..]), ("12\nnone\n", &b"price: no `pear`\n"[..]));
 
+    // A program's time is short, and not for compiling.
+    dock.warm_js().await?;
     let setup = Setup::profile("minimal").with_command("price", price)?;
     let tools = command_tools(&dock, "me", &setup, &ShellSetup::default())?;
     let code = dock.code("me", setup, Providers::new([tools])?)?;

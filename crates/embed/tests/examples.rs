@@ -1,5 +1,5 @@
 //! Every example does what it says. A file of `examples/` that is not named here fails the test.
-#![allow(clippy::unwrap_used, dead_code)]
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 macro_rules! examples {
     ($($name:ident $path:literal $want:literal,)*) => {

@@ -18,7 +18,7 @@ use drydock_embed::Sandbox;
 use rmcp::ServiceExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use line::LINE_BYTES_MAX;
+pub use line::{LINE_BYTES_MAX, Line, Lines};
 use server::Server;
 use transport::{LineTransport, writer};
 

@@ -12,7 +12,7 @@ const ID_BYTES_MAX: usize = 256;
 
 /// What came.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Line {
+pub enum Line {
     /// A whole line, without its end.
     Whole(Vec<u8>),
     /// One that was too long: how long, and under which id.
@@ -20,7 +20,7 @@ pub(crate) enum Line {
 }
 
 /// Reads lines. Dropping a read that is under way loses nothing.
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     from: BufReader<R>,
     line: Vec<u8>,
     /// While a line is thrown away: how much of it came, and what was found.
@@ -29,12 +29,13 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(crate) fn new(from: R, bytes_max: usize) -> Self {
+    /// Lines of that source, each of at most so many bytes.
+    pub fn new(from: R, bytes_max: usize) -> Self {
         Self { from: BufReader::with_capacity(64 << 10, from), line: Vec::new(), excess: None, bytes_max }
     }
 
     /// The next line; none at the end. What follows the last line's end is no message.
-    pub(crate) async fn next(&mut self) -> std::io::Result<Option<Line>> {
+    pub async fn next(&mut self) -> std::io::Result<Option<Line>> {
         loop {
             let available = self.from.fill_buf().await?;
             if available.is_empty() {

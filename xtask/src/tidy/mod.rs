@@ -6,6 +6,7 @@
 mod capability;
 mod compat;
 mod docs;
+mod features;
 mod hands;
 mod host;
 mod ignored;
@@ -46,6 +47,7 @@ type Check = fn(&Tree) -> anyhow::Result<Vec<Finding>>;
 /// Every rule.
 const CHECKS: &[(&str, Check)] = &[
     ("layers", layers::check),
+    ("features", features::check),
     ("hands", hands::check),
     ("module docs", docs::check),
     ("file sizes", size::check),

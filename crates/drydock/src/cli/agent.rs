@@ -58,7 +58,8 @@ where
 fn open(dock: &Arc<Dock>, agent: &Agent, principal: &str) -> anyhow::Result<Sandbox> {
     let mut setup = agent.powers.setup(usual());
     let limits = setup.limits.unwrap_or_default();
-    let mode = Mode { eval_allowed: agent.eval, ..Mode::default() };
+    // As `drydock sh` reads a line, unless it is told otherwise.
+    let mode = Mode { literal_unknown: true, eval_allowed: agent.eval, ..Mode::default() };
     let mut shell = ShellSetup { mode, ..ShellSetup::default() };
     let mut bases = Vec::new();
     if let Some(tree) = tree::of(dock.home(), &agent.powers, limits.memory_bytes_max)? {

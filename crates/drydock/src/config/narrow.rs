@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use drydock_embed::contract::Limits;
+use drydock_embed::{contract::Limits, line_limits};
 
 use super::Entry;
 use crate::{cli, units};
@@ -71,7 +71,7 @@ fn outside(value: &str, root: &Path) -> Option<String> {
 /// What a limit is without any file, as the number its flag would give.
 fn bound(subcommand: &str, flag: &str) -> Option<u64> {
     let usual: Limits = match subcommand {
-        "sh" => drydock_embed::line_limits(),
+        "sh" => line_limits(),
         "mcp" | "stdio" => cli::agent::usual(),
         "js" => cli::js::usual(),
         _ => cli::run::usual(),

@@ -14,10 +14,9 @@ mod search;
 
 use std::sync::Arc;
 
-use drydock_abi::tool::CALL;
-use drydock_codemode::Gated;
-use drydock_contract::{Cap, Limits, Switch, ToolRequest, ToolTerms, Tools as _, port::Files};
-use drydock_gate::{Grant, SessionSpec};
+use drydock_abi::tool::{CALL, decode_reply, encode_request};
+use drydock_contract::{Call, Cap, Limits, Streams, Switch, ToolRequest, ToolTerms, port::Files};
+use drydock_gate::{Grant, Session, SessionSpec};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -50,7 +49,7 @@ pub struct Sandbox {
     setup: Setup,
     shell: ShellSetup,
     files: Arc<dyn Files>,
-    door: Gated,
+    session: Session,
     program: Limits,
     code: Mutex<Option<Arc<DockCode>>>,
     allow_commit: bool,
@@ -119,10 +118,9 @@ impl Sandbox {
         let terms = ToolTerms { tools: admitted, arguments: Vec::new() };
         spec.grants = [Arc::new(Grant::of(Cap::Tool).tools(terms))].into_iter().collect();
         let session = dock.gate.open(SessionSpec { tools: Some(Arc::new(tools)), ..spec })?;
-        let door = Gated::new(Arc::clone(&dock.gate), session);
         tracing::trace!(target: "drydock::hop", "embed: a sandbox whose files are behind `{CALL}`");
         let code = Mutex::default();
-        Ok(Self { dock, principal, setup, shell, files, door, program, code, allow_commit })
+        Ok(Self { dock, principal, setup, shell, files, session, program, code, allow_commit })
     }
 
     /// What may be asked of it, in a fixed order.
@@ -187,17 +185,16 @@ impl Sandbox {
             tool: tool.into(),
             input: Some(input.to_string().into()),
         };
-        let answer = tokio::select! {
-            answer = self.door.call(request) => answer,
+        let wire = encode_request(&request);
+        let call = Call::new(CALL, &wire, Streams::default());
+        let reply = tokio::select! {
+            reply = self.dock.gate.dispatch(&self.session, call) => reply,
             () = crate::exec::tripped(&watch.cancel) => return Err(cancelled()),
         };
-        let bytes = answer.map_err(|failure| {
-            let code = match failure.message.contains("not granted") {
-                true => "tool_not_granted",
-                false => failure.code.as_str(),
-            };
-            SandboxError::new(code, failure.message)
-        })?;
+        let reply = reply.map_err(|error| SandboxError::new(error.code(), error.to_string()))?;
+        let broken = |why: &dyn std::fmt::Display| SandboxError::new("internal_error", why.to_string());
+        let answer = decode_reply(reply.payload.into()).map_err(|bad| broken(&bad))?;
+        let bytes = answer.map_err(|failure| broken(&failure))?;
         files::unwrap(&bytes)
     }
 }

@@ -1,5 +1,6 @@
 //! The operations by name: what a model is told of each, and the JSON Schemas of what goes in and comes out.
 
+use drydock_contract::port::Registry as _;
 use serde_json::{Value, json};
 
 use super::Sandbox;
@@ -363,13 +364,17 @@ pub(super) fn prompt(sandbox: &Sandbox) -> String {
         true => "`commit` writes them into the mounted directories",
         false => "nobody's directory is written to",
     };
+    let names: Vec<String> = match &sandbox.setup.allow {
+        Some(names) => names.iter().map(|it| it.as_str().to_owned()).collect(),
+        None => sandbox.dock.registry.names().iter().map(|it| it.as_str().to_owned()).collect(),
+    };
     format!(
         "A sandbox of WebAssembly commands: a bash that starts no process, JavaScript, and files. There is no \
-         network. Relative paths start at {}. A line has {} s and its stdout {} bytes; `help` lists the shell's \
-         builtins and `ls /bin` is not needed: jq, grep, sed, awk, rg, coreutils and others are there by name. \
-         Changes of files stay in the sandbox; {commit}.",
+         network. Relative paths start at {}. A line has {} s, and its output {} bytes. Changes of files stay in the \
+         sandbox; {commit}. Commands: {}.",
         sandbox.shell.cwd,
         limits.wall_max.as_secs_f64(),
         limits.stdout_bytes_max,
+        names.join(" "),
     )
 }
