@@ -41,6 +41,7 @@ fn main() -> ExitCode {
             return cli::js::run(js).unwrap_or_else(|error| exit::could_not_run(&error));
         }
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),
+        cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),
         cli::Command::Commands(commands) => cli::commands::run(commands),
         cli::Command::Ws(ws) => cli::ws::run(ws),

@@ -1,10 +1,12 @@
-//! MCP over two streams of bytes: a [`Sandbox`]'s operations as tools, its files as resources.
+//! MCP over two streams of bytes: a [`Sandbox`]'s operations as tools, its files as resources. And the same
+//! operations as plain JSON lines, for our clients in other languages ([`clients`]).
 //!
 //! This room only spells: what a tool may do, see and spend was decided when the sandbox was opened, and every
 //! call is the gate's to judge. The protocol itself is the official SDK's; ours is how messages are cut out of
 //! the stream, because a line of any length must be answered and must not cost its length in memory.
 
 mod answer;
+pub mod clients;
 mod line;
 mod resource;
 mod server;

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its flags and what it does.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod commands;
 pub(crate) mod compile;
@@ -16,6 +17,7 @@ pub(crate) mod precompile;
 pub(crate) mod profiles;
 pub(crate) mod run;
 pub(crate) mod sh;
+pub(crate) mod stdio;
 mod tree;
 pub(crate) mod warm;
 pub(crate) mod ws;
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Js(js::Js),
     /// Serve an agent over MCP: lines, commands, programs and files as tools
     Mcp(mcp::Mcp),
+    /// Serve a sandbox to a program in another language, as JSON lines on stdin and stdout
+    Stdio(stdio::Stdio),
     /// Say what a line would run, read and write, without running it
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands

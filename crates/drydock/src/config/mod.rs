@@ -21,7 +21,7 @@ use crate::cli::Arguments;
 pub(crate) use file::{Entry, NAME, Origin};
 
 /// The subcommands whose flags have defaults in files.
-pub(crate) const SUBCOMMANDS: [&str; 4] = ["run", "sh", "js", "mcp"];
+pub(crate) const SUBCOMMANDS: [&str; 5] = ["run", "sh", "js", "mcp", "stdio"];
 
 /// What the files say about one flag of one subcommand.
 #[derive(Debug, Clone, PartialEq, Eq)]

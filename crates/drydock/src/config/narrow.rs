@@ -72,7 +72,7 @@ fn outside(value: &str, root: &Path) -> Option<String> {
 fn bound(subcommand: &str, flag: &str) -> Option<u64> {
     let usual: Limits = match subcommand {
         "sh" => line_limits(),
-        "mcp" => cli::mcp::usual(),
+        "mcp" | "stdio" => cli::agent::usual(),
         "js" => cli::js::usual(),
         _ => cli::run::usual(),
     };

@@ -1,0 +1,75 @@
+//! What `mcp` and `stdio` share: an agent's sandbox from flags, served on stdin and stdout.
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use anyhow::bail;
+use clap::Args;
+use drydock_embed::{Dock, Sandbox, SandboxSetup, ShellSetup, contract::Limits, line_limits, shell::Mode};
+
+use super::{powers::Powers, tree};
+use crate::{exit, home};
+
+#[derive(Debug, Args)]
+pub(crate) struct Agent {
+    #[command(flatten)]
+    powers: Powers,
+    /// Let `eval` and `source` parse text again
+    #[arg(long)]
+    eval: bool,
+    /// Offer the operation that writes changes into the directories; needs --workspace and --dir
+    #[arg(long)]
+    allow_commit: bool,
+}
+
+/// Limits of a line. What is answered is read by a model, so there is less of it than at a terminal.
+pub(crate) fn usual() -> Limits {
+    Limits { stdout_bytes_max: 1 << 20, stderr_bytes_max: 1 << 20, ..line_limits() }
+}
+
+/// Opens the sandbox for `principal` and serves it until the other end goes away.
+pub(super) fn serve<F, E>(
+    agent: &Agent,
+    principal: &str,
+    served: impl FnOnce(Arc<Sandbox>) -> F,
+) -> anyhow::Result<ExitCode>
+where
+    F: Future<Output = Result<(), E>>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    if agent.allow_commit && (agent.powers.workspace.is_none() || agent.powers.dir.is_empty()) {
+        bail!(
+            "--allow-commit needs --workspace and --dir: changes of a directory are kept in the workspace until then"
+        );
+    }
+    let dock = Arc::new(home::dock()?);
+    let sandbox = Arc::new(open(&dock, agent, principal)?);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let served = runtime.block_on(served(sandbox));
+    if let Err(error) = dock.gate().flush() {
+        exit::warn(&error);
+    }
+    // A thread may still wait for stdin, and a guest for its end: the process ends with them.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    std::mem::forget::<Arc<Dock>>(dock);
+    served?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open(dock: &Arc<Dock>, agent: &Agent, principal: &str) -> anyhow::Result<Sandbox> {
+    let mut setup = agent.powers.setup(usual());
+    let limits = setup.limits.unwrap_or_default();
+    // As `drydock sh` reads a line, unless it is told otherwise.
+    let mode = Mode { literal_unknown: true, eval_allowed: agent.eval, ..Mode::default() };
+    let mut shell = ShellSetup { mode, ..ShellSetup::default() };
+    let mut bases = Vec::new();
+    if let Some(tree) = tree::of(dock.home(), &agent.powers, limits.memory_bytes_max)? {
+        setup.files = Some(tree.files);
+        (shell.roots, shell.cwd, bases) = (tree.roots, tree.cwd, tree.bases);
+    }
+    let program = Limits { wall_max: limits.wall_max.min(Duration::from_secs(30)), ..Limits::default() };
+    let principal = principal.to_owned();
+    Ok(Sandbox::open(
+        Arc::clone(dock),
+        SandboxSetup { principal, setup, shell, bases, program, allow_commit: agent.allow_commit },
+    )?)
+}
