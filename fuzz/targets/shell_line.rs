@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use drydock_commands::shell::{Mode, Shell, ShellLimits, ShellSpec, explain, parses};
+use drydock_commands::shell::{LineFiles, Mode, Shell, ShellLimits, ShellSpec, explain, parses};
 use drydock_contract::{
     Limits, Meter, Sink, Source, Streams,
     port::{Files, TreePath},
@@ -29,8 +29,8 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
     if !readable || text.contains("sleep") {
         return;
     }
-    let files: Arc<dyn Files> =
-        Arc::new(MemoryFiles::with(Arc::new(Meter::new(Limits::default().memory_bytes_max))));
+    let meter = Arc::new(Meter::new(Limits::default().memory_bytes_max));
+    let files = Arc::new(LineFiles::over(Arc::new(MemoryFiles::with(meter))));
     for name in ["w", "tmp"] {
         let path = TreePath::new(name).expect("a plain name is a path");
         files
@@ -38,8 +38,9 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
             .expect("an empty tree has room");
     }
     let mut shell = Shell::new(ShellSpec {
-        door: Arc::new(FakeDoor::new(Arc::clone(&files))),
+        door: Arc::new(FakeDoor::new(Arc::clone(&files) as _)),
         commands: Arc::new(|name| FAKE_COMMANDS.contains(&name)),
+        names: Arc::new(|| FAKE_COMMANDS.iter().map(|it| (*it).to_owned()).collect()),
         files,
         clock: Arc::new(FixedClock::at_second(1)),
         roots: vec!["/w".into(), "/tmp".into()],
@@ -51,6 +52,8 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
         mode: Mode { literal_unknown, eval_allowed: true, ..Mode::default() },
         seed: 1,
         limits,
+        stage_limits: Limits::default(),
+        line_memory_bytes_max: 384 << 20,
     });
     let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() };
     let (report, _) = block_on(shell.run(text, streams));

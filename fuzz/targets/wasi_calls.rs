@@ -121,6 +121,8 @@ libfuzzer_sys::fuzz_target!(|steps: Vec<Step<'_>>| {
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
         gauge: None,
+        memory: None,
+        clock: None,
     };
     let (report, streams) = runtime.block_on(engine.run(request)).expect("no call of a guest is our fault");
     assert!(

@@ -72,18 +72,22 @@ pub fn remedy<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Optio
 
 /// The known name that is nearest, if one is near.
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    // One slip; two in a long name whose first letter is right.
-    let length = name.chars().count();
-    if !(2..=64).contains(&length) {
-        return None;
+    let near = known.into_iter().filter(|it| is_near(name, it));
+    near.map(|it| (strsim::damerau_levenshtein(name, it), it)).min().map(|it| it.1)
+}
+
+/// Whether a slip of the finger makes one name of the other: one edit, or two in a long name whose first
+/// letter is right.
+pub fn is_near(typed: &str, known: &str) -> bool {
+    let length = typed.chars().count();
+    if !(2..=64).contains(&length) || known.chars().count() < 2 {
+        return false;
     }
-    let near = known.into_iter().map(|it| (strsim::damerau_levenshtein(name, it), it));
-    let meant = |(distance, it): &(usize, &str)| match distance {
-        0 | 1 => it.chars().count() > 1,
-        2 => length > 5 && it.chars().next() == name.chars().next(),
+    match strsim::damerau_levenshtein(typed, known) {
+        1 => true,
+        2 => length > 5 && typed.chars().next() == known.chars().next(),
         _ => false,
-    };
-    near.filter(meant).min().map(|it| it.1)
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ mod config;
 mod exit;
 mod home;
 mod log;
-mod nearest;
 mod progress;
 mod show;
 mod streams;

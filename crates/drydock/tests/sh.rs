@@ -411,7 +411,7 @@ fn a_command_that_is_killed_leaves_the_rest_of_the_line_its_fuel() {
 }
 
 #[test]
-fn the_seeds_worked_line() {
+fn the_seeds_worked_line_runs_as_written() {
     let shell = Shell::sharing();
     let users = br#"{"users":[{"name":"ada lovelace"},{"name":"grace hopper"},{"name":"ada yonath"}]}"#;
     let said = shell.pipe(&["sh", "-c", "jq '.users[].name' | grep ada | upper"], users);

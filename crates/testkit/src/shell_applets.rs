@@ -314,7 +314,7 @@ pub(crate) fn files(io: &Io, name: &str, args: &[String]) -> (Vec<u8>, String, i
         };
         return (out, errors, i32::from(done.is_err()));
     }
-    if name == "chmod" {
+    if name == "chmod" && !names.is_empty() {
         names.remove(0);
     }
     for operand in names {

@@ -4,6 +4,7 @@ use std::{fs, io::Read as _, path::Path};
 
 use anyhow::{Context as _, bail};
 use clap::CommandFactory as _;
+use drydock_embed::catalog;
 use toml::Value;
 
 use super::SUBCOMMANDS;
@@ -121,7 +122,7 @@ fn unknown(subcommands: &[&str], flag: &str) -> String {
         .iter()
         .filter_map(|it| all.find_subcommand(it))
         .flat_map(|it| it.get_arguments().filter_map(clap::Arg::get_long))
-        .find(|known| *known == flag.replace('_', "-") || crate::nearest::is_near(flag, known));
+        .find(|known| *known == flag.replace('_', "-") || catalog::is_near(flag, known));
     match near {
         Some(near) => format!("there is no flag `{flag}`; did you mean `{near}`?"),
         None => format!("there is no flag `{flag}`; keys are long flags without the dashes"),

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use drydock_embed::contract::Limits;
+use drydock_embed::{contract::Limits, gate::LINE_MEMORY_BYTES_MAX};
 
 use super::Entry;
 use crate::{cli, units};
@@ -79,6 +79,7 @@ fn bound(subcommand: &str, flag: &str) -> Option<u64> {
         "timeout" => u64::try_from(usual.wall_max.as_millis()).ok(),
         "fuel" => Some(usual.fuel_max),
         "memory" => Some(usual.memory_bytes_max),
+        "line-memory" => Some(LINE_MEMORY_BYTES_MAX),
         "output-max" => Some(usual.stdout_bytes_max),
         "input-max" => Some(usual.stdin_bytes_max),
         _ => None,
@@ -117,13 +118,15 @@ mod tests {
         std::os::unix::fs::symlink("/", root.join("away")).unwrap();
         let inside = root.join("src").display().to_string();
         let away = root.join("away").display().to_string();
-        let cases: [(&str, &str, &[&str], bool); 18] = [
+        let cases: [(&str, &str, &[&str], bool); 20] = [
             ("sh", "timeout", &["5s"], true),
             ("sh", "timeout", &["10m"], false),
             ("run", "timeout", &["2m"], false),
             ("sh", "fuel", &["1000"], true),
             ("sh", "fuel", &["999999999999999"], false),
             ("run", "memory", &["1GiB"], false),
+            ("sh", "line-memory", &["1GiB"], false),
+            ("sh", "line-memory", &["64MiB"], true),
             ("sh", "eval", &[], false),
             ("mcp", "allow-commit", &[], false),
             ("sh", "workspace", &["notes"], false),
