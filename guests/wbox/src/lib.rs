@@ -55,13 +55,18 @@ fn dispatch(args: Vec<OsString>, find: fn(&str) -> Option<Applet>) -> i32 {
     let name = args.first().map(|it| base_name(it)).unwrap_or_default();
     if let Some(applet) = find(&name) {
         let words: Vec<&[u8]> = args.iter().skip(1).map(|arg| arg.as_encoded_bytes()).collect();
-        let (main, messages) = match applet {
+        let (main, messages, app) = match applet {
             Applet::Own(main) => return main(&words),
-            Applet::Theirs { main, messages } => (main, messages),
+            Applet::Theirs { main, messages, app } => (main, messages, app),
         };
         messages::install(messages);
         // It fails only without messages, and then an applet prints their ids.
         let _ = uucore::locale::setup_localization(&name);
+        // Theirs complains when nobody reads all of it.
+        let asks = args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--help");
+        if let (true, Some(app)) = (asks, app) {
+            return print(&app().render_help().to_string());
+        }
         return main(args.into_iter());
     }
     match name.as_str() {

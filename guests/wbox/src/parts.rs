@@ -14,13 +14,22 @@ pub enum Applet {
         main: fn(IntoIter<OsString>) -> i32,
         /// The sentences it prints.
         messages: fluent::Catalogue,
+        /// What describes its command line, where it is coreutils'.
+        app: Option<fn() -> clap::Command>,
     },
 }
 
 macro_rules! part {
     (@applet $($util:ident)::+, OWN) => { Applet::Own($($util)::+::main) };
+    (@applet $($util:ident)::+, NONE) => {
+        Applet::Theirs { main: $($util)::+::uumain, messages: crate::messages::NONE, app: None }
+    };
     (@applet $($util:ident)::+, $messages:ident) => {
-        Applet::Theirs { main: $($util)::+::uumain, messages: crate::messages::$messages }
+        Applet::Theirs {
+            main: $($util)::+::uumain,
+            messages: crate::messages::$messages,
+            app: Some($($util)::+::uu_app),
+        }
     };
     ($(#[$doc:meta])* $part:ident { $($name:literal => $($util:ident)::+, $messages:ident;)* }) => {
         $(#[$doc])*

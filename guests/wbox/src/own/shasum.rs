@@ -1,5 +1,7 @@
 //! `shasum [-a BITS]`: the name macOS and Perl have for the `sha*sum` family.
 
+pub use uu_sha256sum::uu_app;
+
 use std::ffi::OsString;
 use std::io::Write as _;
 

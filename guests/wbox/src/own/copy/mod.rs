@@ -3,7 +3,7 @@
 pub mod backup;
 pub mod cp;
 pub mod mv;
-mod system;
+pub mod system;
 
 pub use backup::Backup;
 pub use system::{is_other_device, real, set_times, symlink};

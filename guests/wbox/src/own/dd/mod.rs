@@ -3,7 +3,7 @@
 //! Known are `if of bs ibs obs count skip seek status` and `conv=` with
 //! `lcase ucase swab sync notrunc`. Input is read block by block, so memory stays small.
 
-mod operands;
+pub mod operands;
 
 use operands::{Case, Operands, Report};
 use std::ffi::OsString;

@@ -3,7 +3,7 @@
 //! Numbers have up to 38 digits; what is larger is an error. Patterns are POSIX's basic ones, tried from
 //! left to right.
 
-mod pattern;
+pub mod pattern;
 
 use crate::stream::{Out, text};
 

@@ -8,7 +8,7 @@ pub mod cut;
 pub mod head;
 pub mod paste;
 pub mod path;
-mod set;
+pub mod set;
 pub mod tail;
 pub mod tee;
 pub mod tr;

@@ -3,9 +3,9 @@
 //! On a terminal names come in columns, quoted where they need it; elsewhere one a line, as they are.
 //! Names are ordered by bytes.
 
-mod entry;
-mod layout;
-mod options;
+pub mod entry;
+pub mod layout;
+pub mod options;
 
 use super::arguments;
 use crate::stream::{Out, path, reason, text};

@@ -5,14 +5,14 @@
 //! no threads here, so `--parallel` changes nothing, and `--compress-program` neither. `--debug` is not
 //! known.
 
-mod check;
-mod chunk;
-mod compare;
-mod key;
-mod merge;
-mod options;
-mod rules;
-mod scratch;
+pub mod check;
+pub mod chunk;
+pub mod compare;
+pub mod key;
+pub mod merge;
+pub mod options;
+pub mod rules;
+pub mod scratch;
 
 pub use compare::version;
 pub use merge::finish;
