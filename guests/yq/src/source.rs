@@ -116,6 +116,8 @@ fn whole(format: Format, input: Input) -> Result<Vec<Val>, String> {
 struct Chunks {
     input: Input,
     bytes: Vec<u8>,
+    /// Where the piece that comes next begins.
+    start: usize,
     /// Where no further document begins before.
     searched: usize,
     ended: bool,
@@ -126,7 +128,7 @@ struct Chunks {
 impl Chunks {
     fn new(input: Input) -> Self {
         let ready = Vec::new().into_iter();
-        Self { input, bytes: Vec::new(), searched: 0, ended: false, lines_before: 0, ready }
+        Self { input, bytes: Vec::new(), start: 0, searched: 0, ended: false, lines_before: 0, ready }
     }
 
     fn next(&mut self) -> Result<Option<Val>, String> {
@@ -146,10 +148,14 @@ impl Chunks {
     fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
         loop {
             if let Some(end) = self.next_start() {
-                let rest = self.bytes.split_off(end);
-                self.searched = 0;
-                return Ok(Some(std::mem::replace(&mut self.bytes, rest)));
+                let piece = self.bytes.get(self.start..end).unwrap_or_default().to_vec();
+                self.start = end;
+                return Ok(Some(piece));
             }
+            // What was handed out is dropped once for all that came at once, not piece by piece.
+            self.bytes.drain(..self.start);
+            self.searched -= self.start;
+            self.start = 0;
             if self.ended {
                 let last = std::mem::take(&mut self.bytes);
                 return Ok((!last.is_empty()).then_some(last));
@@ -168,7 +174,7 @@ impl Chunks {
             }
             let begins = text.starts_with(b"---") && text.get(3).is_none_or(u8::is_ascii_whitespace);
             // A directive is about the document that begins behind it.
-            let before = self.bytes.get(..line)?.trim_ascii_end();
+            let before = self.bytes.get(self.start..line)?.trim_ascii_end();
             let last = before.rsplit(|it| *it == b'\n').next().unwrap_or(before);
             self.searched = line;
             if begins && !last.starts_with(b"%") {
