@@ -4,8 +4,8 @@ use std::{path::Path, sync::Arc};
 
 use drydock_contract::port::{Clock as _, Files};
 use drydock_store::{
-    Access, Change, CommitError, HostDir, IfChanged, MountPoint, Mounted, OpenWorkspaceError, Quota, Volume,
-    Workspace, WorkspaceName, Workspaces,
+    Access, Change, CommitError, Committed, HostDir, IfChanged, LeftOut, Links, MountPoint, Mounted,
+    OpenWorkspaceError, Quota, Volume, Workspace, WorkspaceName, Workspaces,
 };
 
 use crate::{Dock, SystemClock};
@@ -114,11 +114,14 @@ impl DockWorkspace {
 
     /// Writes what is different to the mounted directories. A directory in which somebody else changed one of
     /// those files since is left alone, unless they are to be overwritten.
-    pub fn commit(&self, if_changed: IfChanged) -> Result<Vec<Change>, WorkspaceError> {
-        let mut all = Vec::new();
+    /// Links that lead out of their directory are left out, and named.
+    pub fn commit(&self, if_changed: IfChanged) -> Result<Committed, WorkspaceError> {
+        let mut all = Committed::default();
         for (place, mounted) in &self.mounted {
-            let written = mounted.commit(if_changed, SystemClock.now())?;
-            all.extend(written.into_iter().map(|it| placed(place, it)));
+            let done = mounted.commit(if_changed, Links::Inside, SystemClock.now())?;
+            all.written.extend(done.written.into_iter().map(|it| placed(place, it)));
+            let left_out = done.left_out.into_iter();
+            all.left_out.extend(left_out.map(|it| LeftOut { path: format!("{place}/{}", it.path), ..it }));
         }
         Ok(all)
     }

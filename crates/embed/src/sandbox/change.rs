@@ -6,7 +6,7 @@ use drydock_contract::{
     Timestamp,
     port::{FileKind, Files, TreePath},
 };
-use drydock_store::{Change, ChangeKind, CommitError, IfChanged, Mounted, Overlay};
+use drydock_store::{Change, ChangeKind, CommitError, IfChanged, Links, Mounted, Overlay};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
@@ -83,16 +83,17 @@ pub(super) fn commit(
     now: Timestamp,
 ) -> Result<Value, SandboxError> {
     let if_changed = if force { IfChanged::Overwrite } else { IfChanged::Refuse };
-    let mut written = Vec::new();
+    let (mut written, mut left_out) = (Vec::new(), Vec::new());
     let mut any = false;
     for base in bases {
         let Some(mounted) = &base.mounted else { continue };
         any = true;
-        let done = mounted.commit(if_changed, now).map_err(|error| {
+        let done = mounted.commit(if_changed, Links::Inside, now).map_err(|error| {
             let code = if matches!(error, CommitError::Conflicts(_)) { "conflict" } else { "commit_failed" };
             SandboxError::new(code, format!("/{}: {error}", base.place))
         })?;
-        written.extend(done.iter().map(|change| row(&base.place, change)));
+        written.extend(done.written.iter().map(|change| row(&base.place, change)));
+        left_out.extend(done.left_out.iter().map(|link| format!("/{}/{}", base.place, link.path)));
     }
     if !any {
         return Err(SandboxError::new(
@@ -100,7 +101,7 @@ pub(super) fn commit(
             "no directory of a workspace is mounted copy-on-write, so there is nowhere to commit to",
         ));
     }
-    Ok(json!({ "written": written }))
+    Ok(json!({ "written": written, "left_out": left_out }))
 }
 
 fn row(place: &str, change: &Change) -> Value {

@@ -9,7 +9,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use drydock_contract::{
     BoxFuture, Digest, ToolAnswer, ToolRequest, Tools,
-    port::{Clock, FileError, FileKind, Files, Follow, OpenHow, TreePath},
+    port::{Clock, FileError, FileKind, Files, Follow, Mode, OpenHow, TreePath},
 };
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -248,7 +248,7 @@ impl Door {
         let above = names.len().saturating_sub(1);
         for end in 1..=above {
             let dir = TreePath::new(&names.get(..end).unwrap_or_default().join("/"))?;
-            match self.files.create_dir(&dir, self.clock.now()) {
+            match self.files.create_dir(&dir, Mode::DIRECTORY, self.clock.now()) {
                 // A directory that is there may also be one that cannot be made: a mount.
                 Ok(()) | Err(FileError::Exists) => {}
                 Err(error) => match self.files.stat(&dir, Follow::Yes) {

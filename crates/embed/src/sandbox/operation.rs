@@ -355,7 +355,15 @@ fn commit_input() -> Value {
 }
 
 fn commit_output() -> Value {
-    object(json!({ "written": { "type": "array", "items": change() } }), &["written"])
+    let left_out = json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "description": "Links that lead out of their directory, which are not written",
+    });
+    object(
+        json!({ "written": { "type": "array", "items": change() }, "left_out": left_out }),
+        &["written", "left_out"],
+    )
 }
 
 pub(super) fn prompt(sandbox: &Sandbox) -> String {

@@ -132,7 +132,7 @@ impl Sandbox {
         if report.outcome == Outcome::Cancelled {
             return Err(cancelled());
         }
-        let mut answer = ended(status(&report.outcome), stdout, stderr);
+        let mut answer = ended(i32::from(report.outcome.exit_status()), stdout, stderr);
         if report.outcome.status().is_none() {
             let code = report.outcome.code();
             answer.insert("limit".into(), json!(code));
@@ -155,7 +155,8 @@ impl Sandbox {
             memory_limit_bytes: Some(self.program.memory_bytes_max as f64),
             ..ExecuteOptions::default()
         };
-        let input = CodeInput { options, args, signal: Some(Arc::clone(&watch.cancel)) };
+        let input =
+            CodeInput { options, args, signal: Some(Arc::clone(&watch.cancel)), ..CodeInput::default() };
         let done = programs.execute(&code, input).await;
         if watch.cancel.is_tripped() {
             return Err(cancelled());
@@ -185,15 +186,6 @@ impl Sandbox {
 
 fn shorter(wall_max: Duration, timeout_ms: Option<u64>) -> Duration {
     timeout_ms.map_or(wall_max, |wanted| wall_max.min(Duration::from_millis(wanted)))
-}
-
-fn status(outcome: &Outcome) -> i32 {
-    match outcome {
-        Outcome::Exited(status) => *status,
-        Outcome::TimedOut => 124,
-        Outcome::Cancelled => 130,
-        _ => 125,
-    }
 }
 
 /// What ended it, and how much there was.
