@@ -98,13 +98,13 @@ fn modes_and_owners_are_the_same_whoever_is_asked() {
         chmod a-w g; wbox test -w g || echo no; chown agent:agent f; echo $?; chgrp 1000 f; echo $?; chown root f; echo $?; chown nobody-here f; echo $?
         chmod -v 600 f; chmod -c 600 f; chmod --reference=d g; stat -c %a g; chmod -R g=u d; stat -c %a d; chmod 999 f; echo $?";
     let said = sh(line);
-    let want = "-rwx--x--x 711 agent agent\ndrwx------ 700 agent agent\ndrwxr-xr-x 755 agent agent\n-rw-r----- 640 agent agent\n-rw------- 600 agent agent\ndrwx------ 700 agent agent\n";
+    let want = "-rwx------ 700 agent agent\ndrwx------ 700 agent agent\ndrwxr-xr-x 755 agent agent\n-rw-r----- 640 agent agent\n-rw------- 600 agent agent\ndrwx------ 700 agent agent\n";
     assert!(said.stdout.starts_with(want), "{} {}", said.stdout, said.stderr);
     let rest = said.stdout.strip_prefix(want).unwrap();
     assert_eq!(
         rest,
-        "drwx------ agent agent\n-rwx--x--x agent agent\nruns\nnot\nwrites\nagent\nagent\nagent\nagent\nno\n0\n0\n1\n1\n\
-         mode of 'f' changed from 0711 (rwx--x--x) to 0600 (rw-------)\n700\n770\n1\n",
+        "drwx------ agent agent\n-rwx------ agent agent\n700 agent\nruns\nnot\nwrites\nagent\nagent\nagent\nagent\nno\n0\n0\n1\n1\n\
+         mode of 'f' changed from 0700 (rwx------) to 0600 (rw-------)\n700\n770\n1\n",
         "{}",
         said.stderr
     );
@@ -126,9 +126,9 @@ fn what_a_session_is_asked_about_itself_is_answered() {
 
 #[test]
 fn names_come_in_columns_as_wide_as_they_may() {
-    let line = "touch a bb ccc dddd 'e f'; COLUMNS=12 wbox ls -C; ls -w 40 -C; ls -m; ls -Q a; ls -x -w 9; ls --color=always -d .";
+    let line = "touch a bb ccc dddd 'e f'; COLUMNS=12 wbox ls -C; ls -w 40 -C; ls -m; ls -Q a; ls -x -w 11; ls --color=always -d .";
     let said = sh(line);
-    let want = "a     dddd\nbb    e f\nccc\na  bb  ccc  dddd  e f\na, bb, ccc, dddd, e f\n\"a\"\na  bb\nccc  dddd\ne f\n\u{1b}[0m\u{1b}[01;34m.\u{1b}[0m\n";
+    let want = "a    dddd\nbb   e f\nccc\na  bb  ccc  dddd  e f\na, bb, ccc, dddd, e f\n\"a\"\na    bb\nccc  dddd\ne f\n\u{1b}[0m\u{1b}[01;34m.\u{1b}[0m\n";
     assert_eq!(said.stdout, want, "{}", said.stderr);
 }
 

@@ -119,7 +119,7 @@ mod system {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
     use std::path::Path;
 
-    pub fn of(path: &Path, follow: Follow) -> io::Result<Facts> {
+    pub(super) fn of(path: &Path, follow: Follow) -> io::Result<Facts> {
         let data = match follow {
             Follow::Yes => std::fs::metadata(path)?,
             Follow::No => std::fs::symlink_metadata(path)?,
@@ -163,7 +163,7 @@ mod system {
     /// What a directory occupies where it is not told.
     const DIRECTORY_BYTES: u64 = 4096;
 
-    pub fn of(path: &Path, follow: Follow) -> io::Result<Facts> {
+    pub(super) fn of(path: &Path, follow: Follow) -> io::Result<Facts> {
         let text = CString::new(path.as_os_str().as_bytes())?;
         // SAFETY: all-zero bytes are a `stat`, and it is only read once libc has filled it.
         let mut stat: libc::stat = unsafe { std::mem::zeroed() };

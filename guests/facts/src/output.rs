@@ -38,7 +38,7 @@ mod system {
     use std::fs::File;
     use std::os::unix::fs::MetadataExt as _;
 
-    pub fn facts(file: &File) -> Option<(Output, u64)> {
+    pub(super) fn facts(file: &File) -> Option<(Output, u64)> {
         let data = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
         Some((Output { device: data.dev(), inode: data.ino() }, data.size()))
     }
@@ -50,7 +50,7 @@ mod system {
     use std::fs::File;
     use std::os::fd::AsRawFd as _;
 
-    pub fn facts(file: &File) -> Option<(Output, u64)> {
+    pub(super) fn facts(file: &File) -> Option<(Output, u64)> {
         // SAFETY: all-zero bytes are a `stat`, and it is only read once libc has filled it.
         let mut stat: libc::stat = unsafe { std::mem::zeroed() };
         // SAFETY: an open descriptor and a place for the answer, both alive until after the call.

@@ -24,7 +24,7 @@ mod wasi {
         fn chdir(path: *const c_char) -> c_int;
     }
 
-    pub fn enter() {
+    pub(super) fn enter() {
         let Some(place) = std::env::var_os("PWD") else { return };
         let bytes = OsStr::as_bytes(&place);
         let Ok(path) = CString::new(bytes) else { return };

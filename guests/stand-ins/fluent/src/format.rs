@@ -8,7 +8,7 @@ use crate::{FluentArgs, FluentValue};
 use std::borrow::Cow;
 
 /// `pattern` with its placeholders replaced; the pattern itself when it has none.
-pub fn fill<'a>(pattern: &'a str, args: Option<&FluentArgs<'_>>) -> Cow<'a, str> {
+pub(crate) fn fill<'a>(pattern: &'a str, args: Option<&FluentArgs<'_>>) -> Cow<'a, str> {
     if !pattern.contains('{') {
         return Cow::Borrowed(pattern);
     }
