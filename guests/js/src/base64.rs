@@ -22,7 +22,7 @@ pub fn encode(bytes: &[u8]) -> Vec<u8> {
 pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut signs: Vec<u8> =
         text.iter().copied().filter(|it| !matches!(it, b' ' | b'\t' | b'\n' | b'\r' | 0x0c)).collect();
-    if signs.len() % 4 == 0 {
+    if signs.len().is_multiple_of(4) {
         for _ in 0..2 {
             if signs.last() == Some(&b'=') {
                 signs.pop();
