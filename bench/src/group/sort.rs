@@ -34,7 +34,7 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     };
     let session = docked.dock.session("sort", Setup { limits: Some(limits), ..setup })?;
     let ours = || -> anyhow::Result<Vec<u8>> {
-        let run = runtime.block_on(session.run("sort", &["-k3".to_owned()], text.clone()))?;
+        let run = runtime.block_on(session.run("sort", &["-k3"], text.clone()))?;
         ensure!(run.success(), "sort did not: {:?}", run.outcome);
         Ok(run.stdout.to_vec())
     };
@@ -43,7 +43,10 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let plan = Plan { blocks: bench.plan.blocks, calls: 1 };
     let samples = interleave(
         plan,
-        &mut [Contender::calling(|| ours().map(drop)), Contender::calling(|| natively(&sort, &text).map(drop))],
+        &mut [
+            Contender::calling(|| ours().map(drop)),
+            Contender::calling(|| natively(&sort, &text).map(drop)),
+        ],
     )?;
     Ok(vec![Figure {
         group: "sort",

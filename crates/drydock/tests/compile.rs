@@ -1,5 +1,5 @@
 //! Compiling, as a person meets it: `warm`, the limits of a worker, what `doctor` says of it, manual pages.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
