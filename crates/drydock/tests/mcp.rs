@@ -469,7 +469,7 @@ fn grants_and_limits_come_from_the_flags_of_sh() {
     let late = client.call("run", json!({ "name": "sleep", "args": ["100"], "timeout_ms": 999_999_999 }));
     assert_eq!(late["structuredContent"]["limit"], "timed_out");
     let done = client.call("sh", json!({ "script": "echo $CITY; curl x" }))["structuredContent"].clone();
-    assert_eq!((&done["stdout"], &done["status"]), (&json!("Paris\n"), &json!(127)));
+    assert_eq!((&done["stdout"], &done["status"]), (&json!("Paris\n"), &json!(126)));
     client.leave();
     let audited = shell.run(&["audit", "--denied", "--json"]);
     assert!(audited.stdout.contains("\"mcp\"") && audited.stdout.contains("wc"), "{}", audited.stdout);

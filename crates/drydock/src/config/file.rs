@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn keys_are_flags_and_a_table_is_one_subcommands() {
         let text = "timeout = \"5s\"\ndir = [\".\", \"../x:ro\"]\n[sh]\neval = true\ntimeout = 9\n[js]\ntimeout = \"1s\"\n";
-        assert_eq!(words(text, "run").unwrap(), ["--timeout=5s", "--dir=.", "--dir=../x:ro"]);
+        assert_eq!(words(text, "run").unwrap(), ["--dir=.", "--dir=../x:ro", "--timeout=5s"]);
         assert_eq!(words(text, "sh").unwrap(), ["--dir=.", "--dir=../x:ro", "--eval", "--timeout=9"]);
         assert_eq!(words("[sh]\neval = false\n", "sh").unwrap(), [""; 0]);
         assert_eq!(words("", "sh").unwrap(), [""; 0]);
