@@ -23,7 +23,13 @@ pub(crate) fn run(precompile: Precompile) -> anyhow::Result<ExitCode> {
         let file = format!("{}-{}.cwasm", built.name, built.lane);
         let path = out.join(&file);
         std::fs::write(&path, &code).with_context(|| format!("could not write `{}`", path.display()))?;
-        writeln!(list, "{file} {} {} {}", built.sha256, built.lane, blake3::hash(&code))?;
+        writeln!(
+            list,
+            "{file} {} {} {}",
+            built.sha256,
+            built.lane,
+            drydock_embed::store::shipped_hash(&code)
+        )?;
     }
     let path = out.join("list");
     std::fs::write(&path, list).with_context(|| format!("could not write `{}`", path.display()))?;

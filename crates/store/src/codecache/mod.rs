@@ -27,7 +27,7 @@ use crate::{
 };
 pub use key::OpenCodeCacheError;
 use sealed::HEADER_BYTES;
-pub use shipped::{Shipped, ShippedCode};
+pub use shipped::{Shipped, ShippedCode, shipped_hash};
 
 /// How much the files may hold on disk, one alone or all together.
 pub const CODE_BYTES_MAX: u64 = 2 << 30;

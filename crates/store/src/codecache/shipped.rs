@@ -53,3 +53,8 @@ impl Shipped {
         Some(code)
     }
 }
+
+/// The hash by which a binary knows code that was compiled for it, as hexadecimal digits.
+pub fn shipped_hash(code: &[u8]) -> String {
+    blake3::hash(code).to_hex().to_string()
+}
