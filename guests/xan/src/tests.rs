@@ -96,7 +96,7 @@ fn a_condition_is_understood_or_refused() {
         ("n > 5 and", "'and'"),
         ("n >", "its end"),
         ("n = 5", "'= 5'"),
-        ("contains(name, \"a\")", "not understood"),
+        ("contains(name, \"a\")", "contains"),
         ("name =~ /a/", "'=~ /a/'"),
         ("(n > 5", "its end"),
         ("n > 5)", "')'"),
