@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod exit;
 mod home;
+mod interrupt;
 mod limits;
 mod log;
 mod progress;

@@ -21,7 +21,7 @@ use drydock_embed::{
 };
 
 use super::{powers::Powers, run, tree};
-use crate::{exit, home, show};
+use crate::{exit, home, interrupt::Interrupts, show};
 
 mod ahead;
 mod report;
@@ -252,14 +252,12 @@ async fn until_interrupted(
     signal: &Switch,
     program: impl Future<Output = ExecuteResult>,
 ) -> Option<ExecuteResult> {
+    let mut interrupts = Interrupts::listen();
     let mut program = std::pin::pin!(program);
     loop {
         tokio::select! {
             done = &mut program => return Some(done),
-            pressed = tokio::signal::ctrl_c() => {
-                if pressed.is_err() {
-                    return Some(program.await);
-                }
+            () = interrupts.next() => {
                 if signal.is_tripped() {
                     return None;
                 }

@@ -9,7 +9,7 @@ use drydock_embed::{
 };
 
 use super::{powers::Powers, tree};
-use crate::{exit, home, show, streams, units};
+use crate::{exit, home, interrupt::Interrupts, show, streams, units};
 
 pub(super) mod record;
 
@@ -111,14 +111,12 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
 
 /// Runs until it ends, or Ctrl-C cancels the session; a second Ctrl-C ends the process.
 async fn cancellable<T>(session: &DockSession, run: impl Future<Output = T>) -> T {
+    let mut interrupts = Interrupts::listen();
     let mut run = std::pin::pin!(run);
     loop {
         tokio::select! {
             done = &mut run => return done,
-            signal = tokio::signal::ctrl_c() => {
-                if signal.is_err() {
-                    return run.await;
-                }
+            () = interrupts.next() => {
                 if !session.inner().is_live() {
                     std::process::exit(i32::from(CANCELLED));
                 }

@@ -18,7 +18,7 @@ use drydock_embed::{
 };
 
 use super::{mount, powers::Powers, run, tree};
-use crate::{exit, home, show, streams, units};
+use crate::{exit, home, interrupt::Interrupts, show, streams, units};
 
 mod colour;
 mod complete;
@@ -209,15 +209,13 @@ fn status(report: &LineReport) -> u8 {
 
 /// Runs until it ends; Ctrl-C ends the line, a second one the process.
 async fn until_interrupted<T>(cancel: impl Fn(), line: impl Future<Output = T>) -> T {
+    let mut interrupts = Interrupts::listen();
     let mut line = std::pin::pin!(line);
     let mut asked = false;
     loop {
         tokio::select! {
             done = &mut line => return done,
-            signal = tokio::signal::ctrl_c() => {
-                if signal.is_err() {
-                    return line.await;
-                }
+            () = interrupts.next() => {
                 if asked {
                     std::process::exit(i32::from(CANCELLED));
                 }
