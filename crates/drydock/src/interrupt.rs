@@ -14,9 +14,12 @@ impl Interrupts {
 
     /// The next one.
     pub(crate) async fn next(&mut self) {
-        match &mut self.0 {
-            Some(signal) if signal.recv().await.is_some() => {}
-            _ => std::future::pending().await,
+        let heard = match &mut self.0 {
+            Some(signal) => signal.recv().await,
+            None => None,
+        };
+        if heard.is_none() {
+            std::future::pending::<()>().await;
         }
     }
 }
