@@ -44,13 +44,15 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
             timed(|| {
                 ours_at = ours_at % ours + 1;
                 let bytes = workspace.get(&format!("/workspace/{ours_at}"))?;
-                Ok(ensure!(bytes == content(ours_at), "our file {ours_at} is another"))
+                ensure!(bytes == content(ours_at), "our file {ours_at} is another");
+                Ok(())
             }),
             timed(|| {
                 theirs_at = theirs_at % theirs + 1;
                 let mut statement = bare.prepare_cached(GET)?;
                 let bytes: Vec<u8> = statement.query_one([theirs_at.to_string()], |row| row.get(0))?;
-                Ok(ensure!(bytes == content(theirs_at), "their file {theirs_at} is another"))
+                ensure!(bytes == content(theirs_at), "their file {theirs_at} is another");
+                Ok(())
             }),
         ],
     )?;
