@@ -34,6 +34,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "k" | "kb" | "kib" => 10,
         "m" | "mb" | "mib" => 20,
         "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
         _ => return Err(bad()),
     };
     number.checked_mul(1 << shift).filter(|it| *it > 0).ok_or_else(bad)
@@ -105,10 +106,10 @@ mod tests {
         {
             assert_eq!(size(text), Ok(want), "{text}");
         }
-        for text in ["", "MiB", "-1", "0", "1.5M", "99999999999G", "1T"] {
+        for text in ["", "MiB", "-1", "0", "1.5M", "99999999999G", "1X"] {
             assert!(size(text).is_err(), "{text}");
         }
-        assert!(memory("4GiB").is_ok() && memory("5GiB").is_err());
+        assert!(memory("4GiB").is_ok() && memory("10TiB").is_err_and(|it| it.contains("at most 4GiB")));
     }
 
     #[test]

@@ -126,3 +126,39 @@ fn a_program_cannot_imitate_a_line_of_ours() {
     assert_eq!(ours.count(), 1, "{}", said.stderr);
     assert!(said.stderr.contains("\n  drydock: denied: everything"), "{}", said.stderr);
 }
+
+#[test]
+fn a_line_starts_in_the_first_directory_that_was_mounted() {
+    let shell = Shell::sharing();
+    for name in ["one", "two"] {
+        std::fs::create_dir(shell.path(name)).unwrap();
+    }
+    let (one, two) = (shell.path("one"), shell.path("two"));
+    let (one, two) = (one.to_str().unwrap(), two.to_str().unwrap());
+    for (flags, want) in [
+        (vec![], "/workspace\n"),
+        (vec!["--dir", one], "/one\n"),
+        (vec!["--dir", two, "--dir", one], "/two\n"),
+        (vec!["--workspace", "start", "--dir", one], "/one\n"),
+        (vec!["--workspace", "start"], "/workspace\n"),
+    ] {
+        let said = shell.run(&[&["sh"][..], &flags, &["-c", "pwd"]].concat());
+        assert_eq!(said.stdout, want, "{flags:?}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn a_command_that_misses_a_file_of_the_host_is_told_of_dir() {
+    let shell = Shell::sharing();
+    shell.file("notes.txt", "hi\n");
+    let said = shell.run(&["run", "cat", "notes.txt"]);
+    assert!(
+        said.status == 1 && said.stderr.contains("hint: a command sees no file of the host; `--dir .`"),
+        "{}",
+        said.stderr
+    );
+    let said = shell.run(&["run", "cat", "nothing.txt"]);
+    assert!(said.status == 1 && !said.stderr.contains("hint"), "{}", said.stderr);
+    let said = shell.run(&["run", "--memory", "10TiB", "true"]);
+    assert!(said.status == 2 && said.stderr.contains("at most 4GiB"), "{}", said.stderr);
+}

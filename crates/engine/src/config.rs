@@ -107,7 +107,7 @@ const BASELINE_X86_64: &[&str] =
 pub enum Effort {
     /// All it can: somebody made the code ahead of time.
     Full,
-    /// Less: somebody waits. A fifth faster to compile, 5 to 9 % slower to run (decision 0034).
+    /// Less: somebody waits. A fifth faster to compile, 5 to 13 % slower to run (decision 0034).
     Quick,
 }
 

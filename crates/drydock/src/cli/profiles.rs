@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use drydock_embed::{contract::Cap, gate::Profile};
+use drydock_embed::{SPECS, contract::Cap, gate::Profile};
 use serde_json::json;
 
 use crate::show;
@@ -28,11 +28,18 @@ pub(crate) fn run(profiles: Profiles) -> anyhow::Result<ExitCode> {
         show::json(&rows)?;
         return Ok(ExitCode::SUCCESS);
     }
+    // What a guest can really be given: files, and the powers that are specified.
+    let there = |cap: &str| cap == Cap::Vfs.as_str() || SPECS.iter().any(|spec| spec.cap.as_str() == cap);
+    let marked = |it: &Profile| -> Vec<String> {
+        caps(it).into_iter().map(|cap| if there(cap) { cap.to_owned() } else { format!("({cap})") }).collect()
+    };
     let rows = Profile::ALL.iter().map(|it| {
         let memory = format!("{} MiB", it.memory_bytes_max >> 20);
-        [it.name.to_owned(), memory, format!("{} s", it.call_max.as_secs()), caps(it).join(" ")]
+        [it.name.to_owned(), memory, format!("{} s", it.call_max.as_secs()), marked(it).join(" ")]
     });
     show::table(["PROFILE", "MEMORY", "CALL", "CAPABILITIES"], rows)?;
-    show::line("\nAn unknown profile is `compute`. A command may run for 30 s under any of them.")?;
+    show::line(
+        "\nBehind a power in brackets there is nothing yet. An unknown profile is `compute`. A command may run for 30 s under any of them.",
+    )?;
     Ok(ExitCode::SUCCESS)
 }

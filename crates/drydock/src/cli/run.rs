@@ -54,6 +54,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual });
     let dock = home::dock_with(run.powers.compile.limits())?;
     let builtin = run.powers.builtin_memory();
+    let blind = run.powers.dir.is_empty() && run.powers.workspace.is_none();
     if let Some(tree) = tree::of(dock.home(), &run.powers, builtin)? {
         setup.files = Some(tree.files);
         if !setup.env.iter().any(|(name, _)| name == "PWD") {
@@ -85,7 +86,10 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
                 let status = report.outcome.exit_status();
                 match json {
                     true => show::json(&record::ended(&report, streams))?,
-                    false => explain(&name, &report, &limits),
+                    false => {
+                        explain(&name, &report, &limits);
+                        hint_at_files(status, blind, &run.line);
+                    }
                 }
                 anyhow::Ok(status)
             }
@@ -133,6 +137,17 @@ fn explain(name: &str, report: &RunReport, limits: &Limits) {
     }
     if let Some(text) = report.outcome.remark(limits, None) {
         exit::warn(&format!("{name}: {text}"));
+    }
+}
+
+/// A command that failed over a file of the host's is the first thing a newcomer meets.
+fn hint_at_files(status: u8, blind: bool, line: &[OsString]) {
+    let exists = |it: &&OsString| std::path::Path::new(it).exists();
+    if let (true, true, Some(path)) = (status != 0, blind, line.iter().skip(1).find(exists)) {
+        let path = path.to_string_lossy();
+        exit::warn(&format!(
+            "hint: a command sees no file of the host; `--dir .` shows it this directory and `{path}`"
+        ));
     }
 }
 

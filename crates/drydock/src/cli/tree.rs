@@ -15,7 +15,7 @@ pub(crate) struct Tree {
     pub(crate) files: Arc<dyn Files>,
     /// What lasts or belongs to somebody: volumes and mounts.
     pub(crate) roots: Vec<String>,
-    /// The workspace; without one the only mount, if there is just one.
+    /// The first directory that was mounted, else the workspace, whatever else is given.
     pub(crate) cwd: String,
     /// The directories that are mounted copy-on-write.
     pub(crate) bases: Vec<Base>,
@@ -28,10 +28,7 @@ pub(crate) fn of(home: &Home, powers: &Powers, memory_bytes_max: u64) -> anyhow:
     let Some((files, bases)) = found else { return Ok(None) };
     let mounts = powers.dir.iter().map(mount::Mount::guest_path);
     let mut roots: Vec<String> = mounts.collect();
-    let cwd = match (&powers.workspace, &roots[..]) {
-        (None, [only]) => only.clone(),
-        _ => format!("/{}", Volume::Workspace.name()),
-    };
+    let cwd = roots.first().cloned().unwrap_or_else(|| format!("/{}", Volume::Workspace.name()));
     for volume in Volume::ALL {
         let root = format!("/{}", volume.name());
         if !roots.contains(&root) {
