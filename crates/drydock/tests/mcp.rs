@@ -231,6 +231,7 @@ fn changes_are_shown_and_committed_only_where_that_was_allowed() {
     client.call("edit_file", json!({ "path": "a.txt", "old_text": "two", "new_text": "2" }));
     let diff = client.call("diff", json!({}));
     insta::assert_snapshot!(diff["content"][0]["text"].as_str().unwrap(), @r"
+    diff --git a/project/a.txt b/project/a.txt
     --- a/project/a.txt
     +++ b/project/a.txt
     @@ -1,2 +1,2 @@

@@ -26,6 +26,10 @@ struct Terminal {
 
 impl Terminal {
     fn open(shell: &Shell) -> Self {
+        Self::running(shell, &["sh"])
+    }
+
+    fn running(shell: &Shell, args: &[&str]) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -33,7 +37,8 @@ impl Terminal {
         let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
         // A terminal of its own, so that a typed Ctrl-C becomes a signal.
         let child = Command::new("setsid")
-            .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_drydock"), "sh"])
+            .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_drydock")])
+            .args(args)
             .env_clear()
             .envs([("TERM", "xterm"), ("PATH", "/usr/bin:/bin")])
             .env("DRYDOCK_HOME", shell.home())
@@ -142,4 +147,22 @@ fn ctrl_d_is_exit_and_a_terminal_has_columns() {
     terminal.type_in("\x04");
     terminal.expect("exit\r\nbye\r\n");
     assert_eq!(terminal.child.wait().unwrap().code(), Some(9));
+}
+
+#[test]
+fn changes_that_end_with_the_process_are_told_on_a_terminal() {
+    let shell = Shell::sharing();
+    let dir = shell.path("project");
+    std::fs::create_dir(&dir).unwrap();
+    let dir = dir.to_str().unwrap();
+    let mut terminal = Terminal::running(&shell, &["sh", "--dir", dir, "-c", "echo a > new; echo b > other"]);
+    terminal.expect("2 changes in /project were dropped; `--workspace NAME` keeps them");
+    assert!(terminal.child.wait().unwrap().success());
+    // Nothing is said of a directory in which nothing changed, nor into a pipe.
+    let mut terminal = Terminal::running(&shell, &["sh", "--dir", dir, "-c", "ls; echo end"]);
+    terminal.expect("end");
+    assert!(terminal.child.wait().unwrap().success());
+    assert!(!terminal.seen.lock().unwrap().contains("dropped"));
+    let said = shell.run(&["run", "--dir", dir, "touch", "new"]);
+    assert_eq!((said.status, said.stderr.as_str()), (0, ""));
 }

@@ -47,9 +47,9 @@ pub use registry::{
 
 pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};
 pub use workspace::{
-    Answer, CommitError, Committed, Conflict, ConflictKind, Directory, DirectoryError, Entry, FileDiff,
-    IfChanged, LeftOut, Mounted, Mounting, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts, Workspace,
-    WorkspaceFacts, WorkspaceName, Workspaces, file_diff,
+    Answer, COMPARE_MAX, CommitError, Committed, Conflict, ConflictKind, Directory, DirectoryError, Entry,
+    FileDiff, IfChanged, LeftOut, Mounted, Mounting, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts,
+    Workspace, WorkspaceFacts, WorkspaceName, Workspaces, file_diff,
 };
 
 /// The parsers of foreign bytes, for the fuzzers and nobody else.

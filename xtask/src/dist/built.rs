@@ -47,8 +47,11 @@ pub(crate) fn build(root: &Path, profile: &str) -> anyhow::Result<Built> {
     let second = compile(root, profile, Some(&list))?;
     let binary = out.join("drydock");
     fs::copy(&second, &binary).with_context(|| format!("could not copy `{}`", second.display()))?;
+    let version = version(&second)?;
+    // Whoever runs what lies in `target` afterwards has no code beside it, and must not be told that it lacks.
+    compile(root, profile, None)?;
     let linking = if profile == "release" { Linking::Static } else { Linking::Dynamic };
-    Ok(Built { binary, code, arch: std::env::consts::ARCH, linking, version: version(&second)? })
+    Ok(Built { binary, code, arch: std::env::consts::ARCH, linking, version })
 }
 
 /// Builds the binary, the second time with the list of hashes in it; answers where it is.

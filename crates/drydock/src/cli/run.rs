@@ -55,7 +55,9 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let dock = home::dock_with(run.powers.compile.limits())?;
     let builtin = run.powers.builtin_memory();
     let blind = run.powers.dir.is_empty() && run.powers.workspace.is_none();
+    let mut bases = Vec::new();
     if let Some(tree) = tree::of(dock.home(), &run.powers, builtin)? {
+        bases = tree.bases;
         setup.files = Some(tree.files);
         if !setup.env.iter().any(|(name, _)| name == "PWD") {
             setup.env.push(("PWD".into(), tree.cwd));
@@ -103,6 +105,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
             }
         }
     })?;
+    tree::tell_what_is_dropped(&bases);
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
     }

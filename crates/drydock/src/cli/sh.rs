@@ -82,9 +82,10 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     let limits = setup.limits.unwrap_or_default();
     let mut shell = ShellSetup { mode: mode(&sh), ..ShellSetup::default() };
     setup.line_memory_bytes_max = sh.line_memory;
+    let mut bases = Vec::new();
     if let Some(tree) = tree::of(dock.home(), &sh.powers, sh.powers.builtin_memory())? {
         setup.files = Some(tree.files);
-        (shell.roots, shell.cwd) = (tree.roots, tree.cwd);
+        (shell.roots, shell.cwd, bases) = (tree.roots, tree.cwd, tree.bases);
     }
     name(&sh, &mut shell);
     for (name, value) in ordinary_variables(&shell.cwd) {
@@ -97,6 +98,7 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
         Text::Typed => prompt::run(&dock, shell, &limits)?,
         Text::Whole(bytes) => once(shell, &text_of(&bytes), from_stdin, sh.json, &limits)?,
     };
+    tree::tell_what_is_dropped(&bases);
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
     }

@@ -1,6 +1,6 @@
 //! The files a run or a shell sees, and where in them it starts.
 
-use std::sync::Arc;
+use std::{io::IsTerminal as _, sync::Arc};
 
 use drydock_embed::{
     Base,
@@ -9,6 +9,7 @@ use drydock_embed::{
 };
 
 use super::{mount, powers::Powers};
+use crate::exit;
 
 /// A tree, its directories of interest, and the one to start in.
 pub(crate) struct Tree {
@@ -19,6 +20,24 @@ pub(crate) struct Tree {
     pub(crate) cwd: String,
     /// The directories that are mounted copy-on-write.
     pub(crate) bases: Vec<Base>,
+}
+
+/// Says on a terminal how much of a copy-on-write directory ends with the process, and how to keep it.
+pub(super) fn tell_what_is_dropped(bases: &[Base]) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    for base in bases.iter().filter(|it| it.mounted.is_none()) {
+        let dropped = base.now.changes().map_or(0, |all| all.len());
+        if dropped > 0 {
+            let (changes, were) = if dropped == 1 { ("change", "was") } else { ("changes", "were") };
+            exit::warn(&format!(
+                "{dropped} {changes} in /{} {were} dropped; `--workspace NAME` keeps them, and `drydock ws commit NAME` \
+                 writes them back",
+                base.place
+            ));
+        }
+    }
 }
 
 /// The tree that the flags describe; none if they describe none.

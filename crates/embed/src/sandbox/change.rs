@@ -1,27 +1,23 @@
 //! What an agent changed in a directory, and writing it there.
 
-use std::sync::Arc;
-
-use drydock_contract::{
-    Timestamp,
-    port::{FileKind, Files, TreePath},
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
 };
-use drydock_store::{Change, ChangeKind, CommitError, IfChanged, Links, Mounted, Overlay};
+
+use drydock_contract::{Timestamp, port::Files};
+use drydock_store::{COMPARE_MAX, Change, CommitError, IfChanged, Links, Mounted, Overlay, file_diff};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use similar::TextDiff;
 
 use super::SandboxError;
-use crate::tree::read_whole;
-
-/// The longest file of which lines are compared.
-const COMPARED_BYTES_MAX: u64 = 1 << 20;
 /// The longest text of differences.
 const DIFF_BYTES_MAX: usize = 1 << 20;
 /// How many changes are told.
 const CHANGES_MAX: usize = 10_000;
-/// Looking for the smallest difference of two texts takes no longer.
-const COMPARE_MAX: std::time::Duration = std::time::Duration::from_millis(500);
+/// Comparing takes no longer, however many files there are and whatever stands in them: the texts are a
+/// guest's, and whoever waits cannot interrupt it.
+const COMPARE_ALL_MAX: Duration = Duration::from_secs(2);
 
 /// A directory under copy-on-write: what is there now, what was there, and how to write it back.
 pub struct Base {
@@ -57,6 +53,7 @@ pub(super) fn diff(bases: &[Base], Diff { names_only }: Diff) -> Result<Value, S
         ));
     }
     let (mut rows, mut text, mut truncated) = (Vec::new(), String::new(), false);
+    let began = Instant::now();
     for base in bases {
         let changes = base.now.changes().map_err(|error| super::files::failed(&base.place, error))?;
         for change in changes {
@@ -64,9 +61,14 @@ pub(super) fn diff(bases: &[Base], Diff { names_only }: Diff) -> Result<Value, S
                 truncated = true;
                 break;
             }
-            if !names_only {
-                text.push_str(&unified(base, &change));
+            let left = COMPARE_ALL_MAX.saturating_sub(began.elapsed());
+            if !names_only && !left.is_zero() {
+                let name = format!("{}/{}", base.place, change.path);
+                let shown = file_diff(&*base.before, &base.now, &change, &name, left.min(COMPARE_MAX));
+                text.push_str(&shown.map_err(|error| super::files::failed(&name, error))?.text);
             }
+            // The list stays whole; what is left out is text.
+            truncated |= !names_only && left.is_zero();
             rows.push(row(&base.place, &change));
         }
     }
@@ -106,43 +108,4 @@ pub(super) fn commit(
 
 fn row(place: &str, change: &Change) -> Value {
     json!({ "path": format!("/{place}/{}", change.path), "kind": change.kind, "size": change.size })
-}
-
-/// One file's differences, as `diff -u` and git show them.
-fn unified(base: &Base, change: &Change) -> String {
-    let path = format!("{}/{}", base.place, change.path);
-    let (old, new) = (side(&*base.before, change, change.was), side(&base.now, change, change.is));
-    let (old, new) = match (old, new) {
-        (Some(old), Some(new)) => (old, new),
-        _ => {
-            let what = match change.kind {
-                ChangeKind::Added => "added",
-                ChangeKind::Modified => "changed",
-                ChangeKind::Removed => "removed",
-            };
-            return format!("{path}: {what}, not shown as text\n");
-        }
-    };
-    let name = |there: Option<FileKind>, side: &str| match there {
-        Some(_) => format!("{side}/{path}"),
-        None => "/dev/null".to_owned(),
-    };
-    TextDiff::configure()
-        .timeout(COMPARE_MAX)
-        .diff_lines(&old, &new)
-        .unified_diff()
-        .header(&name(change.was, "a"), &name(change.is, "b"))
-        .to_string()
-}
-
-/// The text on one side; nothing there is an empty one, and what is no short text is none.
-fn side(files: &dyn Files, change: &Change, kind: Option<FileKind>) -> Option<String> {
-    match kind {
-        None => Some(String::new()),
-        Some(FileKind::File) => {
-            let path = TreePath::new(&change.path).ok()?;
-            String::from_utf8(read_whole(files, &path, COMPARED_BYTES_MAX).ok()?).ok()
-        }
-        Some(FileKind::Directory | FileKind::Symlink) => None,
-    }
 }

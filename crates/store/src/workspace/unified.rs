@@ -13,8 +13,8 @@ use crate::{Change, ChangeKind};
 
 /// Of a longer file only the length is told.
 const TEXT_BYTES_MAX: u64 = 4 << 20;
-/// After that long a difference is told less exactly.
-const COMPARE_MAX: Duration = Duration::from_millis(500);
+/// After that long a difference of two files is told less exactly.
+pub const COMPARE_MAX: Duration = Duration::from_millis(500);
 /// Lines shown around a change.
 const CONTEXT_LINES: usize = 3;
 
@@ -35,11 +35,18 @@ pub struct FileDiff {
     pub opaque: bool,
 }
 
-/// One change between two trees, as text.
-pub fn file_diff(old: &dyn Files, new: &dyn Files, change: &Change) -> FileResult<FileDiff> {
+/// One change between two trees, as text that calls it `name`. Comparing takes no longer than
+/// `compare_max`, whatever the texts are.
+pub fn file_diff(
+    old: &dyn Files,
+    new: &dyn Files,
+    change: &Change,
+    name: &str,
+    compare_max: Duration,
+) -> FileResult<FileDiff> {
     let path = TreePath::new(&change.path)?;
     let (was, is) = (side(old, &path, change.was)?, side(new, &path, change.is)?);
-    let name = quoted(&change.path);
+    let name = quoted(name);
     let mut diff = FileDiff {
         path: change.path.clone(),
         kind: change.kind,
@@ -63,7 +70,7 @@ pub fn file_diff(old: &dyn Files, new: &dyn Files, change: &Change) -> FileResul
         (Side::Text(was), Side::Text(is)) => {
             let compared = TextDiff::configure()
                 .algorithm(Algorithm::Myers)
-                .timeout(COMPARE_MAX)
+                .timeout(compare_max)
                 .diff_lines(was.as_str(), is.as_str());
             for line in compared.iter_all_changes() {
                 match line.tag() {

@@ -6,8 +6,8 @@ use std::{io::IsTerminal as _, path::PathBuf, sync::Arc};
 use drydock_embed::{
     contract::{Timestamp, port::Files},
     store::{
-        Change, ChangeKind, CommitError, Conflict, DirectoryError, FileDiff, IfChanged, Links, Mounted,
-        Mounting, Quota, Volume, Workspace, WorkspaceName, Workspaces, file_diff,
+        COMPARE_MAX, Change, ChangeKind, CommitError, Conflict, DirectoryError, FileDiff, IfChanged, Links,
+        Mounted, Mounting, Quota, Volume, Workspace, WorkspaceName, Workspaces, file_diff,
     },
 };
 use serde_json::json;
@@ -177,7 +177,7 @@ fn print(changes: &[Change], old: &dyn Files, new: &dyn Files, shown: Shown) -> 
     let mut counted = Vec::new();
     let terminal = std::io::stdout().is_terminal();
     for change in changes {
-        let diff = file_diff(old, new, change)?;
+        let diff = file_diff(old, new, change, &change.path, COMPARE_MAX)?;
         if shown.stat {
             counted.push(FileDiff { text: String::new(), ..diff });
         } else if terminal {
