@@ -177,6 +177,8 @@ fn base(lane: LaneSettings) -> Config {
         Interruption::Fuel => config.consume_fuel(true),
         Interruption::Tick => config.epoch_interruption(true),
     };
+    // Exceptions are for lanes that name them; they are the only reason why collected objects are built in.
+    config.wasm_exceptions(false).wasm_gc(false).wasm_function_references(false);
     if lane.memory == MemoryLayout::Growing {
         // Small reservations that move when they grow.
         config.memory_reservation(0).memory_reservation_for_growth(1 << 20).memory_guard_size(64 << 10);
