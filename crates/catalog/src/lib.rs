@@ -6,11 +6,18 @@
 //!
 //! One file, `client`, starts native programs, and tidy knows it.
 
+mod archive;
+mod client;
+pub mod progress;
 pub mod read;
 pub mod row;
+mod scratch;
 pub mod source;
 mod table;
 
+pub use archive::ArchiveError;
+pub use client::{ClientEnvironment, FetchError, FetchLimits};
+pub use progress::{Progress, Watcher};
 pub use read::BadRow;
 pub use row::Row;
 pub use source::Source;
