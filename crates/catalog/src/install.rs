@@ -204,10 +204,25 @@ async fn prebuilt(
         if got != dir.sha256 {
             return Err(CatalogError::ShaMismatch { what: dir.path.clone(), expected: dir.sha256, got });
         }
-        keep_tree(dock, dir.sha256, tar).await?;
+        match &dir.file {
+            Some(name) => keep_file(dock, dir.sha256, name, &tar)?,
+            None => keep_tree(dock, dir.sha256, tar).await?,
+        }
         trees.push(EntryDir { tree: dir.sha256, path: dir.at.clone() });
     }
     Ok((module, trees))
+}
+
+/// Keeps one file as a directory that has nothing else.
+fn keep_file(dock: &Dock, digest: Digest, name: &str, bytes: &[u8]) -> Result<(), CatalogError> {
+    let store = TreeStore::new(dock.home());
+    if store.contains(digest) {
+        return Ok(());
+    }
+    let mut tree = store.begin(digest, TreeBounds::default())?;
+    tree.file(name, bytes, 0o644)?;
+    tree.finish()?;
+    Ok(())
 }
 
 /// Unpacks a tar file in a guest and keeps what is in it.

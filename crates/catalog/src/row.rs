@@ -24,7 +24,8 @@
 //! sha256 = "…"                       # of the archive
 //! bytes = 1234567                    # its size, if known
 //!
-//! [[dirs]]                           # tar files inside the archive that become read-only directories
+//! [[dirs]]                           # tar files inside the archive that become read-only directories; or, with
+//! #  file = "name"                   # one file alone in a directory
 //! path = "package/gen/llvm-resources.tar"
 //! at = "/usr"
 //!
@@ -162,7 +163,7 @@ pub struct RowSource {
     pub base64: Option<u32>,
 }
 
-/// A tar file inside the archive, unpacked and mounted read-only.
+/// A tar file inside the archive, unpacked and mounted read-only; or one file, alone in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowDir {
@@ -172,6 +173,8 @@ pub struct RowDir {
     pub at: String,
     /// The hash of that file.
     pub sha256: Digest,
+    /// Its name in the directory, if it is not a tar file to be unpacked.
+    pub file: Option<String>,
 }
 
 /// Limits of each run; none says nothing.

@@ -26,6 +26,11 @@ impl Table {
         Self::of(BUILT_IN.iter().map(|(file, text, _)| (file.to_string(), text.to_string())))
     }
 
+    /// The names of those rows, without reading them.
+    pub fn built_in_names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|it| it.0)
+    }
+
     /// These rows, each with the name of its file.
     pub fn of(rows: impl IntoIterator<Item = (String, String)>) -> Result<Self, BadRow> {
         let rows = rows.into_iter().map(|(name, text)| read(&name, &text)).collect::<Result<_, _>>()?;

@@ -11,6 +11,7 @@ mod interrupt;
 mod limits;
 mod log;
 mod progress;
+mod provide;
 mod show;
 mod streams;
 mod units;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),
         cli::Command::Commands(commands) => cli::commands::run(commands),
+        cli::Command::Catalog(catalog) => cli::catalog::run(catalog),
         cli::Command::Ws(ws) => cli::ws::run(ws),
         cli::Command::Audit(audit) => cli::audit::run(audit),
         cli::Command::Profiles(profiles) => cli::profiles::run(profiles),

@@ -6,7 +6,7 @@
 use std::{future::poll_fn, io, sync::Arc};
 
 use drydock_abi::exec::{decode_report, encode_command};
-use drydock_contract::{BoxFuture, Call, Outcome, Sink, Streams};
+use drydock_contract::{BoxFuture, Call, CommandName, Outcome, Sink, Streams, port::Registry as _};
 use drydock_gate::{Inside, InsideCommand};
 
 use crate::{Dock, HostOutput};
@@ -18,6 +18,9 @@ pub trait Provider: Send + Sync {
 
     /// Whether [`install`](Self::install) could make a command of the name.
     fn knows(&self, name: &str) -> bool;
+
+    /// Every name that it knows.
+    fn names(&self) -> Vec<String>;
 
     /// Makes a command of the name, or says why not.
     fn install(&self, dock: Dock, name: String) -> BoxFuture<'static, Result<(), String>>;
@@ -44,6 +47,12 @@ impl Dock {
     /// What to say of a name that is no command here, if anything is known of it.
     pub fn remedy(&self, name: &str) -> Option<String> {
         self.provider.as_ref().and_then(|it| it.remedy(name))
+    }
+
+    /// The names that could be installed and are not, for a session that may install them.
+    pub(crate) fn installable(&self, may_install: bool) -> Vec<CommandName> {
+        let names = self.provider.iter().filter(|_| may_install).flat_map(|it| it.names());
+        names.filter(|it| self.registry.lookup(it, None).is_none()).filter_map(|it| it.parse().ok()).collect()
     }
 
     /// Whether a name that nothing is registered under would be answered all the same.

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod audit;
+pub(crate) mod catalog;
 pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod completions;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands
     Commands(commands::Commands),
+    /// Install programs of the catalog, such as python and clang, and prove that they work
+    Catalog(catalog::Catalog),
     /// Look into workspaces: files, changes, snapshots
     Ws(ws::Ws),
     /// Show what was allowed and what was refused
