@@ -108,6 +108,7 @@ pub struct Row {
     /// How its sources are built.
     pub recipe: Option<Recipe>,
     /// How it proves that it works.
+    #[serde(default)]
     pub checks: Vec<Check>,
     /// Why it cannot be installed, if it cannot for now; then everything but its name may be read about it.
     pub unavailable: Option<String>,

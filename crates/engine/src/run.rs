@@ -187,7 +187,7 @@ async fn execute(
             instance.get_module_export(&mut *store, start).and_then(wasmtime::Extern::into_func)
         }
         (_, _, Start::Main { initialize, run }) => {
-            let mut function = |store: &mut Store<Guest>, export: &wasmtime::ModuleExport| {
+            let function = |store: &mut Store<Guest>, export: &wasmtime::ModuleExport| {
                 let found = instance.get_module_export(&mut *store, export);
                 found.and_then(wasmtime::Extern::into_func).ok_or_else(nothing)
             };

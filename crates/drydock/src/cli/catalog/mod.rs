@@ -4,14 +4,14 @@ mod bar;
 mod name;
 mod tell;
 
-use std::{path::PathBuf, process::ExitCode, time::Instant};
+use std::{path::PathBuf, process::ExitCode, time::{Duration, Instant}};
 
 use clap::{Args, Subcommand};
 use drydock_catalog::{Catalog as Rows, CatalogError, State};
 use drydock_embed::{Dock, contract::exit::CANCELLED};
 use serde_json::{Value, json};
 
-use crate::{exit, home, interrupt::Interrupts, provide, show};
+use crate::{exit, home, interrupt::Interrupts, provide, show, units};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -57,6 +57,9 @@ enum Act {
         /// Use what was fetched before, and start no package client
         #[arg(long)]
         offline: bool,
+        /// Time that fetching one archive may take
+        #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "10m")]
+        fetch_timeout: Duration,
         /// Say that you read and accept the copyleft licence of this row; may be repeated
         #[arg(long, value_name = "NAME")]
         accept_licence: Vec<String>,
@@ -104,7 +107,8 @@ fn act(catalog: Catalog) -> anyhow::Result<ExitCode> {
             tell::list(&dock, &rows, |row| tell::mentions(row, &text), json)
         }
         Act::Show { name } => tell::show(&dock, &rows, rows.row(&name)?, json),
-        Act::Add { names, offline, accept_licence } => {
+        Act::Add { names, offline, fetch_timeout, accept_licence } => {
+            rows.fetch.wall_max = fetch_timeout;
             (rows.offline, rows.accepted) = (offline, accept_licence);
             rows.watcher = bar::watcher();
             add(&dock, &rows, &names, json)
