@@ -10,7 +10,12 @@ pub(crate) struct Prepared {
     pub(crate) pre: InstancePre<Guest>,
     pub(crate) start: ModuleExport,
     pub(crate) memory: Option<ModuleExport>,
+    /// It goes to the directory that `PWD` names by itself.
+    pub(crate) starts_in_pwd: bool,
 }
+
+/// A module that exports this says that it starts in the directory that `PWD` names; what it stands for does not matter.
+const STARTS_IN_PWD: &str = "drydock_starts_in_pwd";
 
 /// The linker of one set of powers.
 pub(crate) fn linker(engine: &wasmtime::Engine, caps: CapSet) -> wasmtime::Result<Linker<Guest>> {
@@ -33,7 +38,8 @@ pub(crate) fn prepare(
     let start = start_of(module).map_err(|reason| Fault::BadModule { digest, reason: reason.into() })?;
     let memory = module.get_export_index("memory");
     let memory = memory.filter(|_| matches!(module.get_export("memory"), Some(ExternType::Memory(_))));
-    Ok(Prepared { pre, start, memory })
+    let starts_in_pwd = module.get_export(STARTS_IN_PWD).is_some();
+    Ok(Prepared { pre, start, memory, starts_in_pwd })
 }
 
 fn start_of(module: &Module) -> Result<ModuleExport, &'static str> {
