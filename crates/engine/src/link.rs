@@ -10,6 +10,8 @@ pub(crate) struct Prepared {
     pub(crate) pre: InstancePre<Guest>,
     pub(crate) start: Start,
     pub(crate) memory: Option<ModuleExport>,
+    /// It goes to the directory that `PWD` names by itself.
+    pub(crate) starts_in_pwd: bool,
 }
 
 /// Where a module begins.
@@ -19,6 +21,9 @@ pub(crate) enum Start {
     /// A library that is made ready once and has a program's main function, whose result is the status.
     Main { initialize: Option<ModuleExport>, run: ModuleExport },
 }
+
+/// A module that exports this says that it starts in the directory that `PWD` names; what it stands for does not matter.
+const STARTS_IN_PWD: &str = "drydock_starts_in_pwd";
 
 /// The linker of one set of powers.
 pub(crate) fn linker(engine: &wasmtime::Engine, caps: CapSet) -> wasmtime::Result<Linker<Guest>> {
@@ -42,7 +47,8 @@ pub(crate) fn prepare(
     let start = start_of(module).map_err(|reason| Fault::BadModule { digest, reason: reason.into() })?;
     let memory = module.get_export_index("memory");
     let memory = memory.filter(|_| matches!(module.get_export("memory"), Some(ExternType::Memory(_))));
-    Ok(Prepared { pre, start, memory })
+    let starts_in_pwd = module.get_export(STARTS_IN_PWD).is_some();
+    Ok(Prepared { pre, start, memory, starts_in_pwd })
 }
 
 fn start_of(module: &Module) -> Result<Start, &'static str> {

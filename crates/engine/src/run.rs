@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch};
+use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch, WorkingDir};
 use wasmtime::{Engine, Store};
 
 use crate::{
@@ -41,7 +41,7 @@ pub(crate) struct Image {
 pub(crate) async fn run(
     engine: &Engine,
     prepared: &Prepared,
-    request: RunRequest,
+    mut request: RunRequest,
     mut image: Option<&mut Image>,
     ticker: Option<&Ticker>,
 ) -> Result<(RunReport, Streams), Fault> {
@@ -49,6 +49,9 @@ pub(crate) async fn run(
     let started = Instant::now();
     let (limits, switches) = (request.limits, request.switches.clone());
     let gauge = request.gauge.clone();
+    if prepared.starts_in_pwd {
+        request.working_dir = WorkingDir::Own;
+    }
     let deadline = started.checked_add(limits.wall_max).unwrap_or_else(|| started + A_YEAR);
     let mut store = Burning::new(Store::new(engine, Guest::new(request, deadline)), limits.fuel_max, gauge);
     store.limiter(|guest| guest);

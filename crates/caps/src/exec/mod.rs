@@ -157,6 +157,7 @@ impl Capability for Exec {
             streams: Streams { stdin: stdin.after(head), stdout, stderr },
             files: spec.files.clone(),
             trees,
+            working_dir: launch::working_dir(&entry),
             umask: permit.umask(),
             limits,
             memory: spec.memory.clone(),

@@ -172,7 +172,7 @@ mod tests {
             (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"lane":"fast"}}}}"#)), Some(1)),
             (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"root":true}}}}"#)), Some(1)),
             (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"features":["gc"]}}}}"#)), Some(1)),
-            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"argv":["a\\u0000"]}}}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"argv":["a\u0000"]}}}}"#)), Some(1)),
             (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":7}}"#)), Some(1)),
             (r#"{"version":1,"commands":[]}"#.into(), None),
             ("[".repeat(100_000), None),
