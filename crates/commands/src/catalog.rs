@@ -2,13 +2,11 @@
 //! none of that kind yet.
 
 /// Well-known programs that no module is there for yet.
-const ABSENT: [&str; 52] = [
+const ABSENT: [&str; 48] = [
     "apt",
     "apt-get",
     "brew",
     "cargo",
-    "cc",
-    "clang",
     "cmake",
     "composer",
     "curl",
@@ -17,8 +15,6 @@ const ABSENT: [&str; 52] = [
     "dotnet",
     "emacs",
     "ffmpeg",
-    "g++",
-    "gcc",
     "gh",
     "git",
     "go",
