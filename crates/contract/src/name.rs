@@ -73,6 +73,12 @@ impl std::borrow::Borrow<str> for CommandName {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for CommandName {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        <std::borrow::Cow<'de, str>>::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 /// How a command takes its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

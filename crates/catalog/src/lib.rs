@@ -1,0 +1,24 @@
+//! The catalog: programs as rows of data, fetched by the package clients of the machine, checked by hash,
+//! unpacked in a guest, compiled and registered.
+//!
+//! A row says everything about a program; nothing here knows one by name. Bytes of strangers are never read by
+//! this room beyond their hash: archives are taken apart by guests of ours, modules run as guests.
+//!
+//! One file, `client`, starts native programs, and tidy knows it.
+
+mod archive;
+mod client;
+pub mod progress;
+pub mod read;
+pub mod row;
+mod scratch;
+pub mod source;
+mod table;
+
+pub use archive::ArchiveError;
+pub use client::{ClientEnvironment, FetchError, FetchLimits};
+pub use progress::{Progress, Watcher};
+pub use read::BadRow;
+pub use row::Row;
+pub use source::Source;
+pub use table::{Table, own_files};
