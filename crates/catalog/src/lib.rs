@@ -8,17 +8,32 @@
 
 mod archive;
 mod client;
+mod error;
+mod install;
+mod installed;
+pub mod lane_c;
 pub mod progress;
+mod prove;
+mod provide;
 pub mod read;
 pub mod row;
 mod scratch;
 pub mod source;
+mod stand_in;
 mod table;
+pub mod unpack;
 
 pub use archive::ArchiveError;
 pub use client::{ClientEnvironment, FetchError, FetchLimits};
+pub use error::CatalogError;
+pub use install::Catalog;
+pub use installed::Installed;
+pub use lane_c::BuildError;
 pub use progress::{Progress, Watcher};
+pub use prove::State;
+pub use provide::CatalogProvider;
 pub use read::BadRow;
 pub use row::Row;
 pub use source::Source;
 pub use table::{Table, own_files};
+pub use unpack::UnpackError;

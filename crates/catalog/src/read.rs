@@ -117,7 +117,7 @@ stdout = "1\n"
             ("stdout = \"1\\n\"", "stdout = \"\"", "compares no bytes"),
             ("stdout = \"1\\n\"", "", "missing field `stdout`"),
             ("[[checks]]", "[[checks]]\nfiles = { \"../a\" = \"\" }", "outside of its directory"),
-            ("[[checks]]", "[[checks", "invalid"),
+            ("[[checks]]", "[[checks", "unclosed"),
         ] {
             let text = GOOD.replacen(from, to, 1);
             assert_ne!(text, GOOD, "{from}");

@@ -11,6 +11,7 @@
 //! features = ["exceptions"]          # wasm features that its lane must have
 //! needs = ["clang"]                  # rows that must be installed first
 //! sha256 = "…"                       # of the module; must be there for prebuilt
+//! env = ["NAME=value"]               # where the caller's environment has no such name
 //!
 //! [[commands]]                       # the names it registers; at least one
 //! name = "lua"
@@ -84,6 +85,9 @@ pub struct Row {
     pub needs: Vec<CommandName>,
     /// The hash of the module.
     pub sha256: Option<Digest>,
+    /// `NAME=value` entries for names that the caller's environment does not have.
+    #[serde(default)]
+    pub env: Vec<String>,
     /// The names it registers.
     pub commands: Vec<RowCommand>,
     /// Where its bytes come from, in order of preference.

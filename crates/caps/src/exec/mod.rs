@@ -126,6 +126,7 @@ impl Capability for Exec {
                     umask: permit.umask(),
                     streams,
                     door: permit.door(),
+                    preparing: Arc::clone(session.preparing()),
                 };
                 let (outcome, streams) = inside.run(command).await;
                 return Ok(Reply { payload: encode_report(&report_of(outcome)), streams });

@@ -1,0 +1,71 @@
+//! The catalog as the [`Provider`] of a dock: what to say of a name that is in it and not installed, how to install
+//! it where a session may, and the stand-ins for package managers.
+
+use std::sync::Arc;
+
+use drydock_contract::{BoxFuture, port::Registry as _};
+use drydock_embed::{Dock, HostOutput, Provider, StandIn};
+use tokio::sync::Mutex;
+
+use crate::{install::Catalog, stand_in};
+
+/// A catalog that a dock asks. Clones are the same one.
+#[derive(Clone)]
+pub struct CatalogProvider {
+    catalog: Arc<Catalog>,
+    /// One installation at a time: each may take all memory that compiling may.
+    installing: Arc<Mutex<()>>,
+}
+
+impl CatalogProvider {
+    /// Answers from this catalog.
+    pub fn new(catalog: Catalog) -> Self {
+        Self { catalog: Arc::new(catalog), installing: Arc::default() }
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Installs a row unless it is there, after those that are being installed.
+    pub async fn ensure(&self, dock: &Dock, name: &str) -> Result<(), String> {
+        let _one_at_a_time = self.installing.lock().await;
+        self.catalog.ensure(dock, name).await.map(drop).map_err(|error| format!("{}: {error}", error.code()))
+    }
+}
+
+impl Provider for CatalogProvider {
+    fn remedy(&self, name: &str) -> Option<String> {
+        let row = self.catalog.table.offering(name)?;
+        Some(match &row.unavailable {
+            Some(why) => format!("in the catalog, and unavailable: {why}"),
+            None => format!("not installed; drydock catalog add {}", row.name),
+        })
+    }
+
+    fn knows(&self, name: &str) -> bool {
+        let row = self.catalog.table.offering(name);
+        row.is_some_and(|it| it.unavailable.is_none() && it.commands.iter().any(|it| it.name.as_str() == name))
+    }
+
+    fn install(&self, dock: Dock, name: String) -> BoxFuture<'static, Result<(), String>> {
+        let this = self.clone();
+        Box::pin(async move {
+            this.ensure(&dock, &name).await?;
+            match dock.registry().lookup(&name, None) {
+                Some(_) => Ok(()),
+                None => Err(format!("the row does not register `{name}`")),
+            }
+        })
+    }
+
+    fn stands_in(&self, name: &str) -> bool {
+        stand_in::NAMES.contains(&name)
+    }
+
+    fn stand_in(&self, dock: Dock, call: StandIn) -> BoxFuture<'static, HostOutput> {
+        let this = self.clone();
+        Box::pin(async move { stand_in::run(&this, &dock, &call).await })
+    }
+}
