@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use drydock_contract::{
     BoxFuture, Digest,
-    port::{EntryCompile, EntryDir, EntryLimits, EntryOptions, WasmFeatures},
+    port::{EntryCompile, EntryDir, EntryLimits, EntryOptions},
 };
 use drydock_embed::{
     Dock,
@@ -22,7 +22,7 @@ use crate::{
     installed::{Installed, Records},
     lane_c,
     progress::{Progress, Watcher},
-    row::{Feature, Interrupt, Lane, Row, RowCommand, RowSource},
+    row::{Lane, Row, RowCommand, RowSource},
     source::Packing,
     table::Table,
     unpack::{self, Content},
@@ -263,11 +263,8 @@ fn options(row: &Row, command: &RowCommand, dirs: &[EntryDir]) -> EntryOptions {
             memory_bytes_max: row.compile.memory_mib.map(mib),
             wall_ms_max: row.compile.wall_s.map(ms),
         },
-        lane: match row.interrupt {
-            Interrupt::Fuel => drydock_contract::port::Interruption::Fuel,
-            Interrupt::Tick => drydock_contract::port::Interruption::Tick,
-        },
-        features: WasmFeatures { exceptions: row.features.contains(&Feature::Exceptions) },
+        lane: row.interrupt,
+        features: row.features,
     }
 }
 

@@ -55,7 +55,10 @@
 
 use std::collections::BTreeMap;
 
-use drydock_contract::{ArgMode, CommandName, Digest};
+use drydock_contract::{
+    ArgMode, CommandName, Digest,
+    port::{Interruption, WasmFeatures},
+};
 use serde::Deserialize;
 
 use crate::source::Source;
@@ -76,10 +79,10 @@ pub struct Row {
     pub lane: Lane,
     /// How a run that computes is brought back to the host.
     #[serde(default)]
-    pub interrupt: Interrupt,
+    pub interrupt: Interruption,
     /// Wasm features that its lane must have.
     #[serde(default)]
-    pub features: Vec<Feature>,
+    pub features: WasmFeatures,
     /// Rows that must be installed first.
     #[serde(default)]
     pub needs: Vec<CommandName>,
@@ -125,34 +128,6 @@ impl Lane {
         match self {
             Self::Prebuilt => "prebuilt",
             Self::C => "c",
-        }
-    }
-}
-
-/// How a run that computes is brought back to the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Interrupt {
-    /// Its instructions are counted.
-    #[default]
-    Fuel,
-    /// A clock ticks; nothing is counted.
-    Tick,
-}
-
-/// A wasm feature that is off unless a row names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Feature {
-    /// Exceptions, with `try_table`.
-    Exceptions,
-}
-
-impl Feature {
-    /// The stable name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Exceptions => "exceptions",
         }
     }
 }
