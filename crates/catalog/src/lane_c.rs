@@ -30,6 +30,12 @@ pub enum BuildError {
     /// This lane cannot be had here, and why.
     #[error("{0}")]
     LaneUnavailable(String),
+    /// Nobody knows how to build that.
+    #[error("`{0}` is no language that is built here: c, c++, js, ts")]
+    UnsupportedLanguage(String),
+    /// A dependency cannot be had.
+    #[error("the dependency `{0}` cannot be had: C takes libraries of the sysroot, such as m; packages need the network")]
+    InvalidDependency(String),
     /// There is nothing to build.
     #[error("the source is empty")]
     EmptySource,
@@ -74,6 +80,8 @@ impl BuildError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::LaneUnavailable(_) => "lane_unavailable",
+            Self::UnsupportedLanguage(_) => "unsupported_lang",
+            Self::InvalidDependency(_) => "invalid_deps",
             Self::EmptySource => "empty_source",
             Self::Failed { .. } => "build_failed",
             Self::Limit { limit, .. } => limit,

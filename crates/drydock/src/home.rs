@@ -46,6 +46,7 @@ pub(crate) fn dock_with(compile: CompileLimits) -> anyhow::Result<Dock> {
         worker: Some(worker()),
         compile,
         shipped: shipped(),
+        provider: None,
     };
     Ok(Dock::open_with(path()?, settings)?)
 }

@@ -1,8 +1,6 @@
 //! What a build is made of: files, which of them are compiled, and flags. Plain data with a key.
 
 use bytes::Bytes;
-use sha2::{Digest as _, Sha256};
-
 use drydock_contract::Digest;
 
 /// A program in C or C++.
@@ -27,10 +25,10 @@ impl Project {
     /// Two projects with one key give the same module. Every part is counted with its length, so that no two
     /// different lists look alike.
     pub(super) fn key(&self, compiler: &[Digest]) -> Digest {
-        let mut hash = Sha256::new();
+        let mut all = Vec::new();
         let mut part = |bytes: &[u8]| {
-            hash.update((bytes.len() as u64).to_le_bytes());
-            hash.update(bytes);
+            all.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            all.extend_from_slice(bytes);
         };
         part(GENERATION.as_bytes());
         for digest in compiler {
@@ -47,7 +45,7 @@ impl Project {
             part(path.as_bytes());
             part(bytes);
         }
-        Digest::from_bytes(hash.finalize().into())
+        Digest::of(&all)
     }
 }
 

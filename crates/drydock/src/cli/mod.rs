@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod audit;
+pub(crate) mod build;
 pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod completions;
@@ -60,6 +61,10 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands
     Commands(commands::Commands),
+    /// Compile C, C++, JavaScript or TypeScript in the sandbox into a command
+    Build(build::Build),
+    /// The same with the source on stdin
+    BuildInline(build::BuildInline),
     /// Look into workspaces: files, changes, snapshots
     Ws(ws::Ws),
     /// Show what was allowed and what was refused
