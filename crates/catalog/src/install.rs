@@ -253,7 +253,7 @@ async fn built(
     watcher: &Watcher,
 ) -> Result<Bytes, CatalogError> {
     let (packing, Some(inside), Some(recipe)) = (source.from.packing(), source.from.inside(), &row.recipe) else {
-        return Err(lane_c::BuildError::LaneUnavailable.into());
+        return Err(lane_c::BuildError::EmptySource.into());
     };
     debug_assert!(packing != Packing::Plain, "a plain source has nothing inside");
     let sources = unpack::below(dock, archive, packing, inside).await?;

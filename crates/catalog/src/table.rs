@@ -33,7 +33,9 @@ impl Table {
 
     /// These rows, each with the name of its file.
     pub fn of(rows: impl IntoIterator<Item = (String, String)>) -> Result<Self, BadRow> {
-        let rows = rows.into_iter().map(|(name, text)| read(&name, &text)).collect::<Result<_, _>>()?;
+        let rows = rows.into_iter().map(|(name, text)| read(&name, &text));
+        let mut rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { rows })
     }
 

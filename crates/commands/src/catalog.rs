@@ -5,7 +5,6 @@
 const ABSENT: &[&str] = &[
     "brew",
     "cargo",
-    "cc",
     "cmake",
     "composer",
     "curl",
@@ -14,8 +13,6 @@ const ABSENT: &[&str] = &[
     "dotnet",
     "emacs",
     "ffmpeg",
-    "g++",
-    "gcc",
     "gh",
     "git",
     "go",

@@ -46,6 +46,8 @@ fn main() -> ExitCode {
         cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),
         cli::Command::Commands(commands) => cli::commands::run(commands),
+        cli::Command::Build(build) => cli::build::run(build),
+        cli::Command::BuildInline(build) => cli::build::inline(build),
         cli::Command::Catalog(catalog) => cli::catalog::run(catalog),
         cli::Command::Ws(ws) => cli::ws::run(ws),
         cli::Command::Audit(audit) => cli::audit::run(audit),

@@ -93,7 +93,7 @@ fn parse_row(
     if reserved(name) {
         return Err("it is the name of a built-in".into());
     }
-    let name = name.parse::<CommandName>().map_err(|error| error.to_string())?;
+    let name = CommandName::registrable(name).map_err(|error| error.to_string())?;
     let sha256 = row.get("sha256").and_then(Value::as_str).ok_or("it has no sha256")?;
     let sha256 = sha256.parse().map_err(|error: drydock_contract::NotADigest| error.to_string())?;
     let mode = match row.get("mode") {
