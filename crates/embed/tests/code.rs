@@ -96,8 +96,7 @@ async fn hostile_results_and_programs_end_by_name() {
     let providers = Providers::new([Provider::new("t", vec![deep, odd, big, never]).unwrap()]).unwrap();
     let code = dock.code("me", Setup::default(), providers).unwrap();
     // Only what waits for ever is to meet its time: the others have enough on a machine that is busy.
-    let within =
-        |timeout_ms| ExecuteOptions { timeout_ms: Some(timeout_ms), ..ExecuteOptions::default() };
+    let within = |timeout_ms| ExecuteOptions { timeout_ms: Some(timeout_ms), ..ExecuteOptions::default() };
     for (program, want) in [
         (
             "const o = await t.odd(); [o.polluted === undefined, Object.keys(o).length, o['😀']]",
