@@ -283,6 +283,7 @@ fn options(row: &Row, command: &RowCommand, dirs: &[EntryDir]) -> EntryOptions {
         },
         lane: row.interrupt,
         features: row.features,
+        ..EntryOptions::default()
     }
 }
 
