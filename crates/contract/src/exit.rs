@@ -104,6 +104,7 @@ mod tests {
         unknown_operation    126
         command_not_granted  126
         unknown_command      127
+        not_executable       126
         tool_not_granted     126
         too_many_processes   126
         budget_exceeded      125
