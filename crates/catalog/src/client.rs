@@ -74,7 +74,9 @@ impl ClientEnvironment {
     /// What of these variables any client may need.
     pub fn of(all: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let any = |name: &OsStr| {
-            [PackageRegistry::Npm, PackageRegistry::Pypi, PackageRegistry::Crate].iter().any(|it| needs(*it, name))
+            [PackageRegistry::Npm, PackageRegistry::Pypi, PackageRegistry::Crate]
+                .iter()
+                .any(|it| needs(*it, name))
         };
         Self(all.into_iter().filter(|(name, _)| any(name)).collect())
     }
@@ -233,7 +235,8 @@ fn invocations(package: &Package, scratch: &Path) -> Vec<(&'static str, Vec<OsSt
     let words = |all: &[&str]| all.iter().map(OsString::from).collect::<Vec<_>>();
     match package.registry {
         PackageRegistry::Npm => {
-            let mut args = words(&["pack", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]);
+            let mut args =
+                words(&["pack", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]);
             args.extend(words(&["--loglevel=error", "--foreground-scripts=false", "--cache"]));
             args.push(scratch.join("cache").into());
             args.push("--pack-destination".into());
@@ -283,7 +286,10 @@ fn start(package: &Package, environment: &ClientEnvironment, scratch: &Path) -> 
 /// The program in the caller's PATH; this process may have another.
 fn found_on_path(program: &str, environment: &ClientEnvironment) -> Option<PathBuf> {
     let path = environment.get("PATH")?;
-    std::env::split_paths(path).filter(|it| it.is_absolute()).map(|it| it.join(program)).find(|it| it.is_file())
+    std::env::split_paths(path)
+        .filter(|it| it.is_absolute())
+        .map(|it| it.join(program))
+        .find(|it| it.is_file())
 }
 
 /// A client and whatever it started. Dropped, it is killed.
@@ -330,7 +336,11 @@ async fn watch(
         match waited {
             Ok(status) => break status.map_err(failed)?,
             Err(_) if until.is_some_and(|until| Instant::now() >= until) => {
-                return Err(FetchError::TooLate { client, package: named(package), wall_max: limits.wall_max });
+                return Err(FetchError::TooLate {
+                    client,
+                    package: named(package),
+                    wall_max: limits.wall_max,
+                });
             }
             Err(_) => {}
         }

@@ -61,7 +61,11 @@ impl Dock {
     }
 
     /// The provider behind what the front end answers itself.
-    pub(crate) fn providing(&self, other: Option<Arc<dyn Inside>>, may_install: bool) -> Option<Arc<dyn Inside>> {
+    pub(crate) fn providing(
+        &self,
+        other: Option<Arc<dyn Inside>>,
+        may_install: bool,
+    ) -> Option<Arc<dyn Inside>> {
         match self.provider {
             None => other,
             Some(_) => Some(Arc::new(Provided { dock: self.clone(), may_install, other })),
