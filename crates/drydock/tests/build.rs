@@ -63,7 +63,11 @@ fn with_compiler(result: &str) -> Shell {
 }
 
 fn code(said: &Said) -> &str {
-    said.stderr.lines().last().and_then(|it| it.strip_prefix("drydock: ")?.split(':').next()).unwrap_or_default()
+    said.stderr
+        .lines()
+        .last()
+        .and_then(|it| it.strip_prefix("drydock: ")?.split(':').next())
+        .unwrap_or_default()
 }
 
 #[test]
@@ -71,7 +75,11 @@ fn a_source_becomes_a_command_and_a_second_build_is_a_lookup() {
     let shell = with_compiler(&guests::exit(7));
     let first = shell.run(&["build", "c", "-O2", "prog.c", "-o", "seven"]);
     assert_eq!(first.status, 0, "{}", first.stderr);
-    assert!(first.stdout.starts_with("built seven (") && !first.stdout.contains("as before"), "{}", first.stdout);
+    assert!(
+        first.stdout.starts_with("built seven (") && !first.stdout.contains("as before"),
+        "{}",
+        first.stdout
+    );
     assert_eq!(shell.run(&["run", "seven"]).status, 7);
     let started = |shell: &Shell| shell.run(&["audit", "--json"]).stdout.matches("clang-22").count();
     let before = started(&shell);

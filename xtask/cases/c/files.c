@@ -19,10 +19,12 @@ int main(void) {
     printf("%d [%s] %ld\n", sum, line, ftell(in));
     fclose(in);
     struct stat facts;
-    printf("%d %d\n", stat(name, &facts), (int)facts.st_size);
+    int found = stat(name, &facts);
+    printf("%d %d\n", found, (int)facts.st_size);
     remove(name);
     if (!fopen(name, "r")) printf("%s\n", strerror(errno));
     mkdir("d", 0755);
-    printf("%d %d\n", access("d", F_OK), rmdir("d"));
+    found = access("d", F_OK);
+    printf("%d %d\n", found, rmdir("d"));
     return 0;
 }

@@ -6,7 +6,8 @@ int main(void) {
     char text[] = "a,b,,c", *save = NULL;
     for (char *part = strtok_r(text, ",", &save); part; part = strtok_r(NULL, ",", &save)) printf("[%s]", part);
     char *end;
-    printf(" %ld %s %.2f %lld\n", strtol("0x1fz", &end, 16), end, atof("2.50x"), strtoll("9007199254740993", NULL, 10));
+    long hexadecimal = strtol("0x1fz", &end, 16);
+    printf(" %ld %s %.2f %lld\n", hexadecimal, end, atof("2.50x"), strtoll("9007199254740993", NULL, 10));
     char copy[8];
     snprintf(copy, sizeof copy, "%s", "cut off at seven");
     printf("%s %d %d %s\n", copy, memcmp("ab", "ac", 2) < 0, (int)strspn("aabc", "a"), strstr("haystack", "sta"));

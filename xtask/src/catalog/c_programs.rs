@@ -36,7 +36,11 @@ pub(super) fn run(root: &Path, binary: &Path, home: &Path) -> anyhow::Result<Vec
             }
         }
     }
-    println!("{} c programs compiled and run inside{}", sources.len(), if native { ", and by gcc" } else { "; there is no gcc to ask" });
+    println!(
+        "{} c programs compiled and run inside{}",
+        sources.len(),
+        if native { ", and by gcc" } else { "; there is no gcc to ask" }
+    );
     Ok(failed)
 }
 
