@@ -38,6 +38,12 @@ pub(crate) fn classify(error: wasmtime::Error) -> Result<Outcome, wasmtime::Erro
     if let Some(stop) = error.downcast_ref::<Stop>() {
         return Ok((*stop).into());
     }
+    if error.is::<wasmtime::ThrownException>() {
+        return Ok(Outcome::Trapped("uncaught exception".into()));
+    }
+    if error.is::<wasmtime::GcHeapOutOfMemory<()>>() {
+        return Ok(Outcome::OutOfMemory);
+    }
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => Ok(Outcome::OutOfFuel),
         Some(trap) => Ok(Outcome::Trapped(trap.to_string().trim_start_matches("wasm trap: ").to_owned())),

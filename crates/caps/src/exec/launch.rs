@@ -5,10 +5,68 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
-    Limits, WorkingDir,
-    port::{Entry, EntryOptions},
+    ArgMode, Artifact, Fault, Limits, WorkingDir,
+    port::{Entry, EntryLimits, EntryOptions, EntryTree, Registry},
 };
 use drydock_gate::SessionSpec;
+
+use super::program::Held;
+
+/// What a run starts with, wherever its module comes from.
+pub(super) struct Start {
+    pub(super) artifact: Artifact,
+    pub(super) argv: Vec<Vec<u8>>,
+    pub(super) options: Arc<EntryOptions>,
+    pub(super) mode: ArgMode,
+    pub(super) limits: Limits,
+    pub(super) trees: Vec<EntryTree>,
+    pub(super) working_dir: WorkingDir,
+    /// It is a file of the session, whose bytes are held so.
+    pub(super) by_path: Option<Held>,
+}
+
+impl Start {
+    /// A registered module.
+    pub(super) fn of_entry(
+        registry: &dyn Registry,
+        spec: &SessionSpec,
+        entry: &Entry,
+        wall_max: Option<Duration>,
+    ) -> Result<Self, Fault> {
+        let artifact = registry.load(entry)?;
+        tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", entry.name);
+        Ok(Self {
+            artifact,
+            argv: argv(entry),
+            options: Arc::clone(&entry.options),
+            mode: entry.mode,
+            limits: limits(spec, entry, wall_max),
+            trees: registry.trees(entry)?,
+            working_dir: working_dir(entry),
+            by_path: None,
+        })
+    }
+
+    /// A module of the session's own files: it sees its path as its name, and has the limits of what others made.
+    pub(super) fn of_file(
+        spec: &SessionSpec,
+        path: &str,
+        artifact: Artifact,
+        held: Held,
+        wall_max: Option<Duration>,
+    ) -> Self {
+        Self {
+            artifact,
+            argv: vec![path.as_bytes().to_vec()],
+            options: Arc::default(),
+            mode: ArgMode::Argv,
+            limits: within(spec, spec.limits, EntryLimits::default(), wall_max),
+            trees: Vec::new(),
+            working_dir: WorkingDir::Given,
+            by_path: Some(held),
+        }
+    }
+}
 
 /// The program's own name, and the arguments it was registered with.
 pub(super) fn argv(entry: &Entry) -> Vec<Vec<u8>> {
@@ -37,11 +95,15 @@ pub(super) fn working_dir(entry: &Entry) -> WorkingDir {
 
 /// What the run may spend; `wall_max` is what the caller of this very run allows.
 pub(super) fn limits(spec: &SessionSpec, entry: &Entry, wall_max: Option<Duration>) -> Limits {
-    let (own, defaults) = (entry.options.limits, spec.default_limits);
     let mut limits = spec.limits;
     if entry.builtin {
         limits.memory_bytes_max = spec.builtin_memory_bytes_max;
     }
+    within(spec, limits, entry.options.limits, wall_max)
+}
+
+fn within(spec: &SessionSpec, mut limits: Limits, own: EntryLimits, wall_max: Option<Duration>) -> Limits {
+    let defaults = spec.default_limits;
     limits.memory_bytes_max = instead(limits.memory_bytes_max, own.memory_bytes_max, defaults.memory);
     limits.wall_max = instead(limits.wall_max, own.wall_ms_max.map(Duration::from_millis), defaults.wall);
     limits.wall_max = wall_max.map_or(limits.wall_max, |wanted| wanted.min(limits.wall_max));
@@ -72,7 +134,7 @@ fn instead<T: Ord>(callers: T, own: Option<T>, is_default: bool) -> T {
 
 #[cfg(test)]
 mod tests {
-    use drydock_contract::{ArgMode, Digest, Meter, port::EntryLimits};
+    use drydock_contract::{Digest, Meter};
     use drydock_gate::{DefaultLimits, Purse};
     use drydock_testkit::principal;
 
