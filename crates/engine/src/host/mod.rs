@@ -6,7 +6,7 @@ mod exec;
 mod lent;
 mod reply;
 mod request;
-mod tool;
+pub(crate) mod tool;
 
 use drydock_contract::{Cap, CapSet};
 use wasmtime::Linker;
