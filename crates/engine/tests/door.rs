@@ -36,7 +36,11 @@ impl Dispatch for Echo {
         Box::pin(async move {
             match asked.as_str() {
                 "never" => std::future::pending().await,
-                "\"slow\"" => tokio::task::yield_now().await,
+                "\"slow\"" => {
+                    for _ in 0..50 {
+                        tokio::task::yield_now().await;
+                    }
+                }
                 "no" => return Err(Denial::UnknownOperation("x".into()).into()),
                 "large" => return Ok(Reply { payload: vec![b'1'; 20 << 20], streams: Streams::default() }),
                 _ => {}
