@@ -26,6 +26,11 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// A hash that somebody computed piece by piece.
+    pub const fn from_bytes(raw: [u8; 32]) -> Self {
+        Self(raw)
+    }
+
     /// The raw hash.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Fault, RunReport, RunRequest, Streams,
-    port::{Interruption, Runner},
+    port::{CompileLimits, Interruption, LaneChoice, Runner},
 };
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     ticker::Ticker,
 };
 
-/// Runs modules whose code is interrupted in one way.
+/// Runs modules whose code is interrupted in one way, and may use the same features.
 pub struct Lane {
     engine: wasmtime::Engine,
     facts: Facts,
@@ -24,11 +24,11 @@ pub struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(shared: &Shared, interrupt: Interruption) -> Result<Self, Fault> {
-        let built = config::build(&shared.settings, interrupt);
+    pub(crate) fn new(shared: &Shared, choice: LaneChoice) -> Result<Self, Fault> {
+        let built = config::build(&shared.settings, choice);
         let (engine, settings, facts) =
             built.map_err(|error| Fault::Internal(format!("wasmtime: {error:#}")))?;
-        let ticker = match interrupt {
+        let ticker = match choice.interrupt {
             Interruption::Fuel => None,
             Interruption::Tick => {
                 let started = Ticker::start(engine.weak());
@@ -53,8 +53,8 @@ impl Lane {
 
     /// Compiles a module now, so that its first run need not, and says if it could not run even with
     /// every power there is.
-    pub async fn warm(&self, artifact: &Artifact) -> Result<(), Fault> {
-        let loaded = self.modules.get(artifact).await?;
+    pub async fn warm(&self, artifact: &Artifact, limits: Option<CompileLimits>) -> Result<(), Fault> {
+        let loaded = self.modules.get(artifact, limits).await?;
         loaded.prepared(&self.engine, CapSet::of(Cap::ALL)).map(drop)
     }
 
@@ -67,7 +67,7 @@ impl Lane {
             Some(loaded) => loaded,
             None => {
                 let _waiting = request.preparing.as_ref().map(|it| it.begin());
-                let loading = self.modules.get(&request.artifact);
+                let loading = self.modules.get(&request.artifact, request.compile);
                 match run::unless_cancelled(loading, &request.switches).await {
                     Some(loaded) => loaded?,
                     None => return Ok((run::cancelled(), request.streams)),

@@ -10,12 +10,15 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use drydock_embed::{
     CompileLimits,
-    contract::{ArgMode, Digest, Fault},
-    store::{ArtifactStore, CommandRegistry, Listed, Origin, PutArtifactError, RegisterError, Repaired},
+    contract::{ArgMode, Digest, Fault, port::EntryOptions},
+    store::{
+        ArtifactStore, CommandRegistry, Listed, Origin, PutArtifactError, RegisterError, Registration,
+        Repaired,
+    },
 };
 use serde_json::{Value, json};
 
-use super::compile::CompileFlags;
+use super::{compile::CompileFlags, start::StartFlags};
 use crate::{exit, home, show};
 
 #[derive(Debug, Args)]
@@ -49,6 +52,8 @@ enum Act {
         #[arg(long, default_value = "argv")]
         mode: ArgMode,
         #[command(flatten)]
+        start: StartFlags,
+        #[command(flatten)]
         compile: CompileFlags,
     },
     /// Forget a name
@@ -69,8 +74,9 @@ pub(crate) fn run(commands: Commands) -> anyhow::Result<ExitCode> {
     let done = match commands.act {
         Act::List => list(json),
         Act::Show { name } => show_one(&name, json),
-        Act::Add { name, file, sha256, mode, compile } => {
-            add(&name, &file, sha256, mode, compile.limits(), json)
+        Act::Add { name, file, sha256, mode, start, compile } => {
+            let how = Registration { mode, expected: sha256, options: start.options(&compile) };
+            add(&name, &file, how, compile.limits(), json)
         }
         Act::Rm { name } => remove(&name, json),
         Act::Verify { repair } => verify(repair, json),
@@ -104,8 +110,12 @@ fn describe(it: &Listed) -> Value {
         Origin::Applet { of } => (format!("applet of {of}"), None),
         Origin::Registered { path } => ("registered".to_owned(), Some(path.display().to_string())),
     };
-    json!({ "name": it.entry.name, "sha256": it.entry.digest, "mode": it.entry.mode.as_str(),
-            "size": it.size, "origin": origin, "path": path })
+    let mut told = json!({ "name": it.entry.name, "sha256": it.entry.digest, "mode": it.entry.mode.as_str(),
+                           "size": it.size, "origin": origin, "path": path });
+    if *it.entry.options != EntryOptions::default() {
+        told["options"] = json!(*it.entry.options);
+    }
+    told
 }
 
 fn list(json: bool) -> anyhow::Result<ExitCode> {
@@ -150,7 +160,7 @@ fn show_one(name: &str, json: bool) -> anyhow::Result<ExitCode> {
         show::json(&described)?;
         return Ok(ExitCode::SUCCESS);
     }
-    for key in ["name", "sha256", "mode", "size", "origin", "path"] {
+    for key in ["name", "sha256", "mode", "size", "origin", "path", "options"] {
         match &described[key] {
             Value::Null => {}
             Value::String(text) => show::line(&format!("{key:<8}{text}"))?,
@@ -163,8 +173,7 @@ fn show_one(name: &str, json: bool) -> anyhow::Result<ExitCode> {
 fn add(
     name: &str,
     file: &Path,
-    sha256: Option<Digest>,
-    mode: ArgMode,
+    how: Registration,
     compile: CompileLimits,
     json: bool,
 ) -> anyhow::Result<ExitCode> {
@@ -172,13 +181,13 @@ fn add(
     dock.registry().may_register(name)?;
     let bytes = read_module(file)?;
     let got = Digest::of(&bytes);
-    if let Some(expected) = sha256.filter(|expected| *expected != got) {
+    if let Some(expected) = how.expected.filter(|expected| *expected != got) {
         return Err(RegisterError::ShaMismatch { expected, got }.into());
     }
     // Compiled before it is named, so that what is registered can run, and starts at once.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(dock.check(bytes.clone()))?;
-    let entry = dock.registry().add(name, bytes, mode, sha256)?;
+    runtime.block_on(dock.check_as(bytes.clone(), &how.options))?;
+    let entry = dock.registry().register(name, bytes, how)?;
     if json {
         show::json(&describe(&dock.registry().show(entry.name.as_str())?))?;
         return Ok(ExitCode::SUCCESS);
