@@ -79,6 +79,17 @@ pub(super) const ALL: &[Operation] = &[
         output: js_output,
     },
     Operation {
+        name: "py",
+        title: "Run a Python program",
+        description: "Runs a Python 3 program in a fresh sandbox, over the sandbox's files. It may call \
+                      commands.NAME(*args, stdin=…), sh(line), files.read/write/list, subprocess.run, and sees \
+                      `args`; aio.NAME.TOOL(…) is awaited, also at the top level. Its last expression is the \
+                      result; stdout, stderr, files it changed and what it passed to display() come with it.",
+        effect: Effect::Changes,
+        input: py_input,
+        output: py_output,
+    },
+    Operation {
         name: "read_file",
         title: "Read a file",
         description: "Reads a file as text, or as base64 if it is no UTF-8. The sha256 can be handed to \
@@ -219,6 +230,61 @@ fn js_output() -> Value {
             "durationMs": { "type": "number" },
         },
         "required": ["ok", "logs"],
+    })
+}
+
+fn py_input() -> Value {
+    let args = json!({ "description": "Any JSON; the program sees it as `args`" });
+    let properties = json!({
+        "code": text("The program"),
+        "args": args,
+        "stdin": text("What it reads"),
+        "timeout_ms": milliseconds(),
+    });
+    object(properties, &["code"])
+}
+
+fn py_output() -> Value {
+    let error = json!({
+        "type": "object",
+        "properties": {
+            "code": { "type": "string" },
+            "message": { "type": "string" },
+            "line": { "type": "integer" },
+            "hint": { "type": "string" },
+            "traceback": { "type": "string" },
+        },
+        "required": ["code", "message"],
+    });
+    let file = json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string" },
+            "kind": { "enum": ["added", "modified", "removed"] },
+            "size": { "type": "integer" },
+            "mediaType": { "type": "string" },
+        },
+        "required": ["path", "kind", "size"],
+    });
+    let shown = json!({
+        "type": "object",
+        "properties": { "type": { "type": "string" }, "mediaType": { "type": "string" } },
+        "required": ["type", "mediaType"],
+    });
+    json!({
+        "type": "object",
+        "properties": {
+            "ok": { "type": "boolean" },
+            "result": { "description": "The value of its last expression, if there is one" },
+            "error": error,
+            "status": { "type": "integer", "description": "Its exit status" },
+            "stdout": { "type": "string" },
+            "stderr": { "type": "string" },
+            "files": { "type": "array", "items": file, "description": "What it changed" },
+            "displays": { "type": "array", "items": shown, "description": "Images, tables and HTML it showed" },
+            "durationMs": { "type": "number" },
+        },
+        "required": ["ok", "status", "stdout", "stderr"],
     })
 }
 
@@ -377,7 +443,7 @@ pub(super) fn prompt(sandbox: &Sandbox) -> String {
         None => sandbox.dock.registry.names().iter().map(|it| it.as_str().to_owned()).collect(),
     };
     format!(
-        "A sandbox of WebAssembly commands: a bash that starts no process, JavaScript, and files. There is no \
+        "A sandbox of WebAssembly commands: a bash that starts no process, JavaScript, Python where it is installed, and files. There is no \
          network. Relative paths start at {}. A line has {} s, and its output {} bytes. Changes of files stay in the \
          sandbox; {commit}. Commands: {}.",
         sandbox.shell.cwd,

@@ -135,27 +135,25 @@ mod tests {
         }
     }
 
-    fn ask(host: &Host, provider: &str, tool: &str, input: &'static str) -> ToolAnswer {
-        let input = Some(Bytes::from_static(input.as_bytes()));
-        let call = host.call(ToolRequest { provider: provider.into(), tool: tool.into(), input });
-        futures_util::FutureExt::now_or_never(call).unwrap()
+    async fn ask(host: &Host, provider: &str, tool: &str, input: &str) -> ToolAnswer {
+        let input = Some(Bytes::copy_from_slice(input.as_bytes()));
+        host.call(ToolRequest { provider: provider.into(), tool: tool.into(), input }).await
     }
 
-    #[test]
-    fn a_program_gets_its_request_its_parts_and_what_was_kept_and_leaves_its_answer() {
+    #[tokio::test]
+    async fn a_program_gets_its_request_its_parts_and_what_was_kept_and_leaves_its_answer() {
         let host = Host::new(Arc::new(Broken), Bytes::from_static(b"{}"), Some("state".into()));
-        assert_eq!(ask(&host, "", "request", "null").unwrap(), "{}");
+        assert_eq!(ask(&host, "", "request", "null").await.unwrap(), "{}");
         for (name, source) in PARTS {
-            let input = format!("{name:?}").leak();
-            let told: String = serde_json::from_slice(&ask(&host, "", "part", input).unwrap()).unwrap();
+            let told: String = serde_json::from_slice(&ask(&host, "", "part", &format!("{name:?}")).await.unwrap()).unwrap();
             assert_eq!(told, *source);
         }
-        assert_eq!(ask(&host, "", "kept", "0").unwrap(), "\"state\"");
-        assert_eq!(ask(&host, "", "kept", "1").unwrap(), "\"\"");
-        ask(&host, "", "keep", "\"new\"").unwrap();
-        ask(&host, "", "answer", "{\"ok\":true}").unwrap();
-        assert!(ask(&host, "", "part", "\"../x\"").is_err() && ask(&host, "", "root", "1").is_err());
-        assert!(ask(&host, "t", "go", "1").is_err());
+        assert_eq!(ask(&host, "", "kept", "0").await.unwrap(), "\"state\"");
+        assert_eq!(ask(&host, "", "kept", "1").await.unwrap(), "\"\"");
+        ask(&host, "", "keep", "\"new\"").await.unwrap();
+        ask(&host, "", "answer", "{\"ok\":true}").await.unwrap();
+        assert!(ask(&host, "", "part", "\"../x\"").await.is_err() && ask(&host, "", "root", "1").await.is_err());
+        assert!(ask(&host, "t", "go", "1").await.is_err());
         let left = host.left();
         let left = left.lock();
         assert_eq!(left.kept.as_deref(), Some("new"));
