@@ -43,6 +43,7 @@ mod exec;
 mod host_command;
 mod line;
 mod output;
+pub mod packages;
 mod sandbox;
 mod session;
 mod setup;

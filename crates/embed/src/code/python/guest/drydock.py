@@ -282,11 +282,14 @@ def display(*values):
         _part("rich").display(value)
 
 
-def _nothing(what):
-    def refuse(*_, **__):
-        raise OSError(52, f"{what}; `subprocess.run` and `commands` run commands")
+_PROCESSES = {"fork", "forkpty", "execv", "execve", "execvp", "execl", "execlp", "spawnv", "spawnl", "posix_spawn",
+              "wait", "waitpid", "kill", "killpg", "nice", "setsid"}
 
-    return refuse
+
+def _not_in_os(name):
+    """The words of an attribute that `os` has not; what asks with `hasattr` must not be told otherwise."""
+    more = ": there are no processes here; `subprocess.run` and `commands` run commands" if name in _PROCESSES else ""
+    raise AttributeError(f"module 'os' has no attribute '{name}'{more}", name=name)
 
 
 def _no_thread(*_, **__):
@@ -308,7 +311,7 @@ class _Patched:
         from _frozen_importlib_external import PathFinder
         spec = PathFinder.find_spec(name, path, target)
         if spec is None:
-            return _part(part).absent(name) if hasattr(_part(part), "absent") else None
+            return _part(part).absent(name)
         spec.loader = _Loader(spec.loader, part)
         return spec
 
@@ -350,7 +353,7 @@ def _prepare(request):
     sys.stdout.reconfigure(line_buffering=True)
     sys.meta_path.insert(0, _Patched())
     os.system = _system
-    os.fork = os.forkpty = _nothing("there are no processes here")
+    os.__getattr__ = _not_in_os
     os.getuid = os.geteuid = os.getgid = os.getegid = lambda: 1000
     _thread.start_new_thread = _thread.start_new = _no_thread
     scope = sys.modules["__main__"].__dict__
@@ -403,7 +406,7 @@ def _drive(coroutine, text):
 def _error(error, name, text):
     """Shows an error as Python does, without our frames; what is said of it."""
     import traceback, linecache
-    lines = text.splitlines(True)
+    lines = [it + "\n" for it in text.split("\n")]
     linecache.cache[name or "<string>"] = (len(text), None, lines, name or "<string>")
     shown = traceback.TracebackException.from_exception(error)
     line, links = None, [shown]

@@ -10,14 +10,47 @@ def change(module):
         module.set_event_loop_policy(_policy(module)())
         module.create_subprocess_exec, module.create_subprocess_shell = _subprocesses()
     else:
-        # Work is done where it is handed over: there is no other thread that could.
-        module.ThreadPoolExecutor._adjust_thread_count = _work_now
+        _Inline().exec_module(module)
 
 
-def _work_now(executor):
-    item = executor._work_queue.get_nowait()
-    if item is not None:
-        item.run()
+def absent(name):
+    """A module that a build without threads leaves out."""
+    if name != "concurrent.futures.thread":
+        return None
+    from _frozen_importlib import ModuleSpec
+    return ModuleSpec(name, _Inline())
+
+
+class _Inline:
+    """`ThreadPoolExecutor` whose work is done where it is handed over: there is no other thread that could."""
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        from concurrent.futures import _base
+
+        class ThreadPoolExecutor(_base.Executor):
+            def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=()):
+                self._is_shut = False
+                if initializer is not None:
+                    initializer(*initargs)
+
+            def submit(self, work, /, *args, **named):
+                if self._is_shut:
+                    raise RuntimeError("cannot schedule new futures after shutdown")
+                future = _base.Future()
+                future.set_running_or_notify_cancel()
+                try:
+                    future.set_result(work(*args, **named))
+                except BaseException as error:
+                    future.set_exception(error)
+                return future
+
+            def shutdown(self, wait=True, *, cancel_futures=False):
+                self._is_shut = True
+
+        module.ThreadPoolExecutor = ThreadPoolExecutor
 
 
 def _policy(asyncio):

@@ -18,6 +18,10 @@ def change(module):
     module.Popen = Popen
 
 
+def absent(name):
+    return None
+
+
 class Popen:
     """A command that was begun, with the arguments and attributes of `subprocess.Popen`."""
 
