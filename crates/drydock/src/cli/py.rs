@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{exit, home, show, streams};
 
+mod packages;
 mod report;
 mod runner;
 
@@ -39,6 +40,8 @@ The program sees `commands.NAME(*args, stdin=…)` for every command it may run,
 `os.system` run the same commands. Its last expression is the result: printed as JSON where the
 program itself printed nothing, and always in --json.
 
+`drydock py add PKG…` installs pure Python wheels below the directory that programs start in
+(--workspace NAME or --dir DIR:rw), locked by hash in drydock-py.lock; `py list`, `py remove PKG…`.
 `drydock py runner` speaks the Execbox protocol on stdin and stdout, one message a line.
 
 Exit status: the program's own (1 if it raised), 124 it timed out, 125 another limit, 127 there is
@@ -73,7 +76,7 @@ pub(crate) struct Py {
     /// Print the whole result as JSON: ok, result or error, status, stdout, stderr, files, displays
     #[arg(long)]
     json: bool,
-    /// The program (`-` for stdin, `runner` to speak the protocol), then its own arguments
+    /// The program (`-` for stdin), then its own arguments; or add, list, remove, runner
     #[arg(value_name = "FILE [ARG]")]
     words: Vec<String>,
 }
@@ -113,6 +116,12 @@ pub(crate) fn run(py: Py) -> anyhow::Result<ExitCode> {
         let code = runner::run(&runtime);
         runtime.shutdown_background();
         return code;
+    }
+    if let Some((action, words)) = py.words.split_first()
+        && py.code.is_none()
+        && packages::ACTIONS.contains(&action.as_str())
+    {
+        return packages::run(&py, action, words);
     }
     let dock = Arc::new(home::dock_with(py.powers.compile.limits())?);
     if py.forget
