@@ -35,7 +35,7 @@ pub use name::{ArgMode, BadCommandName, CommandName, UnknownArgMode};
 pub use outcome::Outcome;
 pub use principal::{BadPrincipal, Principal};
 pub use remark::size_text;
-pub use run::{Entropy, FuelGauge, GuestTime, Preparing, PreparingGuard, RunReport, RunRequest};
+pub use run::{Entropy, FuelGauge, GuestTime, Preparing, PreparingGuard, RunReport, RunRequest, WorkingDir};
 pub use stream::{ByteSink, ByteSource, Sink, Source, StreamFile};
 pub use switch::Switch;
 pub use terms::{ArgumentRule, BadToolPattern, IfAbsent, Must, Scalar, ToolPattern, ToolTerms};

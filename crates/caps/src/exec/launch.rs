@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
-    Limits,
+    Limits, WorkingDir,
     port::{Entry, EntryOptions},
 };
 use drydock_gate::SessionSpec;
@@ -28,6 +28,11 @@ pub(super) fn env(callers: Arc<[Vec<u8>]>, options: &EntryOptions) -> Arc<[Vec<u
     };
     let more: Vec<Vec<u8>> = options.env.iter().filter(missing).map(|it| it.as_bytes().to_vec()).collect();
     if more.is_empty() { callers } else { callers.iter().cloned().chain(more).collect() }
+}
+
+/// Our own programs go to `PWD` by themselves, and so do those that say it.
+pub(super) fn working_dir(entry: &Entry) -> WorkingDir {
+    if entry.builtin || entry.options.starts_in_pwd { WorkingDir::Own } else { WorkingDir::Given }
 }
 
 /// What the run may spend; `wall_max` is what the caller of this very run allows.

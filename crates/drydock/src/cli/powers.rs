@@ -50,6 +50,9 @@ pub(crate) struct Powers {
     /// Set an environment variable; there are no others from outside
     #[arg(long, value_name = "K=V", value_parser = variable)]
     pub(super) env: Vec<(String, String)>,
+    /// Install a program of the catalog when it is called and not there; its time is not the caller's
+    #[arg(long)]
+    install_missing: bool,
     #[command(flatten)]
     pub(crate) compile: CompileFlags,
     /// Take all randomness from this seed
@@ -114,6 +117,7 @@ impl Powers {
             // Commands that it starts burn from the same purse.
             fuel_shared: Some(limits.fuel_max),
             env: self.env.clone(),
+            install_missing: self.install_missing,
             time: self.now.map_or(GuestTime::Real, GuestTime::Fixed),
             entropy: self.seed.map_or(Entropy::System, Entropy::Seeded),
             ..Setup::default()

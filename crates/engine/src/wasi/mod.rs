@@ -12,6 +12,7 @@ mod directory;
 mod door;
 mod errno;
 mod file;
+mod here;
 mod layout;
 mod mode;
 mod path;
