@@ -5,6 +5,7 @@
 //! registry) is an error and never a pass.
 
 mod page;
+mod py_cases;
 mod state;
 
 use std::{
@@ -77,6 +78,8 @@ fn prove(root: &Path, wanted: &[&str], rows: &[page::Row], states: &mut States) 
         println!("{name}: {} ({:.1} s)", proof.summary(), begun.elapsed().as_secs_f64());
         if !proof.is_proven() {
             failed.push((*name).to_owned());
+        } else if *name == "python" {
+            failed.extend(py_cases::run(&binary, home.path())?);
         }
         states.set(name, proof);
         copy_all(&archives, &kept)?;

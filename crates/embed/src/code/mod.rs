@@ -126,7 +126,7 @@ impl Dock {
         }
         let may_install = setup.install_missing;
         let mut spec = setup.into_spec(principal)?;
-        spec.inside = self.providing(spec.inside, may_install);
+        spec.inside = self.providing(spec.inside, may_install, spec.files.clone());
         let (time, clock, entropy) = (spec.time, spec.clock.clone(), spec.entropy);
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec })?;

@@ -31,10 +31,19 @@ pub(super) enum Device {
     Door,
 }
 
+/// Whether the path is a device's, granted or not.
+pub(super) fn is_name(path: &TreePath) -> bool {
+    by_name(path).is_some()
+}
+
 /// The device of that path, if the run has one there.
 pub(super) fn named(guest: &Guest, path: &TreePath) -> Option<Device> {
+    by_name(path).filter(|it| *it != Device::Door || guest.has_tools)
+}
+
+fn by_name(path: &TreePath) -> Option<Device> {
     Some(match path.as_str().strip_prefix("dev/")? {
-        "drydock" if guest.has_tools => Device::Door,
+        "drydock" => Device::Door,
         "stdin" | "fd/0" => Device::Stdin,
         "stdout" | "fd/1" => Device::Stdout,
         "stderr" | "fd/2" => Device::Stderr,

@@ -12,7 +12,7 @@ use drydock_codemode::{
 };
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunReport,
-    RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools,
+    RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{
         EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry, Runner as _,
     },
@@ -208,6 +208,8 @@ impl PyGuest {
             streams,
             files: self.world.files.clone(),
             trees: self.interpreter.trees.clone(),
+            // Our boot code goes where it is told.
+            working_dir: WorkingDir::Own,
             lane: self.interpreter.lane(),
             compile: self.interpreter.options.compile_limits(),
             umask: Mode::UMASK,
