@@ -76,7 +76,9 @@ impl ClientEnvironment {
     /// What of these variables any client may need.
     pub fn of(all: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let any = |name: &OsStr| {
-            [PackageRegistry::Npm, PackageRegistry::Pypi, PackageRegistry::Crate].iter().any(|it| needs(*it, name))
+            [PackageRegistry::Npm, PackageRegistry::Pypi, PackageRegistry::Crate]
+                .iter()
+                .any(|it| needs(*it, name))
         };
         Self(all.into_iter().filter(|(name, _)| any(name)).collect())
     }
@@ -200,7 +202,7 @@ pub(crate) async fn fetch_wheels(
     let failed = |cause| FetchError::Scratch { path: scratch.to_owned(), cause };
     // Errors name the first; pip says which one it was.
     let name = requirements.first().map(|it| it.as_str().to_owned()).unwrap_or_default();
-    let package = Package { registry: PackageRegistry::Pypi, name, version: "for any machine".into() };
+    let package = Package { registry: PackageRegistry::Pypi, name, version: "for any machine".into(), inside: String::new() };
     prepare(&package, environment, scratch).map_err(failed)?;
     let words = |all: &[&str]| all.iter().map(OsString::from).collect::<Vec<_>>();
     let mut args = words(&["download", "--only-binary=:all:", "--no-input", "--quiet", "--no-cache-dir"]);
@@ -274,7 +276,8 @@ fn invocations(package: &Package, scratch: &Path) -> Vec<(&'static str, Vec<OsSt
     let words = |all: &[&str]| all.iter().map(OsString::from).collect::<Vec<_>>();
     match package.registry {
         PackageRegistry::Npm => {
-            let mut args = words(&["pack", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]);
+            let mut args =
+                words(&["pack", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]);
             args.extend(words(&["--loglevel=error", "--foreground-scripts=false", "--cache"]));
             args.push(scratch.join("cache").into());
             args.push("--pack-destination".into());
@@ -334,7 +337,10 @@ fn start_any(
 /// The program in the caller's PATH; this process may have another.
 fn found_on_path(program: &str, environment: &ClientEnvironment) -> Option<PathBuf> {
     let path = environment.get("PATH")?;
-    std::env::split_paths(path).filter(|it| it.is_absolute()).map(|it| it.join(program)).find(|it| it.is_file())
+    std::env::split_paths(path)
+        .filter(|it| it.is_absolute())
+        .map(|it| it.join(program))
+        .find(|it| it.is_file())
 }
 
 /// A client and whatever it started. Dropped, it is killed.
@@ -381,7 +387,11 @@ async fn watch(
         match waited {
             Ok(status) => break status.map_err(failed)?,
             Err(_) if until.is_some_and(|until| Instant::now() >= until) => {
-                return Err(FetchError::TooLate { client, package: named(package), wall_max: limits.wall_max });
+                return Err(FetchError::TooLate {
+                    client,
+                    package: named(package),
+                    wall_max: limits.wall_max,
+                });
             }
             Err(_) => {}
         }

@@ -236,7 +236,9 @@ async fn keep_tree(dock: &Dock, digest: Digest, tar: Bytes) -> Result<(), Catalo
     for member in &members {
         match &member.content {
             Content::Directory => tree.dir(&member.path)?,
-            Content::File(bytes, runs) => tree.file(&member.path, bytes, if *runs { 0o755 } else { 0o644 })?,
+            Content::File(bytes, runs) => {
+                tree.file(&member.path, bytes, if *runs { 0o755 } else { 0o644 })?
+            }
             Content::Link(target) => tree.link(&member.path, target)?,
         }
     }
@@ -252,7 +254,8 @@ async fn built(
     archive: Bytes,
     watcher: &Watcher,
 ) -> Result<Bytes, CatalogError> {
-    let (packing, Some(inside), Some(recipe)) = (source.from.packing(), source.from.inside(), &row.recipe) else {
+    let (packing, Some(inside), Some(recipe)) = (source.from.packing(), source.from.inside(), &row.recipe)
+    else {
         return Err(lane_c::BuildError::EmptySource.into());
     };
     debug_assert!(packing != Packing::Plain, "a plain source has nothing inside");
@@ -280,6 +283,7 @@ fn options(row: &Row, command: &RowCommand, dirs: &[EntryDir]) -> EntryOptions {
         },
         lane: row.interrupt,
         features: row.features,
+        ..EntryOptions::default()
     }
 }
 
@@ -290,7 +294,8 @@ fn register(dock: &Dock, row: &Row, module: &Bytes, dirs: &[EntryDir]) -> Result
     for command in &row.commands {
         let name = command.name.as_str();
         let fresh = dock.registry().lookup(name, None).is_none();
-        let how = Registration { mode: command.mode, expected: row.sha256, options: options(row, command, dirs) };
+        let how =
+            Registration { mode: command.mode, expected: row.sha256, options: options(row, command, dirs) };
         if let Err(error) = dock.registry().register(name, module.clone(), how) {
             for name in added {
                 let _ = dock.registry().remove(name);

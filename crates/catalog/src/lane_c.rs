@@ -34,7 +34,9 @@ pub enum BuildError {
     #[error("`{0}` is no language that is built here: c, c++, js, ts")]
     UnsupportedLanguage(String),
     /// A dependency cannot be had.
-    #[error("the dependency `{0}` cannot be had: C takes libraries of the sysroot, such as m; packages need the network")]
+    #[error(
+        "the dependency `{0}` cannot be had: C takes libraries of the sysroot, such as m; packages need the network"
+    )]
     InvalidDependency(String),
     /// There is nothing to build.
     #[error("the source is empty")]

@@ -36,8 +36,10 @@ const ENTRY: &str = "drydock-entry.mjs";
 const PROGRAM_AT: &str = "/program";
 const PROGRAM: &str = "main.mjs";
 
-const OWN: [(&str, &str); 2] =
-    [("drydock-prelude.mjs", include_str!("lane_js/prelude.mjs")), ("drydock-fs.mjs", include_str!("lane_js/fs.mjs"))];
+const OWN: [(&str, &str); 2] = [
+    ("drydock-prelude.mjs", include_str!("lane_js/prelude.mjs")),
+    ("drydock-fs.mjs", include_str!("lane_js/fs.mjs")),
+];
 
 /// A program in one file, and what the bundler said of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +77,8 @@ pub async fn bundle(dock: &Dock, project: &Project, language: BuildLanguage) -> 
         other => return Err(BuildError::Limit { step: first.clone(), limit: other.code() }),
     }
     let text = tree.read(&format!("{PLACE}/out/{PROGRAM}"));
-    let text = text.map_err(|_| BuildError::Failed { step: first.clone(), said: "it made no program".into() })?;
+    let text =
+        text.map_err(|_| BuildError::Failed { step: first.clone(), said: "it made no program".into() })?;
     Ok(Bundle { text: text.into(), said })
 }
 
@@ -125,7 +128,9 @@ impl RegisterScriptError {
 
 fn installed(dock: &Dock, name: &str) -> Result<Entry, BuildError> {
     dock.registry().lookup(name, None).ok_or_else(|| {
-        let why = format!("`{name}` is not installed; `drydock catalog add {BUNDLER} {RUNTIME}` brings what it needs");
+        let why = format!(
+            "`{name}` is not installed; `drydock catalog add {BUNDLER} {RUNTIME}` brings what it needs"
+        );
         BuildError::LaneUnavailable(why)
     })
 }
@@ -176,7 +181,13 @@ fn arguments(project: &Project, language: BuildLanguage) -> Vec<String> {
     }
     // Such as --minify and --define:X=1; what decides where things go is ours.
     let ours = ["--out", "--alias", "--external", "--format", "--platform", "--serve", "--watch"];
-    all.extend(project.cflags.iter().filter(|it| it.starts_with("--") && !ours.iter().any(|at| it.starts_with(at))).cloned());
+    all.extend(
+        project
+            .cflags
+            .iter()
+            .filter(|it| it.starts_with("--") && !ours.iter().any(|at| it.starts_with(at)))
+            .cloned(),
+    );
     all
 }
 

@@ -43,7 +43,11 @@ impl CatalogProvider {
     /// Installs a row unless it is there, after those that are being installed.
     pub async fn ensure(&self, dock: &Dock, name: &str) -> Result<(), String> {
         let _one_at_a_time = self.installing.lock().await;
-        self.catalog().ensure(dock, name).await.map(drop).map_err(|error| format!("{}: {error}", error.code()))
+        self.catalog()
+            .ensure(dock, name)
+            .await
+            .map(drop)
+            .map_err(|error| format!("{}: {error}", error.code()))
     }
 }
 
@@ -58,7 +62,9 @@ impl Provider for CatalogProvider {
 
     fn knows(&self, name: &str) -> bool {
         let row = self.catalog().table.offering(name);
-        row.is_some_and(|it| it.unavailable.is_none() && it.commands.iter().any(|it| it.name.as_str() == name))
+        row.is_some_and(|it| {
+            it.unavailable.is_none() && it.commands.iter().any(|it| it.name.as_str() == name)
+        })
     }
 
     fn names(&self) -> Vec<String> {

@@ -54,13 +54,25 @@ fn flaw(name: &str, row: &Row) -> Option<&'static str> {
         (row.lane == Lane::C || row.sha256.is_some(), "a prebuilt row has the sha256 of its module"),
         ((row.lane == Lane::C) == row.recipe.is_some(), "a recipe belongs to lane c, and lane c to a recipe"),
         (row.lane != Lane::C || !plain, "lane c builds from an archive"),
-        (row.sources.iter().all(|it| hashed(it.from.packing(), it.sha256.is_some())), "an archive has a sha256"),
+        (
+            row.sources.iter().all(|it| hashed(it.from.packing(), it.sha256.is_some())),
+            "an archive has a sha256",
+        ),
         (row.dirs.iter().all(|it| is_inside(&it.path)), "the path of a directory is a plain relative one"),
-        (row.dirs.iter().all(|it| it.at.starts_with('/') && is_inside(it.at.trim_start_matches('/'))), "a directory is mounted at a plain absolute path"),
+        (
+            row.dirs.iter().all(|it| it.at.starts_with('/') && is_inside(it.at.trim_start_matches('/'))),
+            "a directory is mounted at a plain absolute path",
+        ),
         (row.checks.iter().all(|it| it.argv.is_empty() != it.line.is_none()), "a check has `argv` or `line`"),
         (row.checks.iter().all(|it| !it.stdout.is_empty()), "a check compares no bytes"),
-        (row.checks.iter().all(|it| it.argv.first().is_none_or(|first| row.answers_to(first))), "a check runs another command"),
-        (row.checks.iter().all(|it| it.files.keys().all(|path| is_inside(path))), "a check has a file outside of its directory"),
+        (
+            row.checks.iter().all(|it| it.argv.first().is_none_or(|first| row.answers_to(first))),
+            "a check runs another command",
+        ),
+        (
+            row.checks.iter().all(|it| it.files.keys().all(|path| is_inside(path))),
+            "a check has a file outside of its directory",
+        ),
     ];
     rules.into_iter().find(|(holds, _)| !holds).map(|(_, why)| why)
 }

@@ -249,7 +249,9 @@ impl Row {
     /// Whether its licence asks something of whoever passes it on, so that it is shown before the first install.
     pub fn is_copyleft(&self) -> bool {
         // Where there is a choice, the choice is ours: every alternative must be copyleft.
-        self.licence.split(" OR ").all(|it| ["GPL-", "MPL-", "EPL-", "CDDL-"].iter().any(|at| it.contains(at)))
+        self.licence
+            .split(" OR ")
+            .all(|it| ["GPL-", "MPL-", "EPL-", "CDDL-"].iter().any(|at| it.contains(at)))
     }
 
     /// Whether it registers that name, or is called so.

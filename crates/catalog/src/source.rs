@@ -125,7 +125,9 @@ impl FromStr for Source {
         if place.starts_with("https://") {
             return Ok(Self::Https { url: place.to_owned(), inside });
         }
-        let (kind, rest) = place.split_once(':').ok_or_else(|| bad("it starts with file:, https:, npm:, pypi: or crate:"))?;
+        let (kind, rest) = place
+            .split_once(':')
+            .ok_or_else(|| bad("it starts with file:, https:, npm:, pypi: or crate:"))?;
         let (registry, between) = match kind {
             "file" if rest.is_empty() => return Err(bad("a file has a path")),
             "file" => return Ok(Self::File { path: rest.into(), inside }),
@@ -159,9 +161,7 @@ fn is_package_name(name: &str, scoped: bool) -> bool {
 
 fn is_version(version: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+');
-    version.len() <= 64
-        && version.starts_with(|c: char| c.is_ascii_digit())
-        && version.bytes().all(plain)
+    version.len() <= 64 && version.starts_with(|c: char| c.is_ascii_digit()) && version.bytes().all(plain)
 }
 
 /// Whether it is a relative path without `..`, control characters or the characters of a pattern.

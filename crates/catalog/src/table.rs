@@ -1,7 +1,6 @@
 //! The rows that are compiled in, and those of a directory that somebody names.
 
-use std::{fs,
-    io::Read as _, path::Path};
+use std::{fs, io::Read as _, path::Path};
 
 use crate::{
     read::{BadRow, read},

@@ -119,15 +119,14 @@ pub(crate) async fn tar_file(dock: &Dock, tar: Bytes) -> Result<Vec<Member>, Unp
 /// The so-manieth run of base64 in a text, as bytes: some packages carry a module inside a script. Guests cut it
 /// out and decode it.
 pub(crate) async fn base64(dock: &Dock, text: Bytes, number: u32) -> Result<Bytes, UnpackError> {
-    let line = format!(
-        "tr -c 'A-Za-z0-9+/=' '\\n' | awk 'length($0) > 4096 && ++n == {number}' | base64 -d"
-    );
+    let line = format!("tr -c 'A-Za-z0-9+/=' '\\n' | awk 'length($0) > 4096 && ++n == {number}' | base64 -d");
     let why = |why: String| UnpackError::Guest { tool: "base64", why };
     let mut setup = Setup::allowing(["tr", "awk", "base64"]).map_err(|error| why(error.to_string()))?;
     setup.limits = Some(limits());
     setup.builtin_memory_bytes_max = Some(GUEST_BYTES_MAX);
     setup.line_memory_bytes_max = GUEST_BYTES_MAX * 2;
-    let done = dock.exec(line).with(PRINCIPAL, setup).stdin(text).await.map_err(|error| why(error.to_string()))?;
+    let done =
+        dock.exec(line).with(PRINCIPAL, setup).stdin(text).await.map_err(|error| why(error.to_string()))?;
     if done.limit.is_some() {
         return Err(UnpackError::Limit("a limit"));
     }
@@ -198,9 +197,7 @@ async fn run(
     match report.outcome {
         Outcome::Exited(0) if report.quota.is_none() => Ok(()),
         _ if report.quota.is_some() => Err(UnpackError::Limit("files")),
-        Outcome::Exited(_) => {
-            Err(UnpackError::Broken { tool, said: said(&streams.stderr.into_captured()) })
-        }
+        Outcome::Exited(_) => Err(UnpackError::Broken { tool, said: said(&streams.stderr.into_captured()) }),
         other => Err(UnpackError::Limit(other.code())),
     }
 }

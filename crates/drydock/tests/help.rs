@@ -66,11 +66,12 @@ fn completions_are_scripts_for_each_shell_that_ask_for_the_names_there_are() {
         assert!(said.stdout.contains("DRYDOCK_COMPLETE"), "{name}: {}", said.stdout);
     }
     assert_eq!(shell.run(&["sh", "--workspace", "notes", "-c", "echo x > a"]).status, 0);
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
         (&["run", "sha256"], "sha256sum"),
         (&["ws", "diff", "no"], "notes"),
         (&["sh", "--workspace", "n"], "notes"),
         (&["warm", "j"], "jq"),
+        (&["catalog", "add", "esb"], "esbuild"),
         (&["prof"], "profiles"),
     ];
     for (words, want) in cases {

@@ -53,8 +53,16 @@ impl Dock {
         self.provider.as_ref().and_then(|it| it.remedy(name))
     }
 
+    /// Installs the program that has this command, on the word of whoever embeds the dock: no gate is asked.
+    pub async fn install(&self, name: &str) -> Result<(), String> {
+        match &self.provider {
+            Some(provider) => provider.install(self.clone(), name.to_owned()).await,
+            None => Err("there is no catalog".into()),
+        }
+    }
+
     /// The names that could be installed and are not, for a session that may install them.
-    pub(crate) fn installable(&self, may_install: bool) -> Vec<CommandName> {
+    pub fn installable(&self, may_install: bool) -> Vec<CommandName> {
         let names = self.provider.iter().filter(|_| may_install).flat_map(|it| it.names());
         names.filter(|it| self.registry.lookup(it, None).is_none()).filter_map(|it| it.parse().ok()).collect()
     }

@@ -16,7 +16,11 @@ use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch, W
 use wasmtime::{Engine, Store};
 
 use crate::{
-    burning::Burning, config::FUEL_BETWEEN_YIELDS, guest::Guest, link::{Prepared, Start}, outcome::{Stop, classify},
+    burning::Burning,
+    config::FUEL_BETWEEN_YIELDS,
+    guest::Guest,
+    link::{Prepared, Start},
+    outcome::{Stop, classify},
     ticker::Ticker,
 };
 

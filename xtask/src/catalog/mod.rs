@@ -27,7 +27,9 @@ const ALWAYS: [&str; 5] = ["python", "clang", "lua", "sqlite3", "esbuild"];
 pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
     let flag = |name: &str| args.iter().any(|it| it == name);
     let named: Vec<&str> = args.iter().map(String::as_str).filter(|it| !it.starts_with("--")).collect();
-    if let Some(other) = args.iter().find(|it| it.starts_with("--") && !["--all", "--write", "--page"].contains(&it.as_str())) {
+    if let Some(other) =
+        args.iter().find(|it| it.starts_with("--") && !["--all", "--write", "--page"].contains(&it.as_str()))
+    {
         bail!("`catalog` takes names of rows, --all, --write and --page, and was given `{other}`");
     }
     let mut states = States::read(root)?;
@@ -56,7 +58,12 @@ pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
 
 /// Installs and checks each row in a data directory that begins empty, but for archives that earlier runs fetched:
 /// they are known by their hash.
-fn prove(root: &Path, wanted: &[&str], rows: &[page::Row], states: &mut States) -> anyhow::Result<Vec<String>> {
+fn prove(
+    root: &Path,
+    wanted: &[&str],
+    rows: &[page::Row],
+    states: &mut States,
+) -> anyhow::Result<Vec<String>> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let binary = target.join("debug/drydock");
     let kept = target.join("catalog/archives");
@@ -67,7 +74,8 @@ fn prove(root: &Path, wanted: &[&str], rows: &[page::Row], states: &mut States) 
     copy_all(&kept, &archives)?;
     let mut failed = Vec::new();
     for name in wanted {
-        let row = rows.iter().find(|it| it.name == *name).with_context(|| format!("there is no row `{name}`"))?;
+        let row =
+            rows.iter().find(|it| it.name == *name).with_context(|| format!("there is no row `{name}`"))?;
         if let Some(why) = &row.unavailable {
             println!("{name}: unavailable: {why}");
             states.set(name, Proof::unavailable(why));
@@ -93,7 +101,8 @@ fn one(binary: &Path, home: &Path, name: &str) -> anyhow::Result<Proof> {
         command.args(["catalog", "--json"]).args(args).env("DRYDOCK_HOME", home);
         let output = command.output().with_context(|| format!("could not start {command:?}"))?;
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        serde_json::from_slice(&output.stdout).with_context(|| format!("{command:?} answered no JSON: {told}"))
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("{command:?} answered no JSON: {told}"))
     };
     // The licence of a copyleft row is accepted for this trial alone: nothing of it is shipped.
     let added = drydock(&["add", "--accept-licence", name, name])?;

@@ -67,7 +67,8 @@ pub(super) fn text(root: &Path, states: &States) -> anyhow::Result<String> {
         let dash = || "–".to_owned();
         let size = known.map_or_else(dash, |it| format!("{:.1} MB", it.size as f64 / 1e6));
         let add = known.map_or_else(dash, |it| format!("{:.1} s", it.add_ms as f64 / 1e3));
-        let check = known.map_or_else(dash, |it| format!("{}, {:.1} s", row.checks, it.check_ms as f64 / 1e3));
+        let check =
+            known.map_or_else(dash, |it| format!("{}, {:.1} s", row.checks, it.check_ms as f64 / 1e3));
         let state = match (&row.unavailable, proof) {
             (Some(why), _) => format!("unavailable: {why}"),
             (None, Some(proof)) => format!("{} ({})", proof.summary().replace('|', "\\|"), proof.date),

@@ -62,7 +62,9 @@ pub(super) struct States(BTreeMap<String, Proof>);
 impl States {
     pub(super) fn read(root: &Path) -> anyhow::Result<Self> {
         match fs::read_to_string(root.join(PATH)) {
-            Ok(text) => Ok(Self(serde_json::from_str(&text).with_context(|| format!("{PATH} cannot be read"))?)),
+            Ok(text) => {
+                Ok(Self(serde_json::from_str(&text).with_context(|| format!("{PATH} cannot be read"))?))
+            }
             Err(_) => Ok(Self::default()),
         }
     }

@@ -81,10 +81,9 @@ pub(super) async fn run(dock: &Dock, project: &Project, watcher: &Watcher) -> Re
         args.push("-lc++abi".into());
     }
     said.push_str(&step(&session, "the link", &args).await?);
-    let module = tree.read(&format!("{PLACE}/{RESULT}")).map_err(|_| BuildError::Failed {
-        step: "the link".into(),
-        said: "it made no module".into(),
-    })?;
+    let module = tree
+        .read(&format!("{PLACE}/{RESULT}"))
+        .map_err(|_| BuildError::Failed { step: "the link".into(), said: "it made no module".into() })?;
     let module = Bytes::from(module);
     Ok(Built { sha256: Digest::of(&module), module, said, again: false })
 }

@@ -10,8 +10,8 @@ use anyhow::Context as _;
 use bytes::Bytes;
 use clap::Args;
 use drydock_catalog::{
-    BuildError, BuildLanguage, Project, RegisterScriptError, Watcher, build_project, bundle, needs_exceptions,
-    register_script,
+    BuildError, BuildLanguage, Project, RegisterScriptError, Watcher, build_project, bundle,
+    needs_exceptions, register_script,
 };
 use drydock_embed::{
     Dock,
@@ -149,7 +149,9 @@ fn carry_out(dock: &Dock, order: Order) -> anyhow::Result<Value> {
     runtime.block_on(async {
         match language {
             BuildLanguage::C | BuildLanguage::Cxx => module(dock, &project, &result).await,
-            BuildLanguage::JavaScript | BuildLanguage::TypeScript => script(dock, &project, language, &result).await,
+            BuildLanguage::JavaScript | BuildLanguage::TypeScript => {
+                script(dock, &project, language, &result).await
+            }
         }
     })
 }
@@ -222,7 +224,10 @@ fn finish(json: bool, build: impl FnOnce() -> anyhow::Result<Value>) -> anyhow::
             let what = told["name"].as_str().or(told["file"].as_str()).unwrap_or_default();
             let again = if told["again"] == true { ", as before" } else { "" };
             let size = show::size(told["size"].as_u64().unwrap_or_default());
-            show::line(&format!("built {what} ({size}{again}, {})", told["sha256"].as_str().unwrap_or_default()))?;
+            show::line(&format!(
+                "built {what} ({size}{again}, {})",
+                told["sha256"].as_str().unwrap_or_default()
+            ))?;
         }
         Err(error) => {
             let code = code_of(&error);

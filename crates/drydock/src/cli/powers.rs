@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use drydock_embed::{
     Setup,
-    contract::{CommandName, Entropy, GuestTime, Limits, Timestamp},
+    contract::{Cap, CommandName, Entropy, GuestTime, Limits, Timestamp},
     gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Profile},
     store::{Links, WorkspaceName},
 };
@@ -72,6 +72,20 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 impl Powers {
+    /// Whether `--install-missing` was said.
+    pub(super) fn installs_any(&self) -> bool {
+        self.install_missing
+    }
+
+    /// Whether a program of the catalog is to be installed when it is called by this name.
+    pub(super) fn installs(&self, name: &str) -> bool {
+        let granted = match &self.allow {
+            Some(all) => all.iter().any(|it| it.as_str() == name),
+            None => Profile::named(&self.profile).grants().any(|it| it.cap() == Cap::Exec),
+        };
+        self.install_missing && granted
+    }
+
     /// What `--output-max` says.
     pub(super) fn output_max(&self) -> Option<u64> {
         self.output_max

@@ -21,8 +21,8 @@ const DEPTH_MAX: u32 = 6;
 
 /// What sources include, by the ends of their names.
 const INCLUDED: [&str; 19] = [
-    "c", "cc", "cpp", "cxx", "def", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "js", "json", "jsx", "mjs", "tcc", "ts",
-    "tsx",
+    "c", "cc", "cpp", "cxx", "def", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "js", "json", "jsx", "mjs",
+    "tcc", "ts", "tsx",
 ];
 
 /// The project that the words describe.
@@ -32,7 +32,8 @@ pub(super) fn project(words: &Words) -> anyhow::Result<Project> {
     };
     let sources = words.sources.iter().map(real).collect::<Result<Vec<_>, _>>()?;
     let include = words.include.iter().map(real).collect::<Result<Vec<_>, _>>()?;
-    let folders: Vec<&Path> = sources.iter().filter_map(|it| it.parent()).chain(include.iter().map(PathBuf::as_path)).collect();
+    let folders: Vec<&Path> =
+        sources.iter().filter_map(|it| it.parent()).chain(include.iter().map(PathBuf::as_path)).collect();
     let base = common(&folders).context("the sources lie in no directory")?;
     let mut gathered = Gathered { base, files: Vec::new(), bytes: 0 };
     for source in &sources {
@@ -102,10 +103,12 @@ impl Gathered {
 
     /// Takes what sources could include. Links are not followed: they could lead anywhere.
     fn folder(&mut self, folder: &Path, depth: u32) -> anyhow::Result<()> {
-        let entries = fs::read_dir(folder).with_context(|| format!("could not list `{}`", folder.display()))?;
+        let entries =
+            fs::read_dir(folder).with_context(|| format!("could not list `{}`", folder.display()))?;
         for entry in entries.flatten() {
             let (path, name) = (entry.path(), entry.file_name());
-            let hidden = name.to_string_lossy().starts_with('.') || name == "target" || name == "node_modules";
+            let hidden =
+                name.to_string_lossy().starts_with('.') || name == "target" || name == "node_modules";
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && !hidden && depth < DEPTH_MAX {
                 // What cannot be listed cannot be included either.
@@ -144,7 +147,8 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "x").unwrap();
         };
-        for path in ["src/main.c", "src/own.h", "src/deep/er.h", "inc/a.h", "src/secret.key", "src/.git/x.h"] {
+        for path in ["src/main.c", "src/own.h", "src/deep/er.h", "inc/a.h", "src/secret.key", "src/.git/x.h"]
+        {
             put(path);
         }
         std::os::unix::fs::symlink("/etc/passwd", root.path().join("src/passwd.h")).unwrap();

@@ -67,7 +67,10 @@ mod tests {
         let words = read(&all, BuildLanguage::C).unwrap();
         assert_eq!(words.sources, [PathBuf::from("a.c"), PathBuf::from("b.c")]);
         assert_eq!(words.include, [PathBuf::from("inc"), PathBuf::from("other")]);
-        assert_eq!((words.compile, words.link), (vec!["-O2".into(), "-DX=1".into()], vec!["-lm".into(), "-lz".into()]));
+        assert_eq!(
+            (words.compile, words.link),
+            (vec!["-O2".into(), "-DX=1".into()], vec!["-lm".into(), "-lz".into()])
+        );
         assert_eq!(words.output.as_deref(), Some("prog"));
         let alone = |word: &str| read(&[word.to_owned()], BuildLanguage::C);
         assert!(alone("-o").is_err() && alone("-O2").is_err() && alone("x.c").is_ok());

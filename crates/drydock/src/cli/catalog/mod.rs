@@ -4,7 +4,11 @@ mod bar;
 mod name;
 mod tell;
 
-use std::{path::PathBuf, process::ExitCode, time::{Duration, Instant}};
+use std::{
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use clap::{Args, Subcommand};
 use drydock_catalog::{Catalog as Rows, CatalogError, State};

@@ -43,9 +43,11 @@ pub(super) fn show(dock: &Dock, rows: &Catalog, row: &Row, json: bool) -> anyhow
         let text = match value {
             Value::Null => continue,
             Value::Array(all) if all.is_empty() => continue,
-            Value::Array(all) => {
-                all.iter().map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned)).collect::<Vec<_>>().join(", ")
-            }
+            Value::Array(all) => all
+                .iter()
+                .map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned))
+                .collect::<Vec<_>>()
+                .join(", "),
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
