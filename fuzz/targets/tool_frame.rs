@@ -22,9 +22,12 @@ libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {
     let (piece, bytes) = input;
     let whole = events(bytes, usize::MAX);
     assert_eq!(events(bytes, piece.into()), whole);
-    let kept: usize = whole.iter().map(|it| match it {
-        FrameEvent::Request { payload, .. } => payload.len() + 8,
-        _ => 0,
-    }).sum();
+    let kept: usize = whole
+        .iter()
+        .map(|it| match it {
+            FrameEvent::Request { payload, .. } => payload.len() + 8,
+            _ => 0,
+        })
+        .sum();
     assert!(kept <= bytes.len());
 });

@@ -14,7 +14,9 @@ use crate::{FetchLimits, provide::CatalogProvider, wheels::PipWheels};
 enum Request {
     Install(Vec<String>),
     Uninstall(Vec<String>),
-    List { freeze: bool },
+    List {
+        freeze: bool,
+    },
     Show(Vec<String>),
     Version,
     /// Something else, which is refused in these words.
@@ -24,7 +26,8 @@ enum Request {
 pub(crate) async fn run(provider: &CatalogProvider, dock: &Dock, call: &StandIn) -> HostOutput {
     let request = parse(&call.args);
     if let Request::Version = request {
-        let text = format!("pip (drydock {}) from /usr/lib/drydock (python 3.12)\n", env!("CARGO_PKG_VERSION"));
+        let text =
+            format!("pip (drydock {}) from /usr/lib/drydock (python 3.12)\n", env!("CARGO_PKG_VERSION"));
         return HostOutput::from(text);
     }
     let Some(files) = &call.files else {
@@ -42,7 +45,9 @@ pub(crate) async fn run(provider: &CatalogProvider, dock: &Dock, call: &StandIn)
             let mut told = String::new();
             for name in &names {
                 match packages.remove(name) {
-                    Ok(gone) => told.push_str(&format!("Successfully uninstalled {}-{}\n", gone.name, gone.version)),
+                    Ok(gone) => {
+                        told.push_str(&format!("Successfully uninstalled {}-{}\n", gone.name, gone.version))
+                    }
                     Err(error) => return failed(&error.to_string()),
                 }
             }
@@ -67,7 +72,9 @@ async fn install(
     for word in words {
         match Requirement::parse(word) {
             // pip itself is always there.
-            Ok(it) if it.name() == "pip" || (it.as_str() == it.name() && lock.package(it.name()).is_some()) => {
+            Ok(it)
+                if it.name() == "pip" || (it.as_str() == it.name() && lock.package(it.name()).is_some()) =>
+            {
                 told.push_str(&format!("Requirement already satisfied: {}\n", it.name()));
             }
             Ok(it) => wanted.push(it),
@@ -105,8 +112,18 @@ fn failed(text: &str) -> HostOutput {
 
 /// Options of `pip install` that take a word.
 const WITH_WORD: [&str; 12] = [
-    "-i", "--index-url", "--extra-index-url", "-t", "--target", "--prefix", "--root", "--timeout", "--retries",
-    "--progress-bar", "--cache-dir", "--log",
+    "-i",
+    "--index-url",
+    "--extra-index-url",
+    "-t",
+    "--target",
+    "--prefix",
+    "--root",
+    "--timeout",
+    "--retries",
+    "--progress-bar",
+    "--cache-dir",
+    "--log",
 ];
 
 fn parse(args: &[String]) -> Request {
@@ -135,9 +152,13 @@ fn parse(args: &[String]) -> Request {
         Some("show") => Request::Show(rest),
         Some(other) => {
             let other: String = other.chars().take(40).collect();
-            Request::Other(format!("`{other}` is not answered here; install, uninstall, list, freeze and show are"))
+            Request::Other(format!(
+                "`{other}` is not answered here; install, uninstall, list, freeze and show are"
+            ))
         }
-        None => Request::Other("nothing was asked for; install, uninstall, list, freeze and show are answered here".into()),
+        None => Request::Other(
+            "nothing was asked for; install, uninstall, list, freeze and show are answered here".into(),
+        ),
     }
 }
 

@@ -70,7 +70,10 @@ fn the_value_is_printed_where_the_program_printed_nothing() {
     assert_eq!(loud.run(&["py", "-c", "x"]).stdout, "hello\n");
     let said = loud.run(&["py", "--json", "-c", "x"]);
     let whole: Value = serde_json::from_str(&said.stdout).unwrap();
-    assert_eq!((&whole["result"], &whole["stdout"], &whole["status"]), (&5.into(), &"hello\n".into(), &0.into()));
+    assert_eq!(
+        (&whole["result"], &whole["stdout"], &whole["status"]),
+        (&5.into(), &"hello\n".into(), &0.into())
+    );
 }
 
 #[test]

@@ -6,7 +6,10 @@
 use std::{future::poll_fn, io, sync::Arc};
 
 use drydock_abi::exec::{decode_report, encode_command};
-use drydock_contract::{BoxFuture, Call, CommandName, Outcome, Sink, Streams, port::{Files, Registry as _}};
+use drydock_contract::{
+    BoxFuture, Call, CommandName, Outcome, Sink, Streams,
+    port::{Files, Registry as _},
+};
 use drydock_gate::{Inside, InsideCommand};
 
 use crate::{Dock, HostOutput};

@@ -11,7 +11,7 @@ use drydock_embed::{
     contract::{
         Cap, Limits, Source, Switch, ToolPattern, ToolTerms,
         exit::CANCELLED,
-        port::{Files, OpenHow, TreePath},
+        port::{Files, OpenHow, Registry as _, TreePath},
     },
     empty_tree, file_tools,
     gate::Grant,
@@ -136,6 +136,12 @@ pub(crate) fn run(py: Py) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     }
+    if py.powers.installs("python") && dock.registry().lookup("python", None).is_none() {
+        // What went wrong is said; that it is not there is said below.
+        if let Err(why) = runtime.block_on(dock.install("python")) {
+            exit::warn(&format!("python: not installed: {why}"));
+        }
+    }
     let opened = match open(&dock, &py) {
         Ok(opened) => opened,
         Err(error) => {
@@ -161,15 +167,12 @@ pub(crate) fn run(py: Py) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(status))
 }
 
-async fn execute(
-    dock: &Dock,
-    py: &Py,
-    opened: &Opened,
-    text: &str,
-    limits: &Limits,
-) -> anyhow::Result<u8> {
+async fn execute(dock: &Dock, py: &Py, opened: &Opened, text: &str, limits: &Limits) -> anyhow::Result<u8> {
     // The program's time is not spent on compiling.
     opened.programs.warm().await?;
+    if py.powers.installs_any() {
+        ahead::install(dock, text, |name| py.powers.installs(name)).await;
+    }
     ahead::compile(dock, text).await;
     let signal = Arc::new(Switch::default());
     let console_max = py.powers.output_max().map(|it| it as f64);

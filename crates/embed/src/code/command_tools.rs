@@ -95,7 +95,8 @@ async fn run(
     let args: Vec<&str> = input["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let (wanted, streams) = ToolStreams::of(input)?;
     let base = session.inner().spec().env.iter().filter_map(|it| String::from_utf8(it.clone()).ok());
-    let base = base.filter_map(|it| it.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let base =
+        base.filter_map(|it| it.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())));
     let mut env = variables(base.collect(), input);
     env.retain(|(name, _)| name != "PWD");
     env.push(("PWD".into(), input["cwd"].as_str().unwrap_or(cwd).to_owned()));

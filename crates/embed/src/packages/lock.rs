@@ -95,7 +95,13 @@ mod tests {
 
     fn package(name: &str, version: &str) -> LockedPackage {
         let file = format!("{name}-{version}-py3-none-any.whl");
-        LockedPackage { name: name.into(), version: version.into(), sha256: "a".repeat(64), file, is_wanted: true }
+        LockedPackage {
+            name: name.into(),
+            version: version.into(),
+            sha256: "a".repeat(64),
+            file,
+            is_wanted: true,
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub enum PackageError {
     #[error("{0}")]
     Fetch(String),
     /// Code for a machine, which no sandbox of ours runs.
-    #[error("{name}: its wheel `{file}` is native code, which does not run here{hint}")]
+    #[error("{name}: `{file}` is native code, which does not run here{hint}")]
     Native {
         /// The package.
         name: String,
@@ -156,6 +156,10 @@ impl<'a> Packages<'a> {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
+        if let Some(carried) = asked.iter().find(|it| CARRIED.contains(&it.name())) {
+            let name = carried.name().to_owned();
+            return Err(PackageError::Native { file: carried.as_str().to_owned(), name, hint: CARRIED_BY });
+        }
         let wheels = source.fetch(asked, !wanted.is_empty()).await.map_err(PackageError::Fetch)?;
         let checked = check(wheels, &lock)?;
         // Everything is taken apart before anything is written.
@@ -168,8 +172,8 @@ impl<'a> Packages<'a> {
         let mut new = Vec::new();
         for (mut package, members) in unpacked {
             let key = package.name.clone();
-            package.is_wanted = wanted.iter().any(|it| it.name() == key)
-                || lock.package(&key).is_some_and(|it| it.is_wanted);
+            package.is_wanted =
+                wanted.iter().any(|it| it.name() == key) || lock.package(&key).is_some_and(|it| it.is_wanted);
             if lock.package(&key).is_some() {
                 place::remove(&self.files, &self.root, &key, self.now)?;
             }
@@ -192,8 +196,9 @@ impl<'a> Packages<'a> {
     }
 }
 
-/// Packages whose native code our Pythons carry, or that have a way of their own.
+/// Packages whose native code another row of the catalog carries.
 const CARRIED: [&str; 2] = ["numpy", "pandas"];
+const CARRIED_BY: &str = "; `drydock catalog add python-data` has it";
 
 /// Wheels that may be unpacked, with what the lock will say of them.
 fn check(wheels: Vec<Wheel>, lock: &Lock) -> Result<Vec<(LockedPackage, Wheel)>, PackageError> {
@@ -205,7 +210,7 @@ fn check(wheels: Vec<Wheel>, lock: &Lock) -> Result<Vec<(LockedPackage, Wheel)>,
         let name = WheelName::parse(&wheel.file).ok_or_else(|| PackageError::NoWheel(wheel.file.clone()))?;
         if !name.is_pure() {
             let hint = match CARRIED.contains(&name.name.as_str()) {
-                true => "; `drydock catalog add python-data` has it",
+                true => CARRIED_BY,
                 false => "",
             };
             return Err(PackageError::Native { name: name.name, file: wheel.file, hint });

@@ -152,14 +152,21 @@ mod tests {
 
     #[test]
     fn a_wheels_name_says_whether_it_is_pure() {
-        let pure = |file: &str| WheelName::parse(file).map(|it| (it.name.clone(), it.version.clone(), it.is_pure()));
+        let pure =
+            |file: &str| WheelName::parse(file).map(|it| (it.name.clone(), it.version.clone(), it.is_pure()));
         let six = Some(("six".into(), "1.16.0".into(), true));
         assert_eq!(pure("six-1.16.0-py2.py3-none-any.whl"), six);
         assert_eq!(pure("six-1.16.0-1-py3-none-any.whl"), six);
         let numpy = Some(("numpy".into(), "2.0.0".into(), false));
         assert_eq!(pure("numpy-2.0.0-cp312-cp312-manylinux_2_17_x86_64.whl"), numpy);
         assert_eq!(pure("numpy-2.0.0-py3-none-linux_x86_64.whl"), numpy);
-        for file in ["six.whl", "six-1.tar.gz", "../x-1-py3-none-any.whl", "a-1-py3-none-any.whl.exe", "-1-py3-none-any.whl"] {
+        for file in [
+            "six.whl",
+            "six-1.tar.gz",
+            "../x-1-py3-none-any.whl",
+            "a-1-py3-none-any.whl.exe",
+            "-1-py3-none-any.whl",
+        ] {
             assert_eq!(WheelName::parse(file), None, "{file}");
         }
     }

@@ -78,7 +78,9 @@ pub(super) fn remove(
     };
     let mut directories = BTreeSet::new();
     // The list lies where programs can write: a line that leads out is not followed.
-    for line in list.lines().filter(|it| !it.is_empty() && !it.split('/').any(|name| name == ".." || name.is_empty())) {
+    for line in
+        list.lines().filter(|it| !it.is_empty() && !it.split('/').any(|name| name == ".." || name.is_empty()))
+    {
         let file = below(root, &format!("{SITE_PACKAGES}/{line}"));
         match TreePath::new(&file).and_then(|it| files.unlink(&it, now)) {
             Ok(()) | Err(FileError::NotFound | FileError::NotADirectory) => {}

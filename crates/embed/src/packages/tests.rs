@@ -1,6 +1,9 @@
 //! Proofs with wheels that are made here, by the guest that packs zip files.
 
-use drydock_contract::{Meter, port::{Follow, TreePath}};
+use drydock_contract::{
+    Meter,
+    port::{Follow, TreePath},
+};
 use drydock_store::MemoryFiles;
 
 use super::*;
@@ -59,7 +62,8 @@ async fn a_pure_wheel_is_locked_unpacked_and_removed() {
     let (dock, _home) = dock();
     let files = tree();
     let packages = Packages::of(&dock, &files, "/workspace", Timestamp(0));
-    let members = [("six.py", "x = 1\n"), ("pkg/a/__init__.py", ""), ("six-1.data/scripts/run", "#!python\n")];
+    let members =
+        [("six.py", "x = 1\n"), ("pkg/a/__init__.py", ""), ("six-1.data/scripts/run", "#!python\n")];
     let given = Given(vec![wheel(&dock, "six-1.16.0-py2.py3-none-any.whl", &members).await]);
     let wanted = [Requirement::parse("six").unwrap()];
     let added = packages.add(&wanted, &given).await.unwrap();
@@ -97,6 +101,8 @@ async fn what_is_not_pure_python_is_refused_by_name_and_leaves_nothing() {
         let error = packages.add(&[Requirement::parse("x").unwrap()], &given).await.unwrap_err();
         assert_eq!(error.code(), code, "{what}: {error}");
     }
+    let error = packages.add(&[Requirement::parse("numpy").unwrap()], &Given(Vec::new())).await.unwrap_err();
+    assert!(error.to_string().contains("python-data"), "{error}");
     let junk = Given(vec![Wheel { file: pure("junk"), bytes: Bytes::from_static(b"no zip") }]);
     let error = packages.add(&[Requirement::parse("junk").unwrap()], &junk).await.unwrap_err();
     assert_eq!(error.code(), "bad_archive", "{error}");
@@ -111,7 +117,8 @@ async fn a_list_that_leads_out_removes_nothing_there() {
     let given = Given(vec![wheel(&dock, "six-1-py3-none-any.whl", &[("six.py", "")]).await]);
     packages.add(&[Requirement::parse("six").unwrap()], &given).await.unwrap();
     let now = Timestamp(0);
-    let how = drydock_contract::port::OpenHow { write: true, create: true, truncate: true, ..Default::default() };
+    let how =
+        drydock_contract::port::OpenHow { write: true, create: true, truncate: true, ..Default::default() };
     let write = |path: &str, text: &str| {
         let file = files.open(&TreePath::new(path).unwrap(), how, now).unwrap();
         file.write_at(0, text.as_bytes(), now).unwrap();

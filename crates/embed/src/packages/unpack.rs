@@ -31,7 +31,11 @@ pub(super) struct Member {
 }
 
 /// The files of a wheel.
-pub(super) async fn wheel(dock: &Dock, wheel: &Wheel, package: &LockedPackage) -> Result<Vec<Member>, PackageError> {
+pub(super) async fn wheel(
+    dock: &Dock,
+    wheel: &Wheel,
+    package: &LockedPackage,
+) -> Result<Vec<Member>, PackageError> {
     let broken = |why: String| PackageError::Unpack { file: wheel.file.clone(), why };
     let tree = Arc::new(MemoryFiles::with(Arc::new(Meter::new(TREE_BYTES_MAX))));
     tree.create_dir_all(OUT).map_err(|error| broken(error.to_string()))?;

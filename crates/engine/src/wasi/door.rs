@@ -58,11 +58,7 @@ pub(super) fn is_readable(guest: &mut Guest, fd: u32) -> bool {
 }
 
 /// Takes bytes of requests and begins those that are whole.
-pub(super) async fn write(
-    caller: &mut Caller<'_, Guest>,
-    fd: u32,
-    vectors: &Iovecs,
-) -> Result<u32, Failure> {
+pub(super) async fn write(caller: &mut Caller<'_, Guest>, fd: u32, vectors: &Iovecs) -> Result<u32, Failure> {
     caller.data_mut().descriptors.door(fd, rights::FD_WRITE)?;
     let mut total = 0;
     for mut rest in vectors.pieces() {

@@ -56,7 +56,8 @@ pub(super) fn run(binary: &Path, home: &Path) -> anyhow::Result<Vec<String>> {
         let mut command = Command::new(binary);
         command.arg("py").args(case.flags).args(["-c", case.code]).env("DRYDOCK_HOME", home);
         let (stdout, stderr, status) = said(command.current_dir(work.path()), case.stdin)?;
-        let is_right = stdout == case.stdout && status == Some(case.status) && stderr.contains(case.stderr_has);
+        let is_right =
+            stdout == case.stdout && status == Some(case.status) && stderr.contains(case.stderr_has);
         if !is_right {
             failed.push(format!("{}: status {status:?}, stdout {stdout:?}, stderr {stderr:?}", case.name));
         }
@@ -65,7 +66,8 @@ pub(super) fn run(binary: &Path, home: &Path) -> anyhow::Result<Vec<String>> {
             native.args(["-c", case.code]).current_dir(work.path());
             match said(&mut native, case.stdin) {
                 Ok((native, _, ended)) if native != stdout || ended != status => {
-                    failed.push(format!("{}: python3 printed {native:?} and ended with {ended:?}", case.name));
+                    failed
+                        .push(format!("{}: python3 printed {native:?} and ended with {ended:?}", case.name));
                 }
                 Ok(_) => {}
                 // Only a machine without one may skip the comparison, and says so.

@@ -258,7 +258,9 @@ fn as_pip(words: Vec<String>) -> Vec<String> {
     match &words[..] {
         [python, dash, module, rest @ ..] if ["python", "python3"].contains(&python.as_str()) => {
             match (dash.as_str(), module.as_str()) {
-                ("-m", "pip" | "pip3") => std::iter::once("pip".to_owned()).chain(rest.iter().cloned()).collect(),
+                ("-m", "pip" | "pip3") => {
+                    std::iter::once("pip".to_owned()).chain(rest.iter().cloned()).collect()
+                }
                 _ => words,
             }
         }

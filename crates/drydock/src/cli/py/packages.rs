@@ -71,4 +71,3 @@ fn told(py: &Py, action: &str, all: &[LockedPackage]) -> anyhow::Result<ExitCode
     }
     Ok(ExitCode::SUCCESS)
 }
-

@@ -45,7 +45,11 @@ impl Interpreter {
         let named = ["python", "python3"].into_iter().find_map(|name| registry.lookup(name, None));
         let Some(entry) = named else { return Ok(None) };
         let artifact = registry.load(&entry)?;
-        Ok(Some(Self { artifact, trees: Registry::trees(registry, &entry)?, options: Arc::clone(&entry.options) }))
+        Ok(Some(Self {
+            artifact,
+            trees: Registry::trees(registry, &entry)?,
+            options: Arc::clone(&entry.options),
+        }))
     }
 
     /// Time and memory are the limits of a program; its instructions are not counted.
@@ -145,7 +149,8 @@ impl PyGuest {
         let streaming = self.streaming.lock().take().unwrap_or_default();
         let lines = Lines::new(&program.options, program.console.clone());
         let kept: [Arc<Mutex<Vec<u8>>>; 2] = Default::default();
-        let internal = |text: String| Finished::without_logs(Err(Failure::new(FailureCode::InternalError, text)));
+        let internal =
+            |text: String| Finished::without_logs(Err(Failure::new(FailureCode::InternalError, text)));
         let before = match self.before() {
             Ok(before) => before,
             Err(error) => return internal(format!("the session could not be read: {error}")),
@@ -172,7 +177,10 @@ impl PyGuest {
             }
             Err(fault) => {
                 tracing::warn!("a program could not be run: {fault}");
-                Err(Failure::new(FailureCode::InternalError, format!("the program could not be run: {fault}")))
+                Err(Failure::new(
+                    FailureCode::InternalError,
+                    format!("the program could not be run: {fault}"),
+                ))
             }
         };
         [told.stdout, told.stderr] = kept.map(|it| std::mem::take(&mut *it.lock()));
@@ -291,4 +299,3 @@ impl Guest for PyGuest {
         Box::pin(self.run_fresh(program, tools, cancel))
     }
 }
-

@@ -145,14 +145,17 @@ mod tests {
         let host = Host::new(Arc::new(Broken), Bytes::from_static(b"{}"), Some("state".into()));
         assert_eq!(ask(&host, "", "request", "null").await.unwrap(), "{}");
         for (name, source) in PARTS {
-            let told: String = serde_json::from_slice(&ask(&host, "", "part", &format!("{name:?}")).await.unwrap()).unwrap();
+            let told: String =
+                serde_json::from_slice(&ask(&host, "", "part", &format!("{name:?}")).await.unwrap()).unwrap();
             assert_eq!(told, *source);
         }
         assert_eq!(ask(&host, "", "kept", "0").await.unwrap(), "\"state\"");
         assert_eq!(ask(&host, "", "kept", "1").await.unwrap(), "\"\"");
         ask(&host, "", "keep", "\"new\"").await.unwrap();
         ask(&host, "", "answer", "{\"ok\":true}").await.unwrap();
-        assert!(ask(&host, "", "part", "\"../x\"").await.is_err() && ask(&host, "", "root", "1").await.is_err());
+        assert!(
+            ask(&host, "", "part", "\"../x\"").await.is_err() && ask(&host, "", "root", "1").await.is_err()
+        );
         assert!(ask(&host, "t", "go", "1").await.is_err());
         let left = host.left();
         let left = left.lock();

@@ -196,8 +196,11 @@ mod tests {
         watched.unlink(&path("brief"), now).unwrap();
         watched.unlink(&path("gone"), now).unwrap();
         watched.open(&path("kept"), OpenHow { read: true, ..OpenHow::default() }, now).unwrap();
-        let told: Vec<String> =
-            log.changes().iter().map(|it| format!("{} {} {} {:?}", it.kind, it.path, it.size, it.media_type)).collect();
+        let told: Vec<String> = log
+            .changes()
+            .iter()
+            .map(|it| format!("{} {} {} {:?}", it.kind, it.path, it.size, it.media_type))
+            .collect();
         assert_eq!(
             told,
             [

@@ -27,10 +27,15 @@ def change(module):
         module.getfqdn = lambda name="": name or "drydock"
     elif module.__name__ == "http.client":
         module.HTTPConnection.connect = refuse
-        if not hasattr(module, "HTTPSConnection"):
-            module.HTTPSConnection = type("HTTPSConnection", (module.HTTPConnection,), {"default_port": 443})
+        # Others ask whether it is there, and do without if it is not.
+        module.__getattr__ = _not_in_http
     elif module.__name__ == "urllib.request":
         _change_urllib(module)
+
+
+def _not_in_http(name):
+    more = f": {WHY}" if name == "HTTPSConnection" else ""
+    raise AttributeError(f"module 'http.client' has no attribute '{name}'{more}", name=name)
 
 
 def _change_urllib(module):
