@@ -86,8 +86,8 @@ pub(super) const ALL: &[Operation] = &[
                       `args`; aio.NAME.TOOL(…) is awaited, also at the top level. Its last expression is the \
                       result; stdout, stderr, files it changed and what it passed to display() come with it.",
         effect: Effect::Changes,
-        input: py_input,
-        output: py_output,
+        input: super::python::input,
+        output: super::python::output,
     },
     Operation {
         name: "read_file",
@@ -151,11 +151,11 @@ pub(super) const ALL: &[Operation] = &[
     },
 ];
 
-fn object(properties: Value, required: &[&str]) -> Value {
+pub(super) fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-fn text(about: &str) -> Value {
+pub(super) fn text(about: &str) -> Value {
     json!({ "type": "string", "description": about })
 }
 
@@ -167,7 +167,7 @@ fn count(about: &str) -> Value {
     json!({ "type": "integer", "minimum": 0, "description": about })
 }
 
-fn milliseconds() -> Value {
+pub(super) fn milliseconds() -> Value {
     count("Less time than the sandbox would give")
 }
 
@@ -230,61 +230,6 @@ fn js_output() -> Value {
             "durationMs": { "type": "number" },
         },
         "required": ["ok", "logs"],
-    })
-}
-
-fn py_input() -> Value {
-    let args = json!({ "description": "Any JSON; the program sees it as `args`" });
-    let properties = json!({
-        "code": text("The program"),
-        "args": args,
-        "stdin": text("What it reads"),
-        "timeout_ms": milliseconds(),
-    });
-    object(properties, &["code"])
-}
-
-fn py_output() -> Value {
-    let error = json!({
-        "type": "object",
-        "properties": {
-            "code": { "type": "string" },
-            "message": { "type": "string" },
-            "line": { "type": "integer" },
-            "hint": { "type": "string" },
-            "traceback": { "type": "string" },
-        },
-        "required": ["code", "message"],
-    });
-    let file = json!({
-        "type": "object",
-        "properties": {
-            "path": { "type": "string" },
-            "kind": { "enum": ["added", "modified", "removed"] },
-            "size": { "type": "integer" },
-            "mediaType": { "type": "string" },
-        },
-        "required": ["path", "kind", "size"],
-    });
-    let shown = json!({
-        "type": "object",
-        "properties": { "type": { "type": "string" }, "mediaType": { "type": "string" } },
-        "required": ["type", "mediaType"],
-    });
-    json!({
-        "type": "object",
-        "properties": {
-            "ok": { "type": "boolean" },
-            "result": { "description": "The value of its last expression, if there is one" },
-            "error": error,
-            "status": { "type": "integer", "description": "Its exit status" },
-            "stdout": { "type": "string" },
-            "stderr": { "type": "string" },
-            "files": { "type": "array", "items": file, "description": "What it changed" },
-            "displays": { "type": "array", "items": shown, "description": "Images, tables and HTML it showed" },
-            "durationMs": { "type": "number" },
-        },
-        "required": ["ok", "status", "stdout", "stderr"],
     })
 }
 

@@ -5,9 +5,14 @@ use std::sync::Arc;
 use drydock_codemode::{executor::ExecuteOptions, protocol::Json};
 use drydock_contract::Source;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Sandbox, SandboxError, Watch, cancelled, run::shorter, typed};
+use super::{
+    Sandbox, SandboxError, Watch, cancelled,
+    operation::{milliseconds, object, text},
+    run::shorter,
+    typed,
+};
 use crate::{ChangeLog, DockPy, OpenPyError, PyInput, file_tools};
 
 #[derive(Deserialize)]
@@ -70,4 +75,61 @@ impl Sandbox {
             drydock_codemode::provider::Providers::new([commands, tools]).map_err(|error| failed(&error))?;
         Ok((self.dock.py(&self.principal, setup, &self.shell, providers, None)?, changes))
     }
+}
+
+/// The JSON Schema of what a program is given.
+pub(super) fn input() -> Value {
+    let args = json!({ "description": "Any JSON; the program sees it as `args`" });
+    let properties = json!({
+        "code": text("The program"),
+        "args": args,
+        "stdin": text("What it reads"),
+        "timeout_ms": milliseconds(),
+    });
+    object(properties, &["code"])
+}
+
+/// The JSON Schema of what it answers.
+pub(super) fn output() -> Value {
+    let error = json!({
+        "type": "object",
+        "properties": {
+            "code": { "type": "string" },
+            "message": { "type": "string" },
+            "line": { "type": "integer" },
+            "hint": { "type": "string" },
+            "traceback": { "type": "string" },
+        },
+        "required": ["code", "message"],
+    });
+    let file = json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string" },
+            "kind": { "enum": ["added", "modified", "removed"] },
+            "size": { "type": "integer" },
+            "mediaType": { "type": "string" },
+        },
+        "required": ["path", "kind", "size"],
+    });
+    let shown = json!({
+        "type": "object",
+        "properties": { "type": { "type": "string" }, "mediaType": { "type": "string" } },
+        "required": ["type", "mediaType"],
+    });
+    json!({
+        "type": "object",
+        "properties": {
+            "ok": { "type": "boolean" },
+            "result": { "description": "The value of its last expression, if there is one" },
+            "error": error,
+            "status": { "type": "integer", "description": "Its exit status" },
+            "stdout": { "type": "string" },
+            "stderr": { "type": "string" },
+            "files": { "type": "array", "items": file, "description": "What it changed" },
+            "displays": { "type": "array", "items": shown, "description": "Images, tables and HTML it showed" },
+            "durationMs": { "type": "number" },
+        },
+        "required": ["ok", "status", "stdout", "stderr"],
+    })
 }
