@@ -43,6 +43,7 @@ mod exec;
 mod host_command;
 mod line;
 mod output;
+pub mod packages;
 mod provide;
 mod sandbox;
 mod session;
@@ -55,7 +56,8 @@ mod workspace;
 
 pub use clock::SystemClock;
 pub use code::{
-    ChildRunner, CodeInput, DockCode, JsGuest, Language, Position, TokioTime, command_tools, file_tools,
+    ChangeLog, ChangedFile, ChildRunner, CodeInput, DockCode, DockPy, JsGuest, Language, OpenPyError, Position,
+    PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools, file_tools,
 };
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};

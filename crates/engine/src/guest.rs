@@ -6,7 +6,7 @@ use std::{
 };
 
 use drydock_contract::{
-    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
+    Cap, Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
     WorkingDir,
     port::{EntryTree, FileLimit, Files, Interrupt, Mode},
 };
@@ -37,6 +37,8 @@ pub(crate) struct Guest {
     pub(crate) last_status: i32,
     /// The calls of tools that are open.
     pub(crate) tools: ToolCalls,
+    /// Whether it may call tools at all, and so has `/dev/drydock`.
+    pub(crate) has_tools: bool,
     pub(crate) memory: Option<wasmtime::Memory>,
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
@@ -80,6 +82,7 @@ impl Guest {
             last_error: "",
             last_status: -1,
             tools: ToolCalls::default(),
+            has_tools: request.caps.contains(Cap::Tool),
             memory: None,
             quota: None,
             deadline,

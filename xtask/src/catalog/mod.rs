@@ -6,6 +6,7 @@
 
 mod c_programs;
 mod page;
+mod py_cases;
 mod state;
 
 use std::{
@@ -86,6 +87,8 @@ fn prove(
         println!("{name}: {} ({:.1} s)", proof.summary(), begun.elapsed().as_secs_f64());
         if !proof.is_proven() {
             failed.push((*name).to_owned());
+        } else if *name == "python" {
+            failed.extend(py_cases::run(&binary, home.path())?);
         }
         // The compiler is proven by what it makes.
         if *name == "clang" && proof.is_proven() {
