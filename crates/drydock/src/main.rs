@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    cli::completions::answer();
     log::install();
     limits::prepare();
     let words = match config::with_defaults(std::env::args_os().collect()) {
