@@ -26,7 +26,7 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
     if words.is_empty() && !args.has("A") && !args.has("u") {
         return Err(Fail {
             status: 0,
-            text: "Nothing specified, nothing added.\nhint: Maybe you wanted to say 'git add .'?\nhint: Disable this message with \"git config set advice.addEmptyPathspec false\"".to_owned(),
+            text: "Nothing specified, nothing added.\nhint: Maybe you wanted to say 'git add .'?\nhint: Disable this message with \"git config advice.addEmptyPathspec false\"".to_owned(),
         });
     }
     tell_filters(repo);
@@ -170,7 +170,7 @@ fn refuse_ignored(repo: &Repo, index: &Index, paths: &Paths) -> Done {
     Err(Fail {
         status: 1,
         text: format!(
-            "The following paths are ignored by one of your .gitignore files:\n{}\nhint: Use -f if you really want to add them.\nhint: Disable this message with \"git config set advice.addIgnoredFile false\"",
+            "The following paths are ignored by one of your .gitignore files:\n{}\nhint: Use -f if you really want to add them.\nhint: Disable this message with \"git config advice.addIgnoredFile false\"",
             refused.join("\n")
         ),
     })

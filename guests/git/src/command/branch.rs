@@ -43,7 +43,7 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
 pub fn create(repo: &Repo, name: &str, start: &str, force: bool) -> Done<i32> {
     let full = format!("refs/heads/{name}");
     if !is_legal(&full) || name.starts_with('-') || name == "HEAD" {
-        return Err(fatal(format!("'{name}' is not a valid branch name\nhint: See `man git check-ref-format`\nhint: Disable this message with \"git config set advice.refSyntax false\"")));
+        return Err(fatal(format!("'{name}' is not a valid branch name\nhint: See `man git check-ref-format`\nhint: Disable this message with \"git config advice.refSyntax false\"")));
     }
     let before = repo.find_ref(&full)?;
     if before.is_some() && !force {
@@ -83,7 +83,7 @@ fn delete(repo: &Repo, words: &[String], force: bool, quiet: bool) -> Done<i32> 
             None => true,
         };
         if !force && !merged {
-            out::note(format!("error: the branch '{name}' is not fully merged\nhint: If you are sure you want to delete it, run 'git branch -D {name}'\nhint: Disable this message with \"git config set advice.forceDeleteBranch false\""));
+            out::note(format!("error: the branch '{name}' is not fully merged\nhint: If you are sure you want to delete it, run 'git branch -D {name}'\nhint: Disable this message with \"git config advice.forceDeleteBranch false\""));
             status = 1;
             continue;
         }
@@ -136,9 +136,15 @@ fn list(repo: &Repo, args: &Args, words: &[String]) -> Done<i32> {
     if args.has("r") || args.has("a") {
         names.extend(repo.list_refs("refs/remotes/")?);
     }
+    // `--merged main` and `--merged=main` are the same.
+    let limited = ["merged", "no-merged", "contains"].iter().any(|it| args.has(it) && args.value(it).is_none());
+    let (named, words) = match words.split_first() {
+        Some((first, rest)) if limited => (first.as_str(), rest),
+        _ => ("HEAD", words),
+    };
     let tip = |id: &str| -> Done<Option<crate::Oid>> {
         match args.has(id) {
-            true => Ok(Some(repo.rev_commit(args.value(id).unwrap_or("HEAD"))?)),
+            true => Ok(Some(repo.rev_commit(args.value(id).unwrap_or(named))?)),
             false => Ok(None),
         }
     };

@@ -166,7 +166,8 @@ fn message(repo: &Repo, args: &Args, amended: Option<&Commit>) -> Done<Vec<u8>> 
             let merge = std::fs::read(repo.git_dir.join("MERGE_MSG")).ok();
             let kept = amended.map(|it| it.message.to_vec()).or(merge);
             match kept {
-                Some(kept) if args.has("no-edit") || editor_keeps(repo) => without_comments(&kept),
+                Some(kept) if args.has("no-edit") => kept,
+                Some(kept) if editor_keeps(repo) => without_comments(&kept),
                 _ => {
                     return Err(error("Terminal is dumb, but EDITOR unset\nPlease supply the message using either -m or -F option."));
                 }

@@ -65,7 +65,7 @@ pub fn run(args: &[String], place: &Where) -> Done<i32> {
             change(&target()?, name, &how).map(|()| 0)
         }
         ("" | "get", [name, ..]) => {
-            let wanted = canonical(name).ok_or_else(|| bad_name(name))?;
+            let wanted = canonical(name).ok_or_else(|| Fail { status: 1, ..bad_name(name) })?;
             let all: Vec<&(String, String)> = settings.iter().filter(|it| it.0 == wanted).collect();
             let many = args.has("get-all") || args.has("all");
             let shown = if many { all.as_slice() } else { &all[all.len().saturating_sub(1)..] };
@@ -128,9 +128,6 @@ pub fn remote(repo: &Repo, args: &[String]) -> Done<i32> {
             for key in ["url", "fetch"] {
                 let _ = change(&file, &format!("remote.{name}.{key}"), &Change::Unset);
             }
-            let text = std::fs::read_to_string(&file).unwrap_or_default();
-            let head = format!("[remote \"{name}\"]\n");
-            crate::file::replace(&file, text.replace(&head, "").as_bytes())?;
             Ok(0)
         }
         ["get-url", name] => {

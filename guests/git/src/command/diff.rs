@@ -91,8 +91,18 @@ fn against_index(repo: &Repo, tree: crate::Oid) -> Done<Vec<Change>> {
 fn of_work_tree(repo: &Repo) -> Done<Vec<Change>> {
     let index = Index::load(repo)?;
     let conflicts = index.conflicts();
-    let old: Files = index.files();
-    Ok(with_conflicts(compare(&old, &repo.tracked(&index)?), conflicts.keys()))
+    let mut old: Files = index.files();
+    let mut now = repo.tracked(&index)?;
+    // A path in conflict is told as such, and compared with our side of it.
+    for entry in index.entries.iter().filter(|it| it.stage == 2) {
+        old.insert(entry.path.clone(), entry.item());
+        if let crate::work::State::Changed(item) = repo.state(entry, &index)? {
+            now.insert(entry.path.clone(), item);
+        }
+    }
+    let mut changes = with_conflicts(compare(&old, &now), conflicts.keys());
+    changes.sort_by_key(|it| (it.path().clone(), it.letter != b'U'));
+    Ok(changes)
 }
 
 fn with_conflicts<'p>(mut changes: Vec<Change>, paths: impl Iterator<Item = &'p bstr::BString>) -> Vec<Change> {

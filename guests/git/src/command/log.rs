@@ -44,12 +44,12 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
     let mut graph = args.has("graph").then(Graph::default);
     let mut first = true;
     for step in list(repo, &wanted)? {
+        if !first && !pretty.format.ends_lines() {
+            out::line(graph.as_ref().map(Graph::padding).unwrap_or_default());
+        }
+        first = false;
         let rows = graph.as_mut().map(|it| it.next(step.commit.id, &step.parents));
-        one(&pretty, &options, &wanted, &step, &mut first, rows)?;
-    }
-    if !first && !pretty.format.ends_lines() && matches!(pretty.format, Format::Own(..)) && !options.any() {
-        // The newline that parts two commits is not after the last one.
-        return Ok(0);
+        one(&pretty, &options, &wanted, &step, rows)?;
     }
     Ok(0)
 }
@@ -125,7 +125,7 @@ pub fn pretty<'r>(repo: &'r Repo, args: &Args) -> Done<Pretty<'r>> {
     for (id, value) in args.flags() {
         match id {
             "oneline" => (format, short) = (Format::Oneline, true),
-            "pretty" => format = Format::named(value.unwrap_or_default())?,
+            "pretty" => format = value.map_or(Ok(Format::Medium), Format::named)?,
             _ => {}
         }
     }
@@ -145,21 +145,18 @@ fn one(
     options: &Options,
     wanted: &Wanted,
     step: &Step,
-    first: &mut bool,
     rows: Option<Rows>,
 ) -> Done {
     let commit = &step.commit;
-    if !*first && !pretty.format.ends_lines() {
-        out::put(if rows.is_some() { "" } else { "\n" });
-    }
-    *first = false;
-    let mut text = pretty.show(commit);
+    let text = pretty.show(commit);
     match rows {
-        Some(rows) => beside(&mut text, &rows, &pretty.format),
-        None => out::put(&text),
-    }
-    if pretty.format.ends_lines() && !text.is_empty() {
-        out::put("\n");
+        Some(rows) => beside(&text, &rows),
+        None => {
+            out::put(&text);
+            if pretty.format.ends_lines() && !text.is_empty() {
+                out::put("\n");
+            }
+        }
     }
     if !options.any() || commit.parents.len() > 1 {
         return Ok(());
@@ -183,29 +180,20 @@ pub fn after(pretty: &Pretty<'_>, options: &Options, changes: &[crate::diff::Cha
     if changes.is_empty() || options.none {
         return Ok(());
     }
-    if pretty.format != Format::Oneline {
+    if pretty.format != Format::Oneline && pretty.format != Format::Own(String::new(), true) {
         out::line(if options.stat && options.patch { "---" } else { "" });
     }
     show(pretty.repo, changes, options)
 }
 
 /// A commit's text with the graph before each line.
-fn beside(text: &mut Vec<u8>, rows: &Rows, format: &Format) {
-    let whole = std::mem::take(text);
-    let mut lines: Vec<&[u8]> = whole.lines().collect();
-    if !format.ends_lines() {
-        lines.push(b"");
+fn beside(text: &[u8], rows: &Rows) {
+    let mut once = rows.once.iter();
+    for (at, line) in text.lines().enumerate() {
+        let lead = if at == 0 { &rows.first } else { once.next().unwrap_or(&rows.rest) };
+        out::line([lead.as_bytes(), line].concat());
     }
-    let last = rows.between.last().cloned().unwrap_or_default();
-    let mut between = rows.between.iter();
-    for (at, line) in lines.iter().enumerate() {
-        let lead = if at == 0 { &rows.first } else { between.next().unwrap_or(&last) };
-        out::line([lead.as_bytes(), line].concat().trim_end());
-    }
-    let used = lines.len().saturating_sub(1);
-    for row in rows.between.iter().take(rows.between.len() - 1).skip(used).chain(&rows.after) {
-        out::line(row.trim_end().as_bytes());
-    }
+    once.for_each(out::line);
 }
 
 /// `git reflog [show] [NAME]`.

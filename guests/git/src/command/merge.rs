@@ -59,7 +59,7 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
         return fast_forward(repo, ours, theirs, word, args.has("q"));
     }
     if args.has("ff-only") {
-        return Err(Fail { status: 128, text: "hint: Diverging branches can't be fast-forwarded, you need to either:\nhint:\nhint: \tgit merge --no-ff\nhint:\nhint: or:\nhint:\nhint: \tgit rebase\nhint:\nhint: Disable this message with \"git config set advice.diverging false\"\nfatal: Not possible to fast-forward, aborting.".to_owned() });
+        return Err(Fail { status: 128, text: "hint: Diverging branches can't be fast-forwarded, you need to either:\nhint:\nhint: \tgit merge --no-ff\nhint:\nhint: or:\nhint:\nhint: \tgit rebase\nhint:\nhint: Disable this message with \"git config advice.diverging false\"\nfatal: Not possible to fast-forward, aborting.".to_owned() });
     }
     diverged(repo, ours, theirs, word, &args)
 }

@@ -116,7 +116,7 @@ fn one(repo: &Repo, id: Oid, verb: Verb, args: &Args) -> Done<i32> {
         return Err(Fail {
             status: 1,
             text: format!(
-                "error: could not {} {}... {}\nhint: After resolving the conflicts, mark them with\nhint: \"git add/rm <pathspec>\", then run\nhint: \"git {verb} --continue\".\nhint: You can instead skip this commit with \"git {verb} --skip\".\nhint: To abort and get back to the state before \"git {verb}\",\nhint: run \"git {verb} --abort\".\nhint: Disable this message with \"git config set advice.mergeConflict false\"",
+                "error: could not {} {}... {}\nhint: After resolving the conflicts, mark them with\nhint: \"git add/rm <pathspec>\", then run\nhint: \"git {verb} --continue\".\nhint: You can instead skip this commit with \"git {verb} --skip\".\nhint: To abort and get back to the state before \"git {verb}\",\nhint: run \"git {verb} --abort\".\nhint: Disable this message with \"git config advice.mergeConflict false\"",
                 if verb == "revert" { "revert" } else { "apply" },
                 repo.odb.short(id),
                 commit.subject()
@@ -134,7 +134,7 @@ fn one(repo: &Repo, id: Oid, verb: Verb, args: &Args) -> Done<i32> {
     let new = repo.write_commit(tree, &[head], &author, &Person::committer(&repo.config)?, text.as_bytes())?;
     let why = crate::object::subject(text.as_bytes());
     repo.move_head(new, &format!("{}: {why}", verb.name()))?;
-    summary(repo, &repo.commit(new)?, verb == Verb::Pick)?;
+    summary(repo, &repo.commit(new)?, true)?;
     Ok(0)
 }
 

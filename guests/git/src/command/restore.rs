@@ -32,7 +32,7 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
     };
     let side = if args.has("ours") { Some(2) } else { args.has("theirs").then_some(3) };
     match source {
-        Some(id) => from_tree(repo, id, &words, staged, tree, true),
+        Some(id) => from_tree(repo, id, &words, Into { staged, work: tree, exact: true }, false),
         None => from_index(repo, &words, side, true),
     }
 }
@@ -70,8 +70,16 @@ pub fn from_index(repo: &Repo, words: &[String], side: Option<u8>, quiet: bool) 
     Ok(0)
 }
 
+/// Where files of a tree go, and whether what it does not have goes away.
+pub struct Into {
+    pub staged: bool,
+    pub work: bool,
+    pub exact: bool,
+}
+
 /// Files as a tree has them, in the index, in the work tree, or in both.
-pub fn from_tree(repo: &Repo, tree: Oid, words: &[String], staged: bool, work: bool, quiet: bool) -> Done<i32> {
+pub fn from_tree(repo: &Repo, tree: Oid, words: &[String], into: Into, tell: bool) -> Done<i32> {
+    let Into { staged, work, exact } = into;
     let paths = Paths::new(repo, words)?;
     let mut index = Index::load(repo)?;
     let files: Files = repo.files(tree)?.into_iter().filter(|(path, _)| paths.has(path)).collect();
@@ -80,7 +88,7 @@ pub fn from_tree(repo: &Repo, tree: Oid, words: &[String], staged: bool, work: b
     repo.check_paths(&files)?;
     let mut updated = 0;
     // `checkout` adds to what is there; `restore` makes it the same.
-    if quiet {
+    if exact {
         for path in gone {
             if work {
                 repo.remove_file(&path)?;
@@ -105,7 +113,7 @@ pub fn from_tree(repo: &Repo, tree: Oid, words: &[String], staged: bool, work: b
         }
     }
     index.save(repo)?;
-    if !quiet {
+    if tell {
         out::note(format!("Updated {updated} path{} from {}", if updated == 1 { "" } else { "s" }, repo.odb.short(tree)));
     }
     Ok(0)

@@ -103,7 +103,7 @@ fn push(repo: &Repo, args: &[String], save: bool) -> Done<i32> {
     }
     let message = said.map_or_else(|| format!("WIP on {about}"), |it| format!("On {place}: {it}"));
     let tree = repo.write_tree(&now)?;
-    let id = repo.write_commit(tree, &parents, &author, &who, format!("{message}\n").as_bytes())?;
+    let id = repo.write_commit(tree, &parents, &author, &who, message.as_bytes())?;
     let old = repo.find_ref(REF)?;
     repo.set_ref(REF, id)?;
     repo.log_ref(REF, old, id, &message)?;

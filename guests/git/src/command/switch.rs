@@ -32,7 +32,7 @@ pub fn checkout(repo: &Repo, args: &[String]) -> Done<i32> {
     }
     let side = if args.has("ours") { Some(2) } else { args.has("theirs").then_some(3) };
     match args.words.as_slice() {
-        [] if args.dashes => restore::from_index(repo, &args.after, side, how.quiet),
+        [] if args.dashes => restore::from_index(repo, &args.after, side, true),
         [] => {
             status::local_changes(repo)?;
             Ok(0)
@@ -48,7 +48,7 @@ pub fn checkout(repo: &Repo, args: &[String]) -> Done<i32> {
             let paths: Vec<String> = rest.iter().chain(&args.after).cloned().collect();
             match repo.find_rev(word)? {
                 Some(_) if paths.is_empty() => to(repo, word, &how),
-                Some(id) => restore::from_tree(repo, repo.tree_of(id)?, &paths, true, true, how.quiet),
+                Some(id) => restore::from_tree(repo, repo.tree_of(id)?, &paths, restore::Into { staged: true, work: true, exact: false }, !how.quiet && !args.dashes),
                 None if args.dashes => Err(fatal(format!("invalid reference: {word}"))),
                 None => restore::from_index(repo, &args.all_words(), side, how.quiet),
             }

@@ -68,7 +68,7 @@ pub const TABLE: &[&str] = &[
     "ignore-space-at-eol", "z", "quiet", "exit-code", "R", "full-index", "a,text", "no-prefix", "src-prefix=",
     "dst-prefix=", "diff-filter=", "no-color", "color?", "color-words?", "word-diff?", "minimal", "patience",
     "histogram", "diff-algorithm=", "no-ext-diff", "ext-diff", "no-textconv", "textconv", "binary", "relative?", "compact-summary",
-    "patch-with-stat", "indent-heuristic", "no-indent-heuristic", "no-relative", "C,find-copies?", "submodule?",
+    "abbrev?", "no-abbrev", "patch-with-stat", "indent-heuristic", "no-indent-heuristic", "no-relative", "C,find-copies?", "submodule?",
 ];
 
 impl Options {

@@ -16,6 +16,11 @@ const CONTEXT_BYTES_MAX: usize = 80;
 
 /// Prints one change.
 pub fn show(repo: &Repo, change: &Change, options: &Options) -> Done {
+    if options.reverse {
+        let (old, new) = options.prefixes.clone();
+        let turned = Options { reverse: false, prefixes: (new, old), ..options.clone() };
+        return show(repo, change, &turned);
+    }
     if change.letter == b'U' {
         out::line(format!("* Unmerged path {}", change.new.path));
         return Ok(());
@@ -143,14 +148,15 @@ impl Printer<'_> {
             line.extend_from_slice(heading);
         }
         out::line(line);
-        let mut at = start;
+        // What did not change is shown as it is now, which differs where white space does not count.
+        let mut at = after_start;
         for hunk in group {
-            self.lines(b' ', &self.before[at..hunk.before.start as usize]);
+            self.lines(b' ', &self.after[at..hunk.after.start as usize]);
             self.lines(b'-', &self.before[hunk.before.start as usize..hunk.before.end as usize]);
             self.lines(b'+', &self.after[hunk.after.start as usize..hunk.after.end as usize]);
-            at = hunk.before.end as usize;
+            at = hunk.after.end as usize;
         }
-        self.lines(b' ', &self.before[at..end]);
+        self.lines(b' ', &self.after[at..after_end]);
     }
 
     /// The last line before a hunk that begins like a definition; the one found before if there is none.

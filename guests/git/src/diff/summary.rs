@@ -91,8 +91,8 @@ fn names(repo: &Repo, change: &Change, options: &Options) {
     if options.raw {
         let short = |side: &Side| match side.mode {
             0 => crate::null().to_string()[..7].to_owned(),
-            _ if repo.odb.has(side.id) => repo.odb.short(side.id),
-            _ => crate::null().to_string()[..7].to_owned(),
+            _ if repo.odb.is_lent(side.id) => crate::null().to_string()[..7].to_owned(),
+            _ => repo.odb.short(side.id),
         };
         let (old, new) = (&change.old, &change.new);
         row.extend_from_slice(format!(":{:06o} {:06o} {} {} ", old.mode, new.mode, short(old), short(new)).as_bytes());

@@ -1,7 +1,7 @@
 //! `--graph`: the lines of development beside the commits.
 //!
 //! One column for each line that is still to be continued; a commit stands in its own, its further parents
-//! open columns to the right, and a column whose commit stands elsewhere already is closed.
+//! open columns to the right, and columns that wait for the same commit run together, one place a row.
 
 use crate::Oid;
 
@@ -16,13 +16,18 @@ pub struct Graph {
 pub struct Rows {
     /// Before its first line.
     pub first: String,
-    /// Before its other lines; the first of them are used once, the last again and again.
-    pub between: Vec<String>,
-    /// Lines of their own after it.
-    pub after: Vec<String>,
+    /// Before its next lines, each once; those that are left have lines of their own.
+    pub once: Vec<String>,
+    /// Before all further lines.
+    pub rest: String,
 }
 
 impl Graph {
+    /// What stands on the empty line between two commits.
+    pub fn padding(&self) -> String {
+        "| ".repeat(self.columns.len())
+    }
+
     /// The next commit.
     pub fn next(&mut self, id: Oid, parents: &[Oid]) -> Rows {
         let at = match self.columns.iter().position(|it| *it == id) {
@@ -32,40 +37,45 @@ impl Graph {
                 self.columns.len() - 1
             }
         };
-        let width = self.columns.len();
-        let mark = |sign: &str| {
-            let cells = (0..width).map(|column| if column == at { sign } else { "|" });
-            cells.collect::<Vec<_>>().join(" ")
-        };
-        let mut rows = Rows { first: mark("*") + " ", ..Rows::default() };
-        self.columns.remove(at);
-        let mut place = at;
-        let mut closed = None;
-        for parent in parents {
-            match self.columns.iter().position(|it| it == parent) {
-                Some(other) if parents.len() == 1 => closed = Some(other),
-                Some(_) => {}
-                None => {
-                    self.columns.insert(place, *parent);
-                    place += 1;
-                }
-            }
-        }
-        let bars = |count: usize| vec!["|"; count].join(" ");
+        let before = self.columns.len();
+        let mut first: Vec<u8> = "| ".repeat(before).into_bytes();
+        first[at * 2] = b'*';
+        self.columns.splice(at..=at, parents.iter().copied());
+        let mut once = Vec::new();
         if parents.len() > 1 {
-            let (left, right) = (bars(at), width - at - 1);
-            let lead = if at > 0 { left + " " } else { String::new() };
-            let tail = " \\".repeat(right);
-            rows.between.push(format!("{lead}|\\{tail} ").replace("  ", " ").trim_end().to_owned() + "  ");
+            let mut row = "| ".repeat(at) + "|\\";
+            (at + 1..before).for_each(|_| row.push_str(" \\"));
+            once.push(row);
         }
-        rows.between.push(if self.columns.is_empty() { "  ".to_owned() } else { bars(self.columns.len()) + " " });
-        if parents.is_empty() {
-            rows.between = vec![if width == 1 { "  ".to_owned() } else { mark(" ") + " " }];
+        self.collapse(&mut once);
+        if parents.is_empty() && at + 1 < before {
+            once.push("| ".repeat(at) + &" /".repeat(before - at - 1));
         }
-        if closed.is_some_and(|it| it < at) || (parents.is_empty() && at + 1 < width) {
-            let lead = if at > 1 { bars(at - 1) + " " } else { String::new() };
-            rows.after.push(format!("{lead}|/{}", " /".repeat(width - at - 1)));
+        let width = 2 * before.max(self.columns.len()).max(at + parents.len());
+        let padded = |row: String| format!("{row:width$}");
+        Rows {
+            first: padded(String::from_utf8_lossy(&first).into_owned()),
+            once: once.into_iter().map(padded).collect(),
+            rest: padded(self.padding()),
         }
-        rows
+    }
+
+    /// Lets columns that wait for the same commit run together.
+    fn collapse(&mut self, rows: &mut Vec<String>) {
+        while let Some((left, right)) = self.twins() {
+            let mut place = right;
+            while place > left {
+                let mut row: Vec<u8> = "| ".repeat(self.columns.len() - 1).into_bytes();
+                row[place * 2 - 1] = b'/';
+                rows.push(String::from_utf8_lossy(&row).trim_end().to_owned());
+                place -= 1;
+            }
+            self.columns.remove(right);
+        }
+    }
+
+    fn twins(&self) -> Option<(usize, usize)> {
+        let twin = |at: usize| self.columns[..at].iter().position(|it| *it == self.columns[at]);
+        (1..self.columns.len()).find_map(|at| twin(at).map(|left| (left, at)))
     }
 }

@@ -29,7 +29,8 @@ impl Format {
         Ok(match text {
             "oneline" => Self::Oneline,
             "short" => Self::Short,
-            "medium" | "" => Self::Medium,
+            "medium" => Self::Medium,
+            "" => Self::Own(String::new(), true),
             "full" => Self::Full,
             "fuller" => Self::Fuller,
             "raw" => Self::Raw,

@@ -46,6 +46,9 @@ pub struct Step {
 pub fn list(repo: &Repo, wanted: &Wanted) -> Done<Vec<Step>> {
     let hidden = repo.ancestors(&wanted.without)?;
     let mut steps = collect(repo, wanted, &hidden)?;
+    if wanted.follow {
+        steps = followed(repo, steps, &wanted.paths)?;
+    }
     if wanted.topo {
         steps = in_topological_order(steps);
     }
@@ -77,6 +80,7 @@ fn is_plain(wanted: &Wanted) -> bool {
         && wanted.since.is_none()
         && wanted.until.is_none()
         && wanted.occurs.is_none()
+        && !wanted.follow
 }
 
 fn collect(repo: &Repo, wanted: &Wanted, hidden: &HashSet<Oid>) -> Done<Vec<Step>> {
@@ -107,7 +111,7 @@ fn collect(repo: &Repo, wanted: &Wanted, hidden: &HashSet<Oid>) -> Done<Vec<Step
         if wanted.first_parent {
             parents.truncate(1);
         }
-        let shown = match wanted.paths.is_empty() {
+        let shown = match wanted.paths.is_empty() || wanted.follow {
             true => true,
             false => touches(repo, &commit, &mut parents, &wanted.paths)?,
         };
@@ -121,6 +125,25 @@ fn collect(repo: &Repo, wanted: &Wanted, hidden: &HashSet<Oid>) -> Done<Vec<Step
         }
     }
     Ok(steps)
+}
+
+/// The commits that changed one file, whatever it was called then.
+fn followed(repo: &Repo, steps: Vec<Step>, paths: &Paths) -> Done<Vec<Step>> {
+    let Some(mut path) = paths.literals().map(|it| it.1.clone()).next() else { return Ok(steps) };
+    let mut kept = Vec::new();
+    for step in steps {
+        let before = match step.commit.parents.as_slice() {
+            [] => empty_tree(),
+            [parent] => repo.commit(*parent)?.tree,
+            _ => continue,
+        };
+        let changes = diff::rename::find(repo, diff::trees(repo, before, step.commit.tree)?, 50)?;
+        if let Some(change) = changes.into_iter().find(|it| *it.path() == path) {
+            path = change.old.path;
+            kept.push(step);
+        }
+    }
+    Ok(kept)
 }
 
 /// Whether a commit changed one of the paths. A merge that took them from one parent leads there only.

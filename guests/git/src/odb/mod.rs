@@ -94,6 +94,11 @@ impl Odb {
         Ok(id)
     }
 
+    /// Whether an object exists for this command only.
+    pub fn is_lent(&self, id: Oid) -> bool {
+        self.extra.borrow().contains_key(&id)
+    }
+
     /// The objects whose hash begins with these digits.
     pub fn beginning(&self, digits: &str) -> Vec<Oid> {
         let mut all = loose::beginning(&self.folder, digits);

@@ -234,7 +234,10 @@ pub fn change(path: &Path, name: &str, change: &Change<'_>) -> Done {
     let same: Vec<&Setting> = settings.iter().filter(|it| it.name == wanted).collect();
     match change {
         Change::Unset if same.is_empty() => return Err(crate::fail::quiet(5)),
-        Change::Unset => same.iter().rev().for_each(|it| drop(lines.drain(it.lines.0..it.lines.1))),
+        Change::Unset => {
+            same.iter().rev().for_each(|it| drop(lines.drain(it.lines.0..it.lines.1)));
+            drop_empty_section(&mut lines, &section);
+        }
         Change::Set(value) if !same.is_empty() => {
             if same.len() > 1 {
                 return Err(Fail { status: 5, text: format!("warning: {name} has multiple values\nerror: cannot overwrite multiple values with a single value\n       Use a regexp, --add or --replace-all to change {name}.") });
@@ -284,6 +287,19 @@ fn end_of_section(lines: &[String], section: &str) -> Option<usize> {
     let at = lines.iter().rposition(|line| head(line).is_some_and(|it| it == section))?;
     let next = lines[at + 1..].iter().position(|line| head(line).is_some());
     Some(next.map_or(lines.len(), |it| at + 1 + it))
+}
+
+/// A section with nothing in it any more goes too.
+fn drop_empty_section(lines: &mut Vec<String>, section: &str) {
+    fn head(line: &str) -> Option<(String, &str)> {
+        line.trim_start().strip_prefix('[').and_then(header)
+    }
+    let at = lines.iter().rposition(|line| head(line).is_some_and(|it| it.0 == section && it.1.trim().is_empty()));
+    if let Some(at) = at
+        && lines.get(at + 1).is_none_or(|it| head(it).is_some())
+    {
+        lines.remove(at);
+    }
 }
 
 fn quoted(value: &str) -> String {
