@@ -2,7 +2,7 @@
 //! none of that kind yet.
 
 /// Well-known programs that no module is there for yet.
-const ABSENT: [&str; 52] = [
+const ABSENT: [&str; 50] = [
     "apt",
     "apt-get",
     "brew",
@@ -20,14 +20,12 @@ const ABSENT: [&str; 52] = [
     "g++",
     "gcc",
     "gh",
-    "git",
     "go",
     "gpg",
     "java",
     "javac",
     "kubectl",
     "lua",
-    "make",
     "mysql",
     "nano",
     "node",

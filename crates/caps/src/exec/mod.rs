@@ -123,6 +123,7 @@ impl Capability for Exec {
                     env: env.unwrap_or_else(|| Arc::clone(&spec.env)),
                     wall_max,
                     umask: permit.umask(),
+                    caller: session.caller().cloned(),
                     streams,
                     door: permit.door(),
                 };
@@ -166,7 +167,10 @@ impl Capability for Exec {
             time: spec.clock.as_ref().map_or(spec.time, |clock| GuestTime::Fixed(clock.stands_at())),
             clock: spec.clock.clone(),
             entropy: spec.entropy,
-            door: permit.door(),
+            door: match entry.builtin {
+                true => permit.door_for(entry.name.as_str().into()),
+                false => permit.door(),
+            },
             switches: session.switches(),
             gauge: bill.as_ref().map(|bill| Arc::clone(&bill.gauge)),
             preparing: Some(Arc::clone(session.preparing())),
