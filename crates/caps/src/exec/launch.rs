@@ -23,6 +23,8 @@ pub(super) struct Start {
     pub(super) working_dir: WorkingDir,
     /// It is a file of the session, whose bytes are held so.
     pub(super) by_path: Option<Held>,
+    /// Whom its own calls come from, if it is built in.
+    pub(super) own_name: Option<Arc<str>>,
 }
 
 impl Start {
@@ -44,6 +46,7 @@ impl Start {
             trees: registry.trees(entry)?,
             working_dir: working_dir(entry),
             by_path: None,
+            own_name: entry.builtin.then(|| entry.name.as_str().into()),
         })
     }
 
@@ -64,6 +67,7 @@ impl Start {
             trees: Vec::new(),
             working_dir: WorkingDir::Given,
             by_path: Some(held),
+            own_name: None,
         }
     }
 }

@@ -140,7 +140,7 @@ impl Capability for Exec {
                 }
             },
         };
-        let Start { artifact, mut argv, options, mode, limits, trees, working_dir, by_path } = start;
+        let Start { artifact, mut argv, options, mode, limits, trees, working_dir, by_path, own_name } = start;
         let head = match mode {
             ArgMode::Argv => {
                 argv.extend(args);
@@ -169,7 +169,10 @@ impl Capability for Exec {
             time: spec.clock.as_ref().map_or(spec.time, |clock| GuestTime::Fixed(clock.stands_at())),
             clock: spec.clock.clone(),
             entropy: spec.entropy,
-            door: permit.door(),
+            door: match own_name {
+                Some(name) => permit.door_for(name),
+                None => permit.door(),
+            },
             switches: session.switches(),
             gauge: bill.as_ref().map(|bill| Arc::clone(&bill.gauge)),
             // Who writes programs pays for the time that compiling them takes.
@@ -204,7 +207,8 @@ async fn ask_inside(
 ) -> Reply {
     let Inner { name, args, env, wall_max } = command;
     let (umask, door, preparing) = (permit.umask(), permit.door(), Arc::clone(permit.session().preparing()));
-    let command = InsideCommand { name, args, env, wall_max, umask, streams, door, preparing };
+    let caller = permit.session().caller().cloned();
+    let command = InsideCommand { name, args, env, wall_max, umask, caller, streams, door, preparing };
     let (outcome, streams) = inside.run(command).await;
     Reply { payload: encode_report(&report_of(outcome)), streams }
 }
