@@ -37,6 +37,8 @@ pub(crate) struct Guest {
     /// The calls of tools that are open.
     pub(crate) tools: ToolCalls,
     pub(crate) memory: Option<wasmtime::Memory>,
+    /// Whether it is stopped where it asks for input, or was.
+    pub(crate) at_input: AtInput,
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
     deadline: Instant,
@@ -45,6 +47,18 @@ pub(crate) struct Guest {
     files: Option<Arc<dyn Files>>,
     /// The same files, whose long work ends with the run's time.
     view: Option<Arc<dyn Files>>,
+}
+
+/// What happens when the guest asks for input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum AtInput {
+    /// It gets some.
+    #[default]
+    Reads,
+    /// It is stopped, because then it is ready to be snapshotted.
+    Stops,
+    /// It was stopped there.
+    Stopped,
 }
 
 /// Bytes that went through stdin, stdout and stderr.
@@ -73,6 +87,7 @@ impl Guest {
             last_status: -1,
             tools: ToolCalls::default(),
             memory: None,
+            at_input: AtInput::Reads,
             quota: None,
             deadline,
             breathed: Instant::now(),

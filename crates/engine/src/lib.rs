@@ -17,6 +17,7 @@ mod link;
 mod memory;
 mod outcome;
 mod run;
+mod snapshot;
 mod ticker;
 mod wasi;
 
@@ -25,3 +26,4 @@ pub use config::{Allocation, Cpu, Effort, EngineSettings, Facts, precompile};
 pub use engine::Engine;
 pub use host::IMPORTS;
 pub use lane::Lane;
+pub use snapshot::{Recipe, SnapshotError};
