@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Artifact, CapSet, Dispatch, Limits, Meter, Outcome, SteppedClock, Streams, Switch, Timestamp,
-    port::{FileLimit, Files, Mode},
+    port::{CompileLimits, EntryTree, FileLimit, Files, LaneChoice, Mode},
 };
 
 /// Everything one run starts with. What is not in here does not exist for the guest.
@@ -25,12 +25,18 @@ pub struct RunRequest {
     pub streams: Streams,
     /// The file tree, or none for a fresh empty one charged to this run.
     pub files: Option<Arc<dyn Files>>,
+    /// Directories that are seen over the tree, and are no part of it.
+    pub trees: Vec<EntryTree>,
     /// What is taken from the bits of files and directories that it makes.
     pub umask: Mode,
     /// What it may spend.
     pub limits: Limits,
     /// Memory that it shares with other runs, or none for no bound but its own.
     pub memory: Option<Arc<Meter>>,
+    /// Where it runs.
+    pub lane: LaneChoice,
+    /// What compiling it may take, where that is not the usual.
+    pub compile: Option<CompileLimits>,
     /// Which powers its imports may name.
     pub caps: CapSet,
     /// What clocks tell it.

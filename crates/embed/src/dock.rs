@@ -2,7 +2,10 @@
 
 use std::{path::Path, sync::Arc};
 
-use drydock_contract::{Denial, Fault, Principal, port::JournalError};
+use drydock_contract::{
+    Denial, Fault, Principal,
+    port::{EntryOptions, JournalError},
+};
 use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
 use drydock_gate::{Gate, GateSettings};
 use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Shipped};
@@ -98,7 +101,17 @@ impl Dock {
 
     /// Says if these bytes could not run as a command even with every power there is.
     pub async fn check(&self, bytes: impl Into<bytes::Bytes>) -> Result<(), Fault> {
-        self.engine.warm(&drydock_contract::Artifact::hash(bytes)).await
+        self.check_as(bytes, &EntryOptions::default()).await
+    }
+
+    /// Says if these bytes could not run as a command that is started so. They are compiled for its lane.
+    pub async fn check_as(
+        &self,
+        bytes: impl Into<bytes::Bytes>,
+        options: &EntryOptions,
+    ) -> Result<(), Fault> {
+        let artifact = drydock_contract::Artifact::hash(bytes);
+        self.engine.lane(options.lane())?.warm(&artifact, options.compile_limits()).await
     }
 
     /// Compiles a command now, so that its first run need not.
@@ -107,6 +120,7 @@ impl Dock {
         let unknown = || Denial::UnknownCommand(name.into());
         let entry = self.registry.lookup(name, None).ok_or_else(unknown)?;
         let artifact = self.registry.load(&entry).map_err(Fault::from)?;
-        Ok(self.engine.warm(&artifact).await?)
+        let lane = self.engine.lane(entry.options.lane())?;
+        Ok(lane.warm(&artifact, entry.options.compile_limits()).await?)
     }
 }

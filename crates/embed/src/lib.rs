@@ -47,6 +47,7 @@ mod sandbox;
 mod session;
 mod setup;
 mod shipping;
+mod snapshot;
 mod tree;
 mod wiring;
 mod worker;
@@ -58,6 +59,7 @@ pub use code::{
 };
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};
+pub use drydock_contract::port::CompileLimits;
 pub use exec::{Exec, ExecError, Executed, line_limits};
 pub use host_command::{HostCommands, HostInput, HostOutput};
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
@@ -65,7 +67,8 @@ pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, 
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup, ordinary_variables};
 pub use shipping::{BuiltInCode, built_in_code};
-pub use worker::{CompileLimits, Confinement, WorkerProgram, serve_compile_worker};
+pub use snapshot::SnapshotCommandError;
+pub use worker::{Confinement, WorkerProgram, serve_compile_worker};
 pub use workspace::{DockWorkspace, WorkspaceError};
 
 pub use drydock_codemode as codemode;

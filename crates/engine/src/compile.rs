@@ -7,7 +7,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs::File,
     hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc,
@@ -18,9 +17,9 @@ use std::{
 
 use drydock_contract::{
     Artifact, CapSet, Digest, Fault,
-    port::{CompileError, Compiler, LaneSettings},
+    port::{CompileError, CompileLimits, Compiler, LaneSettings},
 };
-use drydock_store::{CacheKey, CodeCache, CompileTurn, Shipped};
+use drydock_store::{CacheKey, CodeCache, CodeFile, CompileTurn, Shipped};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::{Engine, Module};
@@ -155,23 +154,27 @@ impl Modules {
         Some(loaded)
     }
 
-    /// The module, loaded or compiled if need be.
-    pub(crate) async fn get(&self, artifact: &Artifact) -> Result<Arc<Loaded>, Fault> {
+    /// The module, loaded or compiled if need be, within these limits where they are not the usual ones.
+    pub(crate) async fn get(
+        &self,
+        artifact: &Artifact,
+        limits: Option<CompileLimits>,
+    ) -> Result<Arc<Loaded>, Fault> {
         let digest = artifact.digest();
         if let Some(loaded) = self.ready(digest) {
             return Ok(loaded);
         }
         let cell = Arc::clone(self.pending.lock().entry(digest).or_default());
-        let result = cell.get_or_try_init(|| self.load(artifact)).await.cloned();
+        let result = cell.get_or_try_init(|| self.load(artifact, limits)).await.cloned();
         self.pending.lock().remove(&digest);
         result
     }
 
-    async fn load(&self, artifact: &Artifact) -> Result<Arc<Loaded>, Fault> {
+    async fn load(&self, artifact: &Artifact, limits: Option<CompileLimits>) -> Result<Arc<Loaded>, Fault> {
         let digest = artifact.digest();
         let module = match self.on_disk(digest) {
             Some(module) => module,
-            None => self.compile_once(artifact).await?,
+            None => self.compile_once(artifact, limits).await?,
         };
         let used = AtomicU64::new(self.tick.fetch_add(1, Ordering::Relaxed) + 1);
         let loaded = Arc::new(Loaded { module, digest, used, prepared: RwLock::default() });
@@ -204,13 +207,13 @@ impl Modules {
 
     /// Maps code that is known to come from a compiler of ours; none if it is not for this machine.
     #[allow(unsafe_code)]
-    fn mapped(&self, digest: Digest, code: File) -> Option<Module> {
+    fn mapped(&self, digest: Digest, code: CodeFile) -> Option<Module> {
         // SAFETY: it trusts the file to be what a compiler of this version once made, and to stay so. There are
         // two ways here. From the cache: a MAC under this installation's key shows that it put the bytes there
         // for this module and this engine configuration. From the archive: they have the hash that this program
         // was built with. Nobody but the file's owner can write either, who holds the key or could replace this
         // program (decision 0046).
-        let loaded = unsafe { Module::deserialize_open_file(&self.engine, code) };
+        let loaded = unsafe { Module::deserialize_open_file(&self.engine, code.into_file()) };
         loaded.map_err(|error| foreign(digest, &error)).ok()
     }
 
@@ -224,7 +227,11 @@ impl Modules {
     }
 
     /// Compiles, unless another process that shares the cache does so already: then its result is loaded.
-    async fn compile_once(&self, artifact: &Artifact) -> Result<Module, Fault> {
+    async fn compile_once(
+        &self,
+        artifact: &Artifact,
+        limits: Option<CompileLimits>,
+    ) -> Result<Module, Fault> {
         let digest = artifact.digest();
         let turn = match &self.cache {
             None => None,
@@ -236,7 +243,7 @@ impl Modules {
         {
             return Ok(module);
         }
-        self.compile(artifact, turn).await
+        self.compile(artifact, turn, limits).await
     }
 
     /// Waits until nobody else compiles this module. None if the disk takes no locks: then everybody compiles.
@@ -254,9 +261,15 @@ impl Modules {
         }
     }
 
-    async fn compile(&self, artifact: &Artifact, once: Option<CompileTurn>) -> Result<Module, Fault> {
+    async fn compile(
+        &self,
+        artifact: &Artifact,
+        once: Option<CompileTurn>,
+        limits: Option<CompileLimits>,
+    ) -> Result<Module, Fault> {
         let digest = artifact.digest();
         let bad = |reason: String| Fault::BadModule { digest, reason };
+        let artifact = &artifact.loaded().map_err(Fault::from)?;
         match artifact.bytes() {
             [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => {}
             [0, b'a', b's', b'm', _, _, 1, 0, ..] => {
@@ -274,7 +287,7 @@ impl Modules {
         let place = Arc::clone(&self.compiling).acquire_owned().await.map_err(closed)?;
         let _told = Told::started(self.observer.as_ref(), digest, artifact.bytes().len() as u64);
         if let Some(worker) = worker {
-            let code = worker.compile(artifact, self.lane).await;
+            let code = worker.compile(artifact, self.lane, limits).await;
             let code = code.map_err(|error| fault_of(digest, error))?;
             let module = self.made(digest, &code);
             let foreign = || Fault::Internal("the compile worker made code of another kind than ours".into());

@@ -1,6 +1,6 @@
 //! How wasmtime is set up, and what of it this machine really gives.
 
-use drydock_contract::port::{Interruption, LaneSettings, MemoryLayout};
+use drydock_contract::port::{Interruption, LaneChoice, LaneSettings, MemoryLayout};
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 /// What an embedder may choose.
@@ -63,7 +63,7 @@ const TABLE_ELEMENTS_MAX: usize = 65_536;
 /// Builds the engine with the largest pool that the address space takes.
 pub(crate) fn build(
     settings: &EngineSettings,
-    interrupt: Interruption,
+    choice: LaneChoice,
 ) -> wasmtime::Result<(wasmtime::Engine, LaneSettings, Facts)> {
     let pagemap_scan = PoolingAllocationConfig::is_pagemap_scan_available();
     let facts = |allocation| Facts {
@@ -75,7 +75,7 @@ pub(crate) fn build(
     };
     let wanted = settings.slots.unwrap_or_else(slots_for_this_machine);
     for slots in [wanted, wanted.div_ceil(4), wanted.div_ceil(16)].into_iter().filter(|slots| *slots > 0) {
-        let lane = LaneSettings { interrupt, memory: MemoryLayout::Reserved };
+        let lane = LaneSettings::of(choice, MemoryLayout::Reserved);
         let mut config = base(lane);
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, pagemap_scan)));
         if let Ok(engine) = wasmtime::Engine::new(&config) {
@@ -83,7 +83,7 @@ pub(crate) fn build(
         }
     }
     // Where a pool does not fit, four gigabytes of addresses for one memory do not either.
-    let lane = LaneSettings { interrupt, memory: MemoryLayout::Growing };
+    let lane = LaneSettings::of(choice, MemoryLayout::Growing);
     let engine = wasmtime::Engine::new(&base(lane))?;
     Ok((engine, lane, facts(Allocation::OnDemand)))
 }
@@ -178,7 +178,7 @@ fn base(lane: LaneSettings) -> Config {
         Interruption::Tick => config.epoch_interruption(true),
     };
     // Exceptions are for lanes that name them; they are the only reason why collected objects are built in.
-    config.wasm_exceptions(false).wasm_gc(false).wasm_function_references(false);
+    config.wasm_exceptions(lane.features.exceptions).wasm_gc(false).wasm_function_references(false);
     if lane.memory == MemoryLayout::Growing {
         // Small reservations that move when they grow.
         config.memory_reservation(0).memory_reservation_for_growth(1 << 20).memory_guard_size(64 << 10);

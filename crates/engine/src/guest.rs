@@ -7,9 +7,9 @@ use std::{
 
 use drydock_contract::{
     Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
-    port::{FileLimit, Files, Interrupt, Mode},
+    port::{EntryTree, FileLimit, Files, Interrupt, Mode},
 };
-use drydock_store::MemoryFiles;
+use drydock_store::{MemoryFiles, Mounts};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
@@ -45,6 +45,8 @@ pub(crate) struct Guest {
     breathed: Instant,
     switches: [Arc<Switch>; 2],
     files: Option<Arc<dyn Files>>,
+    /// Directories over them.
+    trees: Vec<EntryTree>,
     /// The same files, whose long work ends with the run's time.
     view: Option<Arc<dyn Files>>,
 }
@@ -93,6 +95,7 @@ impl Guest {
             breathed: Instant::now(),
             switches: request.switches,
             files: request.files,
+            trees: request.trees,
             view: None,
         }
     }
@@ -122,6 +125,7 @@ impl Guest {
             let meter = Arc::clone(&self.meter);
             Arc::new(MemoryFiles::with(meter))
         });
+        let given = under(given, std::mem::take(&mut self.trees));
         let (deadline, switches) = (self.deadline, self.switches.clone());
         let time_is_up: Interrupt =
             Arc::new(move || Instant::now() >= deadline || switches.iter().any(|it| it.is_tripped()));
@@ -129,6 +133,21 @@ impl Guest {
         self.view = Some(Arc::clone(&view));
         view
     }
+}
+
+/// The files with these directories over them. Whoever holds the files themselves does not see those.
+fn under(files: Arc<dyn Files>, trees: Vec<EntryTree>) -> Arc<dyn Files> {
+    if trees.is_empty() {
+        return files;
+    }
+    let mut mounts = Mounts::over(files);
+    for EntryTree { path, files } in trees {
+        if let Err(error) = mounts.mount(&path, files) {
+            // Registered places are checked, so this is a caller of the library's own.
+            tracing::warn!(%error, "a directory of a command is not shown");
+        }
+    }
+    Arc::new(mounts)
 }
 
 /// How long a run may keep its thread with work of the host's.

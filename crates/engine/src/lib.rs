@@ -26,4 +26,4 @@ pub use config::{Allocation, Cpu, Effort, EngineSettings, Facts, precompile};
 pub use engine::Engine;
 pub use host::IMPORTS;
 pub use lane::Lane;
-pub use snapshot::{Recipe, SnapshotError};
+pub use snapshot::SnapshotError;

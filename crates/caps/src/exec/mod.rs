@@ -1,5 +1,6 @@
 //! `exec`: starts a registered command. There is no operating system underneath, only verified wasm.
 
+mod launch;
 mod policy;
 mod request;
 #[cfg(test)]
@@ -12,7 +13,7 @@ pub use drydock_abi::exec::{COMMAND, START};
 use drydock_abi::exec::{REQUEST_BYTES_MAX, encode_report};
 use drydock_contract::{
     ArgMode, CallError, Cap, Denial, FuelGauge, GuestTime, Outcome, Reply, RunReport, RunRequest, Streams,
-    port::{Registry, Runner},
+    port::{Entry, Registry, Runner},
 };
 use drydock_gate::{
     Audited, CapSpec, Capability, Import, InsideCommand, NotAdmitted, Operation, Permit, Purse, Refused,
@@ -130,11 +131,9 @@ impl Capability for Exec {
                 return Ok(Reply { payload: encode_report(&report_of(outcome)), streams });
             }
         };
-        let artifact = self.registry.load(&entry).map_err(drydock_contract::Fault::from)?;
-        tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", entry.name);
-
-        let mut argv = Vec::with_capacity(args.len() + 1);
-        argv.push(entry.name.as_str().as_bytes().to_vec());
+        let options = &*entry.options;
+        let trees = self.registry.trees(&entry).map_err(drydock_contract::Fault::from)?;
+        let mut argv = launch::argv(&entry);
         let head = match entry.mode {
             ArgMode::Argv => {
                 argv.extend(args);
@@ -142,26 +141,30 @@ impl Capability for Exec {
             }
             ArgMode::Stdin1 => first_line(&args, stdin),
         };
+        let env = launch::env(env.unwrap_or_else(|| Arc::clone(&spec.env)), options);
+        let artifact = match launch::image(options, &argv, &env) {
+            Some(image) => self.registry.load(&Entry { digest: image, ..entry.clone() }),
+            None => self.registry.load(&entry),
+        };
+        let artifact = artifact.map_err(drydock_contract::Fault::from)?;
+        tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", entry.name);
         let Streams { stdin, stdout, stderr } = streams;
-        let mut limits = spec.limits;
-        if entry.builtin {
-            limits.memory_bytes_max = spec.builtin_memory_bytes_max;
-        }
-        limits.wall_max = wall_max.map_or(limits.wall_max, |wanted| wanted.min(limits.wall_max));
-        let bill = spec.purse.as_ref().map(|purse| {
-            limits.fuel_max = limits.fuel_max.min(purse.left());
-            Bill { purse, gauge: Arc::default(), fuel: None }
-        });
+        let limits = launch::limits(spec, &entry, wall_max);
+        launch::raise_line_memory(spec, options);
+        let bill = spec.purse.as_ref().map(|purse| Bill { purse, gauge: Arc::default(), fuel: None });
 
         let request = RunRequest {
             artifact,
             argv,
-            env: env.unwrap_or_else(|| Arc::clone(&spec.env)),
+            env,
             streams: Streams { stdin: stdin.after(head), stdout, stderr },
             files: spec.files.clone(),
+            trees,
             umask: permit.umask(),
             limits,
             memory: spec.memory.clone(),
+            lane: options.lane(),
+            compile: options.compile_limits(),
             caps: session.caps(),
             time: spec.clock.as_ref().map_or(spec.time, |clock| GuestTime::Fixed(clock.stands_at())),
             clock: spec.clock.clone(),

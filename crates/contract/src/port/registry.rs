@@ -1,7 +1,8 @@
 //! A PATH with no operating system: names, and the verified bytes they stand for.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
+use super::{EntryOptions, Files};
 use crate::{ArgMode, Artifact, CommandName, Digest, NotThoseBytes};
 
 /// What a name stands for at this moment.
@@ -15,6 +16,17 @@ pub struct Entry {
     pub mode: ArgMode,
     /// Whether it came with Drydock, and so cannot be registered over.
     pub builtin: bool,
+    /// How it is started.
+    pub options: Arc<EntryOptions>,
+}
+
+/// A directory that an entry's runs see besides their caller's files.
+#[derive(Clone)]
+pub struct EntryTree {
+    /// Where: an absolute path of plain names.
+    pub path: String,
+    /// What: nobody can write to it.
+    pub files: Arc<dyn Files>,
 }
 
 /// Looks names up.
@@ -29,6 +41,11 @@ pub trait Registry: Send + Sync {
 
     /// Every name, sorted.
     fn names(&self) -> Vec<CommandName>;
+
+    /// The directories of an entry, opened. Nothing in them is looked at before the guest asks for it.
+    fn trees(&self, _entry: &Entry) -> Result<Vec<EntryTree>, LoadError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Why bytes could not be loaded.

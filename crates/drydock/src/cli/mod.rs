@@ -17,6 +17,8 @@ pub(crate) mod precompile;
 pub(crate) mod profiles;
 pub(crate) mod run;
 pub(crate) mod sh;
+mod snapshot;
+mod start;
 pub(crate) mod stdio;
 mod tree;
 pub(crate) mod warm;

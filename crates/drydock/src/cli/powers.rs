@@ -6,7 +6,7 @@ use clap::Args;
 use drydock_embed::{
     Setup,
     contract::{CommandName, Entropy, GuestTime, Limits, Timestamp},
-    gate::{BUILTIN_MEMORY_BYTES_MAX, Profile},
+    gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Profile},
     store::{Links, WorkspaceName},
 };
 
@@ -104,6 +104,12 @@ impl Powers {
             profile,
             allow: self.allow.clone(),
             limits: Some(limits),
+            default_limits: Some(DefaultLimits {
+                memory: self.memory.is_none(),
+                line_memory: true,
+                wall: self.timeout.is_none(),
+                fuel: self.fuel.is_none(),
+            }),
             builtin_memory_bytes_max: Some(self.builtin_memory()),
             // Commands that it starts burn from the same purse.
             fuel_shared: Some(limits.fuel_max),

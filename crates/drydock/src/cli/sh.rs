@@ -48,9 +48,10 @@ pub(crate) struct Sh {
     line: Option<OsString>,
     #[command(flatten)]
     powers: Powers,
-    /// Memory that the shell and the stages of a line share
-    #[arg(long, value_name = "SIZE", value_parser = units::memory, default_value = "384MiB")]
-    line_memory: u64,
+    /// Memory that the shell and the stages of a line share [default: 384MiB, and that of the largest command that was
+    /// registered with its own]
+    #[arg(long, value_name = "SIZE", value_parser = units::memory)]
+    line_memory: Option<u64>,
     /// Let `eval`, `source`, `bash -c` and scripts of the line's own making parse text again
     #[arg(long)]
     eval: bool,
@@ -81,7 +82,9 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     let dock = home::dock_with(sh.powers.compile.limits())?;
     let limits = setup.limits.unwrap_or_default();
     let mut shell = ShellSetup { mode: mode(&sh), ..ShellSetup::default() };
-    setup.line_memory_bytes_max = sh.line_memory;
+    if let (Some(memory), Some(defaults)) = (sh.line_memory, &mut setup.default_limits) {
+        (setup.line_memory_bytes_max, defaults.line_memory) = (memory, false);
+    }
     let mut bases = Vec::new();
     if let Some(tree) = tree::of(dock.home(), &sh.powers, sh.powers.builtin_memory())? {
         setup.files = Some(tree.files);

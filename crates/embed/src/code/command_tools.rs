@@ -143,10 +143,10 @@ fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> T
         let (dock, principal, mut setup, shell) =
             (Arc::clone(&dock), principal.clone(), setup.clone(), shell.clone());
         async move {
-            let mut limits = setup.limits.unwrap_or_else(|| setup.profile.limits());
-            limits.stdout_bytes_max = limits.stdout_bytes_max.min(OUTPUT_BYTES_MAX);
-            limits.stderr_bytes_max = limits.stderr_bytes_max.min(OUTPUT_BYTES_MAX);
-            setup.limits = Some(limits);
+            let limits = setup.change_limits(|limits| {
+                limits.stdout_bytes_max = limits.stdout_bytes_max.min(OUTPUT_BYTES_MAX);
+                limits.stderr_bytes_max = limits.stderr_bytes_max.min(OUTPUT_BYTES_MAX);
+            });
             let mut opened = dock.shell(&principal, setup, shell).map_err(|error| error.to_string())?;
             let stdin = input["stdin"].as_str().unwrap_or_default().to_owned();
             let streams =

@@ -9,7 +9,7 @@ use drydock_codemode::{
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, RunReport, RunRequest,
     Sink, Source, SteppedClock, Streams, Switch, Tools,
-    port::{Mode, Runner as _},
+    port::{LaneChoice, Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use drydock_store::{Contexts, WorkspaceName};
@@ -105,6 +105,9 @@ impl JsGuest {
                 stderr: Sink::Stream(log.sink()),
             },
             files: None,
+            trees: Vec::new(),
+            lane: LaneChoice::default(),
+            compile: None,
             umask: Mode::UMASK,
             limits,
             memory: None,

@@ -149,7 +149,7 @@ impl Dock {
     pub async fn warm_js(&self) -> Result<(), Fault> {
         let module = drydock_commands::runtime("js")
             .ok_or_else(|| Fault::Internal("this build has no JavaScript guest".into()))?;
-        self.engine.timed()?.warm(&Artifact::hash(bytes::Bytes::from_static(module.bytes))).await
+        self.engine.timed()?.warm(&Artifact::hash(bytes::Bytes::from_static(module.bytes)), None).await
     }
 
     /// Compiles the guest that strips types now, for the same reason.

@@ -9,7 +9,7 @@ use drydock_codemode::{protocol::Failure, runner::ToolDoor};
 use drydock_contract::{
     Artifact, BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunRequest, Sink,
     Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools,
-    port::{Mode, Runner as _},
+    port::{LaneChoice, Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use serde::Deserialize;
@@ -42,7 +42,7 @@ impl TypeStripper {
 
     /// Compiles the guest, so that no program's time is spent on it.
     pub(super) async fn warm(&self) -> Result<(), Fault> {
-        self.engine.timed()?.warm(&module()?).await
+        self.engine.timed()?.warm(&module()?, None).await
     }
 
     /// The text without its types. `cancel` ends it.
@@ -74,6 +74,9 @@ impl TypeStripper {
             env: Arc::new([]),
             streams: Streams { stdin: Source::from(text), stdout: Sink::capture(), stderr: Sink::capture() },
             files: None,
+            trees: Vec::new(),
+            lane: LaneChoice::default(),
+            compile: None,
             limits: Limits {
                 wall_max: WALL_MAX,
                 memory_bytes_max: MEMORY_BYTES_MAX,

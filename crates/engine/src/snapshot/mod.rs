@@ -3,7 +3,7 @@
 //! The program is started and stopped when it first asks for input, that is, when it is ready. [`image`] makes
 //! the module whose memory is what that left, and whose `_start` first runs a text in the program's own language,
 //! which takes over what the new run brings (its environment), and then the program's `_start` once more. A
-//! [`Recipe`] says how that is done with this very module, known by its hash.
+//! [`SnapshotRecipe`] says how that is done with this very module, known by its hash.
 //!
 //! Only bytes are changed here; running is the lane's. The result is a module like any other: it is validated,
 //! compiled in the worker and has the powers of the run.
@@ -13,31 +13,7 @@ mod section;
 
 use std::ops::Range;
 
-use drydock_contract::Artifact;
-
-/// How one module, known by its hash, is snapshotted. Addresses and indices are the module's own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recipe {
-    /// Its arguments while it initialises, its name first. With them it reads stdin once it is ready.
-    pub argv: Vec<String>,
-    /// Its environment meanwhile, as `NAME=value`.
-    pub env: Vec<String>,
-    /// Its files meanwhile, by absolute path, which say what else to prepare.
-    pub files: Vec<(String, String)>,
-    /// Functions without arguments and results that come before the text, such as the one that reads the
-    /// environment.
-    pub before: Vec<u32>,
-    /// The function that runs a text: it takes the text's address and zero, and returns a number.
-    pub run: u32,
-    /// Where the text stands: the far end of the program's stack.
-    pub text_at: u32,
-    /// The text, run whenever the snapshot starts, before the program itself does.
-    pub resume: String,
-    /// Words of memory that are set in the snapshot, such as the mark that the program has started.
-    pub words: Vec<(u32, u32)>,
-    /// What nobody reads any more: the stack.
-    pub dead: Range<u32>,
-}
+use drydock_contract::{Artifact, port::SnapshotRecipe};
 
 /// There is no snapshot.
 #[derive(Debug, thiserror::Error)]
@@ -70,19 +46,20 @@ impl SnapshotError {
 }
 
 /// The module that starts where this memory was left.
-pub(crate) fn image(wasm: &[u8], recipe: &Recipe, mut memory: Vec<u8>) -> Result<Artifact, SnapshotError> {
-    let dead = range(&memory, recipe.dead.start, u64::from(recipe.dead.end.saturating_sub(recipe.dead.start)))?;
+pub(crate) fn image(wasm: &[u8], recipe: &SnapshotRecipe, mut memory: Vec<u8>) -> Result<Artifact, SnapshotError> {
+    let dead_bytes = recipe.dead_to.saturating_sub(recipe.dead_from);
+    let dead = range(&memory, recipe.dead_from, u64::from(dead_bytes))?;
     memory[dead].fill(0);
-    for (at, value) in &recipe.words {
-        let place = range(&memory, *at, 4)?;
-        memory[place].copy_from_slice(&value.to_le_bytes());
+    for word in &recipe.words {
+        let place = range(&memory, word.at, 4)?;
+        memory[place].copy_from_slice(&word.value.to_le_bytes());
     }
     put_text(&mut memory, recipe, &recipe.resume)?;
     Ok(Artifact::hash(module::with_memory(wasm, recipe, &memory)?))
 }
 
 /// Puts a text where the recipe's function finds it.
-fn put_text(memory: &mut [u8], recipe: &Recipe, text: &str) -> Result<(), SnapshotError> {
+fn put_text(memory: &mut [u8], recipe: &SnapshotRecipe, text: &str) -> Result<(), SnapshotError> {
     if text.contains('\0') {
         return Err(SnapshotError::Recipe("a text has a NUL in it".into()));
     }

@@ -1,7 +1,9 @@
 //! What of a module has to be known to add functions to it and to give it another memory.
 
+use drydock_contract::port::SnapshotRecipe;
+
 use super::{
-    Recipe, SnapshotError,
+    SnapshotError,
     section::{Reader, Sections, bad, id, put_i32_const, put_u32},
 };
 
@@ -19,7 +21,7 @@ const DROP: u8 = 0x1a;
 const END: u8 = 0x0b;
 
 /// The module with this memory, and with a `_start` that runs the recipe's text and then does what it did.
-pub(super) fn with_memory(wasm: &[u8], recipe: &Recipe, memory: &[u8]) -> Result<Vec<u8>, SnapshotError> {
+pub(super) fn with_memory(wasm: &[u8], recipe: &SnapshotRecipe, memory: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     let sections = Sections::parse(wasm)?;
     stateless_beside_memory(&sections)?;
     let start = exported(&sections, START)?;
@@ -76,7 +78,7 @@ fn with_function(sections: &Sections<'_>, plain: u32) -> Result<(Vec<u8>, u32), 
     Ok((functions, index.ok_or_else(|| bad("it has too many functions"))?))
 }
 
-fn with_code(sections: &Sections<'_>, recipe: &Recipe, start: u32) -> Result<Vec<u8>, SnapshotError> {
+fn with_code(sections: &Sections<'_>, recipe: &SnapshotRecipe, start: u32) -> Result<Vec<u8>, SnapshotError> {
     let (mut codes, _) = grown(sections.need(id::CODE, "code")?)?;
     // No locals; what comes before the text; the text's function, whose answer nobody needs, and the program.
     let mut body = vec![0];

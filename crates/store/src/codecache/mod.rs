@@ -87,7 +87,7 @@ impl CodeCache {
 
     /// The code, if it is there and this installation wrote it: a file that begins with it and has a few bytes
     /// of ours behind.
-    pub fn get(&self, key: &CacheKey) -> Option<File> {
+    pub fn get(&self, key: &CacheKey) -> Option<CodeFile> {
         let path = self.path_of(key);
         let opened = open_regular(&path, self.bytes_max).and_then(|(file, len)| {
             self.check(&path, &file, len, key)?;
@@ -95,7 +95,7 @@ impl CodeCache {
             Ok(file)
         });
         match opened {
-            Ok(file) => Some(file),
+            Ok(file) => Some(CodeFile(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) if is_damage(&error) => {
                 tracing::warn!(path = %path.display(), %error, "removed compiled code that is not ours");
@@ -153,6 +153,17 @@ impl CodeCache {
 
     fn path_of(&self, key: &CacheKey) -> PathBuf {
         self.dir.join(format!("{}-{:016x}.{}", key.digest, key.compat, prune::EXTENSION))
+    }
+}
+
+/// Compiled code that was checked, to be mapped. Behind it may stand a few bytes of ours.
+#[derive(Debug)]
+pub struct CodeFile(pub(crate) File);
+
+impl CodeFile {
+    /// The open file.
+    pub fn into_file(self) -> File {
+        self.0
     }
 }
 

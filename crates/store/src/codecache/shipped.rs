@@ -12,7 +12,7 @@ use std::{
 
 use drydock_contract::Digest;
 
-use super::CODE_BYTES_MAX;
+use super::{CODE_BYTES_MAX, CodeFile};
 use crate::home::open_regular;
 
 /// One file, as the binary knows it.
@@ -39,7 +39,7 @@ pub struct Shipped {
 
 impl Shipped {
     /// The code of a module for a lane, if it came along unchanged.
-    pub fn get(&self, module: Digest, lane: &str) -> Option<File> {
+    pub fn get(&self, module: Digest, lane: &str) -> Option<CodeFile> {
         let listed = self.codes.iter().find(|it| it.module == *module.as_bytes() && it.lane == lane)?;
         let path = self.dir.join(listed.file);
         let read = open_regular(&path, CODE_BYTES_MAX).and_then(|(file, _)| Ok((hash_of(&file)?, file)));
@@ -54,7 +54,7 @@ impl Shipped {
             tracing::warn!(path = %path.display(), "compiled code is not what this program came with");
             return None;
         }
-        Some(file)
+        Some(CodeFile(file))
     }
 }
 

@@ -17,9 +17,9 @@ fn key(of: &str) -> CacheKey {
 }
 
 /// The code in a file of the cache, without what stands behind it.
-fn code_in(file: Option<File>) -> Option<Vec<u8>> {
+fn code_in(file: Option<CodeFile>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut file = file?;
+    let mut file = file?.into_file();
     io::Seek::rewind(&mut file).unwrap();
     io::Read::read_to_end(&mut file, &mut bytes).unwrap();
     bytes.truncate(bytes.len() - TRAILER_BYTES);
@@ -207,7 +207,7 @@ fn shipped_code_is_taken_by_its_hash_alone() {
     assert!(shipped.get(module, "fuel-reserved").is_none(), "nothing is there");
     fs::write(&file, b"code").unwrap();
     let mut found = String::new();
-    io::Read::read_to_string(&mut shipped.get(module, "fuel-reserved").unwrap(), &mut found).unwrap();
+    io::Read::read_to_string(&mut shipped.get(module, "fuel-reserved").unwrap().into_file(), &mut found).unwrap();
     assert_eq!(found, "code");
     assert!(shipped.get(module, "tick-reserved").is_none(), "another lane");
     assert!(shipped.get(Digest::of(b"other"), "fuel-reserved").is_none(), "another module");
