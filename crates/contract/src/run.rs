@@ -27,6 +27,8 @@ pub struct RunRequest {
     pub files: Option<Arc<dyn Files>>,
     /// Directories that are seen over the tree, and are no part of it.
     pub trees: Vec<EntryTree>,
+    /// How it comes to its working directory.
+    pub working_dir: WorkingDir,
     /// What is taken from the bits of files and directories that it makes.
     pub umask: Mode,
     /// What it may spend.
@@ -53,6 +55,16 @@ pub struct RunRequest {
     pub gauge: Option<Arc<FuelGauge>>,
     /// Told while the run waits for its code to be compiled, which is nobody's time.
     pub preparing: Option<Arc<Preparing>>,
+}
+
+/// How a program comes to its working directory, which `PWD` names: WASI has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WorkingDir {
+    /// It looks at `PWD` and goes there by itself.
+    #[default]
+    Own,
+    /// It knows nothing of it, and is given that directory under the name `.`.
+    Given,
 }
 
 /// What a run burnt, for whoever pays for it.

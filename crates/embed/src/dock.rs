@@ -10,14 +10,16 @@ use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
 use drydock_gate::{Gate, GateSettings};
 use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Shipped};
 
-use crate::{BadSetup, CompileLimits, DockSession, Setup, WorkerProgram, wiring};
+use crate::{BadSetup, CompileLimits, DockSession, Provider, Setup, WorkerProgram, wiring};
 
-/// A gate, an engine, a registry and a data directory that belong together.
+/// A gate, an engine, a registry and a data directory that belong together. Clones are the same machine.
+#[derive(Clone)]
 pub struct Dock {
     pub(crate) gate: Arc<Gate>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) registry: Arc<CommandRegistry>,
     pub(crate) home: Home,
+    pub(crate) provider: Option<Arc<dyn Provider>>,
 }
 
 /// What an embedder may choose. The default runs built-in commands and no others: those need a worker.
@@ -36,6 +38,8 @@ pub struct DockSettings {
     pub compile: CompileLimits,
     /// Code of built-in modules that came with the program.
     pub shipped: Option<Shipped>,
+    /// Knows programs that are not installed, and installs them where a session may.
+    pub provider: Option<Arc<dyn Provider>>,
 }
 
 /// The machine could not be put together.
@@ -70,7 +74,10 @@ impl Dock {
     /// Opens a session for `principal`, with the powers and limits of `setup` and no others.
     pub fn session(&self, principal: &str, setup: Setup) -> Result<DockSession, BadSetup> {
         let principal: Principal = principal.parse()?;
-        let session = self.gate.open(setup.into_spec(principal)?)?;
+        let may_install = setup.install_missing;
+        let mut spec = setup.into_spec(principal)?;
+        spec.inside = self.providing(spec.inside, may_install);
+        let session = self.gate.open(spec)?;
         Ok(DockSession { gate: Arc::clone(&self.gate), session })
     }
 

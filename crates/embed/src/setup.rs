@@ -49,6 +49,8 @@ pub struct Setup {
     pub fuel_shared: Option<u64>,
     /// Closures that are commands too, where no registered one has the name.
     pub host_commands: HostCommands,
+    /// Whether a granted name that is in the catalog and not installed is installed when it is called.
+    pub install_missing: bool,
 }
 
 impl Default for Setup {
@@ -68,6 +70,7 @@ impl Default for Setup {
             entropy: Entropy::default(),
             fuel_shared: None,
             host_commands: HostCommands::default(),
+            install_missing: false,
         }
     }
 }

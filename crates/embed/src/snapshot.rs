@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
     BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, Fault, GuestTime, Limits, Reply,
-    RunRequest, Sink, Source, Streams,
+    RunRequest, Sink, Source, Streams, WorkingDir,
     port::{Entry, EntryImage, EntryOptions, Mode, Registry, SnapshotRecipe},
 };
 use drydock_engine::SnapshotError;
@@ -76,7 +76,9 @@ impl Dock {
             env: bytes(&recipe.env).into(),
             streams: Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() },
             files: Some(crate::tree::with_files("/", files)?),
-            trees: Registry::trees(&*self.registry, &entry).map_err(|error| SnapshotError::from(Fault::from(error)))?,
+            trees: Registry::trees(&*self.registry, &entry)
+                .map_err(|error| SnapshotError::from(Fault::from(error)))?,
+            working_dir: WorkingDir::Own,
             umask: Mode::UMASK,
             limits: limits(),
             memory: None,
@@ -99,7 +101,14 @@ impl Dock {
             first: recipe.first.clone(),
             not_env: recipe.not_env.clone(),
         };
-        let options = EntryOptions { image: Some(image), ..options.clone() };
+        self.start_from(name, Some(&image))
+    }
+
+    /// Binds a name to a snapshot that was made of its module under another one, or to none.
+    pub fn start_from(&self, name: &str, image: Option<&EntryImage>) -> Result<Entry, SnapshotCommandError> {
+        let unknown = || SnapshotCommandError::Unknown(Denial::UnknownCommand(name.into()));
+        let entry = self.registry.lookup(name, None).ok_or_else(unknown)?;
+        let options = EntryOptions { image: image.cloned(), ..(*entry.options).clone() };
         let how = Registration { mode: entry.mode, options, ..Registration::default() };
         Ok(self.registry.register_again(name, entry.digest, how)?)
     }

@@ -39,6 +39,7 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         streams: Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture() },
         files: None,
         trees: Vec::new(),
+        working_dir: drydock_contract::WorkingDir::Own,
         lane: drydock_contract::port::LaneChoice::default(),
         compile: None,
         umask: Mode::UMASK,

@@ -134,7 +134,7 @@ pub fn precompile(wasm: &[u8], lane: LaneSettings, cpu: Cpu, effort: Effort) -> 
         }
         wasmtime::Engine::new(&config)?.precompile_module(wasm)
     };
-    compile().map_err(|error| format!("{error:#}"))
+    compile().map_err(|error| crate::features::refusal(&format!("{error:#}"), lane))
 }
 
 /// Takes what the processor at hand can do out of the picture.

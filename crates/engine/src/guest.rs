@@ -7,6 +7,7 @@ use std::{
 
 use drydock_contract::{
     Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
+    WorkingDir,
     port::{EntryTree, FileLimit, Files, Interrupt, Mode},
 };
 use drydock_store::{MemoryFiles, Mounts};
@@ -73,6 +74,11 @@ pub(crate) struct Counts {
 
 impl Guest {
     pub(crate) fn new(request: RunRequest, deadline: Instant) -> Self {
+        let given = match request.working_dir {
+            WorkingDir::Own => None,
+            WorkingDir::Given => request.env.iter().find_map(|it| it.strip_prefix(b"PWD=")),
+        };
+        let descriptors = Descriptors::new(request.caps, given);
         Self {
             argv: request.argv,
             env: request.env,
@@ -82,7 +88,7 @@ impl Guest {
             meter: Arc::new(Meter::within(request.limits.memory_bytes_max, request.memory)),
             clock: GuestClock::new(request.time, request.clock),
             random: Random::new(request.entropy),
-            descriptors: Descriptors::new(request.caps),
+            descriptors,
             umask: request.umask,
             door: request.door,
             last_error: "",

@@ -97,7 +97,11 @@ impl Lane {
 
     /// Runs a program until it first asks for input, and makes the module that starts from there. The request
     /// is an ordinary one, with the limits and files of the recipe's run.
-    pub async fn snapshot(&self, request: RunRequest, recipe: &SnapshotRecipe) -> Result<Artifact, SnapshotError> {
+    pub async fn snapshot(
+        &self,
+        request: RunRequest,
+        recipe: &SnapshotRecipe,
+    ) -> Result<Artifact, SnapshotError> {
         let module = request.artifact.clone();
         let mut image = run::Image { at_input: AtInput::Stops, ..run::Image::default() };
         let (report, streams) = self.start(request, Some(&mut image)).await?;

@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
-    Digest, Limits,
+    Digest, Limits, WorkingDir,
     port::{Entry, EntryOptions},
 };
 use drydock_gate::SessionSpec;
@@ -33,6 +33,11 @@ pub(super) fn env(callers: Arc<[Vec<u8>]>, options: &EntryOptions) -> Arc<[Vec<u
 /// The module to start instead of the entry's own: its snapshot, where that serves such a run.
 pub(super) fn image(options: &EntryOptions, argv: &[Vec<u8>], env: &[Vec<u8>]) -> Option<Digest> {
     options.image.as_ref().filter(|image| image.serves(argv, env)).map(|image| image.module)
+}
+
+/// Our own programs go to `PWD` by themselves, and so do those that say it.
+pub(super) fn working_dir(entry: &Entry) -> WorkingDir {
+    if entry.builtin || entry.options.starts_in_pwd { WorkingDir::Own } else { WorkingDir::Given }
 }
 
 /// What the run may spend; `wall_max` is what the caller of this very run allows.

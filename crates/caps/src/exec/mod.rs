@@ -126,6 +126,7 @@ impl Capability for Exec {
                     umask: permit.umask(),
                     streams,
                     door: permit.door(),
+                    preparing: Arc::clone(session.preparing()),
                 };
                 let (outcome, streams) = inside.run(command).await;
                 return Ok(Reply { payload: encode_report(&report_of(outcome)), streams });
@@ -160,6 +161,7 @@ impl Capability for Exec {
             streams: Streams { stdin: stdin.after(head), stdout, stderr },
             files: spec.files.clone(),
             trees,
+            working_dir: launch::working_dir(&entry),
             umask: permit.umask(),
             limits,
             memory: spec.memory.clone(),

@@ -27,6 +27,9 @@ pub struct EntryOptions {
     /// Directories that it sees besides its caller's files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dirs: Vec<EntryDir>,
+    /// It goes to the directory that `PWD` names by itself, so it is not given one under the name `.`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub starts_in_pwd: bool,
     /// Limits in the place of the caller's defaults.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: EntryLimits,

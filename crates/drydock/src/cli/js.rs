@@ -138,6 +138,9 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         if js.language() == Language::TypeScript || ahead::imports_types(&text) {
             dock.warm_ts().await?;
         }
+        if js.powers.installs_any() {
+            ahead::install(&dock, &text, |name| js.powers.installs(name)).await;
+        }
         ahead::compile(&dock, &text).await;
         let signal = Arc::new(Switch::default());
         // Said on the command line, it limits the console; a line of it may be empty.

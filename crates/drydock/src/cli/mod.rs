@@ -2,6 +2,8 @@
 
 pub(crate) mod agent;
 pub(crate) mod audit;
+pub(crate) mod build;
+pub(crate) mod catalog;
 pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod completions;
@@ -61,6 +63,12 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands
     Commands(commands::Commands),
+    /// Compile C, C++, JavaScript or TypeScript in the sandbox into a command
+    Build(build::Build),
+    /// The same with the source on stdin
+    BuildInline(build::BuildInline),
+    /// Install programs of the catalog, such as python and clang, and prove that they work
+    Catalog(catalog::Catalog),
     /// Look into workspaces: files, changes, snapshots
     Ws(ws::Ws),
     /// Show what was allowed and what was refused

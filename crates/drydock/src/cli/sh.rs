@@ -18,7 +18,7 @@ use drydock_embed::{
 };
 
 use super::{mount, powers::Powers, run, tree};
-use crate::{exit, home, interrupt::Interrupts, show, streams, units};
+use crate::{exit, home, interrupt::Interrupts, provide, show, streams, units};
 
 mod colour;
 mod complete;
@@ -52,6 +52,9 @@ pub(crate) struct Sh {
     /// registered with its own]
     #[arg(long, value_name = "SIZE", value_parser = units::memory)]
     line_memory: Option<u64>,
+    /// At a prompt, install these programs of the catalog in the background, unless they are there
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    catalog: Vec<String>,
     /// Let `eval`, `source`, `bash -c` and scripts of the line's own making parse text again
     #[arg(long)]
     eval: bool,
@@ -98,7 +101,10 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     }
     let shell = dock.shell(run::PRINCIPAL, setup, shell)?;
     let status = match text {
-        Text::Typed => prompt::run(&dock, shell, &limits)?,
+        Text::Typed => {
+            provide::in_background(&dock, &sh.catalog);
+            prompt::run(&dock, shell, &limits)?
+        }
         Text::Whole(bytes) => once(shell, &text_of(&bytes), from_stdin, sh.json, &limits)?,
     };
     tree::tell_what_is_dropped(&bases);

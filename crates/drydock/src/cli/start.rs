@@ -25,6 +25,9 @@ pub(crate) struct StartFlags {
     /// A directory tree of the store that the program sees read-only; may be repeated
     #[arg(long, value_name = "SHA256:/PATH", value_parser = tree)]
     tree: Vec<EntryDir>,
+    /// It goes to $PWD by itself, and needs no directory `.`
+    #[arg(long)]
+    starts_in_pwd: bool,
     /// Count instructions (fuel), or interrupt by the clock alone (tick), which is faster
     #[arg(long, value_name = "fuel|tick", default_value = "fuel")]
     lane: Interruption,
@@ -58,6 +61,7 @@ impl StartFlags {
                 fuel_max: None,
             },
             compile: EntryCompile { memory_bytes_max: compile_memory, wall_ms_max: compile_wall.map(millis) },
+            starts_in_pwd: self.starts_in_pwd,
             lane: self.lane,
             features,
         }

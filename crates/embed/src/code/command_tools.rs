@@ -42,6 +42,7 @@ pub fn command_tools(
     names.extend(
         setup.host_commands.names().filter(|it| dock.registry.lookup(it.as_str(), None).is_none()).cloned(),
     );
+    names.extend(dock.installable(setup.install_missing));
     let cwd: Arc<str> = shell.cwd.as_str().into();
     let mut tools: Vec<Tool> =
         names.iter().filter(|it| granted(it)).map(|name| command(&session, name, &cwd)).collect();

@@ -8,7 +8,7 @@ use drydock_codemode::{
 };
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, RunReport, RunRequest,
-    Sink, Source, SteppedClock, Streams, Switch, Tools,
+    Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{LaneChoice, Mode, Runner as _},
 };
 use drydock_engine::Engine;
@@ -106,6 +106,7 @@ impl JsGuest {
             },
             files: None,
             trees: Vec::new(),
+            working_dir: WorkingDir::Own,
             lane: LaneChoice::default(),
             compile: None,
             umask: Mode::UMASK,

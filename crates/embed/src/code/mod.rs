@@ -120,7 +120,9 @@ impl Dock {
         if !setup.grants.iter().any(|grant| grant.cap() == Cap::Tool) {
             setup.grants.push(Arc::new(Grant::of(Cap::Tool)));
         }
-        let spec = setup.into_spec(principal)?;
+        let may_install = setup.install_missing;
+        let mut spec = setup.into_spec(principal)?;
+        spec.inside = self.providing(spec.inside, may_install);
         let (time, clock, entropy) = (spec.time, spec.clock.clone(), spec.entropy);
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec })?;

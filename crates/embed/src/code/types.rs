@@ -8,7 +8,7 @@ use bytes::Bytes;
 use drydock_codemode::{protocol::Failure, runner::ToolDoor};
 use drydock_contract::{
     Artifact, BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunRequest, Sink,
-    Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools,
+    Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
     port::{LaneChoice, Mode, Runner as _},
 };
 use drydock_engine::Engine;
@@ -75,6 +75,7 @@ impl TypeStripper {
             streams: Streams { stdin: Source::from(text), stdout: Sink::capture(), stderr: Sink::capture() },
             files: None,
             trees: Vec::new(),
+            working_dir: WorkingDir::Own,
             lane: LaneChoice::default(),
             compile: None,
             limits: Limits {

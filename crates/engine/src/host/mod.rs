@@ -4,6 +4,7 @@ mod command;
 mod commands;
 mod exec;
 mod lent;
+pub(crate) mod nobody;
 mod reply;
 mod request;
 mod tool;

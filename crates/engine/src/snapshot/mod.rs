@@ -46,7 +46,11 @@ impl SnapshotError {
 }
 
 /// The module that starts where this memory was left.
-pub(crate) fn image(wasm: &[u8], recipe: &SnapshotRecipe, mut memory: Vec<u8>) -> Result<Artifact, SnapshotError> {
+pub(crate) fn image(
+    wasm: &[u8],
+    recipe: &SnapshotRecipe,
+    mut memory: Vec<u8>,
+) -> Result<Artifact, SnapshotError> {
     let dead_bytes = recipe.dead_to.saturating_sub(recipe.dead_from);
     let dead = range(&memory, recipe.dead_from, u64::from(dead_bytes))?;
     memory[dead].fill(0);

@@ -21,7 +21,11 @@ const DROP: u8 = 0x1a;
 const END: u8 = 0x0b;
 
 /// The module with this memory, and with a `_start` that runs the recipe's text and then does what it did.
-pub(super) fn with_memory(wasm: &[u8], recipe: &SnapshotRecipe, memory: &[u8]) -> Result<Vec<u8>, SnapshotError> {
+pub(super) fn with_memory(
+    wasm: &[u8],
+    recipe: &SnapshotRecipe,
+    memory: &[u8],
+) -> Result<Vec<u8>, SnapshotError> {
     let sections = Sections::parse(wasm)?;
     stateless_beside_memory(&sections)?;
     let start = exported(&sections, START)?;
@@ -197,4 +201,3 @@ fn grown(section: &[u8]) -> Result<(Vec<u8>, u32), SnapshotError> {
     grown.extend_from_slice(reader.0);
     Ok((grown, count))
 }
-

@@ -11,6 +11,7 @@ mod device;
 mod directory;
 mod errno;
 mod file;
+mod here;
 mod layout;
 mod mode;
 mod path;

@@ -36,6 +36,7 @@ pub fn request(wat: &str) -> RunRequest {
         streams: Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() },
         files: None,
         trees: Vec::new(),
+        working_dir: drydock_contract::WorkingDir::Own,
         lane: drydock_contract::port::LaneChoice::default(),
         compile: None,
         umask: Mode::UMASK,

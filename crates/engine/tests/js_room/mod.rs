@@ -124,6 +124,7 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         },
         files: None,
         trees: Vec::new(),
+        working_dir: drydock_contract::WorkingDir::Own,
         lane: drydock_contract::port::LaneChoice::default(),
         compile: None,
         umask: Mode::UMASK,

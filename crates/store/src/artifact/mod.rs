@@ -193,6 +193,11 @@ impl ArtifactStore {
         Ok(all)
     }
 
+    /// Reads and hashes one artifact on disk.
+    pub fn verify(&self, digest: Digest) -> Result<(), LoadError> {
+        self.load_from_disk(digest).map(drop)
+    }
+
     /// Reads and hashes every artifact on disk.
     pub fn verify_all(&self) -> io::Result<Vec<(StoredArtifact, Result<(), LoadError>)>> {
         let verify = |it: StoredArtifact| {

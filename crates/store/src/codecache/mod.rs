@@ -28,7 +28,8 @@ use drydock_contract::Digest;
 use crate::{
     Home,
     home::{
-        Durability, Lock, VerifiedFiles, is_damage, is_ours_alone, note_of, open_regular, remove_with_note, write_atomic,
+        Durability, Lock, VerifiedFiles, is_damage, is_ours_alone, note_of, open_regular, remove_with_note,
+        write_atomic,
     },
 };
 pub use key::OpenCodeCacheError;

@@ -207,7 +207,8 @@ fn shipped_code_is_taken_by_its_hash_alone() {
     assert!(shipped.get(module, "fuel-reserved").is_none(), "nothing is there");
     fs::write(&file, b"code").unwrap();
     let mut found = String::new();
-    io::Read::read_to_string(&mut shipped.get(module, "fuel-reserved").unwrap().into_file(), &mut found).unwrap();
+    io::Read::read_to_string(&mut shipped.get(module, "fuel-reserved").unwrap().into_file(), &mut found)
+        .unwrap();
     assert_eq!(found, "code");
     assert!(shipped.get(module, "tick-reserved").is_none(), "another lane");
     assert!(shipped.get(Digest::of(b"other"), "fuel-reserved").is_none(), "another module");

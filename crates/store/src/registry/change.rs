@@ -167,7 +167,7 @@ impl CommandRegistry {
         if self.builtins.reserves(name) {
             return Err(RegisterError::ReservedName { name: name.to_owned() });
         }
-        Ok(name.parse()?)
+        Ok(CommandName::registrable(name)?)
     }
 
     /// The hash of an artifact whose path, links resolved, lies strictly inside the directory.

@@ -93,7 +93,7 @@ fn parse_row(
     if reserved(name) {
         return Err("it is the name of a built-in".into());
     }
-    let name = name.parse::<CommandName>().map_err(|error| error.to_string())?;
+    let name = CommandName::registrable(name).map_err(|error| error.to_string())?;
     let sha256 = row.get("sha256").and_then(Value::as_str).ok_or("it has no sha256")?;
     let sha256 = sha256.parse().map_err(|error: drydock_contract::NotADigest| error.to_string())?;
     let mode = match row.get("mode") {
@@ -172,7 +172,7 @@ mod tests {
             (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"lane":"fast"}}}}"#)), Some(1)),
             (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"root":true}}}}"#)), Some(1)),
             (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"features":["gc"]}}}}"#)), Some(1)),
-            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"argv":["a\\u0000"]}}}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"argv":["a\u0000"]}}}}"#)), Some(1)),
             (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":7}}"#)), Some(1)),
             (r#"{"version":1,"commands":[]}"#.into(), None),
             ("[".repeat(100_000), None),

@@ -29,7 +29,18 @@ pub struct BadOptions {
 
 pub(super) fn check(options: &EntryOptions) -> Result<(), BadOptions> {
     let bad = |what, why: &str| Err(BadOptions { what, why: why.into() });
-    let EntryOptions { argv0, argv, env, dirs, limits, compile, lane: _, features: _, image } = options;
+    let EntryOptions {
+        argv0,
+        argv,
+        env,
+        dirs,
+        limits,
+        compile,
+        starts_in_pwd: _,
+        lane: _,
+        features: _,
+        image,
+    } = options;
     if argv0.as_ref().is_some_and(String::is_empty) {
         return bad("argv0", "is empty");
     }

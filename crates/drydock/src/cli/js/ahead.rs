@@ -11,6 +11,17 @@ pub(super) async fn compile(dock: &Dock, text: &str) {
     }
 }
 
+/// Installs the programs of the catalog that the text names and that `wanted` admits. What cannot be installed is
+/// told, and stops nothing.
+pub(super) async fn install(dock: &Dock, text: &str, wanted: impl Fn(&str) -> bool) {
+    let names: Vec<String> = dock.installable(true).iter().map(|it| it.as_str().to_owned()).collect();
+    for name in mentioned(text, &names).into_iter().filter(|it| wanted(it)) {
+        if let Err(why) = dock.install(name).await {
+            crate::exit::warn(&format!("{name}: not installed: {why}"));
+        }
+    }
+}
+
 /// Whether it seems to import TypeScript.
 pub(super) fn imports_types(text: &str) -> bool {
     text.contains("import") && [".ts'", ".ts\"", ".ts`", ".mts'", ".mts\""].iter().any(|it| text.contains(it))
