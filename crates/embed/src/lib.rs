@@ -49,6 +49,7 @@ mod sandbox;
 mod session;
 mod setup;
 mod shipping;
+mod snapshot;
 mod tree;
 mod wiring;
 mod worker;
@@ -70,6 +71,7 @@ pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, 
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup, ordinary_variables};
 pub use shipping::{BuiltInCode, built_in_code};
+pub use snapshot::SnapshotCommandError;
 pub use worker::{Confinement, WorkerProgram, serve_compile_worker};
 pub use workspace::{DockWorkspace, WorkspaceError};
 

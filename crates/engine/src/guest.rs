@@ -40,6 +40,8 @@ pub(crate) struct Guest {
     /// Whether it may call tools at all, and so has `/dev/drydock`.
     pub(crate) has_tools: bool,
     pub(crate) memory: Option<wasmtime::Memory>,
+    /// Whether it is stopped where it asks for input, or was.
+    pub(crate) at_input: AtInput,
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
     deadline: Instant,
@@ -50,6 +52,18 @@ pub(crate) struct Guest {
     trees: Vec<EntryTree>,
     /// The same files, whose long work ends with the run's time.
     view: Option<Arc<dyn Files>>,
+}
+
+/// What happens when the guest asks for input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum AtInput {
+    /// It gets some.
+    #[default]
+    Reads,
+    /// It is stopped, because then it is ready to be snapshotted.
+    Stops,
+    /// It was stopped there.
+    Stopped,
 }
 
 /// Bytes that went through stdin, stdout and stderr.
@@ -84,6 +98,7 @@ impl Guest {
             tools: ToolCalls::default(),
             has_tools: request.caps.contains(Cap::Tool),
             memory: None,
+            at_input: AtInput::Reads,
             quota: None,
             deadline,
             breathed: Instant::now(),

@@ -18,12 +18,16 @@ pub(crate) enum Stop {
     TimedOut,
     #[error("cancelled")]
     Cancelled,
+    /// It asked for input where that is the moment to be snapshotted.
+    #[error("asked for input")]
+    Ready,
 }
 
 impl From<Stop> for Outcome {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Exit(status) => Self::Exited(status),
+            Stop::Ready => Self::Exited(0),
             Stop::OutputLimit => Self::OutputLimit,
             Stop::InputLimit => Self::InputLimit,
             Stop::OutOfMemory => Self::OutOfMemory,

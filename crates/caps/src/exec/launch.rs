@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
-    ArgMode, Artifact, Fault, Limits, WorkingDir,
+    ArgMode, Artifact, Digest, Fault, Limits, WorkingDir,
     port::{Entry, EntryLimits, EntryOptions, EntryTree, Registry},
 };
 use drydock_gate::SessionSpec;
@@ -15,7 +15,9 @@ use super::program::Held;
 /// What a run starts with, wherever its module comes from.
 pub(super) struct Start {
     pub(super) artifact: Artifact,
+    /// Without what the caller adds to it.
     pub(super) argv: Vec<Vec<u8>>,
+    pub(super) env: Arc<[Vec<u8>]>,
     pub(super) options: Arc<EntryOptions>,
     pub(super) mode: ArgMode,
     pub(super) limits: Limits,
@@ -27,22 +29,36 @@ pub(super) struct Start {
     pub(super) own_name: Option<Arc<str>>,
 }
 
+/// What the caller of this very run wants.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) args: &'a [Vec<u8>],
+    pub(super) env: &'a Arc<[Vec<u8>]>,
+    pub(super) wall_max: Option<Duration>,
+}
+
 impl Start {
-    /// A registered module.
+    /// A registered module, or its snapshot where that serves such a run.
     pub(super) fn of_entry(
         registry: &dyn Registry,
         spec: &SessionSpec,
         entry: &Entry,
-        wall_max: Option<Duration>,
+        asked: Asked<'_>,
     ) -> Result<Self, Fault> {
-        let artifact = registry.load(entry)?;
+        let argv = argv(entry);
+        let env = env(Arc::clone(asked.env), &entry.options);
+        let artifact = match image(&entry.options, &argv, asked.args, &env) {
+            Some(image) => registry.load(&Entry { digest: image, ..entry.clone() })?,
+            None => registry.load(entry)?,
+        };
         tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", entry.name);
         Ok(Self {
             artifact,
-            argv: argv(entry),
+            argv,
+            env,
             options: Arc::clone(&entry.options),
             mode: entry.mode,
-            limits: limits(spec, entry, wall_max),
+            limits: limits(spec, entry, asked.wall_max),
             trees: registry.trees(entry)?,
             working_dir: working_dir(entry),
             by_path: None,
@@ -56,14 +72,15 @@ impl Start {
         path: &str,
         artifact: Artifact,
         held: Held,
-        wall_max: Option<Duration>,
+        asked: Asked<'_>,
     ) -> Self {
         Self {
             artifact,
             argv: vec![path.as_bytes().to_vec()],
+            env: Arc::clone(asked.env),
             options: Arc::default(),
             mode: ArgMode::Argv,
-            limits: within(spec, spec.limits, EntryLimits::default(), wall_max),
+            limits: within(spec, spec.limits, EntryLimits::default(), asked.wall_max),
             trees: Vec::new(),
             working_dir: WorkingDir::Given,
             by_path: Some(held),
@@ -90,6 +107,13 @@ pub(super) fn env(callers: Arc<[Vec<u8>]>, options: &EntryOptions) -> Arc<[Vec<u
     };
     let more: Vec<Vec<u8>> = options.env.iter().filter(missing).map(|it| it.as_bytes().to_vec()).collect();
     if more.is_empty() { callers } else { callers.iter().cloned().chain(more).collect() }
+}
+
+/// The module to start instead of the entry's own: its snapshot, where that serves such a run.
+fn image(options: &EntryOptions, own: &[Vec<u8>], args: &[Vec<u8>], env: &[Vec<u8>]) -> Option<Digest> {
+    let image = options.image.as_ref()?;
+    let argv: Vec<Vec<u8>> = own.iter().chain(args).cloned().collect();
+    image.serves(&argv, env).then_some(image.module)
 }
 
 /// Our own programs go to `PWD` by themselves, and so do those that say it.
@@ -138,7 +162,7 @@ fn instead<T: Ord>(callers: T, own: Option<T>, is_default: bool) -> T {
 
 #[cfg(test)]
 mod tests {
-    use drydock_contract::{Digest, Meter};
+    use drydock_contract::Meter;
     use drydock_gate::{DefaultLimits, Purse};
     use drydock_testkit::principal;
 

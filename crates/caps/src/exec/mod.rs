@@ -21,7 +21,7 @@ use drydock_gate::{
     Refused, Session,
 };
 
-use launch::Start;
+use launch::{Asked, Start};
 pub use policy::Ready;
 use policy::Target;
 use program::Program;
@@ -118,14 +118,20 @@ impl Capability for Exec {
         let Ready { target, args, env, stdin, wall_max } = ready;
         let env = env.unwrap_or_else(|| Arc::clone(&spec.env));
         let start = match target {
-            Target::Module(entry) => Start::of_entry(&*self.registry, spec, &entry, wall_max)?,
+            Target::Module(entry) => {
+                let asked = Asked { args: &args, env: &env, wall_max };
+                Start::of_entry(&*self.registry, spec, &entry, asked)?
+            }
             Target::Inside(inside, name) => {
                 let streams = Streams { stdin: streams.stdin.after(stdin), ..streams };
                 let command = Inner { name: name.to_string(), args, env, wall_max };
                 return Ok(ask_inside(&*inside, command, &permit, streams).await);
             }
             Target::File(path) => match program::read(spec, &env, &path)? {
-                Program::Module(artifact, held) => Start::of_file(spec, &path, artifact, held, wall_max),
+                Program::Module(artifact, held) => {
+                    let asked = Asked { args: &args, env: &env, wall_max };
+                    Start::of_file(spec, &path, artifact, held, asked)
+                }
                 Program::Other => {
                     let shell = spec.inside.as_ref().filter(|it| it.offers(SHELL));
                     let no_module = Denial::NotExecutable {
@@ -140,7 +146,8 @@ impl Capability for Exec {
                 }
             },
         };
-        let Start { artifact, mut argv, options, mode, limits, trees, working_dir, by_path, own_name } = start;
+        let Start { artifact, mut argv, env, options, mode, limits, trees, working_dir, by_path, own_name } =
+            start;
         let head = match mode {
             ArgMode::Argv => {
                 argv.extend(args);
@@ -155,7 +162,7 @@ impl Capability for Exec {
         let request = RunRequest {
             artifact,
             argv,
-            env: launch::env(env, &options),
+            env,
             streams: Streams { stdin: stdin.after(head), stdout, stderr },
             files: spec.files.clone(),
             trees,

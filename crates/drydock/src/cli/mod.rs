@@ -20,6 +20,7 @@ pub(crate) mod profiles;
 pub(crate) mod py;
 pub(crate) mod run;
 pub(crate) mod sh;
+mod snapshot;
 mod start;
 pub(crate) mod stdio;
 mod tree;

@@ -18,7 +18,7 @@ use super::{
     transfer::{iovecs, read_file, write_file},
 };
 use crate::{
-    guest::{Guest, breathe},
+    guest::{AtInput, Guest, breathe},
     memory,
     outcome::Stop,
 };
@@ -97,6 +97,10 @@ async fn fd_read(
         Descriptor::Stdout | Descriptor::Stderr => return Err(Errno::Badf.into()),
         Descriptor::Stdin => {
             caller.data_mut().descriptors.with(fd, rights::FD_READ)?;
+            if caller.data().at_input == AtInput::Stops {
+                caller.data_mut().at_input = AtInput::Stopped;
+                return Err(Stop::Ready.into());
+            }
             let first = vectors.filled().next().cloned();
             match first {
                 Some(vector) => read_stdin(caller, vector).await? as u32,
