@@ -161,6 +161,7 @@ mod tests {
         unknown_operation    unknown operation `exec.destroy` []
         command_not_granted  command `jq` is not in the granted list [grant `exec` for `jq`]
         unknown_command      unknown command `rm -rf /` []
+        not_executable       `./prog` cannot be executed: it has no permission bit for it []
         tool_not_granted     tool `files.write` is not granted [grant `tool` for `files.write`]
         tool_not_granted     tool `files.write` is not granted with these arguments [grant `tool` for `files.write`]
         too_many_processes   64 commands are running already for this principal []

@@ -1,8 +1,6 @@
 //! `exec`: starts a registered command. There is no operating system underneath, only verified wasm.
 
-mod launch;
 mod policy;
-mod program;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -21,11 +19,14 @@ use drydock_gate::{
     Refused, Session,
 };
 
-use launch::{Asked, Start};
 pub use policy::Ready;
 use policy::Target;
-use program::Program;
 pub use request::ExecStart;
+
+use crate::{
+    launch::{self, Asked, Start},
+    program::{self, Program},
+};
 
 /// Commands of one principal in flight, nested ones included: what a fork bomb gets to.
 pub const IN_FLIGHT_MAX: u32 = 64;
@@ -97,7 +98,7 @@ impl Capability for Exec {
     }
 
     fn not_admitted(request: &ExecStart, _: NotAdmitted) -> Denial {
-        Denial::CommandNotGranted(policy::short(&request.name))
+        Denial::CommandNotGranted(program::short(&request.name))
     }
 
     fn check(registry: &Arc<dyn Registry>, session: &Session, request: ExecStart) -> Result<Ready, Refused> {
@@ -114,7 +115,7 @@ impl Capability for Exec {
         ready: Ready,
         streams: Streams,
     ) -> Result<Reply, CallError> {
-        let (session, spec) = (permit.session(), permit.session().spec());
+        let spec = permit.session().spec();
         let Ready { target, args, env, stdin, wall_max } = ready;
         let env = env.unwrap_or_else(|| Arc::clone(&spec.env));
         let start = match target {
@@ -135,7 +136,7 @@ impl Capability for Exec {
                 Program::Other => {
                     let shell = spec.inside.as_ref().filter(|it| it.offers(SHELL));
                     let no_module = Denial::NotExecutable {
-                        path: policy::short(&path),
+                        path: program::short(&path),
                         why: "it is neither a WebAssembly module nor a script that a shell runs",
                     };
                     let inside = shell.ok_or(no_module)?;
@@ -146,6 +147,22 @@ impl Capability for Exec {
                 }
             },
         };
+        let given = Given { args, stdin, streams };
+        self.start(&permit, start, given).await
+    }
+}
+
+/// What the caller of a run gives it.
+struct Given {
+    args: Vec<Vec<u8>>,
+    stdin: Bytes,
+    streams: Streams,
+}
+
+impl Exec {
+    async fn start(&self, permit: &Permit<'_, Self>, start: Start, given: Given) -> Result<Reply, CallError> {
+        let (session, spec) = (permit.session(), permit.session().spec());
+        let Given { args, stdin, streams } = given;
         let Start { artifact, mut argv, env, options, mode, limits, trees, working_dir, by_path, own_name } =
             start;
         let head = match mode {

@@ -9,7 +9,8 @@ use drydock_contract::{
 };
 use drydock_gate::{Inside, Refused, Session};
 
-use super::{ExecStart, program};
+use super::ExecStart;
+use crate::program::{self, short};
 
 /// What a name stands for.
 pub(super) enum Target {
@@ -69,9 +70,4 @@ pub(super) fn check(
         }
     }
     Ok(Ready { target, args, env: env.map(Arc::from), stdin, wall_max })
-}
-
-/// At most as much of a guest's text as a legal name may have.
-pub(super) fn short(name: &str) -> Arc<str> {
-    name[..name.floor_char_boundary(64)].into()
 }

@@ -1,3 +1,5 @@
+//! Trees are there whole or not at all, and nothing in them leads out.
+
 use drydock_contract::{
     Timestamp,
     port::{FileError, Files as _, Follow, OpenHow},

@@ -10,36 +10,36 @@ use drydock_contract::{
 };
 use drydock_gate::SessionSpec;
 
-use super::program::Held;
+use crate::program::Held;
 
 /// What a run starts with, wherever its module comes from.
-pub(super) struct Start {
-    pub(super) artifact: Artifact,
+pub(crate) struct Start {
+    pub(crate) artifact: Artifact,
     /// Without what the caller adds to it.
-    pub(super) argv: Vec<Vec<u8>>,
-    pub(super) env: Arc<[Vec<u8>]>,
-    pub(super) options: Arc<EntryOptions>,
-    pub(super) mode: ArgMode,
-    pub(super) limits: Limits,
-    pub(super) trees: Vec<EntryTree>,
-    pub(super) working_dir: WorkingDir,
+    pub(crate) argv: Vec<Vec<u8>>,
+    pub(crate) env: Arc<[Vec<u8>]>,
+    pub(crate) options: Arc<EntryOptions>,
+    pub(crate) mode: ArgMode,
+    pub(crate) limits: Limits,
+    pub(crate) trees: Vec<EntryTree>,
+    pub(crate) working_dir: WorkingDir,
     /// It is a file of the session, whose bytes are held so.
-    pub(super) by_path: Option<Held>,
+    pub(crate) by_path: Option<Held>,
     /// Whom its own calls come from, if it is built in.
-    pub(super) own_name: Option<Arc<str>>,
+    pub(crate) own_name: Option<Arc<str>>,
 }
 
 /// What the caller of this very run wants.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) args: &'a [Vec<u8>],
-    pub(super) env: &'a Arc<[Vec<u8>]>,
-    pub(super) wall_max: Option<Duration>,
+pub(crate) struct Asked<'a> {
+    pub(crate) args: &'a [Vec<u8>],
+    pub(crate) env: &'a Arc<[Vec<u8>]>,
+    pub(crate) wall_max: Option<Duration>,
 }
 
 impl Start {
     /// A registered module, or its snapshot where that serves such a run.
-    pub(super) fn of_entry(
+    pub(crate) fn of_entry(
         registry: &dyn Registry,
         spec: &SessionSpec,
         entry: &Entry,
@@ -67,7 +67,7 @@ impl Start {
     }
 
     /// A module of the session's own files: it sees its path as its name, and has the limits of what others made.
-    pub(super) fn of_file(
+    pub(crate) fn of_file(
         spec: &SessionSpec,
         path: &str,
         artifact: Artifact,
@@ -90,7 +90,7 @@ impl Start {
 }
 
 /// The program's own name, and the arguments it was registered with.
-pub(super) fn argv(entry: &Entry) -> Vec<Vec<u8>> {
+pub(crate) fn argv(entry: &Entry) -> Vec<Vec<u8>> {
     let options = &entry.options;
     let own = options.argv0.as_deref().unwrap_or(entry.name.as_str());
     std::iter::once(own)
@@ -100,7 +100,7 @@ pub(super) fn argv(entry: &Entry) -> Vec<Vec<u8>> {
 }
 
 /// The caller's environment, and the entry's variables that it has not.
-pub(super) fn env(callers: Arc<[Vec<u8>]>, options: &EntryOptions) -> Arc<[Vec<u8>]> {
+pub(crate) fn env(callers: Arc<[Vec<u8>]>, options: &EntryOptions) -> Arc<[Vec<u8>]> {
     let name = |entry: &[u8]| entry.iter().position(|byte| *byte == b'=').map(|at| entry[..=at].to_vec());
     let missing = |entry: &&String| {
         name(entry.as_bytes()).is_some_and(|name| !callers.iter().any(|it| it.starts_with(&name)))
@@ -117,12 +117,12 @@ fn image(options: &EntryOptions, own: &[Vec<u8>], args: &[Vec<u8>], env: &[Vec<u
 }
 
 /// Our own programs go to `PWD` by themselves, and so do those that say it.
-pub(super) fn working_dir(entry: &Entry) -> WorkingDir {
+pub(crate) fn working_dir(entry: &Entry) -> WorkingDir {
     if entry.builtin || entry.options.starts_in_pwd { WorkingDir::Own } else { WorkingDir::Given }
 }
 
 /// What the run may spend; `wall_max` is what the caller of this very run allows.
-pub(super) fn limits(spec: &SessionSpec, entry: &Entry, wall_max: Option<Duration>) -> Limits {
+pub(crate) fn limits(spec: &SessionSpec, entry: &Entry, wall_max: Option<Duration>) -> Limits {
     let mut limits = spec.limits;
     if entry.builtin {
         limits.memory_bytes_max = spec.builtin_memory_bytes_max;
@@ -142,7 +142,7 @@ fn within(spec: &SessionSpec, mut limits: Limits, own: EntryLimits, wall_max: Op
 }
 
 /// Makes room in the line for an entry whose memory is not the usual: once for the largest of them, not for each.
-pub(super) fn raise_line_memory(spec: &SessionSpec, options: &EntryOptions) {
+pub(crate) fn raise_line_memory(spec: &SessionSpec, options: &EntryOptions) {
     let defaults = spec.default_limits;
     if let (Some(line), Some(memory)) = (&spec.memory, options.limits.memory_bytes_max)
         && defaults.memory

@@ -12,13 +12,11 @@ use drydock_contract::{
 };
 use drydock_gate::SessionSpec;
 
-use super::policy::short;
-
 /// How every module begins.
 const MAGIC: &[u8] = b"\0asm";
 
 /// What a path leads to.
-pub(super) enum Program {
+pub(crate) enum Program {
     /// A module, and what it holds of the session's memory while it runs.
     Module(Artifact, Held),
     /// A file that is no module, and may be executed.
@@ -26,7 +24,7 @@ pub(super) enum Program {
 }
 
 /// Memory of the session that the bytes of a program take.
-pub(super) struct Held(Option<(Arc<Meter>, u64)>);
+pub(crate) struct Held(Option<(Arc<Meter>, u64)>);
 
 impl Drop for Held {
     fn drop(&mut self) {
@@ -36,13 +34,18 @@ impl Drop for Held {
     }
 }
 
+/// At most as much of a guest's text as a legal name may have.
+pub(crate) fn short(name: &str) -> Arc<str> {
+    name[..name.floor_char_boundary(64)].into()
+}
+
 /// Whether a name is a path, which no registered name is.
-pub(super) fn is_path(name: &str) -> bool {
+pub(crate) fn is_path(name: &str) -> bool {
     name.contains('/') && !name.ends_with('/')
 }
 
 /// Reads what lies at `path`, as seen from the working directory that the environment names.
-pub(super) fn read(spec: &SessionSpec, env: &[Vec<u8>], path: &str) -> Result<Program, Denial> {
+pub(crate) fn read(spec: &SessionSpec, env: &[Vec<u8>], path: &str) -> Result<Program, Denial> {
     let refused = |why| Denial::NotExecutable { path: short(path), why };
     let unknown = || Denial::UnknownCommand(short(path));
     let files = spec.files.as_ref().ok_or_else(unknown)?;
