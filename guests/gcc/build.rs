@@ -5,7 +5,7 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const PARTS: [&str; 5] = ["assert", "random", "signal", "sort", "start"];
+const PARTS: [&str; 6] = ["assert", "random", "signal", "sort", "start", "system"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");

@@ -19,6 +19,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
+use drydock_embed::packages::Requirement;
+
 use crate::source::{Package, PackageRegistry};
 
 /// How often a running client is looked at.
@@ -187,6 +189,45 @@ pub(crate) async fn fetch(
     })
 }
 
+/// Downloads the wheels of Python requirements into `scratch`, with what they depend on if `dependencies`, and
+/// answers where they lie. They are wheels for any machine and any Python 3; nothing is built and nothing
+/// installed. The requirements were parsed: none of them is an option, a path or an address.
+pub(crate) async fn fetch_wheels(
+    requirements: &[Requirement],
+    dependencies: bool,
+    environment: &ClientEnvironment,
+    scratch: &Path,
+    limits: FetchLimits,
+) -> Result<Vec<PathBuf>, FetchError> {
+    let failed = |cause| FetchError::Scratch { path: scratch.to_owned(), cause };
+    // Errors name the first; pip says which one it was.
+    let name = requirements.first().map(|it| it.as_str().to_owned()).unwrap_or_default();
+    let package = Package { registry: PackageRegistry::Pypi, name, version: "for any machine".into(), inside: String::new() };
+    prepare(&package, environment, scratch).map_err(failed)?;
+    let words = |all: &[&str]| all.iter().map(OsString::from).collect::<Vec<_>>();
+    let mut args = words(&["download", "--only-binary=:all:", "--no-input", "--quiet", "--no-cache-dir"]);
+    args.extend(words(&["--disable-pip-version-check", "--python-version", "3.12", "--implementation", "py"]));
+    args.extend(words(&["--abi", "none", "--platform", "any", "--dest"]));
+    args.push(scratch.join("out").into());
+    if !dependencies {
+        args.push("--no-deps".into());
+    }
+    args.extend(requirements.iter().map(|it| it.as_str().into()));
+    let module = [words(&["-m", "pip"]), args.clone()].concat();
+    let invocations = vec![("pip3", args.clone()), ("pip", args), ("python3", module)];
+    let child = start_any(invocations, &package, environment, scratch)?;
+    watch(&package, child, scratch, limits, &|_| ()).await?;
+    let regular = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
+    let mut all: Vec<PathBuf> = fs::read_dir(scratch.join("out"))
+        .map_err(failed)?
+        .flatten()
+        .map(|it| it.path())
+        .filter(|it| it.extension() == Some(OsStr::new("whl")) && regular(it))
+        .collect();
+    all.sort();
+    Ok(all)
+}
+
 fn named(package: &Package) -> String {
     format!("{} {}", package.name, package.version)
 }
@@ -257,9 +298,19 @@ fn invocations(package: &Package, scratch: &Path) -> Vec<(&'static str, Vec<OsSt
 }
 
 fn start(package: &Package, environment: &ClientEnvironment, scratch: &Path) -> Result<Group, FetchError> {
+    start_any(invocations(package, scratch), package, environment, scratch)
+}
+
+/// Starts the first of these programs that the machine has.
+fn start_any(
+    invocations: Vec<(&'static str, Vec<OsString>)>,
+    package: &Package,
+    environment: &ClientEnvironment,
+    scratch: &Path,
+) -> Result<Group, FetchError> {
     let failed = |cause| FetchError::Scratch { path: scratch.to_owned(), cause };
     let client = package.registry.client();
-    for (program, args) in invocations(package, scratch) {
+    for (program, args) in invocations {
         let Some(program) = found_on_path(program, environment) else { continue };
         let said = fs::File::create(scratch.join("said")).map_err(failed)?;
         let mut command = Command::new(program);

@@ -63,6 +63,9 @@ pub enum CatalogError {
     /// The module does not compile.
     #[error("the module does not compile: {0}")]
     Compile(Fault),
+    /// It was not kept as it is after its initialisation.
+    #[error(transparent)]
+    Snapshot(#[from] drydock_embed::SnapshotCommandError),
     /// A name could not be registered.
     #[error(transparent)]
     Register(#[from] RegisterError),
@@ -112,6 +115,7 @@ impl CatalogError {
             Self::Build(error) => error.code(),
             Self::Tree(error) => error.code(),
             Self::Compile(fault) => fault.code(),
+            Self::Snapshot(error) => error.code(),
             Self::Register(RegisterError::WriteFailed { cause, .. }) | Self::Write { cause, .. }
                 if cause.kind() == io::ErrorKind::StorageFull =>
             {

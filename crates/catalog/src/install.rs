@@ -157,6 +157,7 @@ impl Catalog {
         let first = row.commands.first().map(|it| options(row, it, &trees)).unwrap_or_default();
         dock.check_as(module.clone(), &first).await.map_err(CatalogError::Compile)?;
         register(dock, row, &module, &trees)?;
+        snapshot(dock, row, watcher).await?;
         let installed = Installed {
             row: row.name.clone(),
             version: row.version.clone(),
@@ -285,6 +286,20 @@ fn options(row: &Row, command: &RowCommand, dirs: &[EntryDir]) -> EntryOptions {
         features: row.features,
         ..EntryOptions::default()
     }
+}
+
+/// Keeps the program as it is after its initialisation, where the row says how, and lets all its names start
+/// from there: they differ in nothing but what they are called by.
+async fn snapshot(dock: &Dock, row: &Row, watcher: &Watcher) -> Result<(), CatalogError> {
+    let (Some(recipe), Some((first, others))) = (&row.snapshot, row.commands.split_first()) else {
+        return Ok(());
+    };
+    watcher.tell(Progress::Snapshotting);
+    let entry = dock.snapshot(first.name.as_str(), recipe).await?;
+    for command in others {
+        dock.start_from(command.name.as_str(), entry.options.image.as_ref())?;
+    }
+    Ok(())
 }
 
 /// Binds all names of a row, or none that was not bound before.

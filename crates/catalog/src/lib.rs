@@ -24,6 +24,8 @@ pub mod source;
 mod stand_in;
 mod table;
 pub mod unpack;
+mod pip;
+mod wheels;
 
 pub use archive::ArchiveError;
 pub use client::{ClientEnvironment, FetchError, FetchLimits};
@@ -41,3 +43,4 @@ pub use row::Row;
 pub use source::Source;
 pub use table::{Table, own_files};
 pub use unpack::UnpackError;
+pub use wheels::PipWheels;

@@ -34,6 +34,8 @@ pub enum Progress {
         /// Its size.
         bytes: u64,
     },
+    /// The program initialises, and is kept as it is then.
+    Snapshotting,
     /// The row is installed, or was given up.
     Done,
 }

@@ -46,6 +46,8 @@
 //! ldflags = ["-lsetjmp"]
 //! extra = ["main.c"]                 # files of `rows/lua/`, compiled too (headers: found there)
 //!
+//! [snapshot]                         # how it is kept as it is after its initialisation; fields: SnapshotRecipe
+//!
 //! [[checks]]                         # at least one
 //! argv = ["lua", "-e", "print(6*7)"] # or `line = "…"`, a line of the shell
 //! stdin = ""
@@ -58,7 +60,7 @@ use std::collections::BTreeMap;
 
 use drydock_contract::{
     ArgMode, CommandName, Digest,
-    port::{Interruption, WasmFeatures},
+    port::{Interruption, SnapshotRecipe, WasmFeatures},
 };
 use serde::Deserialize;
 
@@ -107,6 +109,8 @@ pub struct Row {
     pub compile: CompileNeeds,
     /// How its sources are built.
     pub recipe: Option<Recipe>,
+    /// How it is kept as it is after its initialisation.
+    pub snapshot: Option<SnapshotRecipe>,
     /// How it proves that it works.
     #[serde(default)]
     pub checks: Vec<Check>,

@@ -1,4 +1,4 @@
-//! `apt`, `apt-get` and `npm` as a line types them: honest stand-ins that install from the catalog or say what is
+//! `apt`, `apt-get` and `npm` as a line types them (and `pip`, in a file of its own): honest stand-ins that install from the catalog or say what is
 //! missing. Status 0 means that everything asked for can be called afterwards, and nothing else.
 
 use drydock_contract::port::Registry as _;
@@ -7,7 +7,7 @@ use drydock_embed::{Dock, HostOutput, StandIn, catalog};
 use crate::provide::CatalogProvider;
 
 /// What is answered here.
-pub(crate) const NAMES: [&str; 3] = ["apt", "apt-get", "npm"];
+pub(crate) const NAMES: [&str; 5] = ["apt", "apt-get", "npm", "pip", "pip3"];
 
 /// Packages of Debian and of npm whose programs have other names here, or are part of something built in.
 const OTHER_NAMES: [(&str, &[&str]); 32] = [
@@ -69,6 +69,9 @@ enum Request {
 }
 
 pub(crate) async fn run(provider: &CatalogProvider, dock: &Dock, call: &StandIn) -> HostOutput {
+    if call.name.starts_with("pip") {
+        return crate::pip::run(provider, dock, call).await;
+    }
     let request = if call.name == "npm" { npm(&call.args) } else { apt(&call.args) };
     let packages = match request {
         Request::Install(packages) => packages,

@@ -25,7 +25,7 @@ pub mod text;
 mod time;
 mod tool;
 
-pub use artifact::{ARTIFACT_BYTES_MAX, Artifact, Digest, NotADigest, NotThoseBytes};
+pub use artifact::{ARTIFACT_BYTES_MAX, Artifact, Digest, NotADigest, NotThoseBytes, ReadArtifact};
 pub use budget::{Limits, Meter};
 pub use call::{Call, CallError, Dispatch, Reply, Streams};
 pub use capability::{Cap, CapSet, UnknownCap};

@@ -35,8 +35,8 @@ pub struct RunRequest {
     pub limits: Limits,
     /// Memory that it shares with other runs, or none for no bound but its own.
     pub memory: Option<Arc<Meter>>,
-    /// Where it runs.
-    pub lane: LaneChoice,
+    /// Where it runs; without a choice, where instructions are counted and what its module needs is on.
+    pub lane: Option<LaneChoice>,
     /// What compiling it may take, where that is not the usual.
     pub compile: Option<CompileLimits>,
     /// Which powers its imports may name.

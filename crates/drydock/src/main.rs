@@ -43,6 +43,9 @@ fn main() -> ExitCode {
         cli::Command::Js(js) => {
             return cli::js::run(js).unwrap_or_else(|error| exit::could_not_run(&error));
         }
+        cli::Command::Py(py) => {
+            return cli::py::run(py).unwrap_or_else(|error| exit::could_not_run(&error));
+        }
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),
         cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),

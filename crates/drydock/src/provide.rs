@@ -2,8 +2,8 @@
 
 use std::{path::Path, sync::Arc};
 
-use drydock_catalog::{BadRow, Catalog, CatalogProvider, ClientEnvironment, Table};
-use drydock_embed::Dock;
+use drydock_catalog::{BadRow, Catalog, CatalogProvider, ClientEnvironment, FetchLimits, PipWheels, Table};
+use drydock_embed::{Dock, packages::WheelSource, store::Home};
 
 use crate::exit;
 
@@ -24,6 +24,12 @@ pub(crate) fn provider() -> CatalogProvider {
         // The rows are compiled in and tested; a build that breaks one has none.
         catalog(None).unwrap_or_default()
     })
+}
+
+/// Who fetches Python packages.
+pub(crate) fn wheels(home: &Home) -> Box<dyn WheelSource> {
+    let environment = ClientEnvironment::of(std::env::vars_os());
+    Box::new(PipWheels { environment, root: home.root().join("catalog"), limits: FetchLimits::default() })
 }
 
 /// Installs rows while something else goes on. What fails is told on stderr, and stops nothing.

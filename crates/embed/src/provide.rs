@@ -6,7 +6,10 @@
 use std::{future::poll_fn, io, sync::Arc};
 
 use drydock_abi::exec::{decode_report, encode_command};
-use drydock_contract::{BoxFuture, Call, CommandName, Outcome, Sink, Streams, port::Registry as _};
+use drydock_contract::{
+    BoxFuture, Call, CommandName, Outcome, Sink, Streams,
+    port::{Files, Registry as _},
+};
 use drydock_gate::{Inside, InsideCommand};
 
 use crate::{Dock, HostOutput};
@@ -33,7 +36,7 @@ pub trait Provider: Send + Sync {
 }
 
 /// A command that a provider answers itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct StandIn {
     /// Its name.
     pub name: String,
@@ -41,6 +44,10 @@ pub struct StandIn {
     pub args: Vec<String>,
     /// Whether the session may install.
     pub may_install: bool,
+    /// The files of whoever called it, if there are any.
+    pub files: Option<Arc<dyn Files>>,
+    /// Its working directory.
+    pub cwd: String,
 }
 
 impl Dock {
@@ -73,10 +80,11 @@ impl Dock {
         &self,
         other: Option<Arc<dyn Inside>>,
         may_install: bool,
+        files: Option<Arc<dyn Files>>,
     ) -> Option<Arc<dyn Inside>> {
         match self.provider {
             None => other,
-            Some(_) => Some(Arc::new(Provided { dock: self.clone(), may_install, other })),
+            Some(_) => Some(Arc::new(Provided { dock: self.clone(), may_install, files, other })),
         }
     }
 }
@@ -84,6 +92,7 @@ impl Dock {
 struct Provided {
     dock: Dock,
     may_install: bool,
+    files: Option<Arc<dyn Files>>,
     other: Option<Arc<dyn Inside>>,
 }
 
@@ -102,7 +111,10 @@ impl Inside for Provided {
         let dock = self.dock.clone();
         if provider.stands_in(&command.name) {
             let args = command.args.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect();
-            let call = StandIn { name: command.name.clone(), args, may_install: self.may_install };
+            let pwd = command.env.iter().find_map(|it| it.strip_prefix(b"PWD="));
+            let cwd = pwd.map_or_else(|| "/".into(), |it| String::from_utf8_lossy(it).into_owned());
+            let (may_install, files) = (self.may_install, self.files.clone());
+            let call = StandIn { name: command.name.clone(), args, may_install, files, cwd };
             return Box::pin(answer(command, move || provider.stand_in(dock, call)));
         }
         Box::pin(async move {

@@ -40,7 +40,7 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         files: None,
         trees: Vec::new(),
         working_dir: drydock_contract::WorkingDir::Own,
-        lane: drydock_contract::port::LaneChoice::default(),
+        lane: None,
         compile: None,
         umask: Mode::UMASK,
         limits: Limits::default(),

@@ -77,7 +77,7 @@ pub(crate) fn build(
     for slots in [wanted, wanted.div_ceil(4), wanted.div_ceil(16)].into_iter().filter(|slots| *slots > 0) {
         let lane = LaneSettings::of(choice, MemoryLayout::Reserved);
         let mut config = base(lane);
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, pagemap_scan)));
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, lane, pagemap_scan)));
         if let Ok(engine) = wasmtime::Engine::new(&config) {
             return Ok((engine, lane, facts(Allocation::Pooling { slots })));
         }
@@ -200,10 +200,14 @@ fn base(lane: LaneSettings) -> Config {
     config
 }
 
-fn pool(slots: u32, pagemap_scan: bool) -> PoolingAllocationConfig {
+fn pool(slots: u32, lane: LaneSettings, pagemap_scan: bool) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
+    // What is thrown lies in a memory of its own, which grows on the run's bill like the other one.
+    let (memories, heaps) =
+        if lane.features.exceptions { (slots.saturating_mul(2), slots) } else { (slots, 0) };
     pool.total_core_instances(slots)
-        .total_memories(slots)
+        .total_memories(memories)
+        .total_gc_heaps(heaps)
         .total_tables(slots)
         .total_stacks(slots)
         .max_memories_per_module(1)

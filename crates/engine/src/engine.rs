@@ -12,6 +12,7 @@ use drydock_store::CodeCache;
 use crate::{
     compile::{Apart, CompileEvent, Shared},
     config::{EngineSettings, Facts},
+    features::needed_features,
     lane::Lane,
 };
 
@@ -86,7 +87,10 @@ impl Engine {
 
 impl Runner for Engine {
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        match self.lane(request.lane) {
+        let features = || needed_features(request.artifact.bytes());
+        let choice =
+            request.lane.unwrap_or_else(|| LaneChoice { features: features(), ..LaneChoice::default() });
+        match self.lane(choice) {
             Ok(lane) => lane.run(request),
             Err(fault) => Box::pin(async { Err(fault) }),
         }

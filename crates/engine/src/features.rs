@@ -29,8 +29,8 @@ pub fn needed_features(wasm: &[u8]) -> WasmFeatures {
 
 /// Why the compiler refuses a module, with the feature that is off and what to do, if it is that.
 pub(crate) fn refusal(reason: &str, lane: LaneSettings) -> String {
-    // The validator's own word for the proposal that it was not told to accept.
-    if reason.contains("legacy exceptions") {
+    // The validator's own words for proposals that it was not told to accept.
+    if reason.contains("legacy_exceptions") {
         return format!(
             "it needs the old form of the WebAssembly feature `exceptions`, which is not offered; rebuild it with \
              `-mllvm -wasm-use-legacy-eh=false` ({reason})"

@@ -6,7 +6,7 @@ use std::{
 };
 
 use drydock_contract::{
-    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
+    Cap, Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
     WorkingDir,
     port::{EntryTree, FileLimit, Files, Interrupt, Mode},
 };
@@ -37,7 +37,11 @@ pub(crate) struct Guest {
     pub(crate) last_status: i32,
     /// The calls of tools that are open.
     pub(crate) tools: ToolCalls,
+    /// Whether it may call tools at all, and so has `/dev/drydock`.
+    pub(crate) has_tools: bool,
     pub(crate) memory: Option<wasmtime::Memory>,
+    /// Whether it is stopped where it asks for input, or was.
+    pub(crate) at_input: AtInput,
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
     deadline: Instant,
@@ -48,6 +52,18 @@ pub(crate) struct Guest {
     trees: Vec<EntryTree>,
     /// The same files, whose long work ends with the run's time.
     view: Option<Arc<dyn Files>>,
+}
+
+/// What happens when the guest asks for input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum AtInput {
+    /// It gets some.
+    #[default]
+    Reads,
+    /// It is stopped, because then it is ready to be snapshotted.
+    Stops,
+    /// It was stopped there.
+    Stopped,
 }
 
 /// Bytes that went through stdin, stdout and stderr.
@@ -80,7 +96,9 @@ impl Guest {
             last_error: "",
             last_status: -1,
             tools: ToolCalls::default(),
+            has_tools: request.caps.contains(Cap::Tool),
             memory: None,
+            at_input: AtInput::Reads,
             quota: None,
             deadline,
             breathed: Instant::now(),

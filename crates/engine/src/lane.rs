@@ -4,15 +4,20 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Fault, RunReport, RunRequest, Streams,
-    port::{CompileLimits, Interruption, LaneChoice, Runner},
+    port::{CompileLimits, Interruption, LaneChoice, Runner, SnapshotRecipe},
 };
 
 use crate::{
     compile::{Apart, Modules, Observer, Shared},
     config::{self, Facts},
+    guest::AtInput,
     run,
+    snapshot::{self, SnapshotError},
     ticker::Ticker,
 };
+
+/// What is told of a program's complaints.
+const WORDS_BYTES_MAX: usize = 2048;
 
 /// Runs modules whose code is interrupted in one way, and may use the same features.
 pub struct Lane {
@@ -85,9 +90,30 @@ impl Lane {
         request: RunRequest,
         before: Option<Vec<u8>>,
     ) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
-        let mut image = run::Image { before, after: None };
+        let mut image = run::Image { before, ..run::Image::default() };
         let (report, streams) = self.start(request, Some(&mut image)).await?;
         Ok((report, streams, image.after))
+    }
+
+    /// Runs a program until it first asks for input, and makes the module that starts from there. The request
+    /// is an ordinary one, with the limits and files of the recipe's run.
+    pub async fn snapshot(
+        &self,
+        request: RunRequest,
+        recipe: &SnapshotRecipe,
+    ) -> Result<Artifact, SnapshotError> {
+        let module = request.artifact.clone();
+        let mut image = run::Image { at_input: AtInput::Stops, ..run::Image::default() };
+        let (report, streams) = self.start(request, Some(&mut image)).await?;
+        let said = streams.stderr.into_captured();
+        let said = String::from_utf8_lossy(&said[..said.len().min(WORDS_BYTES_MAX)]);
+        let ended = || SnapshotError::Program(format!("{}; {said}", report.outcome));
+        let memory = image.after.filter(|_| image.at_input == AtInput::Stopped).ok_or_else(ended)?;
+        // A program that complains is not ready, whatever it asks for.
+        if !said.is_empty() {
+            return Err(ended());
+        }
+        snapshot::image(module.loaded().map_err(Fault::from)?.bytes(), recipe, memory)
     }
 }
 

@@ -18,6 +18,7 @@ mod link;
 mod memory;
 mod outcome;
 mod run;
+mod snapshot;
 mod ticker;
 mod wasi;
 
@@ -27,3 +28,4 @@ pub use engine::Engine;
 pub use features::needed_features;
 pub use host::IMPORTS;
 pub use lane::Lane;
+pub use snapshot::SnapshotError;

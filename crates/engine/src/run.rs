@@ -18,7 +18,7 @@ use wasmtime::{Engine, Store};
 use crate::{
     burning::Burning,
     config::FUEL_BETWEEN_YIELDS,
-    guest::Guest,
+    guest::{AtInput, Guest},
     link::{Prepared, Start},
     outcome::{Stop, classify},
     ticker::Ticker,
@@ -39,6 +39,8 @@ pub(crate) struct Image {
     pub(crate) before: Option<Vec<u8>>,
     /// What this one leaves, if it ended by itself.
     pub(crate) after: Option<Vec<u8>>,
+    /// Whether it is stopped where it asks for input; afterwards, whether it was.
+    pub(crate) at_input: AtInput,
 }
 
 /// Runs the prepared module, interrupted by fuel unless there is a ticker.
@@ -59,6 +61,7 @@ pub(crate) async fn run(
     let deadline = started.checked_add(limits.wall_max).unwrap_or_else(|| started + A_YEAR);
     let mut store = Burning::new(Store::new(engine, Guest::new(request, deadline)), limits.fuel_max, gauge);
     store.limiter(|guest| guest);
+    store.data_mut().at_input = image.as_ref().map_or(AtInput::Reads, |it| it.at_input);
     let internal = |error: wasmtime::Error| Fault::Internal(format!("{error:#}"));
     match ticker {
         Some(_) => {
@@ -84,6 +87,7 @@ pub(crate) async fn run(
     };
     if let (Some(image), Outcome::Exited(0), Some(memory)) = (&mut image, &outcome, store.data().memory) {
         image.after = Some(memory.data(&*store).to_vec());
+        image.at_input = store.data().at_input;
     }
     let (fuel, guest) = store.end();
     let report = RunReport {

@@ -17,6 +17,8 @@ pub struct InsideCommand {
     pub wall_max: Option<Duration>,
     /// What is taken from the bits of files that it makes.
     pub umask: Mode,
+    /// The built-in command that asks, if it is one. `make` may say which makefiles a text comes from.
+    pub caller: Option<Arc<str>>,
     /// What it reads and writes.
     pub streams: Streams,
     /// The gate for whatever it starts, one level deeper.

@@ -63,4 +63,9 @@ impl<'a, C: Capability> Permit<'a, C> {
     pub fn door(&self) -> Arc<dyn Dispatch> {
         Arc::new(Door { gate: Arc::clone(self.gate), session: self.session.deeper() })
     }
+
+    /// The same for a built-in command, which is known by its name behind it.
+    pub fn door_for(&self, caller: Arc<str>) -> Arc<dyn Dispatch> {
+        Arc::new(Door { gate: Arc::clone(self.gate), session: self.session.deeper_for(caller) })
+    }
 }

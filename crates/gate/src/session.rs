@@ -90,6 +90,8 @@ impl SessionSpec {
 pub struct Session {
     inner: Arc<Inner>,
     depth: u32,
+    /// The built-in command that calls; nobody else is known by a name.
+    caller: Option<Arc<str>>,
 }
 
 struct Inner {
@@ -104,7 +106,7 @@ impl Session {
     pub(crate) fn open(spec: SessionSpec, standing: Arc<Standing>) -> Self {
         let caps = spec.grants.caps();
         let (cancelled, preparing) = Default::default();
-        Self { inner: Arc::new(Inner { spec, caps, standing, cancelled, preparing }), depth: 0 }
+        Self { inner: Arc::new(Inner { spec, caps, standing, cancelled, preparing }), depth: 0, caller: None }
     }
 
     /// What the session was opened with.
@@ -125,7 +127,18 @@ impl Session {
     /// The same session, one run deeper.
     #[must_use]
     pub fn deeper(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), depth: self.depth.saturating_add(1) }
+        Self { inner: Arc::clone(&self.inner), depth: self.depth.saturating_add(1), caller: None }
+    }
+
+    /// The same session, one run deeper, for a built-in command of this name.
+    #[must_use]
+    pub fn deeper_for(&self, caller: Arc<str>) -> Self {
+        Self { caller: Some(caller), ..self.deeper() }
+    }
+
+    /// The built-in command that calls. A name that somebody else's module took is never one.
+    pub fn caller(&self) -> Option<&Arc<str>> {
+        self.caller.as_ref()
     }
 
     /// Ends every run of the session in flight.

@@ -34,7 +34,8 @@ pub use audit::{
     SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
 };
 pub use codecache::{
-    CODE_BYTES_MAX, CacheKey, CodeCache, CompileTurn, OpenCodeCacheError, Shipped, ShippedCode, shipped_hash,
+    CODE_BYTES_MAX, CacheKey, CodeCache, CodeFile, CompileTurn, OpenCodeCacheError, Shipped, ShippedCode,
+    shipped_hash,
 };
 pub use contexts::Contexts;
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};

@@ -84,7 +84,7 @@ pub struct Seen {
     pub env: Vec<Vec<u8>>,
     pub stdin: Vec<u8>,
     pub limits: Limits,
-    pub lane: LaneChoice,
+    pub lane: Option<LaneChoice>,
 }
 
 /// A runner that runs nothing and remembers everything.

@@ -8,9 +8,17 @@
 enum { COUNT = 65, WEAKEST = 128 };
 #define WEAK __attribute__((weak))
 
+void __SIG_IGN(int number);
+void __SIG_ERR(int number);
+
 typedef void (*handler)(int);
 
 static handler handlers[COUNT];
+
+/* What libc's header makes of SIG_IGN and SIG_ERR: addresses to compare with. Its own ones lie in an object with
+ * another `raise`, which must not be linked beside this one. */
+WEAK void __SIG_IGN(int number) { (void)number; }
+WEAK void __SIG_ERR(int number) { (void)number; }
 
 /* Which signals do nothing where nobody handles them. */
 static int is_harmless(int number) {
@@ -26,6 +34,9 @@ WEAK handler signal(int number, handler next) {
     handlers[number] = next;
     return before ? before : SIG_DFL;
 }
+
+WEAK handler bsd_signal(int number, handler next) { return signal(number, next); }
+WEAK handler __sysv_signal(int number, handler next) { return signal(number, next); }
 
 WEAK int raise(int number) {
     if (number < 0 || number >= COUNT) {

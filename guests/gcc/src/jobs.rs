@@ -68,11 +68,8 @@ const LENIENT: [&str; 7] = [
 
 /// Wasm's memory begins at address 0 and can be written there, so a null pointer has to be looked for; and a
 /// division by zero would end the program without a signal. Where nobody asked for speed, it is looked.
-const CHECKS: [&str; 3] = [
-    "-fsanitize=null,integer-divide-by-zero",
-    "-fsanitize-minimal-runtime",
-    "-fno-sanitize-recover=all",
-];
+const CHECKS: [&str; 3] =
+    ["-fsanitize=null,integer-divide-by-zero", "-fsanitize-minimal-runtime", "-fno-sanitize-recover=all"];
 
 const LIBRARIES: &str = "/usr/lib/wasm32-wasip1";
 const BUILTINS: &str = "/usr/lib/wasm32-unknown-wasip1/libclang_rt.builtins.a";
@@ -108,7 +105,8 @@ pub(crate) fn work(plan: &Plan, scratch: &Scratch) -> Work {
 
 /// Where a compilation's result goes; nothing for stdout, or where nothing is made.
 fn output(plan: &Plan, path: &str, index: usize, scratch: &Scratch) -> Option<String> {
-    let named = |ending: &str| plan.output.clone().or_else(|| Some(format!("{}.{ending}", source::stem(path))));
+    let named =
+        |ending: &str| plan.output.clone().or_else(|| Some(format!("{}.{ending}", source::stem(path))));
     match plan.until {
         Until::Program => Some(scratch.object(index)),
         Until::Object => named("o"),

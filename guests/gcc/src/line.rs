@@ -135,7 +135,11 @@ impl Plan {
             Meaning::Library => self.parts.push(Part::Linked(format!("-l{}", value.unwrap_or_default()))),
             Meaning::Folder => self.link.push(format!("-L{}", value.unwrap_or_default())),
             Meaning::Compile => {
-                self.compile.push(if value.is_some() && arg == name { name.to_owned() } else { arg.to_owned() });
+                self.compile.push(if value.is_some() && arg == name {
+                    name.to_owned()
+                } else {
+                    arg.to_owned()
+                });
                 self.compile.extend(value.filter(|_| arg == name));
             }
             Meaning::Optimise => self.optimise(arg),
@@ -207,9 +211,7 @@ impl Plan {
         if self.until != Until::Program && sources == 0 && linked && !self.question {
             return Err("no input files that are compiled".to_owned());
         }
-        self.cxx |= self.parts.iter().any(
-            |it| matches!(it, Part::Source { language: Language::Cxx, .. }),
-        );
+        self.cxx |= self.parts.iter().any(|it| matches!(it, Part::Source { language: Language::Cxx, .. }));
         Ok(self)
     }
 }

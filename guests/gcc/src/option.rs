@@ -139,14 +139,30 @@ const TABLE: &[Row] = &[
 
 /// Options of code generation that gcc takes and that mean nothing, or something unwanted, to clang here.
 const DROPPED: &[&str] = &[
-    "-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-pie", "-fno-PIE", "-fno-plt", "-flto", "-fno-lto",
-    "-ffat-lto-objects", "-fuse-linker-plugin", "-fwhole-program", "-fstack-clash-protection",
-    "-fcf-protection", "-fuse-ld", "-fno-semantic-interposition", "-fdiagnostics-color",
+    "-fPIC",
+    "-fpic",
+    "-fPIE",
+    "-fpie",
+    "-fno-pie",
+    "-fno-PIE",
+    "-fno-plt",
+    "-flto",
+    "-fno-lto",
+    "-ffat-lto-objects",
+    "-fuse-linker-plugin",
+    "-fwhole-program",
+    "-fstack-clash-protection",
+    "-fcf-protection",
+    "-fuse-ld",
+    "-fno-semantic-interposition",
+    "-fdiagnostics-color",
 ];
 
 /// The row of an option: its name in the table, and what it means.
 pub(crate) fn find(arg: &str) -> Result<(&'static str, Meaning), String> {
-    if DROPPED.iter().any(|it| arg.strip_prefix(*it).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
+    if DROPPED
+        .iter()
+        .any(|it| arg.strip_prefix(*it).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
         || arg.starts_with("-fstack-protector")
     {
         return Ok(("-f", Meaning::Dropped));

@@ -27,12 +27,13 @@ pub(crate) fn run(called: &str, args: &[String], plan: &Plan, children: &dyn Chi
     if plan.dry {
         return 0;
     }
-    let status = if work.program.is_some() && !plan.bare && std::fs::write(scratch.runtime(), RUNTIME).is_err() {
-        complain(called, &format!("could not write to {}", scratch.folder));
-        1
-    } else {
-        all(called, &work.jobs, children)
-    };
+    let status =
+        if work.program.is_some() && !plan.bare && std::fs::write(scratch.runtime(), RUNTIME).is_err() {
+            complain(called, &format!("could not write to {}", scratch.folder));
+            1
+        } else {
+            all(called, &work.jobs, children)
+        };
     for path in &work.temporary {
         // It may never have been made.
         let _ = std::fs::remove_file(path);
@@ -66,8 +67,14 @@ fn start(called: &str, job: &Job, children: &dyn Children) -> i32 {
     let args: Vec<Vec<u8>> = job.args.iter().map(|it| it.clone().into_bytes()).collect();
     let env = child::environment();
     let stdin = if job.reads_stdin { Stdin::Ours } else { Stdin::Empty };
-    let command =
-        Command { name: job.program.as_bytes(), args: &args, env: &env, directory: None, stdin, wall_ms_max: None };
+    let command = Command {
+        name: job.program.as_bytes(),
+        args: &args,
+        env: &env,
+        directory: None,
+        stdin,
+        wall_ms_max: None,
+    };
     let ended = children.run(&command);
     match &ended {
         Ended::Exited(_) => {}
@@ -76,7 +83,9 @@ fn start(called: &str, job: &Job, children: &dyn Children) -> i32 {
             &format!("`{}` is not installed; `drydock catalog add clang` brings the compiler", job.program),
         ),
         Ended::Refused(why) => complain(called, &format!("`{}` may not run: {why}", job.program)),
-        Ended::Stopped(why) => complain(called, &format!("fatal error: `{}` was stopped: {why}", job.program)),
+        Ended::Stopped(why) => {
+            complain(called, &format!("fatal error: `{}` was stopped: {why}", job.program))
+        }
         Ended::TimedOut => complain(called, &format!("fatal error: `{}` ran out of time", job.program)),
     }
     match ended {

@@ -26,6 +26,12 @@ const TROUBLE: i32 = 2;
 fn main() {
     place::enter();
     let mut args: Vec<String> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
+    let valued = [("-e", 1), ("-m", 1), ("-A", 1), ("-B", 1), ("-C", 1)];
+    match first_line::arguments(&["grep", "egrep", "fgrep"], &valued) {
+        Some(Ok(line)) => exit(run(&line)),
+        Some(Err(cause)) => exit(trouble(&format!("could not read the first line: {cause}"))),
+        None => {}
+    }
     // The old names are flags; a later flag still wins.
     match args.first_mut() {
         Some(name) if name.ends_with("egrep") => "-E".clone_into(name),

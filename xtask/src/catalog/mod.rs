@@ -4,7 +4,9 @@
 //! was found into docs/catalog.json, and docs/catalog.md from that and from the rows. What is absent (a client, a
 //! registry) is an error and never a pass.
 
+mod c_programs;
 mod page;
+mod py_cases;
 mod state;
 
 use std::{
@@ -85,6 +87,12 @@ fn prove(
         println!("{name}: {} ({:.1} s)", proof.summary(), begun.elapsed().as_secs_f64());
         if !proof.is_proven() {
             failed.push((*name).to_owned());
+        } else if *name == "python" {
+            failed.extend(py_cases::run(&binary, home.path())?);
+        }
+        // The compiler is proven by what it makes.
+        if *name == "clang" && proof.is_proven() {
+            failed.extend(c_programs::run(root, &binary, home.path())?);
         }
         states.set(name, proof);
         copy_all(&archives, &kept)?;

@@ -5,10 +5,89 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
-    Limits, WorkingDir,
-    port::{Entry, EntryOptions},
+    ArgMode, Artifact, Digest, Fault, Limits, WorkingDir,
+    port::{Entry, EntryLimits, EntryOptions, EntryTree, Registry},
 };
 use drydock_gate::SessionSpec;
+
+use super::program::Held;
+
+/// What a run starts with, wherever its module comes from.
+pub(super) struct Start {
+    pub(super) artifact: Artifact,
+    /// Without what the caller adds to it.
+    pub(super) argv: Vec<Vec<u8>>,
+    pub(super) env: Arc<[Vec<u8>]>,
+    pub(super) options: Arc<EntryOptions>,
+    pub(super) mode: ArgMode,
+    pub(super) limits: Limits,
+    pub(super) trees: Vec<EntryTree>,
+    pub(super) working_dir: WorkingDir,
+    /// It is a file of the session, whose bytes are held so.
+    pub(super) by_path: Option<Held>,
+    /// Whom its own calls come from, if it is built in.
+    pub(super) own_name: Option<Arc<str>>,
+}
+
+/// What the caller of this very run wants.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) args: &'a [Vec<u8>],
+    pub(super) env: &'a Arc<[Vec<u8>]>,
+    pub(super) wall_max: Option<Duration>,
+}
+
+impl Start {
+    /// A registered module, or its snapshot where that serves such a run.
+    pub(super) fn of_entry(
+        registry: &dyn Registry,
+        spec: &SessionSpec,
+        entry: &Entry,
+        asked: Asked<'_>,
+    ) -> Result<Self, Fault> {
+        let argv = argv(entry);
+        let env = env(Arc::clone(asked.env), &entry.options);
+        let artifact = match image(&entry.options, &argv, asked.args, &env) {
+            Some(image) => registry.load(&Entry { digest: image, ..entry.clone() })?,
+            None => registry.load(entry)?,
+        };
+        tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", entry.name);
+        Ok(Self {
+            artifact,
+            argv,
+            env,
+            options: Arc::clone(&entry.options),
+            mode: entry.mode,
+            limits: limits(spec, entry, asked.wall_max),
+            trees: registry.trees(entry)?,
+            working_dir: working_dir(entry),
+            by_path: None,
+            own_name: entry.builtin.then(|| entry.name.as_str().into()),
+        })
+    }
+
+    /// A module of the session's own files: it sees its path as its name, and has the limits of what others made.
+    pub(super) fn of_file(
+        spec: &SessionSpec,
+        path: &str,
+        artifact: Artifact,
+        held: Held,
+        asked: Asked<'_>,
+    ) -> Self {
+        Self {
+            artifact,
+            argv: vec![path.as_bytes().to_vec()],
+            env: Arc::clone(asked.env),
+            options: Arc::default(),
+            mode: ArgMode::Argv,
+            limits: within(spec, spec.limits, EntryLimits::default(), asked.wall_max),
+            trees: Vec::new(),
+            working_dir: WorkingDir::Given,
+            by_path: Some(held),
+            own_name: None,
+        }
+    }
+}
 
 /// The program's own name, and the arguments it was registered with.
 pub(super) fn argv(entry: &Entry) -> Vec<Vec<u8>> {
@@ -30,6 +109,13 @@ pub(super) fn env(callers: Arc<[Vec<u8>]>, options: &EntryOptions) -> Arc<[Vec<u
     if more.is_empty() { callers } else { callers.iter().cloned().chain(more).collect() }
 }
 
+/// The module to start instead of the entry's own: its snapshot, where that serves such a run.
+fn image(options: &EntryOptions, own: &[Vec<u8>], args: &[Vec<u8>], env: &[Vec<u8>]) -> Option<Digest> {
+    let image = options.image.as_ref()?;
+    let argv: Vec<Vec<u8>> = own.iter().chain(args).cloned().collect();
+    image.serves(&argv, env).then_some(image.module)
+}
+
 /// Our own programs go to `PWD` by themselves, and so do those that say it.
 pub(super) fn working_dir(entry: &Entry) -> WorkingDir {
     if entry.builtin || entry.options.starts_in_pwd { WorkingDir::Own } else { WorkingDir::Given }
@@ -37,11 +123,15 @@ pub(super) fn working_dir(entry: &Entry) -> WorkingDir {
 
 /// What the run may spend; `wall_max` is what the caller of this very run allows.
 pub(super) fn limits(spec: &SessionSpec, entry: &Entry, wall_max: Option<Duration>) -> Limits {
-    let (own, defaults) = (entry.options.limits, spec.default_limits);
     let mut limits = spec.limits;
     if entry.builtin {
         limits.memory_bytes_max = spec.builtin_memory_bytes_max;
     }
+    within(spec, limits, entry.options.limits, wall_max)
+}
+
+fn within(spec: &SessionSpec, mut limits: Limits, own: EntryLimits, wall_max: Option<Duration>) -> Limits {
+    let defaults = spec.default_limits;
     limits.memory_bytes_max = instead(limits.memory_bytes_max, own.memory_bytes_max, defaults.memory);
     limits.wall_max = instead(limits.wall_max, own.wall_ms_max.map(Duration::from_millis), defaults.wall);
     limits.wall_max = wall_max.map_or(limits.wall_max, |wanted| wanted.min(limits.wall_max));
@@ -72,7 +162,7 @@ fn instead<T: Ord>(callers: T, own: Option<T>, is_default: bool) -> T {
 
 #[cfg(test)]
 mod tests {
-    use drydock_contract::{ArgMode, Digest, Meter, port::EntryLimits};
+    use drydock_contract::Meter;
     use drydock_gate::{DefaultLimits, Purse};
     use drydock_testkit::principal;
 

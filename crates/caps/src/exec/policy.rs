@@ -9,7 +9,7 @@ use drydock_contract::{
 };
 use drydock_gate::{Inside, Refused, Session};
 
-use super::ExecStart;
+use super::{ExecStart, program};
 
 /// What a name stands for.
 pub(super) enum Target {
@@ -17,6 +17,8 @@ pub(super) enum Target {
     Module(Entry),
     /// A command of the front end itself.
     Inside(Arc<dyn Inside>, Arc<str>),
+    /// A file of the session, by its path.
+    File(String),
 }
 
 impl Target {
@@ -24,6 +26,7 @@ impl Target {
         match self {
             Self::Module(entry) => entry.name.shared(),
             Self::Inside(_, name) => Arc::clone(name),
+            Self::File(path) => short(path),
         }
     }
 }
@@ -48,6 +51,7 @@ pub(super) fn check(
     let target = match (registry.lookup(&name, args.first().map(Vec::as_slice)), inside) {
         (Some(entry), _) => Target::Module(entry),
         (None, Some(inside)) => Target::Inside(Arc::clone(inside), short(&name)),
+        (None, None) if program::is_path(&name) && session.spec().files.is_some() => Target::File(name),
         (None, None) => {
             let subject = short(&name);
             return Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject });

@@ -172,6 +172,8 @@ impl Reader {
         };
         // What find and xargs hand on is known when they run.
         self.plan.open_ended |= name.contains('$') || matches!(by.as_deref(), Some("find" | "xargs"));
+        // What a makefile says is in no line.
+        self.plan.open_ended |= name == "make";
         self.expands_aliases |= name == "shopt" && args.iter().any(|it| it == "expand_aliases");
         if name == "alias" {
             self.aliases.extend(args.iter().filter_map(|it| it.split_once('=')).map(|it| it.0.to_owned()));

@@ -3,6 +3,9 @@
 //! It is a shell like the one a line nests, with the files and limits of the line, variables from
 //! the environment it was given, and the door it was given: one level deeper, so nesting ends. It
 //! parses text, and is refused by name where `eval` is not allowed.
+//!
+//! A recipe of `make` is a text like a script if the makefiles it comes from were there before the line.
+//! `make` names them; that it is `make` itself, and not somebody who says so, the gate knows.
 
 use std::sync::{Arc, Weak, atomic::Ordering};
 
@@ -31,7 +34,7 @@ impl Inside for Within {
         let shared = self.0.upgrade();
         Box::pin(async move {
             let Some(shared) = shared else { return (Outcome::Cancelled, command.streams) };
-            let InsideCommand { name, args, env: entries, wall_max, umask, streams, door, .. } = command;
+            let InsideCommand { name, args, env: entries, wall_max, umask, caller, streams, door, .. } = command;
             let mut env = Env::bare(Arc::clone(&shared));
             env.id = shared.next_id.fetch_add(1, Ordering::Relaxed);
             env.pid = env.id;
@@ -52,10 +55,15 @@ impl Inside for Within {
             env.fds.insert(0, Fd::Input(Arc::clone(&input)));
             env.fds.insert(1, Fd::Output(Arc::clone(&output)));
             env.fds.insert(2, Fd::Output(Arc::clone(&errors)));
-            let mut words = vec![name];
-            words.extend(args.iter().map(|arg| text::from_bytes(arg)));
+            let by_make = caller.as_deref() == Some(MAKE);
+            let (makefiles, args) = claims(args.iter().map(|arg| text::from_bytes(arg)).collect(), by_make);
+            let words: Vec<String> = std::iter::once(name).chain(args).collect();
             let done = shared.tasks.spawn(async move {
-                let status = match nested::run(&mut env, &words).await {
+                let ran = match by_make {
+                    true => nested::run_recipe(&mut env, &words, &makefiles).await,
+                    false => nested::run(&mut env, &words).await,
+                };
+                let status = match ran {
                     Ok(status) | Err(Flow::Exit(status) | Flow::Return(status)) => status,
                     Err(Flow::Abort) => return Outcome::Cancelled,
                     Err(_) => 1,
@@ -69,6 +77,20 @@ impl Inside for Within {
             (outcome, Streams { stdin: input.take(), stdout: output.take(), stderr: errors.take() })
         })
     }
+}
+
+/// The built-in command whose word about makefiles is taken.
+const MAKE: &str = "make";
+const CLAIM: &str = "--from-makefile";
+
+/// The makefiles that a recipe says it comes from, and its other arguments.
+fn claims(args: Vec<String>, by_make: bool) -> (Vec<String>, Vec<String>) {
+    let (mut files, mut rest) = (Vec::new(), args.into_iter().peekable());
+    while by_make && rest.peek().is_some_and(|it| it == CLAIM) {
+        rest.next();
+        files.extend(rest.next());
+    }
+    (files, rest.collect())
 }
 
 fn take_environment(env: &mut Env, entries: &[Vec<u8>]) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CompileLimits, Interruption, LaneChoice, WasmFeatures};
+use super::{CompileLimits, EntryImage, Interruption, LaneChoice, WasmFeatures};
 use crate::Digest;
 
 /// Everything about a registered entry besides its name, its hash and its argument mode.
@@ -42,6 +42,9 @@ pub struct EntryOptions {
     /// What its module needs beyond the common core.
     #[serde(skip_serializing_if = "is_default")]
     pub features: WasmFeatures,
+    /// Its snapshot after initialisation, which most of its runs start from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<EntryImage>,
 }
 
 impl EntryOptions {

@@ -11,6 +11,7 @@ mod limit;
 mod mode;
 mod registry;
 mod runner;
+mod snapshot;
 
 pub use clock::Clock;
 pub use compiler::{
@@ -27,3 +28,4 @@ pub use limit::FileLimit;
 pub use mode::Mode;
 pub use registry::{Entry, EntryTree, LoadError, Registry};
 pub use runner::Runner;
+pub use snapshot::{EntryImage, SnapshotFile, SnapshotRecipe, SnapshotWord};

@@ -1,4 +1,4 @@
-//! `drydock commands list | show | add | rm | verify`.
+//! `drydock commands list | show | add | snapshot | rm | verify`.
 
 use std::{
     io::Read as _,
@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    CompileLimits,
+    CompileLimits, SnapshotCommandError,
     contract::{ArgMode, Digest, Fault, port::EntryOptions},
     store::{
         ArtifactStore, CommandRegistry, Listed, Origin, PutArtifactError, RegisterError, Registration,
@@ -56,6 +56,13 @@ enum Act {
         #[command(flatten)]
         compile: CompileFlags,
     },
+    /// Keep a command as it is after its initialisation, so that it starts faster
+    Snapshot {
+        /// Which one
+        name: String,
+        /// How that is done with this very module: a TOML file
+        recipe: PathBuf,
+    },
     /// Forget a name
     Rm {
         /// Which one
@@ -78,6 +85,7 @@ pub(crate) fn run(commands: Commands) -> anyhow::Result<ExitCode> {
             let how = Registration { mode, expected: sha256, options: start.options(&compile) };
             add(&name, &file, how, compile.limits(), json)
         }
+        Act::Snapshot { name, recipe } => super::snapshot::run(&name, &recipe, json),
         Act::Rm { name } => remove(&name, json),
         Act::Verify { repair } => verify(repair, json),
     };
@@ -96,6 +104,9 @@ fn code_of(error: &anyhow::Error) -> &'static str {
         return error.code();
     }
     if let Some(error) = error.downcast_ref::<PutArtifactError>() {
+        return error.code();
+    }
+    if let Some(error) = error.downcast_ref::<SnapshotCommandError>() {
         return error.code();
     }
     if let Some(error) = error.downcast_ref::<Fault>() {

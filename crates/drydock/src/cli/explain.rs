@@ -183,7 +183,8 @@ fn print(told: &Told, names: &[String], absent: impl Fn(&str) -> Option<String>)
     if !told.scripts.is_empty() {
         let scripts = list(&told.scripts);
         show::line(&format!(
-            "note:    runs {scripts}; refused without --eval if this line writes it (status 126)"
+            "note:    runs {scripts}; a script that this line writes is refused without --eval (status 126), a \
+             WebAssembly program is not"
         ))?;
     }
     show::line("Files are those of redirections and of the arguments of well-known commands.")?;

@@ -17,8 +17,10 @@ mod mount;
 mod powers;
 pub(crate) mod precompile;
 pub(crate) mod profiles;
+pub(crate) mod py;
 pub(crate) mod run;
 pub(crate) mod sh;
+mod snapshot;
 mod start;
 pub(crate) mod stdio;
 mod tree;
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Sh(sh::Sh),
     /// Run a JavaScript program that can reach nothing but its tools
     Js(js::Js),
+    /// Run a Python program that can reach nothing but its tools and files
+    Py(py::Py),
     /// Serve an agent over MCP: lines, commands, programs and files as tools
     Mcp(mcp::Mcp),
     /// Serve a sandbox to a program in another language, as JSON lines on stdin and stdout

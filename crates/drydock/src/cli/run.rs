@@ -18,7 +18,7 @@ pub(super) const PRINCIPAL: &str = "cli";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit status: the command's own; otherwise 124 timed out, 125 another limit or a trap,
+Exit status: the command's own; otherwise 124 timed out, 125 another limit or a trap, 136 and 139 as after a signal,
 126 denied, 127 unknown command, 130 Ctrl-C.")]
 pub(crate) struct Run {
     #[command(flatten)]

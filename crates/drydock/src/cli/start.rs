@@ -50,6 +50,7 @@ impl StartFlags {
         let millis = |it: Duration| u64::try_from(it.as_millis()).unwrap_or(u64::MAX);
         let (compile_wall, compile_memory) = compile.chosen();
         EntryOptions {
+            image: None,
             argv0: self.argv0.clone(),
             argv: self.arg.clone(),
             env: self.env.clone(),

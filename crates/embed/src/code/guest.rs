@@ -9,7 +9,7 @@ use drydock_codemode::{
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, RunReport, RunRequest,
     Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
-    port::{LaneChoice, Mode, Runner as _},
+    port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use drydock_store::{Contexts, WorkspaceName};
@@ -107,7 +107,7 @@ impl JsGuest {
             files: None,
             trees: Vec::new(),
             working_dir: WorkingDir::Own,
-            lane: LaneChoice::default(),
+            lane: None,
             compile: None,
             umask: Mode::UMASK,
             limits,

@@ -9,7 +9,7 @@ use drydock_codemode::{protocol::Failure, runner::ToolDoor};
 use drydock_contract::{
     Artifact, BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunRequest, Sink,
     Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
-    port::{LaneChoice, Mode, Runner as _},
+    port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use serde::Deserialize;
@@ -76,7 +76,7 @@ impl TypeStripper {
             files: None,
             trees: Vec::new(),
             working_dir: WorkingDir::Own,
-            lane: LaneChoice::default(),
+            lane: None,
             compile: None,
             limits: Limits {
                 wall_max: WALL_MAX,

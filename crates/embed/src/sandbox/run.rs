@@ -185,7 +185,7 @@ impl Sandbox {
     }
 }
 
-fn shorter(wall_max: Duration, timeout_ms: Option<u64>) -> Duration {
+pub(super) fn shorter(wall_max: Duration, timeout_ms: Option<u64>) -> Duration {
     timeout_ms.map_or(wall_max, |wanted| wall_max.min(Duration::from_millis(wanted)))
 }
 

@@ -7,7 +7,7 @@ mod lent;
 pub(crate) mod nobody;
 mod reply;
 mod request;
-mod tool;
+pub(crate) mod tool;
 
 use drydock_contract::{Cap, CapSet};
 use wasmtime::Linker;

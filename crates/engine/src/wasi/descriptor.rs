@@ -12,7 +12,9 @@ use drydock_contract::{
 use wasmtime::{Caller, Linker};
 
 use super::{
-    Errno, SPACE, answer, here,
+    Errno, SPACE, answer,
+    door::Door,
+    here,
     layout::{fdflag, fdstat, filetype, rights},
 };
 use crate::{
@@ -35,6 +37,8 @@ pub(super) enum Descriptor {
     Stderr,
     File(OpenedFile),
     Directory(OpenedDirectory),
+    /// `/dev/drydock`.
+    Door(Door),
 }
 
 pub(super) struct OpenedFile {
@@ -144,6 +148,13 @@ impl Descriptors {
             Descriptor::File(file) => rights.has(needed).map(|()| file),
             Descriptor::Directory(_) => Err(Errno::Isdir),
             _ => Err(Errno::Spipe),
+        }
+    }
+
+    pub(super) fn door(&mut self, fd: u32, needed: u64) -> Result<&mut Door, Errno> {
+        match self.with(fd, needed)? {
+            Descriptor::Door(door) => Ok(door),
+            _ => Err(Errno::Badf),
         }
     }
 
@@ -286,7 +297,7 @@ const fn stream(columns: Option<u16>) -> u8 {
 fn fdstat_get(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Result<(), Errno> {
     let Rights { base, inheriting } = guest.descriptors.rights(fd)?;
     let (kind, flags) = match guest.descriptors.get(fd)? {
-        Descriptor::Stdin => (filetype::UNKNOWN, 0),
+        Descriptor::Stdin | Descriptor::Door(_) => (filetype::UNKNOWN, 0),
         Descriptor::Stdout => (stream(guest.streams.stdout.columns()), 0),
         Descriptor::Stderr => (stream(guest.streams.stderr.columns()), 0),
         Descriptor::Directory(_) => (filetype::DIRECTORY, 0),

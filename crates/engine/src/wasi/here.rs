@@ -24,7 +24,7 @@ pub(super) fn directory(pwd: &[u8]) -> Option<TreePath> {
 /// made here.
 pub(super) fn place(files: &dyn Files, here: &TreePath, text: &str, making: bool) -> Result<TreePath, Errno> {
     let (below, top) = (here.join(text)?, TreePath::new(text)?);
-    if device::named(&top).is_some() {
+    if device::is_name(&top) {
         return Ok(top);
     }
     let names: Vec<&str> = top.names().take(2).collect();

@@ -9,6 +9,7 @@ mod confine;
 mod descriptor;
 mod device;
 mod directory;
+mod door;
 mod errno;
 mod file;
 mod here;

@@ -149,7 +149,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             slowly(c, move |memory, guest| {
                 let lookup = follow(lookup);
                 let path = resolve(memory, guest, (fd, rights::PATH_FILESTAT_GET), (path, len), lookup)?;
-                let stat = match device::named(&path) {
+                let stat = match device::named(guest, &path) {
                     Some(device) => device.stat(),
                     None => guest.files().stat(&path, lookup)?,
                 };
@@ -252,7 +252,7 @@ fn open(
         rights &= !rights::WRITING;
     }
     let rights = Rights { base: rights, inheriting: 0 };
-    if let Some(device) = device::named(&path) {
+    if let Some(device) = device::named(guest, &path) {
         return Ok((device.open(guest, flags)?, rights));
     }
     let found = files.stat(&path, follow(lookup)).map(|stat| stat.kind);

@@ -37,7 +37,7 @@ pub fn request(wat: &str) -> RunRequest {
         files: None,
         trees: Vec::new(),
         working_dir: drydock_contract::WorkingDir::Own,
-        lane: drydock_contract::port::LaneChoice::default(),
+        lane: None,
         compile: None,
         umask: Mode::UMASK,
         limits: Limits::default(),

@@ -125,7 +125,7 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         files: None,
         trees: Vec::new(),
         working_dir: drydock_contract::WorkingDir::Own,
-        lane: drydock_contract::port::LaneChoice::default(),
+        lane: None,
         compile: None,
         umask: Mode::UMASK,
         limits: Limits { wall_max: Duration::from_secs(20), ..Limits::default() },

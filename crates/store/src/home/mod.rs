@@ -6,6 +6,7 @@
 mod atomic;
 mod lock;
 mod read;
+mod verified;
 
 use std::{
     fs::{self, DirBuilder},
@@ -18,6 +19,7 @@ use std::{
 pub(crate) use atomic::{Durability, keep_second_name, sync_dir, temporary_path, write_atomic};
 pub(crate) use lock::Lock;
 pub(crate) use read::{is_damage, open_regular, read_capped};
+pub(crate) use verified::{VerifiedFiles, is_ours_alone, note_of, remove_with_note};
 
 /// The data directory. Cheap to clone.
 #[derive(Debug, Clone)]

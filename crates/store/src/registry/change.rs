@@ -106,6 +106,9 @@ impl CommandRegistry {
 
     fn check_options(&self, options: &EntryOptions) -> Result<(), RegisterError> {
         options::check(options)?;
+        if let Some(image) = &options.image {
+            self.artifacts.load_from_disk(image.module)?;
+        }
         match options.dirs.iter().find(|dir| !self.trees.contains(dir.tree)) {
             Some(dir) => Err(RegisterError::NoTree { tree: dir.tree }),
             None => Ok(()),

@@ -11,6 +11,8 @@ use crate::{MountPoint, Volume};
 const WORDS_MAX: usize = 64;
 /// Their bytes together.
 const WORDS_BYTES_MAX: usize = 16 << 10;
+/// One word of what a snapshot serves.
+const RULE_BYTES_MAX: usize = 64;
 const DIRS_MAX: usize = 16;
 /// A 32-bit memory and as much again for what the host holds for it.
 const MEMORY_BYTES_MAX: u64 = 8 << 30;
@@ -27,8 +29,18 @@ pub struct BadOptions {
 
 pub(super) fn check(options: &EntryOptions) -> Result<(), BadOptions> {
     let bad = |what, why: &str| Err(BadOptions { what, why: why.into() });
-    let EntryOptions { argv0, argv, env, dirs, limits, compile, starts_in_pwd: _, lane: _, features: _ } =
-        options;
+    let EntryOptions {
+        argv0,
+        argv,
+        env,
+        dirs,
+        limits,
+        compile,
+        starts_in_pwd: _,
+        lane: _,
+        features: _,
+        image,
+    } = options;
     if argv0.as_ref().is_some_and(String::is_empty) {
         return bad("argv0", "is empty");
     }
@@ -41,6 +53,10 @@ pub(super) fn check(options: &EntryOptions) -> Result<(), BadOptions> {
     }
     if env.iter().any(|it| it.find('=').is_none_or(|at| at == 0)) {
         return bad("variables", "are not all `NAME=value`");
+    }
+    let rules = || image.iter().flat_map(|it| it.first.iter().chain(&it.not_env));
+    if rules().count() > WORDS_MAX || rules().any(|it| it.is_empty() || it.len() > RULE_BYTES_MAX) {
+        return bad("snapshot", "has rules that are too many, empty or too long");
     }
     let figures = [
         ("memory limit", limits.memory_bytes_max, MEMORY_BYTES_MAX),

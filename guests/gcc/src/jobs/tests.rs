@@ -21,7 +21,10 @@ fn a_program_is_compiled_source_by_source_and_linked_in_the_order_of_the_line() 
     assert_eq!(last_words(&work.jobs[0], 3), "a.c -o /tmp/cc-000000ab-0.o");
     assert_eq!(last_words(&work.jobs[1], 3), "b.c -o /tmp/cc-000000ab-2.o");
     let link = work.jobs[2].args.join(" ");
-    assert!(link.contains("/tmp/cc-000000ab-0.o lib.a /tmp/cc-000000ab-2.o -lm /tmp/cc-000000ab.a "), "{link}");
+    assert!(
+        link.contains("/tmp/cc-000000ab-0.o lib.a /tmp/cc-000000ab-2.o -lm /tmp/cc-000000ab.a "),
+        "{link}"
+    );
     assert!(link.ends_with("-o prog"), "{link}");
     assert_eq!(work.temporary.len(), 3);
     assert_eq!(work.program.as_deref(), Some("prog"));

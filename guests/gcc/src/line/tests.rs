@@ -47,7 +47,10 @@ fn lines_are_read_as_gcc_reads_them() {
         ("gcc -O2 -std=c11 -o x a.c b.o -lm", "Program <a.c> b.o -lm [-O2 -std=c11] [] x"),
         ("gcc -c a.c b.c", "Object <a.c> <b.c> [] []  checked"),
         ("gcc -ohello a.c", "Program <a.c> [] [] hello checked"),
-        ("gcc -I inc -Iother -D A=1 -DB -U C a.c", "Program <a.c> [-I inc -Iother -D A=1 -DB -U C] []  checked"),
+        (
+            "gcc -I inc -Iother -D A=1 -DB -U C a.c",
+            "Program <a.c> [-I inc -Iother -D A=1 -DB -U C] []  checked",
+        ),
         ("gcc -l m a.c -L lib -Llib2", "Program -lm <a.c> [] [-Llib -Llib2]  checked"),
         ("gcc -x c - -o s", "Program <-> [-x c] [] s checked"),
         ("gcc -E - ", "Preprocessed <-> [] []  checked"),
@@ -57,8 +60,14 @@ fn lines_are_read_as_gcc_reads_them() {
         ("gcc -Og a.c", "Program <a.c> [-O0] []  checked"),
         ("gcc -Ofast a.c", "Program <a.c> [-O3 -ffast-math] [] "),
         ("gcc -O a.c", "Program <a.c> [-O] [] "),
-        ("gcc -march=native -fPIC -pthread -static -no-pie -fstack-protector-strong a.c", "Program <a.c> [] []  checked"),
-        ("gcc -Wl,-s,-z,stack-size=100 -Wl,-rpath,/x -Xlinker --gc-sections a.c", "Program <a.c> [] [-s -z stack-size=100 --gc-sections]  checked"),
+        (
+            "gcc -march=native -fPIC -pthread -static -no-pie -fstack-protector-strong a.c",
+            "Program <a.c> [] []  checked",
+        ),
+        (
+            "gcc -Wl,-s,-z,stack-size=100 -Wl,-rpath,/x -Xlinker --gc-sections a.c",
+            "Program <a.c> [] [-s -z stack-size=100 --gc-sections]  checked",
+        ),
         ("gcc -MMD -MF a.d -c a.c", "Object <a.c> [-MMD -MF a.d] []  checked"),
         ("gcc -M a.c", "Preprocessed <a.c> [-M] []  checked"),
         ("gcc -s -u f a.c", "Program <a.c> [] [--strip-all -u f]  checked"),
@@ -69,7 +78,10 @@ fn lines_are_read_as_gcc_reads_them() {
         ("gcc -", "error: -E or -x required when input is from standard input"),
         ("gcc -c a.c b.c -o x", "error: cannot specify '-o' with '-c', '-S' or '-E' with multiple files"),
         ("gcc -c x.o", "error: no input files that are compiled"),
-        ("gcc -shared a.c", "error: '-shared' is not available here: programs are linked statically, so there is nothing to load at run time"),
+        (
+            "gcc -shared a.c",
+            "error: '-shared' is not available here: programs are linked statically, so there is nothing to load at run time",
+        ),
         ("gcc -fopenmp a.c", "error: '-fopenmp' is not available here: a program has one thread"),
     ];
     for (line, want) in cases {

@@ -34,6 +34,33 @@ pub(crate) const NAMES: [&str; 3] = ["bash", "dash", "sh"];
 
 /// `bash [options] [-c LINE [NAME [ARGS]] | FILE [ARGS] | -s [ARGS]]`.
 pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
+    run_text(env, words, false).await
+}
+
+/// A line of a recipe: run like a script if `make` says which makefiles it is made of, all of them were
+/// there before the line, and nothing in the line wrote them.
+pub(crate) async fn run_recipe(env: &mut Env, words: &[String], makefiles: &[String]) -> Eval<i32> {
+    if env.shared.mode.eval_allowed {
+        return run(env, words).await;
+    }
+    if makefiles.is_empty() {
+        let why = "a value from outside of the makefile would become code";
+        env.complain(&format!("make: refused: {why}; pass --eval to allow it")).await?;
+        return Ok(i32::from(exit::DENIED));
+    }
+    for path in makefiles {
+        let known = env.open_for_reading(path).is_ok_and(|fd| was_there(env, path, &fd));
+        if !known {
+            let why = "only a makefile that was there before this line is run";
+            env.complain(&format!("{path}: refused: {why}; pass --eval to allow it")).await?;
+            return Ok(i32::from(exit::DENIED));
+        }
+    }
+    run_text(env, words, true).await
+}
+
+/// `known` if the text after `-c` is as good as a script.
+async fn run_text(env: &mut Env, words: &[String], known: bool) -> Eval<i32> {
     let (name, mut rest) = (&words[0], &words[1..]);
     let mut asked = Asked::default();
     while let [first, more @ ..] = rest {
@@ -74,7 +101,8 @@ pub(crate) async fn run(env: &mut Env, words: &[String]) -> Eval<i32> {
         }
     }
     let (line, from_stdin) = (asked.line, asked.from_stdin);
-    if (line || from_stdin || rest.is_empty()) && !allowed(env, name).await? {
+    let parses = line && !known || from_stdin || rest.is_empty() && !line;
+    if parses && !allowed(env, name).await? {
         return Ok(i32::from(exit::DENIED));
     }
     let (source, zero, args) = match rest {
@@ -133,10 +161,7 @@ async fn script(env: &mut Env, path: &str) -> Eval<Result<String, i32>> {
     }
     // What is not a text is a module or data, and no shell runs either.
     if bytes.iter().take(80).any(|byte| *byte == 0) {
-        env.complain(&format!(
-            "{path}: cannot execute binary file; `drydock commands add` registers a module"
-        ))
-        .await?;
+        env.complain(&format!("{path}: cannot execute binary file")).await?;
         return Ok(Err(126));
     }
     let first = text::from_bytes(bytes.split(|byte| *byte == b'\n').next().unwrap_or_default());

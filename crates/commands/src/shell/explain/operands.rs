@@ -113,6 +113,7 @@ const HABITS: &[Habit] = &[
 pub(super) fn meaning(name: &str, args: &[String]) -> Meaning {
     match name {
         "find" => return find(args),
+        "make" => return make(args),
         "eval" => {
             return Meaning { text: Some(args.join(" ")), evaluates: true, ..Meaning::default() };
         }
@@ -243,6 +244,27 @@ fn shell(args: &[String]) -> Meaning {
     Meaning { evaluates: script.is_none(), script, ..Meaning::default() }
 }
 
+/// `make` runs what a makefile says: a script, which must have been there before. A computed value that it is
+/// given may become code.
+fn make(args: &[String]) -> Meaning {
+    let (mut file, mut folder) = (None, String::new());
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "-f" | "--file" | "--makefile" => file = rest.next().cloned(),
+            "-C" | "--directory" => folder.push_str(&format!("{}/", rest.next().map_or("", String::as_str))),
+            _ => {
+                if let Some(path) = arg.strip_prefix("-f") {
+                    file = Some(path.to_owned());
+                }
+            }
+        }
+    }
+    let script = format!("{folder}{}", file.unwrap_or_else(|| "Makefile".to_owned()));
+    let evaluates = script.ends_with('-') || args.iter().any(|it| it.contains('=') && it.contains('$'));
+    Meaning { files: vec![(Touch::Reads, script.clone())], script: Some(script), evaluates, ..Meaning::default() }
+}
+
 /// `find` has places first and an expression after them.
 fn find(args: &[String]) -> Meaning {
     let mut told = Meaning::default();
@@ -321,6 +343,13 @@ mod tests {
         assert!(of("bash").evaluates && !of("bash --version").evaluates);
         assert!(of("command -v python3").children.is_empty());
         assert_eq!(of("sudo -u root rm x").children, [["rm", "x"]]);
+    }
+
+    #[test]
+    fn make_runs_its_makefile_as_a_script() {
+        assert_eq!(of("make -j4 all").script.as_deref(), Some("Makefile"));
+        assert_eq!(of("make -C d -f x.mk").script.as_deref(), Some("d/x.mk"));
+        assert!(of("make V=$(…)").evaluates && !of("make V=1").evaluates && of("make -f -").evaluates);
     }
 
     #[test]

@@ -32,6 +32,7 @@ fn line(row: &str, progress: Progress) -> Option<String> {
         Progress::Building { files, of } => {
             format!("{row}: building {} {files} of {of} files", bar(files.into(), of.into()))
         }
+        Progress::Snapshotting => format!("{row}: initialising"),
         // The compiler's own line tells how long it takes.
         Progress::Compiling { .. } | Progress::Done => return None,
     })

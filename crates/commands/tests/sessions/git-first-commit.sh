@@ -1,0 +1,132 @@
+export GIT_AUTHOR_NAME='A U Thor' GIT_AUTHOR_EMAIL=author@example.com
+export GIT_COMMITTER_NAME='A U Thor' GIT_COMMITTER_EMAIL=author@example.com HOME=/tmp/home
+mkdir -p $HOME; export TERM=dumb
+export GIT_AUTHOR_DATE='1700000000 +0000' GIT_COMMITTER_DATE='1700000000 +0000'
+git init -q
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000060 +0000' GIT_COMMITTER_DATE='1700000060 +0000'
+git status
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000120 +0000' GIT_COMMITTER_DATE='1700000120 +0000'
+printf 'one\ntwo\n' > a.txt; mkdir -p d/e; echo x > d/e/f; echo u > 'sp ace'
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000180 +0000' GIT_COMMITTER_DATE='1700000180 +0000'
+git status
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000240 +0000' GIT_COMMITTER_DATE='1700000240 +0000'
+git status -s
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000300 +0000' GIT_COMMITTER_DATE='1700000300 +0000'
+git add a.txt d
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000360 +0000' GIT_COMMITTER_DATE='1700000360 +0000'
+git status
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000420 +0000' GIT_COMMITTER_DATE='1700000420 +0000'
+git status --porcelain
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000480 +0000' GIT_COMMITTER_DATE='1700000480 +0000'
+git commit -m 'first commit'
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000540 +0000' GIT_COMMITTER_DATE='1700000540 +0000'
+git log
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000600 +0000' GIT_COMMITTER_DATE='1700000600 +0000'
+git log --oneline
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000660 +0000' GIT_COMMITTER_DATE='1700000660 +0000'
+git status
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000720 +0000' GIT_COMMITTER_DATE='1700000720 +0000'
+git show
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000780 +0000' GIT_COMMITTER_DATE='1700000780 +0000'
+git ls-files
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000840 +0000' GIT_COMMITTER_DATE='1700000840 +0000'
+git ls-files -s
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000900 +0000' GIT_COMMITTER_DATE='1700000900 +0000'
+git ls-tree HEAD
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700000960 +0000' GIT_COMMITTER_DATE='1700000960 +0000'
+git ls-tree -r HEAD
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001020 +0000' GIT_COMMITTER_DATE='1700001020 +0000'
+git rev-parse HEAD
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001080 +0000' GIT_COMMITTER_DATE='1700001080 +0000'
+git rev-parse --short HEAD
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001140 +0000' GIT_COMMITTER_DATE='1700001140 +0000'
+git rev-parse --abbrev-ref HEAD
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001200 +0000' GIT_COMMITTER_DATE='1700001200 +0000'
+git cat-file -p HEAD
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001260 +0000' GIT_COMMITTER_DATE='1700001260 +0000'
+git cat-file -t HEAD^{tree}
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001320 +0000' GIT_COMMITTER_DATE='1700001320 +0000'
+git cat-file -p HEAD:a.txt
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001380 +0000' GIT_COMMITTER_DATE='1700001380 +0000'
+git cat-file -s HEAD:a.txt
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001440 +0000' GIT_COMMITTER_DATE='1700001440 +0000'
+git commit -m nothing
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001500 +0000' GIT_COMMITTER_DATE='1700001500 +0000'
+git log --stat
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001560 +0000' GIT_COMMITTER_DATE='1700001560 +0000'
+git log -p
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001620 +0000' GIT_COMMITTER_DATE='1700001620 +0000'
+git log --format='%h %an <%ae> %ad %s'
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001680 +0000' GIT_COMMITTER_DATE='1700001680 +0000'
+git log --pretty=format:'%H%n%T%n%P%n%cn%n%ct%n%ai%n%aI%n%B|%b|%f|%d'
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001740 +0000' GIT_COMMITTER_DATE='1700001740 +0000'
+git log --pretty=fuller
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001800 +0000' GIT_COMMITTER_DATE='1700001800 +0000'
+git log --pretty=short
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001860 +0000' GIT_COMMITTER_DATE='1700001860 +0000'
+git log --pretty=full --date=iso
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001920 +0000' GIT_COMMITTER_DATE='1700001920 +0000'
+git log --pretty=raw
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700001980 +0000' GIT_COMMITTER_DATE='1700001980 +0000'
+git branch
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700002040 +0000' GIT_COMMITTER_DATE='1700002040 +0000'
+git branch -v
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700002100 +0000' GIT_COMMITTER_DATE='1700002100 +0000'
+git nosuch
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700002160 +0000' GIT_COMMITTER_DATE='1700002160 +0000'
+git log nosuch
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700002220 +0000' GIT_COMMITTER_DATE='1700002220 +0000'
+git show nosuch
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700002280 +0000' GIT_COMMITTER_DATE='1700002280 +0000'
+git rev-parse nosuch
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700002340 +0000' GIT_COMMITTER_DATE='1700002340 +0000'
+git checkout nosuch
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700002400 +0000' GIT_COMMITTER_DATE='1700002400 +0000'
+git switch nosuch
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700002460 +0000' GIT_COMMITTER_DATE='1700002460 +0000'
+git add nosuch
+echo "[$?]"
+export GIT_AUTHOR_DATE='1700002520 +0000' GIT_COMMITTER_DATE='1700002520 +0000'
+git rm nosuch
+echo "[$?]"

@@ -1,0 +1,81 @@
+//! A program as it is after its own initialisation, kept as a module of its own.
+//!
+//! The program is started and stopped when it first asks for input, that is, when it is ready. [`image`] makes
+//! the module whose memory is what that left, and whose `_start` first runs a text in the program's own language,
+//! which takes over what the new run brings (its environment), and then the program's `_start` once more. A
+//! [`SnapshotRecipe`] says how that is done with this very module, known by its hash.
+//!
+//! Only bytes are changed here; running is the lane's. The result is a module like any other: it is validated,
+//! compiled in the worker and has the powers of the run.
+
+mod module;
+mod section;
+
+use std::ops::Range;
+
+use drydock_contract::{Artifact, port::SnapshotRecipe};
+
+/// There is no snapshot.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The module cannot be snapshotted.
+    #[error("the module cannot be snapshotted: {0}")]
+    Module(String),
+    /// The recipe does not fit the module.
+    #[error("the recipe does not fit the module: {0}")]
+    Recipe(String),
+    /// The program did not come to the point where it asks for input.
+    #[error("the program did not initialise: {0}")]
+    Program(String),
+    /// It could not be run at all.
+    #[error(transparent)]
+    Fault(#[from] drydock_contract::Fault),
+}
+
+impl SnapshotError {
+    /// The stable code that logs and tests match on.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Module(_) => "snapshot_module",
+            Self::Recipe(_) => "snapshot_recipe",
+            Self::Program(_) => "snapshot_program",
+            Self::Fault(fault) => fault.code(),
+        }
+    }
+}
+
+/// The module that starts where this memory was left.
+pub(crate) fn image(
+    wasm: &[u8],
+    recipe: &SnapshotRecipe,
+    mut memory: Vec<u8>,
+) -> Result<Artifact, SnapshotError> {
+    let dead_bytes = recipe.dead_to.saturating_sub(recipe.dead_from);
+    let dead = range(&memory, recipe.dead_from, u64::from(dead_bytes))?;
+    memory[dead].fill(0);
+    for word in &recipe.words {
+        let place = range(&memory, word.at, 4)?;
+        memory[place].copy_from_slice(&word.value.to_le_bytes());
+    }
+    put_text(&mut memory, recipe, &recipe.resume)?;
+    Ok(Artifact::hash(module::with_memory(wasm, recipe, &memory)?))
+}
+
+/// Puts a text where the recipe's function finds it.
+fn put_text(memory: &mut [u8], recipe: &SnapshotRecipe, text: &str) -> Result<(), SnapshotError> {
+    if text.contains('\0') {
+        return Err(SnapshotError::Recipe("a text has a NUL in it".into()));
+    }
+    let place = range(memory, recipe.text_at, text.len() as u64 + 1)?;
+    let bytes = &mut memory[place];
+    bytes[..text.len()].copy_from_slice(text.as_bytes());
+    bytes[text.len()] = 0;
+    Ok(())
+}
+
+fn range(memory: &[u8], at: u32, count: u64) -> Result<Range<usize>, SnapshotError> {
+    let outside = || SnapshotError::Recipe(format!("address {at} is outside of its memory"));
+    let range = crate::memory::range(at, count).map_err(|_| outside())?;
+    if range.end > memory.len() { Err(outside()) } else { Ok(range) }
+}
