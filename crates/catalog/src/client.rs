@@ -202,11 +202,22 @@ pub(crate) async fn fetch_wheels(
     let failed = |cause| FetchError::Scratch { path: scratch.to_owned(), cause };
     // Errors name the first; pip says which one it was.
     let name = requirements.first().map(|it| it.as_str().to_owned()).unwrap_or_default();
-    let package = Package { registry: PackageRegistry::Pypi, name, version: "for any machine".into(), inside: String::new() };
+    let package = Package {
+        registry: PackageRegistry::Pypi,
+        name,
+        version: "for any machine".into(),
+        inside: String::new(),
+    };
     prepare(&package, environment, scratch).map_err(failed)?;
     let words = |all: &[&str]| all.iter().map(OsString::from).collect::<Vec<_>>();
     let mut args = words(&["download", "--only-binary=:all:", "--no-input", "--quiet", "--no-cache-dir"]);
-    args.extend(words(&["--disable-pip-version-check", "--python-version", "3.12", "--implementation", "py"]));
+    args.extend(words(&[
+        "--disable-pip-version-check",
+        "--python-version",
+        "3.12",
+        "--implementation",
+        "py",
+    ]));
     args.extend(words(&["--abi", "none", "--platform", "any", "--dest"]));
     args.push(scratch.join("out").into());
     if !dependencies {

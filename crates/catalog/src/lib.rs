@@ -14,6 +14,7 @@ mod installed;
 pub mod lane_c;
 pub mod lane_js;
 mod language;
+mod pip;
 pub mod progress;
 mod prove;
 mod provide;
@@ -24,7 +25,6 @@ pub mod source;
 mod stand_in;
 mod table;
 pub mod unpack;
-mod pip;
 mod wheels;
 
 pub use archive::ArchiveError;

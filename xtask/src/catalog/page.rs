@@ -12,11 +12,12 @@ pub(super) const PATH: &str = "docs/catalog.md";
 const HEAD: &str = "\
 # The catalog
 
-Programs that `drydock catalog add NAME` installs. A row is a file of [crates/catalog/rows](../crates/catalog/rows); the
-state is what `cargo xtask catalog --all --write` found on the day that is named, on two shared cores. This page is
-generated. *Size* is that of the module, *first add* is fetching, unpacking, building where the lane is `c`, and
-compiling together; *check* is how long the row's own checks took, each of which computes something from input and
-compares bytes.
+Programs that `drydock catalog add NAME` installs. A row is a file of [crates/catalog/rows](../crates/catalog/rows). This page is
+generated from the rows and from docs/catalog.json, which `cargo xtask catalog --all --write` writes. The trials of 2026-11-16 were
+single runs of `catalog add` and `catalog verify --run`, on two cores that some twenty builds shared: times are upper bounds and no benchmark.
+*Size* is that of the module, *first add* is fetching (where it was not cached), unpacking, building where the lane is `c`, and
+compiling together; *check* is how many checks a row has and how long they took, each of which computes something from input and
+compares bytes. A dash was not measured.
 
 ";
 
@@ -66,7 +67,9 @@ pub(super) fn text(root: &Path, states: &States) -> anyhow::Result<String> {
         let known = proof.filter(|it| it.is_proven());
         let dash = || "–".to_owned();
         let size = known.map_or_else(dash, |it| format!("{:.1} MB", it.size as f64 / 1e6));
-        let add = known.map_or_else(dash, |it| format!("{:.1} s", it.add_ms as f64 / 1e3));
+        let add = known
+            .filter(|it| it.add_ms > 0)
+            .map_or_else(dash, |it| format!("{:.1} s", it.add_ms as f64 / 1e3));
         let check =
             known.map_or_else(dash, |it| format!("{}, {:.1} s", row.checks, it.check_ms as f64 / 1e3));
         let state = match (&row.unavailable, proof) {
