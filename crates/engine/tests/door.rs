@@ -121,12 +121,7 @@ async fn requests_come_in_any_pieces_and_several_at_once_and_answers_as_they_end
         .write(FD, &frames[5..20], 0)
         .write(FD, &frames[20..], 0)
         .reads(999, &answer(r#"{"call":2,"ok":true,"result":2}"#))
-        .reads(
-            999,
-            &answer(
-                r#"{"call":3,"ok":false,"code":"tool_error","message":"no capability offers the operation `x`"}"#,
-            ),
-        )
+        .reads(999, &answer(r#"{"call":3,"ok":false,"code":"tool_error","message":"unknown operation `x`"}"#))
         .reads(999, &answer(r#"{"call":1,"ok":true,"result":"slow"}"#))
         .reads(999, b"");
     assert_eq!(holds(&script).await, ["tool.call \"slow\"", "tool.call 2", "tool.call no"]);
