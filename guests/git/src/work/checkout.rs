@@ -20,11 +20,11 @@ pub fn is_safe(path: &[u8], mode: u32) -> bool {
     let rules = component::Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
     let last = path.rfind_byte(b'/').map_or(0, |it| it + 1);
     let link = (mode == LINK).then_some(component::Mode::Symlink);
-    let folders = path[..last].trim_end_with(|it| it == '/');
-    let folders = (last > 0).then(|| folders.split_str("/")).into_iter().flatten();
+    // An empty name, as between two slashes, is none either.
+    let mut folders = last.checked_sub(1).map(|end| path[..end].split_str("/")).into_iter().flatten();
     !path.contains(&0)
         && component(BStr::new(&path[last..]), link, rules).is_ok()
-        && folders.into_iter().all(|it| component(BStr::new(it), None, rules).is_ok())
+        && folders.all(|it| component(BStr::new(it), None, rules).is_ok())
 }
 
 impl Repo {
