@@ -1,4 +1,4 @@
-//! The house-keeping: `cargo xtask tidy | notices | guests | bench | catalog | clients | dist | fuzz | help`.
+//! The house-keeping: `cargo xtask tidy | notices | guests | bench | catalog | clients | dist | fuzz | python | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
@@ -11,6 +11,7 @@ mod fuzz;
 mod guests;
 mod notices;
 mod packages;
+mod python;
 mod tidy;
 
 use std::{
@@ -31,6 +32,7 @@ cargo xtask WORD [ARGS...]
   clients                         foreign clients from the registries against the binary
   dist [KIND...] [--profile P]    make archive, wheel and npm package in target/dist (`--try`: and use them)
   fuzz [--seconds N] [TARGET]     run every fuzz target, or one, for N seconds each (default 60)
+  python [--native PYTHON]        an installed python against the machine's own, by bytes and by the clock
   help                            print this
 ";
 
@@ -57,6 +59,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         "bench" => bench::run(&root(), rest)?,
         "catalog" => catalog::run(&root(), rest)?,
         "clients" => clients::run(&root(), rest)?,
+        "python" => python::run(&root(), rest)?,
         "dist" => dist::run(&root(), rest)?,
         "fuzz" => fuzz::run(&root(), rest)?,
         "help" | "-h" | "--help" => print!("{HELP}"),

@@ -36,7 +36,8 @@ pub trait Registry: Send + Sync {
     /// The arguments matter to a multicall command whose applets live in several modules.
     fn lookup(&self, name: &str, first_argument: Option<&[u8]>) -> Option<Entry>;
 
-    /// The bytes of an entry, hashed at every load from disk.
+    /// The module of an entry. Its bytes are hashed whenever they are read from disk, and may stay unread where
+    /// they were before: see [`Artifact::loaded`].
     fn load(&self, entry: &Entry) -> Result<Artifact, LoadError>;
 
     /// Every name, sorted.

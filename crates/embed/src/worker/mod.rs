@@ -4,6 +4,7 @@
 //! goes in on stdin, the code comes out on stdout, and the worker holds nothing else (`confine`). What comes
 //! back is trusted: it is native code, and nobody can tell good code from bad by looking at it.
 
+mod budget;
 mod child;
 mod confine;
 mod probe;
@@ -140,6 +141,9 @@ impl ChildCompiler {
         let unavailable = |error: io::Error| {
             CompileError::Unavailable(format!("`{}`: {error}", self.program.program.to_string_lossy()))
         };
+        // Held until the worker has ended.
+        let share = budget::OURS.take(memory_bytes_max, abandoned);
+        let Some(_share) = share else { return Err(CompileError::Killed("nobody waits for it".into())) };
         let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
         // If we are killed ourselves, nobody looks at the wall clock any more.
         let cpu_seconds = (wall_max.as_secs() + 1).saturating_mul(cores);

@@ -79,3 +79,59 @@ fn range(memory: &[u8], at: u32, count: u64) -> Result<Range<usize>, SnapshotErr
     let range = crate::memory::range(at, count).map_err(|_| outside())?;
     if range.end > memory.len() { Err(outside()) } else { Ok(range) }
 }
+
+#[cfg(test)]
+mod tests {
+    use drydock_contract::port::SnapshotRecipe;
+    use proptest::prelude::*;
+
+    fn recipe() -> SnapshotRecipe {
+        SnapshotRecipe {
+            argv: Vec::new(),
+            env: Vec::new(),
+            files: Vec::new(),
+            before: Vec::new(),
+            run: 0,
+            text_at: 0,
+            resume: "x".into(),
+            words: Vec::new(),
+            dead_from: 0,
+            dead_to: 0,
+            first: Vec::new(),
+            not_env: Vec::new(),
+        }
+    }
+
+    fn module() -> Vec<u8> {
+        wat::parse_str(
+            r#"(module (memory (export "memory") 1) (global (mut i32) (i32.const 9))
+                (func (param i32 i32) (result i32) (i32.const 0))
+                (func (export "_start")) (data (i32.const 8) "data"))"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn memory_that_is_zero_is_left_out() {
+        let mut memory = vec![0; 3 << 16];
+        memory[2 << 16] = 1;
+        let image = super::image(&module(), &recipe(), memory).unwrap();
+        assert!(image.bytes().len() < 20_000, "{}", image.bytes().len());
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_that_are_no_module_are_refused_and_never_panic(
+            cut in any::<proptest::sample::Index>(),
+            flips in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
+        ) {
+            let mut bytes = module();
+            for (at, with) in flips {
+                let at = at.index(bytes.len());
+                bytes[at] ^= with;
+            }
+            let end = cut.index(bytes.len() + 1);
+            let _ = super::image(&bytes[..end], &recipe(), vec![0; 1 << 16]);
+        }
+    }
+}

@@ -151,25 +151,34 @@ impl ArtifactStore {
         Ok(())
     }
 
-    /// The artifact of that hash. The first load reads and hashes the file, unless it is as it was when that
-    /// was done before; later ones cost a look into memory.
+    /// The verified bytes of that hash. The first load reads and hashes the file, later ones cost
+    /// a look into memory.
     pub fn load(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        if let Some(artifact) = self.hot.get(digest) {
+            return Ok(artifact);
+        }
+        let artifact = self.load_from_disk(digest)?;
+        self.hot.insert(artifact.clone());
+        Ok(artifact)
+    }
+
+    /// The artifact of that hash for a run, which mostly finds its code compiled: a large file that was hashed
+    /// before and is as it was then stays unread.
+    pub fn load_to_run(&self, digest: Digest) -> Result<Artifact, LoadError> {
         if let Some(artifact) = self.hot.get(digest) {
             return Ok(artifact);
         }
         let path = self.path_of(digest);
         let opened = open_regular(&path, ARTIFACT_BYTES_MAX).ok().filter(|it| it.1 >= NOTED_BYTES_MIN);
-        if let Some((file, _)) = &opened
-            && self.verified.is_unchanged(&path, file, digest.as_bytes())
-        {
+        let Some((file, _)) = opened else { return self.load(digest) };
+        if self.verified.is_unchanged(&path, &file, digest.as_bytes()) {
             return Ok(Artifact::unread(digest, Arc::new(OnDisk { dir: self.dir.clone() })));
         }
-        let before = opened.as_ref().and_then(|(file, _)| file.metadata().ok());
-        let artifact = self.load_from_disk(digest)?;
-        if let (Some((file, _)), Some(before)) = (&opened, &before) {
-            self.verified.remember(&path, file, before, digest.as_bytes());
+        let before = file.metadata();
+        let artifact = self.load(digest)?;
+        if let Ok(before) = before {
+            self.verified.remember(&path, &file, &before, digest.as_bytes());
         }
-        self.hot.insert(artifact.clone());
         Ok(artifact)
     }
 

@@ -216,3 +216,18 @@ fn shipped_code_is_taken_by_its_hash_alone() {
     assert!(shipped.get(module, "fuel-reserved").is_none(), "other bytes");
     assert!(file.exists(), "what is not ours to write is not ours to remove");
 }
+
+#[test]
+fn code_that_was_checked_before_is_checked_again_when_it_has_changed() {
+    let (_temp, home) = home();
+    let cache = CodeCache::open(&home).unwrap();
+    cache.put(&key("a"), b"code");
+    let path = cache.path_of(&key("a"));
+    crate::home::verified_testing::note(&cache.verified, &path, &key("a").as_bytes());
+    assert_eq!(code_in(cache.get(&key("a"))).as_deref(), Some(&b"code"[..]));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[0] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    assert!(cache.get(&key("a")).is_none(), "tampered with after it was checked");
+    assert!(!path.exists() && !note_of(&path).exists(), "and removed with its note");
+}

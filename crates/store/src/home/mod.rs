@@ -19,6 +19,8 @@ use std::{
 pub(crate) use atomic::{Durability, keep_second_name, sync_dir, temporary_path, write_atomic};
 pub(crate) use lock::Lock;
 pub(crate) use read::{is_damage, open_regular, read_capped};
+#[cfg(test)]
+pub(crate) use verified::testing as verified_testing;
 pub(crate) use verified::{VerifiedFiles, is_ours_alone, note_of, remove_with_note};
 
 /// The data directory. Cheap to clone.

@@ -121,6 +121,26 @@ fn changed_at(facts: &Metadata) -> SystemTime {
     SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
+/// What tests do instead of waiting for two seconds.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// Notes a file however fresh it is. Afterwards the clock of the file system has moved on: otherwise nothing
+    /// could tell the next state of the file from this one, which is why fresh files get no note.
+    pub(crate) fn note(notes: &VerifiedFiles, path: &Path, what: &[u8]) {
+        let facts = fs::metadata(path).unwrap();
+        let mac = notes.mac(&facts, what).unwrap();
+        fs::write(note_of(path), mac.as_bytes()).unwrap();
+        let clock = path.with_extension("clock");
+        while {
+            fs::write(&clock, "").unwrap();
+            changed_at(&fs::metadata(&clock).unwrap()) <= changed_at(&facts)
+        } {}
+        fs::remove_file(clock).unwrap();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -131,16 +151,13 @@ mod tests {
         MacKey::for_tests([byte; 32])
     }
 
-    /// A file that has settled, and its note under the key of ones.
+    /// A file, and its note under the key of ones.
     fn settled(dir: &Path) -> (PathBuf, VerifiedFiles) {
         let path = dir.join("file");
         fs::write(&path, "content").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         let notes = VerifiedFiles::new(Some(&key(1)));
-        let file = File::open(&path).unwrap();
-        let facts = file.metadata().unwrap();
-        let mac = notes.mac(&facts, b"what").unwrap();
-        fs::write(note_of(&path), mac.as_bytes()).unwrap();
+        testing::note(&notes, &path, b"what");
         (path, notes)
     }
 
@@ -185,18 +202,9 @@ mod tests {
         for (what, change) in ways {
             let dir = tempfile::tempdir().unwrap();
             let (path, notes) = settled(dir.path());
-            // The clock of the file system has to have moved on, or nothing could tell the states apart; that
-            // is why fresh files get no note.
-            while changed_at(&fs::metadata(&path).unwrap()) >= stamp_of_a_new_file(dir.path()) {}
             change(&path);
             assert!(!unchanged(&notes, &path, b"what"), "{what}");
         }
-    }
-
-    fn stamp_of_a_new_file(dir: &Path) -> SystemTime {
-        let path = dir.join("clock");
-        fs::write(&path, "").unwrap();
-        changed_at(&fs::metadata(&path).unwrap())
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Registry for CommandRegistry {
     fn load(&self, entry: &Entry) -> Result<Artifact, LoadError> {
         match self.builtins.load(entry.digest) {
             Some(loaded) => loaded,
-            None => self.artifacts.load(entry.digest),
+            None => self.artifacts.load_to_run(entry.digest),
         }
     }
 
