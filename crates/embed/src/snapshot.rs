@@ -82,7 +82,7 @@ impl Dock {
             umask: Mode::UMASK,
             limits: limits(),
             memory: None,
-            lane: options.lane(),
+            lane: Some(options.lane()),
             compile: options.compile_limits(),
             caps: CapSet::of(&[Cap::Vfs]),
             time: GuestTime::Real,

@@ -218,7 +218,7 @@ impl PyGuest {
             trees: self.interpreter.trees.clone(),
             // Our boot code goes where it is told.
             working_dir: WorkingDir::Own,
-            lane: self.interpreter.lane(),
+            lane: Some(self.interpreter.lane()),
             compile: self.interpreter.options.compile_limits(),
             umask: Mode::UMASK,
             limits: Limits {
