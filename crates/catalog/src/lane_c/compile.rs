@@ -32,7 +32,7 @@ const PRINCIPAL: &str = "build";
 const TREE_BYTES_MAX: u64 = 1 << 30;
 /// One compilation.
 const MEMORY_BYTES_MAX: u64 = 1 << 30;
-const WALL_MAX: Duration = Duration::from_secs(600);
+const WALL_MAX: Duration = Duration::from_secs(900);
 /// What a compiler may say, and how much of it is kept.
 const SAID_BYTES_MAX: u64 = 1 << 20;
 /// At a time, whatever the machine has: each takes memory too.

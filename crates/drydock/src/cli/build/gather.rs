@@ -19,11 +19,11 @@ const FILES_MAX: usize = 10_000;
 /// Directories below the ones that are named.
 const DEPTH_MAX: u32 = 6;
 
-/// What sources include, by the ends of their names.
-const INCLUDED: [&str; 19] = [
-    "c", "cc", "cpp", "cxx", "def", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "js", "json", "jsx", "mjs",
-    "tcc", "ts", "tsx",
-];
+/// What sources include, by the ends of their names. What they cannot include must not count: a build is known by its
+/// files.
+const OF_C: [&str; 13] =
+    ["c", "cc", "cpp", "cxx", "def", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "tcc"];
+const OF_SCRIPTS: [&str; 6] = ["js", "json", "jsx", "mjs", "ts", "tsx"];
 
 /// The project that the words describe.
 pub(super) fn project(words: &Words) -> anyhow::Result<Project> {
@@ -35,7 +35,8 @@ pub(super) fn project(words: &Words) -> anyhow::Result<Project> {
     let folders: Vec<&Path> =
         sources.iter().filter_map(|it| it.parent()).chain(include.iter().map(PathBuf::as_path)).collect();
     let base = common(&folders).context("the sources lie in no directory")?;
-    let mut gathered = Gathered { base, files: Vec::new(), bytes: 0 };
+    let included: &[&str] = if words.script { &OF_SCRIPTS } else { &OF_C };
+    let mut gathered = Gathered { base, included, files: Vec::new(), bytes: 0 };
     for source in &sources {
         gathered.file(source)?;
     }
@@ -68,6 +69,7 @@ fn common(folders: &[&Path]) -> Option<PathBuf> {
 
 struct Gathered {
     base: PathBuf,
+    included: &'static [&'static str],
     files: Vec<(String, Bytes)>,
     bytes: u64,
 }
@@ -117,22 +119,22 @@ impl Gathered {
                 {
                     return Err(error);
                 }
-            } else if kind.is_file() && is_included(&path) && !self.has(&path) {
+            } else if kind.is_file() && self.includes(&path) && !self.has(&path) {
                 self.file(&path)?;
             }
         }
         Ok(())
     }
 
+    fn includes(&self, path: &Path) -> bool {
+        let ending = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
+        ending.is_some_and(|it| self.included.contains(&it.as_str()))
+    }
+
     fn has(&self, path: &Path) -> bool {
         let below = self.below(path);
         self.files.iter().any(|it| it.0 == below)
     }
-}
-
-fn is_included(path: &Path) -> bool {
-    let ending = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
-    ending.is_some_and(|it| INCLUDED.contains(&it.as_str()))
 }
 
 #[cfg(test)]
@@ -147,8 +149,15 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "x").unwrap();
         };
-        for path in ["src/main.c", "src/own.h", "src/deep/er.h", "inc/a.h", "src/secret.key", "src/.git/x.h"]
-        {
+        for path in [
+            "src/main.c",
+            "src/own.h",
+            "src/deep/er.h",
+            "inc/a.h",
+            "src/secret.key",
+            "src/.git/x.h",
+            "src/data.json",
+        ] {
             put(path);
         }
         std::os::unix::fs::symlink("/etc/passwd", root.path().join("src/passwd.h")).unwrap();

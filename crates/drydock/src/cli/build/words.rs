@@ -16,13 +16,19 @@ pub(super) struct Words {
     /// Flags of the link.
     pub(super) link: Vec<String>,
     pub(super) cxx: bool,
+    /// JavaScript or TypeScript.
+    pub(super) script: bool,
 }
 
 /// Flags whose value is the next word.
 const WITH_VALUE: [&str; 5] = ["-D", "-U", "-include", "-l", "-x"];
 
 pub(super) fn read(all: &[String], language: BuildLanguage) -> anyhow::Result<Words> {
-    let mut words = Words { cxx: language == BuildLanguage::Cxx, ..Words::default() };
+    let mut words = Words {
+        cxx: language == BuildLanguage::Cxx,
+        script: matches!(language, BuildLanguage::JavaScript | BuildLanguage::TypeScript),
+        ..Words::default()
+    };
     let mut all = all.iter();
     let next = |all: &mut std::slice::Iter<'_, String>, flag: &str| {
         all.next().cloned().ok_or_else(|| anyhow::anyhow!("`{flag}` needs a value"))
