@@ -34,7 +34,9 @@ fn sh(line: &str) -> Said {
 fn difference(want: &str, said: &Said) -> Option<String> {
     let (want, got): (Vec<&str>, Vec<&str>) = (want.lines().collect(), said.stdout.lines().collect());
     let at = (0..want.len().max(got.len())).find(|at| want.get(*at) != got.get(*at))?;
-    let around = |lines: &[&str]| lines.iter().skip(at.saturating_sub(3)).take(8).copied().collect::<Vec<_>>().join("\n    ");
+    let around = |lines: &[&str]| {
+        lines.iter().skip(at.saturating_sub(3)).take(8).copied().collect::<Vec<_>>().join("\n    ")
+    };
     Some(format!("line {at}: want\n    {}\n  got\n    {}\n  {}", around(&want), around(&got), said.stderr))
 }
 
@@ -74,9 +76,15 @@ fn sessions_with_make_print_what_gnu_make_prints() {
 
 #[test]
 fn a_commit_needs_no_identity_and_no_editor_is_waited_for() {
-    let said = sh("git init -q; echo a > a; git add a; git commit -qm one; git log --format='%an <%ae>'; git commit --amend; echo $?");
+    let said = sh(
+        "git init -q; echo a > a; git add a; git commit -qm one; git log --format='%an <%ae>'; git commit --amend; echo $?",
+    );
     assert_eq!(said.stdout, "agent <agent@drydock>\n1\n", "{}", said.stderr);
-    assert!(said.stderr.contains("Please supply the message using either -m or -F option."), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("Please supply the message using either -m or -F option."),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
@@ -97,8 +105,16 @@ fn hooks_filters_and_external_diffs_of_a_repository_do_not_run() {
         git config alias.x '!touch /workspace/aliased'; echo '*.txt filter=evil' > .gitattributes
         echo a > a.txt; git add .; git commit -qm one; echo b > a.txt; git diff --stat; git x; ls";
     let said = sh(line);
-    assert_eq!(said.stdout, " a.txt | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\na.txt\n", "{}", said.stderr);
-    assert!(said.stderr.contains("none is run here") && said.stderr.contains("none is started here"), "{}", said.stderr);
+    assert_eq!(
+        said.stdout, " a.txt | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\na.txt\n",
+        "{}",
+        said.stderr
+    );
+    assert!(
+        said.stderr.contains("none is run here") && said.stderr.contains("none is started here"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
@@ -139,18 +155,31 @@ fn damaged_objects_are_told_and_nothing_traps() {
         echo 'ref: ../../etc' > .git/HEAD; git log; echo $?";
     let said = sh(line);
     assert_eq!(said.stdout, "128\n128\n128\n128\n", "{}", said.stderr);
-    assert!(said.stderr.contains("is corrupt") && said.stderr.contains("index file corrupt"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("is corrupt") && said.stderr.contains("index file corrupt"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
 fn a_makefile_that_was_there_before_the_line_runs_without_eval() {
     let shell = Shell::sharing();
     fs::create_dir(shell.path("w")).unwrap();
-    fs::write(shell.path("w/Makefile"), "include more.mk\nall: out\n\t@cat out; echo $(MSG)\nout:\n\techo made > out\n").unwrap();
+    fs::write(
+        shell.path("w/Makefile"),
+        "include more.mk\nall: out\n\t@cat out; echo $(MSG)\nout:\n\techo made > out\n",
+    )
+    .unwrap();
     fs::write(shell.path("w/more.mk"), "MSG ?= hi\n").unwrap();
     let run = |line: &str| shell.run(&["sh", "--posix-unknown", "--dir", "w:/w:rw", "-c", line]);
     let said = run("cd /w; make; make MSG=bye");
-    assert_eq!((said.status, said.stdout.as_str()), (0, "echo made > out\nmade\nhi\nmade\nbye\n"), "{}", said.stderr);
+    assert_eq!(
+        (said.status, said.stdout.as_str()),
+        (0, "echo made > out\nmade\nhi\nmade\nbye\n"),
+        "{}",
+        said.stderr
+    );
     let refused = [
         "cd /w; echo 'x: ; echo no' > Makefile; make x",
         "cd /w; echo 'MSG = no' > more.mk; make",
@@ -160,8 +189,17 @@ fn a_makefile_that_was_there_before_the_line_runs_without_eval() {
     for line in refused {
         fs::write(shell.path("w/Makefile"), "include more.mk\nall:\n\t@echo no\n").unwrap();
         let said = run(line);
-        assert_eq!((said.status, said.stdout.contains("\nno") || said.stdout.starts_with("no")), (2, false), "{line}: {}", said.stdout);
-        assert!(said.stderr.contains("--eval") && said.stderr.contains("Error 126"), "{line}: {}", said.stderr);
+        assert_eq!(
+            (said.status, said.stdout.contains("\nno") || said.stdout.starts_with("no")),
+            (2, false),
+            "{line}: {}",
+            said.stdout
+        );
+        assert!(
+            said.stderr.contains("--eval") && said.stderr.contains("Error 126"),
+            "{line}: {}",
+            said.stderr
+        );
     }
 }
 
@@ -183,7 +221,12 @@ fn a_value_from_outside_of_the_makefile_does_not_become_code() {
 
 #[test]
 fn a_recipe_that_names_a_native_path_gets_what_the_shell_says() {
-    let said = Shell::sharing().run(&["sh", "--eval", "-c", "printf 'x:\\n\\t/opt/gcc/bin/gcc x.c\\n' > Makefile; make"]);
+    let said = Shell::sharing().run(&[
+        "sh",
+        "--eval",
+        "-c",
+        "printf 'x:\\n\\t/opt/gcc/bin/gcc x.c\\n' > Makefile; make",
+    ]);
     assert_eq!(said.status, 2, "{}", said.stdout);
     assert!(said.stderr.contains("make: *** [Makefile:2: x] Error 127"), "{}", said.stderr);
 }
