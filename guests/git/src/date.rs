@@ -62,7 +62,8 @@ pub fn zone_text(minutes: i32) -> String {
 /// A moment in a zone, as text.
 pub fn show(seconds: i64, minutes: i32, style: &Style) -> String {
     let it = Civil::at(seconds.saturating_add(i64::from(minutes) * 60));
-    let (day, month) = (&DAYS[it.weekday as usize % 7][..3], &MONTHS[(it.month.max(1) - 1) as usize % 12][..3]);
+    let (day, month) =
+        (&DAYS[it.weekday as usize % 7][..3], &MONTHS[(it.month.max(1) - 1) as usize % 12][..3]);
     let clock = format!("{:02}:{:02}:{:02}", it.hour, it.minute, it.second);
     let date = format!("{:04}-{:02}-{:02}", it.year, it.month, it.day);
     let zone = zone_text(minutes);
@@ -196,10 +197,12 @@ fn written(text: &str) -> Option<(i64, i32)> {
             match &word[end..] {
                 "" => {}
                 "Z" => minutes = Some(0),
-                rest => minutes = rest.find(['+', '-', 'Z']).map_or(Some(None), |at| match &rest[at..] {
-                    "Z" => Some(Some(0)),
-                    zone_of => zone(zone_of).map(Some),
-                })?,
+                rest => {
+                    minutes = rest.find(['+', '-', 'Z']).map_or(Some(None), |at| match &rest[at..] {
+                        "Z" => Some(Some(0)),
+                        zone_of => zone(zone_of).map(Some),
+                    })?
+                }
             }
         } else if let (true, Some(found)) = (word.starts_with(['+', '-']), zone(word)) {
             minutes = Some(found);

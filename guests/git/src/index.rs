@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use facts::{Facts, Time};
 
 use crate::Oid;
-use crate::fail::{Done, fatal};
+use crate::fail::{Done, Fail, fatal};
 use crate::object::{Files, Item};
 use crate::repo::Repo;
 
@@ -89,7 +89,8 @@ impl Index {
     pub fn load(repo: &Repo) -> Done<Self> {
         let path = repo.git_dir.join("index");
         let Ok(bytes) = std::fs::read(&path) else { return Ok(Self::default()) };
-        let mut index = parse(&bytes).map_err(|why| fatal(format!("{why}\nfatal: index file corrupt")))?;
+        let mut index = parse(&bytes)
+            .map_err(|why| Fail { status: 128, text: format!("{why}\nfatal: index file corrupt") })?;
         if let Ok(facts) = facts::of(&path, facts::Follow::Yes) {
             index.written = Seen::of(&facts).modified;
         }
@@ -191,8 +192,16 @@ impl Index {
             let start = all.len();
             let seen = &entry.seen;
             let words = [
-                seen.changed.0, seen.changed.1, seen.modified.0, seen.modified.1, seen.device, seen.inode,
-                entry.mode, seen.owner, seen.group, seen.size,
+                seen.changed.0,
+                seen.changed.1,
+                seen.modified.0,
+                seen.modified.1,
+                seen.device,
+                seen.inode,
+                entry.mode,
+                seen.owner,
+                seen.group,
+                seen.size,
             ];
             words.iter().for_each(|it| all.extend_from_slice(&it.to_be_bytes()));
             all.extend_from_slice(entry.id.as_slice());

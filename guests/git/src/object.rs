@@ -227,7 +227,8 @@ impl Repo {
             if kind != Kind::Tag {
                 return Ok((id, kind));
             }
-            let tag = TagRef::from_bytes(&bytes, Sha1).map_err(|_| fatal(format!("could not parse tag {id}")))?;
+            let tag =
+                TagRef::from_bytes(&bytes, Sha1).map_err(|_| fatal(format!("could not parse tag {id}")))?;
             id = Oid::from_hex(tag.target).map_err(|_| fatal(format!("could not parse tag {id}")))?;
         }
         Err(fatal(format!("tags of tags: {id}")))

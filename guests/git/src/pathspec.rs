@@ -62,9 +62,9 @@ impl Paths {
     pub fn may_be_below(&self, folder: &[u8]) -> bool {
         let included: Vec<_> = self.specs.iter().filter(|it| !it.excluded).collect();
         included.is_empty()
-            || included.iter().any(|it| {
-                !it.literal || it.fits(folder) || it.path.starts_with(&[folder, b"/"].concat())
-            })
+            || included
+                .iter()
+                .any(|it| !it.literal || it.fits(folder) || it.path.starts_with(&[folder, b"/"].concat()))
     }
 
     /// The first word that meant nothing so far.
@@ -111,10 +111,13 @@ impl Spec {
             (text, top) = (rest, true);
         }
         if text.is_empty() && !top {
-            return Err(fatal("empty string is not a valid pathspec. please use . instead if you meant to match all paths"));
+            return Err(fatal(
+                "empty string is not a valid pathspec. please use . instead if you meant to match all paths",
+            ));
         }
         let bytes = facts::name::bytes(text);
-        let path = if top { inside(repo, b"", &bytes, word)? } else { inside(repo, &repo.prefix, &bytes, word)? };
+        let path =
+            if top { inside(repo, b"", &bytes, word)? } else { inside(repo, &repo.prefix, &bytes, word)? };
         Ok(Self {
             typed: word.to_owned(),
             literal: path.find_byteset(b"*?[\\").is_none(),
@@ -140,9 +143,9 @@ impl Spec {
         }
         let whole = gix_glob::wildmatch(BStr::new(&self.path), BStr::new(path), Mode::empty());
         whole
-            || path.find_iter(b"/").any(|at| {
-                gix_glob::wildmatch(BStr::new(&self.path), BStr::new(&path[..at]), Mode::empty())
-            })
+            || path
+                .find_iter(b"/")
+                .any(|at| gix_glob::wildmatch(BStr::new(&self.path), BStr::new(&path[..at]), Mode::empty()))
     }
 }
 

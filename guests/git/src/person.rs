@@ -37,7 +37,8 @@ impl Person {
     }
 
     fn now(role: &str, section: &str, config: &Config) -> Done<Self> {
-        let env = |what: &str| std::env::var(format!("GIT_{role}_{what}")).ok().filter(|it| !it.trim().is_empty());
+        let env =
+            |what: &str| std::env::var(format!("GIT_{role}_{what}")).ok().filter(|it| !it.trim().is_empty());
         let set = |key: &str| {
             let own = config.get(&format!("{section}.{key}"));
             own.or_else(|| config.get(&format!("user.{key}"))).map(str::to_owned)

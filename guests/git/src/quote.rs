@@ -34,7 +34,8 @@ pub fn short(path: &[u8], non: Non) -> BString {
 }
 
 fn escaped(path: &[u8], non: Non) -> Option<Vec<u8>> {
-    let odd = |it: u8| it < 0x20 || it == b'"' || it == b'\\' || it == 0x7f || (it >= 0x80 && non == Non::Escaped);
+    let odd =
+        |it: u8| it < 0x20 || it == b'"' || it == b'\\' || it == 0x7f || (it >= 0x80 && non == Non::Escaped);
     if !path.iter().copied().any(odd) {
         return None;
     }

@@ -59,7 +59,22 @@ proptest! {
 
 #[test]
 fn names_that_lead_out_or_into_git_are_not_safe() {
-    for bad in ["", ".", "..", "../x", "a/../b", "a//b", "/a", ".git", ".GIT/config", "a/.git/x", "git~1", ".g\u{200c}it", "a\0b", ".git "] {
+    for bad in [
+        "",
+        ".",
+        "..",
+        "../x",
+        "a/../b",
+        "a//b",
+        "/a",
+        ".git",
+        ".GIT/config",
+        "a/.git/x",
+        "git~1",
+        ".g\u{200c}it",
+        "a\0b",
+        ".git ",
+    ] {
         assert!(!is_safe(bad.as_bytes(), 0o100_644), "{bad:?}");
     }
     for good in ["a", "a/b", ".gitignore", "...", "a.git", "git", "ä/ö", "CON", "a\\b"] {
@@ -73,9 +88,20 @@ fn an_object_that_lies_about_its_size_is_refused() {
     use std::io::Write as _;
     let packed = |head: &str, body: &[u8]| {
         let mut out = gix_zlib::stream::deflate::Write::new(Vec::new(), gix_zlib::Compression::default());
-        out.write_all(head.as_bytes()).and_then(|()| out.write_all(body)).and_then(|()| out.flush()).map(|()| out.into_inner())
+        out.write_all(head.as_bytes())
+            .and_then(|()| out.write_all(body))
+            .and_then(|()| out.flush())
+            .map(|()| out.into_inner())
     };
-    let cases = [("blob 3\0", true), ("blob 2\0", false), ("blob 99999999999999999999\0", false), ("blob 4000000000\0", false), ("blob +3\0", false), ("blub 3\0", false), ("blob 3", false)];
+    let cases = [
+        ("blob 3\0", true),
+        ("blob 2\0", false),
+        ("blob 99999999999999999999\0", false),
+        ("blob 4000000000\0", false),
+        ("blob +3\0", false),
+        ("blub 3\0", false),
+        ("blob 3", false),
+    ];
     for (head, good) in cases {
         let bytes = packed(head, b"abc").unwrap_or_default();
         assert_eq!(loose::inflate(&bytes).is_some(), good, "{head:?}");

@@ -152,7 +152,9 @@ impl Reader<'_> {
         if depth > DEPTH_MAX {
             return None;
         }
-        for (word, value) in [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))] {
+        for (word, value) in
+            [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
+        {
             if self.text.get(self.at..)?.starts_with(word) {
                 self.at += word.len();
                 return Some(value);
@@ -223,14 +225,18 @@ impl Reader<'_> {
                     'f' => '\u{c}',
                     'u' => {
                         let mut unit = || {
-                            let digits: String = (0..4).filter_map(|_| letters.next().map(|it| it.1)).collect();
+                            let digits: String =
+                                (0..4).filter_map(|_| letters.next().map(|it| it.1)).collect();
                             u32::from_str_radix(&digits, 16).ok()
                         };
                         let high = unit()?;
                         if (0xd800..0xdc00).contains(&high) {
                             let rest = (letters.next()?.1, letters.next()?.1);
-                            let digits: String = (0..4).filter_map(|_| letters.next().map(|it| it.1)).collect();
-                            let low = u32::from_str_radix(&digits, 16).ok().filter(|it| (0xdc00..0xe000).contains(it) && rest == ('\\', 'u'))?;
+                            let digits: String =
+                                (0..4).filter_map(|_| letters.next().map(|it| it.1)).collect();
+                            let low = u32::from_str_radix(&digits, 16)
+                                .ok()
+                                .filter(|it| (0xdc00..0xe000).contains(it) && rest == ('\\', 'u'))?;
                             char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00))?
                         } else {
                             char::from_u32(high)?

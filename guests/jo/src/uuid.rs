@@ -29,13 +29,26 @@ const SHIFT: u64 = 0x01B2_1DD2_1381_4000;
 const COUNT_MAX: u64 = 100_000;
 
 pub(crate) fn run(args: &[String]) -> Done {
-    let table = ["r,random", "t,time", "n,namespace=", "N,name=", "m,md5", "s,sha1", "x,hex", "C,count=", "h,help", "V,version"];
+    let table = [
+        "r,random",
+        "t,time",
+        "n,namespace=",
+        "N,name=",
+        "m,md5",
+        "s,sha1",
+        "x,hex",
+        "C,count=",
+        "h,help",
+        "V,version",
+    ];
     let items = options::parse(args, &table, Order::Anywhere).map_err(|text| bad(&text))?;
     let has = |flag: &str| items.iter().any(|it| matches!(it, Item::Flag(id, _) if *id == flag));
-    let value = |flag: &str| items.iter().find_map(|it| match it {
-        Item::Flag(id, value) if *id == flag => value.clone(),
-        _ => None,
-    });
+    let value = |flag: &str| {
+        items.iter().find_map(|it| match it {
+            Item::Flag(id, value) if *id == flag => value.clone(),
+            _ => None,
+        })
+    };
     if has("h") {
         return Ok(HELP.to_owned());
     }
@@ -43,7 +56,11 @@ pub(crate) fn run(args: &[String]) -> Done {
         return Ok("uuidgen from util-linux 2.38.1\n".to_owned());
     }
     let count = match value("C") {
-        Some(text) => text.parse::<u64>().ok().filter(|it| *it <= COUNT_MAX).ok_or_else(|| bad("failed to parse count"))?,
+        Some(text) => text
+            .parse::<u64>()
+            .ok()
+            .filter(|it| *it <= COUNT_MAX)
+            .ok_or_else(|| bad("failed to parse count"))?,
         None => 1,
     };
     if has("m") || has("s") {
@@ -51,7 +68,11 @@ pub(crate) fn run(args: &[String]) -> Done {
             return Err(bad("--namespace and --name are required with --md5 and --sha1"));
         };
         let space = namespace(&space).ok_or_else(|| bad("invalid uuid for namespace: 'value'"))?;
-        let name = if has("x") { hex(&name).ok_or_else(|| bad("not a valid hex string"))? } else { name.into_bytes() };
+        let name = if has("x") {
+            hex(&name).ok_or_else(|| bad("not a valid hex string"))?
+        } else {
+            name.into_bytes()
+        };
         let bytes = [&space[..], &name].concat();
         let (digest, version): (Vec<u8>, u8) =
             if has("s") { (Sha1::digest(&bytes).to_vec(), 5) } else { (Md5::digest(&bytes).to_vec(), 3) };
@@ -107,7 +128,10 @@ fn namespace(text: &str) -> Option<[u8; 16]> {
 
 fn hex(text: &str) -> Option<Vec<u8>> {
     let pairs = text.is_ascii() && text.len().is_multiple_of(2);
-    (0..text.len() / 2).map(|at| u8::from_str_radix(&text[at * 2..at * 2 + 2], 16).ok()).collect::<Option<Vec<_>>>().filter(|_| pairs)
+    (0..text.len() / 2)
+        .map(|at| u8::from_str_radix(&text[at * 2..at * 2 + 2], 16).ok())
+        .collect::<Option<Vec<_>>>()
+        .filter(|_| pairs)
 }
 
 #[test]
@@ -123,5 +147,7 @@ fn names_give_the_known_ids_and_chance_gives_others() {
     let (one, two) = (run(&[]), run(&[]));
     assert!(one != two && one.as_ref().is_ok_and(|it| it.len() == 37 && it.as_bytes()[14] == b'4'));
     assert!(run(&args("-t")).is_ok_and(|it| it.as_bytes()[14] == b'1'));
-    assert!(run(&args("-m -N x")).is_err() && run(&args("-C x")).is_err() && run(&args("-m -n é -N x")).is_err());
+    assert!(
+        run(&args("-m -N x")).is_err() && run(&args("-C x")).is_err() && run(&args("-m -n é -N x")).is_err()
+    );
 }

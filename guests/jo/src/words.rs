@@ -7,7 +7,8 @@ use crate::Done;
 use crate::json::{Value, is_number};
 use options::{Item, Order};
 
-const HELP: &str = "Usage: jo [-a] [-B] [-D] [-e] [-n] [-p] [-v] [-V] [-d keydelim] [--] [-s|-n|-b] [word ...]\n";
+const HELP: &str =
+    "Usage: jo [-a] [-B] [-D] [-e] [-n] [-p] [-v] [-V] [-d keydelim] [--] [-s|-n|-b] [word ...]\n";
 
 /// How the next word is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,13 @@ struct Settings {
 
 pub(crate) fn run(args: &[String]) -> Done {
     let table = ["a", "p", "B", "e", "n", "D", "d=", "v", "V", "h", "s", "b", "f=", "i="];
-    let flags: Vec<String> = args.iter().take_while(|it| it.starts_with('-') && it.len() > 1 && *it != "--" && !matches!(it.as_str(), "-s" | "-n" | "-b")).cloned().collect();
+    let flags: Vec<String> = args
+        .iter()
+        .take_while(|it| {
+            it.starts_with('-') && it.len() > 1 && *it != "--" && !matches!(it.as_str(), "-s" | "-n" | "-b")
+        })
+        .cloned()
+        .collect();
     let mut used = flags.len();
     let mut flags = flags;
     // `-d` takes the next word.
@@ -39,7 +46,9 @@ pub(crate) fn run(args: &[String]) -> Done {
     }
     let mut settings = Settings::default();
     let mut start = Value::Null;
-    for item in options::parse(&flags, &table, Order::Anywhere).map_err(|text| (1, format!("jo: {text}\n{}", HELP.trim_end())))? {
+    for item in options::parse(&flags, &table, Order::Anywhere)
+        .map_err(|text| (1, format!("jo: {text}\n{}", HELP.trim_end())))?
+    {
         let Item::Flag(flag, value) = item else { continue };
         match flag {
             "a" => settings.list = true,
@@ -177,7 +186,9 @@ fn value(text: &str, take: Take, settings: &Settings) -> Result<Value, (i32, Str
         "false" if !settings.no_truth => Value::Bool(false),
         "null" => Value::Null,
         text if is_number(text) => Value::Number(text.to_owned()),
-        text if text.starts_with(['{', '[']) => Value::parse(text).unwrap_or_else(|| Value::Text(text.to_owned())),
+        text if text.starts_with(['{', '[']) => {
+            Value::parse(text).unwrap_or_else(|| Value::Text(text.to_owned()))
+        }
         text => Value::Text(text.to_owned()),
     })
 }
@@ -185,7 +196,10 @@ fn value(text: &str, take: Take, settings: &Settings) -> Result<Value, (i32, Str
 #[test]
 fn words_become_json() {
     let cases: &[(&[&str], &str)] = &[
-        (&["name=Jane", "age=20", "ok=true", "n=null", "e="], r#"{"name":"Jane","age":20,"ok":true,"n":null,"e":null}"#),
+        (
+            &["name=Jane", "age=20", "ok=true", "n=null", "e="],
+            r#"{"name":"Jane","age":20,"ok":true,"n":null,"e":null}"#,
+        ),
         (&["-a", "1", "x", "true"], r#"[1,"x",true]"#),
         (&["p[x]=1", "p[y]=2", "l[]=a", "l[]=b"], r#"{"p":{"x":1,"y":2},"l":["a","b"]}"#),
         (&["a:=[1,{\"b\":2}]", "c={\"d\":1}"], r#"{"a":[1,{"b":2}],"c":{"d":1}}"#),

@@ -53,7 +53,10 @@ impl Builder {
         }
         if self.open.iter().any(|it| it == target) {
             let by = by.unwrap_or_default();
-            recipe::complain(&format!("{}: Circular {by} <- {target} dependency dropped.", make.options.name));
+            recipe::complain(&format!(
+                "{}: Circular {by} <- {target} dependency dropped.",
+                make.options.name
+            ));
             return Ok(Made { time: time_of(target), remade: false, failed: false });
         }
         if self.open.len() >= DEPTH_MAX {
@@ -80,7 +83,12 @@ impl Builder {
                 known.recipe = Some(found.recipe);
                 stem = found.stem;
                 together = found.together;
-            } else if let Some(recipe) = make.targets.get(".DEFAULT").and_then(|it| it.recipe.clone()).filter(|_| !known.explicit && time_of(target).is_none()) {
+            } else if let Some(recipe) = make
+                .targets
+                .get(".DEFAULT")
+                .and_then(|it| it.recipe.clone())
+                .filter(|_| !known.explicit && time_of(target).is_none())
+            {
                 known.recipe = Some(recipe);
             }
         }
@@ -104,11 +112,24 @@ impl Builder {
         Ok(made)
     }
 
-    fn double(&mut self, make: &mut Make, target: &str, rules: &[(Vec<String>, Vec<Line>)], before: Option<Time>) -> Done<Made> {
+    fn double(
+        &mut self,
+        make: &mut Make,
+        target: &str,
+        rules: &[(Vec<String>, Vec<Line>)],
+        before: Option<Time>,
+    ) -> Done<Made> {
         let mut all = Made { time: before, remade: false, failed: false };
         for (needs, lines) in rules {
             let always = needs.is_empty();
-            let made = self.rule(make, target, (needs, &[], Some(lines)), "", if always { None } else { before }, false)?;
+            let made = self.rule(
+                make,
+                target,
+                (needs, &[], Some(lines)),
+                "",
+                if always { None } else { before },
+                false,
+            )?;
             all.remade |= made.remade;
             all.failed |= made.failed;
             all.time = made.time.or(all.time);
@@ -137,7 +158,8 @@ impl Builder {
         before: Option<Time>,
         phony: bool,
     ) -> Done<Made> {
-        let (mut newer, mut stale, mut failed, mut remade) = (Vec::new(), before.is_none() || phony || make.options.always, false, false);
+        let (mut newer, mut stale, mut failed, mut remade) =
+            (Vec::new(), before.is_none() || phony || make.options.always, false, false);
         for need in needs {
             let made = self.update(make, need, Some(target))?;
             failed |= made.failed;
@@ -166,12 +188,27 @@ impl Builder {
         }
         let Some(lines) = lines.filter(|it| !it.is_empty()) else {
             // No recipe: it counts as made if something it needs was.
-            return Ok(Made { time: before, remade: remade || before.is_none() && !needs.is_empty() && remade, failed: false });
+            return Ok(Made {
+                time: before,
+                remade: remade || before.is_none() && !needs.is_empty() && remade,
+                failed: false,
+            });
         };
-        let job = Job { target, needs: needs.to_vec(), newer, order_only: order_only.to_vec(), stem: stem.to_owned(), recipe: lines };
+        let job = Job {
+            target,
+            needs: needs.to_vec(),
+            newer,
+            order_only: order_only.to_vec(),
+            stem: stem.to_owned(),
+            recipe: lines,
+        };
         let ran = recipe::run(make, &job)?;
         self.ran_any |= ran.any;
-        let time = time_of(target).filter(|_| !phony).or(if ran.failed { before } else { Some(Time::now()).filter(|_| !phony && ran.any) });
+        let time = time_of(target).filter(|_| !phony).or(if ran.failed {
+            before
+        } else {
+            Some(Time::now()).filter(|_| !phony && ran.any)
+        });
         Ok(Made { time, remade: ran.any || phony, failed: ran.failed })
     }
 }
@@ -187,13 +224,19 @@ impl Make {
 
     /// Sets a target's own variables.
     fn enter_own(&mut self, target: &str, _stem: &str) -> Done<Saved> {
-        let rows: Vec<Own> = self.own.iter().filter(|it| crate::text::stem(&it.target, target).is_some()).cloned().collect();
+        let rows: Vec<Own> =
+            self.own.iter().filter(|it| crate::text::stem(&it.target, target).is_some()).cloned().collect();
         let mut saved = Saved::new();
         for row in rows {
             let name = self.expand(&row.name)?;
             saved.push((name.clone(), self.variables.get(&name).cloned()));
             let origin = if row.overrides { Origin::Override } else { Origin::File };
-            self.assign(&name, if row.how == Assign::IfUnset { Assign::IfUnset } else { row.how }, &row.value, origin)?;
+            self.assign(
+                &name,
+                if row.how == Assign::IfUnset { Assign::IfUnset } else { row.how },
+                &row.value,
+                origin,
+            )?;
         }
         Ok(saved)
     }

@@ -83,8 +83,14 @@ impl Options {
                 continue;
             }
             if let Some(long) = arg.strip_prefix("--") {
-                let (name, value) = long.split_once('=').map_or((long, None), |it| (it.0, Some(it.1.to_owned())));
-                let mut take = || value.clone().or_else(|| rest.next().cloned()).ok_or_else(|| format!("option '--{name}' requires an argument"));
+                let (name, value) =
+                    long.split_once('=').map_or((long, None), |it| (it.0, Some(it.1.to_owned())));
+                let mut take = || {
+                    value
+                        .clone()
+                        .or_else(|| rest.next().cloned())
+                        .ok_or_else(|| format!("option '--{name}' requires an argument"))
+                };
                 let short = match name {
                     "just-print" | "dry-run" | "recon" => 'n',
                     "keep-going" => 'k',
@@ -97,7 +103,12 @@ impl Options {
                     "environment-overrides" => 'e',
                     "print-directory" => 'w',
                     "no-keep-going" => 'S',
-                    "jobs" | "load-average" | "output-sync" | "warn-undefined-variables" | "trace" | "no-silent" => 'b',
+                    "jobs"
+                    | "load-average"
+                    | "output-sync"
+                    | "warn-undefined-variables"
+                    | "trace"
+                    | "no-silent" => 'b',
                     "directory" => {
                         self.folders.push(take()?);
                         continue;
@@ -134,13 +145,20 @@ impl Options {
         Ok(Parsed::Run)
     }
 
-    fn cluster<'a>(&mut self, letters: &str, rest: &mut impl Iterator<Item = &'a String>) -> Result<Option<Parsed>, String> {
+    fn cluster<'a>(
+        &mut self,
+        letters: &str,
+        rest: &mut impl Iterator<Item = &'a String>,
+    ) -> Result<Option<Parsed>, String> {
         for (at, letter) in letters.char_indices() {
             let attached = &letters[at + letter.len_utf8()..];
             match letter {
                 'C' | 'f' | 'o' | 'W' | 'I' => {
                     let value = match attached {
-                        "" => rest.next().cloned().ok_or_else(|| format!("option requires an argument -- '{letter}'"))?,
+                        "" => rest
+                            .next()
+                            .cloned()
+                            .ok_or_else(|| format!("option requires an argument -- '{letter}'"))?,
                         text => text.to_owned(),
                     };
                     match letter {
@@ -173,7 +191,21 @@ impl Options {
 
     /// What a make inside this one is told.
     pub fn flags(&self) -> String {
-        let letters = [('B', self.always), ('e', self.environment_wins), ('i', self.ignore), ('k', self.keep_going), ('n', self.dry), ('q', self.question), ('r', self.no_rules), ('s', self.silent), ('t', self.touch), ('w', self.print_folder == Some(true) || (self.print_folder.is_none() && !self.folders.is_empty()))];
+        let letters = [
+            ('B', self.always),
+            ('e', self.environment_wins),
+            ('i', self.ignore),
+            ('k', self.keep_going),
+            ('n', self.dry),
+            ('q', self.question),
+            ('r', self.no_rules),
+            ('s', self.silent),
+            ('t', self.touch),
+            (
+                'w',
+                self.print_folder == Some(true) || (self.print_folder.is_none() && !self.folders.is_empty()),
+            ),
+        ];
         let mut text: String = letters.iter().filter(|it| it.1).map(|it| it.0).collect();
         if self.print_folder == Some(false) {
             text.push_str(" --no-print-directory");
@@ -196,7 +228,11 @@ impl Make {
 /// Runs a command line, and answers the status.
 pub fn run(args: &[String]) -> i32 {
     let level = std::env::var("MAKELEVEL").ok().and_then(|it| it.parse::<usize>().ok()).unwrap_or(0);
-    let mut options = Options { level, name: if level == 0 { "make".to_owned() } else { format!("make[{level}]") }, ..Options::default() };
+    let mut options = Options {
+        level,
+        name: if level == 0 { "make".to_owned() } else { format!("make[{level}]") },
+        ..Options::default()
+    };
     if let Ok(flags) = std::env::var("MAKEFLAGS") {
         let words: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
         for (at, word) in words.iter().enumerate() {
@@ -204,9 +240,11 @@ pub fn run(args: &[String]) -> i32 {
                 "--" => {}
                 word if word.contains('=') => options.given.push(word.to_owned()),
                 "--no-print-directory" => options.print_folder = Some(false),
-                word if at == 0 || word.starts_with('-') => for letter in word.trim_start_matches('-').chars() {
-                    options.flag(letter);
-                },
+                word if at == 0 || word.starts_with('-') => {
+                    for letter in word.trim_start_matches('-').chars() {
+                        options.flag(letter);
+                    }
+                }
                 _ => {}
             }
         }
@@ -246,7 +284,12 @@ fn tell(make: &Make, stop: &Stop) {
         place => {
             let missing = stop.text.ends_with("No such file or directory");
             match missing {
-                true => complain(&format!("{place}{}\n{}: *** No rule to make target '{}'.  Stop.", stop.text, make.options.name, stop.text.split(':').next().unwrap_or_default())),
+                true => complain(&format!(
+                    "{place}{}\n{}: *** No rule to make target '{}'.  Stop.",
+                    stop.text,
+                    make.options.name,
+                    stop.text.split(':').next().unwrap_or_default()
+                )),
                 false => complain(&format!("{place}*** {}.  Stop.", stop.text.trim_end_matches('.'))),
             }
         }
@@ -265,19 +308,29 @@ fn whole(make: &mut Make) -> Done<i32> {
     }
     let here = std::env::current_dir().map_err(|cause| Stop::new(cause.to_string()))?;
     make.folder = facts::name::text(here.as_os_str());
-    let wanted = make.options.print_folder.unwrap_or((!make.options.folders.is_empty() || make.options.level > 0) && !make.options.silent);
+    let wanted = make
+        .options
+        .print_folder
+        .unwrap_or((!make.options.folders.is_empty() || make.options.level > 0) && !make.options.silent);
     make.options.print_folder = if wanted { Some(true) } else { make.options.print_folder.or(None) };
     if wanted {
         say(&format!("{}: Entering directory '{}'", make.options.name, make.folder));
     }
-    let origin = if make.options.environment_wins { Origin::EnvironmentOverride } else { Origin::Environment };
+    let origin =
+        if make.options.environment_wins { Origin::EnvironmentOverride } else { Origin::Environment };
     for (name, value) in std::env::vars_os() {
         let (name, value) = (facts::name::text(&name), facts::name::text(&value));
         if name != "SHELL" && name != "MAKEFLAGS" {
             make.variables.put(&name, &value, false, origin);
         }
     }
-    for (name, value) in [("CURDIR", make.folder.clone()), ("MAKECMDGOALS", make.options.goals.join(" ")), ("MAKEFLAGS", make.options.flags()), ("MAKELEVEL", make.options.level.to_string()), ("MFLAGS", String::new())] {
+    for (name, value) in [
+        ("CURDIR", make.folder.clone()),
+        ("MAKECMDGOALS", make.options.goals.join(" ")),
+        ("MAKEFLAGS", make.options.flags()),
+        ("MAKELEVEL", make.options.level.to_string()),
+        ("MFLAGS", String::new()),
+    ] {
         make.variables.put(name, &value, false, Origin::File);
     }
     for text in make.options.given.clone() {
@@ -314,10 +367,16 @@ fn goals(make: &mut Make) -> Done<i32> {
     if goals.is_empty() {
         let named = make.value(".DEFAULT_GOAL")?;
         let usual = |it: &&String| !it.starts_with('.') || it.contains('/');
-        let first = if named.trim().is_empty() { make.order.iter().find(usual).cloned() } else { Some(named.trim().to_owned()) };
+        let first = if named.trim().is_empty() {
+            make.order.iter().find(usual).cloned()
+        } else {
+            Some(named.trim().to_owned())
+        };
         match first {
             Some(first) => goals.push(first),
-            None if make.files.is_empty() => return Err(Stop::new("No targets specified and no makefile found.  Stop.")),
+            None if make.files.is_empty() => {
+                return Err(Stop::new("No targets specified and no makefile found.  Stop."));
+            }
             None => return Err(Stop::new("No targets.  Stop.")),
         }
     }
@@ -335,7 +394,8 @@ fn goals(make: &mut Make) -> Done<i32> {
         } else if make.options.question {
             status = status.max(i32::from(builder.ran_any));
         } else if !builder.ran_any && !made.remade {
-            let recipe = make.targets.get(&name).is_some_and(|it| it.recipe.is_some() || it.double_colon) || make.implicit(&name, 0).is_some();
+            let recipe = make.targets.get(&name).is_some_and(|it| it.recipe.is_some() || it.double_colon)
+                || make.implicit(&name, 0).is_some();
             match recipe && !make.is_phony(&name) {
                 true => say(&format!("{}: '{goal}' is up to date.", make.options.name)),
                 false => say(&format!("{}: Nothing to be done for '{goal}'.", make.options.name)),

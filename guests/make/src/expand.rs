@@ -75,7 +75,8 @@ impl Make {
             return Ok(value);
         }
         let Some(variable) = self.variables.get(name).cloned() else { return Ok(String::new()) };
-        if matches!(variable.origin, Origin::Environment | Origin::EnvironmentOverride | Origin::CommandLine) {
+        if matches!(variable.origin, Origin::Environment | Origin::EnvironmentOverride | Origin::CommandLine)
+        {
             self.note_foreign(&variable.value);
         }
         if !variable.recursive {
@@ -102,7 +103,9 @@ impl Make {
         }
         let value = self.variables.get(&sign.to_string())?.value.clone();
         let one = |word: &str| match part {
-            'D' => crate::text::dir(word).strip_suffix('/').filter(|it| !it.is_empty()).unwrap_or("/").to_owned(),
+            'D' => {
+                crate::text::dir(word).strip_suffix('/').filter(|it| !it.is_empty()).unwrap_or("/").to_owned()
+            }
             _ => crate::text::notdir(word).to_owned(),
         };
         Some(value.split_whitespace().map(one).collect::<Vec<_>>().join(" "))
@@ -115,7 +118,10 @@ impl Make {
 
     /// An end with the place that is being read.
     pub fn stop(&self, text: impl Into<String>) -> Stop {
-        Stop { place: self.place.clone().map(|(file, line)| format!("{file}:{line}: ")).unwrap_or_default(), text: text.into() }
+        Stop {
+            place: self.place.clone().map(|(file, line)| format!("{file}:{line}: ")).unwrap_or_default(),
+            text: text.into(),
+        }
     }
 }
 

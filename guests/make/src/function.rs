@@ -8,9 +8,42 @@ use crate::text::{dir, notdir, patsubst, stem, suffix_at};
 use crate::variable::Origin;
 
 const NAMES: [&str; 36] = [
-    "subst", "patsubst", "strip", "findstring", "filter", "filter-out", "sort", "word", "wordlist", "words", "firstword",
-    "lastword", "dir", "notdir", "suffix", "basename", "addsuffix", "addprefix", "join", "wildcard", "realpath", "abspath",
-    "if", "or", "and", "foreach", "call", "value", "eval", "origin", "flavor", "error", "warning", "info", "shell", "file",
+    "subst",
+    "patsubst",
+    "strip",
+    "findstring",
+    "filter",
+    "filter-out",
+    "sort",
+    "word",
+    "wordlist",
+    "words",
+    "firstword",
+    "lastword",
+    "dir",
+    "notdir",
+    "suffix",
+    "basename",
+    "addsuffix",
+    "addprefix",
+    "join",
+    "wildcard",
+    "realpath",
+    "abspath",
+    "if",
+    "or",
+    "and",
+    "foreach",
+    "call",
+    "value",
+    "eval",
+    "origin",
+    "flavor",
+    "error",
+    "warning",
+    "info",
+    "shell",
+    "file",
 ];
 
 /// Whether a name is a function's.
@@ -51,7 +84,8 @@ fn comma(text: &str) -> Option<usize> {
 /// Calls one with the text after its name.
 pub fn call(make: &mut Make, name: &str, text: &str) -> Done<String> {
     match name {
-        "if" | "or" | "and" | "foreach" | "call" | "eval" | "shell" | "file" | "error" | "warning" | "info" | "value" | "origin" | "flavor" => {
+        "if" | "or" | "and" | "foreach" | "call" | "eval" | "shell" | "file" | "error" | "warning"
+        | "info" | "value" | "origin" | "flavor" => {
             return lazy(make, name, text);
         }
         _ => {}
@@ -66,22 +100,35 @@ pub fn call(make: &mut Make, name: &str, text: &str) -> Done<String> {
         args.push(make.expand(arg)?);
     }
     if args.len() < most {
-        return Err(make.stop(format!("insufficient number of arguments ({}) to function '{name}'", args.len())));
+        return Err(
+            make.stop(format!("insufficient number of arguments ({}) to function '{name}'", args.len()))
+        );
     }
     let arg = |at: usize| args.get(at).map_or("", String::as_str);
-    let each = |of: &dyn Fn(&str) -> String| arg(most - 1).split_whitespace().map(of).collect::<Vec<_>>().join(" ");
+    let each =
+        |of: &dyn Fn(&str) -> String| arg(most - 1).split_whitespace().map(of).collect::<Vec<_>>().join(" ");
     let number = |at: usize| -> Done<usize> {
         let digits = arg(at).trim();
-        digits.parse().map_err(|_| make.stop(format!("non-numeric first argument to '{name}' function: '{digits}'")))
+        digits
+            .parse()
+            .map_err(|_| make.stop(format!("non-numeric first argument to '{name}' function: '{digits}'")))
     };
     Ok(match name {
         "subst" if arg(0).is_empty() => format!("{}{}", arg(2), arg(1)),
         "subst" => arg(2).replace(arg(0), arg(1)),
         "patsubst" => patsubst(arg(0).trim(), arg(1).trim(), arg(2)),
         "strip" => each(&str::to_owned),
-        "findstring" => if arg(1).contains(arg(0)) { arg(0).to_owned() } else { String::new() },
+        "findstring" => {
+            if arg(1).contains(arg(0)) {
+                arg(0).to_owned()
+            } else {
+                String::new()
+            }
+        }
         "filter" | "filter-out" => {
-            let fits = |word: &&str| arg(0).split_whitespace().any(|it| stem(it, word).is_some()) == (name == "filter");
+            let fits = |word: &&str| {
+                arg(0).split_whitespace().any(|it| stem(it, word).is_some()) == (name == "filter")
+            };
             arg(1).split_whitespace().filter(fits).collect::<Vec<_>>().join(" ")
         }
         "sort" => {
@@ -99,14 +146,23 @@ pub fn call(make: &mut Make, name: &str, text: &str) -> Done<String> {
         }
         "wordlist" => {
             let (from, to) = (number(0)?, number(1)?);
-            arg(2).split_whitespace().skip(from.max(1) - 1).take((to + 1).saturating_sub(from.max(1))).collect::<Vec<_>>().join(" ")
+            arg(2)
+                .split_whitespace()
+                .skip(from.max(1) - 1)
+                .take((to + 1).saturating_sub(from.max(1)))
+                .collect::<Vec<_>>()
+                .join(" ")
         }
         "words" => arg(0).split_whitespace().count().to_string(),
         "firstword" => arg(0).split_whitespace().next().unwrap_or_default().to_owned(),
         "lastword" => arg(0).split_whitespace().last().unwrap_or_default().to_owned(),
         "dir" => each(&|it| dir(it).to_owned()),
         "notdir" => each(&|it| notdir(it).to_owned()),
-        "suffix" => arg(0).split_whitespace().filter_map(|it| suffix_at(it).map(|at| &it[at..])).collect::<Vec<_>>().join(" "),
+        "suffix" => arg(0)
+            .split_whitespace()
+            .filter_map(|it| suffix_at(it).map(|at| &it[at..]))
+            .collect::<Vec<_>>()
+            .join(" "),
         "basename" => each(&|it| suffix_at(it).map_or(it, |at| &it[..at]).to_owned()),
         "addsuffix" => each(&|it| format!("{it}{}", arg(0))),
         "addprefix" => each(&|it| format!("{}{it}", arg(0))),
@@ -117,7 +173,9 @@ pub fn call(make: &mut Make, name: &str, text: &str) -> Done<String> {
             make.note_foreign(&text);
             text
         }
-        "realpath" => each(&|it| if Path::new(it).exists() { absolute(make, it) } else { String::new() }).trim().to_owned(),
+        "realpath" => each(&|it| if Path::new(it).exists() { absolute(make, it) } else { String::new() })
+            .trim()
+            .to_owned(),
         _ => each(&|it| absolute(make, it)),
     })
 }
@@ -167,7 +225,10 @@ fn lazy(make: &mut Make, name: &str, text: &str) -> Done<String> {
         "foreach" => {
             let args = arguments(text, 3);
             let [variable, list, body] = args.as_slice() else {
-                return Err(make.stop(format!("insufficient number of arguments ({}) to function 'foreach'", args.len())));
+                return Err(make.stop(format!(
+                    "insufficient number of arguments ({}) to function 'foreach'",
+                    args.len()
+                )));
             };
             let variable = make.expand(variable)?.trim().to_owned();
             let list = make.expand(list)?;
@@ -240,10 +301,19 @@ fn call_own(make: &mut Make, text: &str) -> Done<String> {
     let count = args.len().max(10);
     let old: Vec<_> = (0..count).map(|at| make.variables.get(&at.to_string()).cloned()).collect();
     for at in 0..count {
-        make.variables.put(&at.to_string(), args.get(at).map_or("", String::as_str), false, Origin::Automatic);
+        make.variables.put(
+            &at.to_string(),
+            args.get(at).map_or("", String::as_str),
+            false,
+            Origin::Automatic,
+        );
     }
     make.calls += 1;
-    let value = if make.calls > 200 { Err(make.stop("calls are nested too deeply")) } else { make.expand(&body.value) };
+    let value = if make.calls > 200 {
+        Err(make.stop("calls are nested too deeply"))
+    } else {
+        make.expand(&body.value)
+    };
     make.calls -= 1;
     for (at, old) in old.into_iter().enumerate() {
         make.variables.restore(&at.to_string(), old);
@@ -268,7 +338,12 @@ fn file(make: &mut Make, text: &str) -> Done<String> {
         Some(path) => (path, true),
         None => (target.trim_start_matches('>'), false),
     };
-    let opened = std::fs::OpenOptions::new().create(true).write(true).append(append).truncate(!append).open(path.trim());
+    let opened = std::fs::OpenOptions::new()
+        .create(true)
+        .write(true)
+        .append(append)
+        .truncate(!append)
+        .open(path.trim());
     let mut file = opened.map_err(|cause| cannot(make, cause))?;
     if let Some(body) = body {
         let end = if body.ends_with('\n') { "" } else { "\n" };
@@ -294,20 +369,32 @@ pub fn wildcard(pattern: &str) -> Vec<String> {
                 continue;
             }
             let folder = if base.is_empty() { "." } else { base.as_str() };
-            let mut names: Vec<String> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|it| facts::name::text(&it.file_name())).collect();
+            let mut names: Vec<String> = std::fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|it| facts::name::text(&it.file_name()))
+                .collect();
             names.sort();
-            let fits = |name: &&String| (!name.starts_with('.') || part.starts_with('.')) && matches(part, name);
+            let fits =
+                |name: &&String| (!name.starts_with('.') || part.starts_with('.')) && matches(part, name);
             next.extend(names.iter().filter(fits).map(|it| format!("{base}{it}/")));
         }
         found = next;
     }
-    found.into_iter().map(|it| it.trim_end_matches('/').to_owned()).filter(|it| !pattern.ends_with('/') || Path::new(it).is_dir()).collect()
+    found
+        .into_iter()
+        .map(|it| it.trim_end_matches('/').to_owned())
+        .filter(|it| !pattern.ends_with('/') || Path::new(it).is_dir())
+        .collect()
 }
 
 /// `*`, `?` and `[…]` over one name.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some(open) = pattern.find('[') else { return facts::pattern::fits(pattern, name) };
-    let Some(close) = pattern[open + 2..].find(']').map(|it| open + 2 + it) else { return facts::pattern::fits(pattern, name) };
+    let Some(close) = pattern[open + 2..].find(']').map(|it| open + 2 + it) else {
+        return facts::pattern::fits(pattern, name);
+    };
     let set: Vec<char> = pattern[open + 1..close].chars().collect();
     let (negative, set) = match set.first() {
         Some('!' | '^') => (true, &set[1..]),
@@ -318,7 +405,8 @@ fn matches(pattern: &str, name: &str) -> bool {
         (ranged || set.contains(&letter)) != negative
     };
     name.char_indices().any(|(at, letter)| {
-        has(letter) && matches(&pattern[..open], &name[..at]) && matches(&pattern[close + 1..], &name[at + letter.len_utf8()..])
+        has(letter)
+            && matches(&pattern[..open], &name[..at])
+            && matches(&pattern[close + 1..], &name[at + letter.len_utf8()..])
     })
 }
-

@@ -26,7 +26,10 @@ pub fn built_in() -> Vec<Pattern> {
         targets: vec![(*target).to_owned()],
         needs: vec![(*need).to_owned()],
         order_only: Vec::new(),
-        recipe: recipe.split('\n').map(|it| Line { text: it.to_owned(), file: "<builtin>".to_owned(), number: 0 }).collect(),
+        recipe: recipe
+            .split('\n')
+            .map(|it| Line { text: it.to_owned(), file: "<builtin>".to_owned(), number: 0 })
+            .collect(),
         built_in: true,
     };
     BUILT_IN.iter().map(row).collect()
@@ -61,7 +64,9 @@ impl Make {
         for chained in [false, true] {
             for (_, pattern, stem) in &fits {
                 // A rule that fits anything is not used twice in a row.
-                if chained && (depth >= CHAIN_MAX || (pattern.built_in && pattern.targets[0] == "%" && depth > 0)) {
+                if chained
+                    && (depth >= CHAIN_MAX || (pattern.built_in && pattern.targets[0] == "%" && depth > 0))
+                {
                     continue;
                 }
                 let needs: Vec<String> = pattern.needs.iter().map(|it| fill(it, stem)).collect();

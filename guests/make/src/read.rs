@@ -185,7 +185,11 @@ impl Make {
             return Ok(());
         }
         self.spaces = whole.len() - whole.trim_start_matches(' ').len();
-        if whole.starts_with('\t') && assignment(trimmed).is_none() && find_outside(trimmed, b":").is_none() && !trimmed.starts_with('$') {
+        if whole.starts_with('\t')
+            && assignment(trimmed).is_none()
+            && find_outside(trimmed, b":").is_none()
+            && !trimmed.starts_with('$')
+        {
             return Err(self.stop("recipe commences before first target"));
         }
         self.directive(word, trimmed, file, number)
@@ -198,12 +202,17 @@ impl Make {
             "include" | "-include" | "sinclude" if !plain => {
                 self.context.clear();
                 let names = self.expand(rest)?;
-                for name in names.split_whitespace().flat_map(|it| if it.contains(['*', '?']) { crate::function::wildcard(it) } else { vec![it.to_owned()] }) {
+                for name in names.split_whitespace().flat_map(|it| {
+                    if it.contains(['*', '?']) { crate::function::wildcard(it) } else { vec![it.to_owned()] }
+                }) {
                     let place = self.place.clone();
                     let found = self.read_file(&name)?;
                     self.place = place;
                     if !found && word == "include" {
-                        return Err(Stop { text: format!("{name}: No such file or directory"), ..self.stop("") });
+                        return Err(Stop {
+                            text: format!("{name}: No such file or directory"),
+                            ..self.stop("")
+                        });
                     }
                 }
                 Ok(())
@@ -296,7 +305,8 @@ impl Make {
         };
         let name = self.expand(name)?;
         self.context.clear();
-        self.defining = Some(Define { name: name.trim().to_owned(), how, origin, lines: Vec::new(), depth: 0 });
+        self.defining =
+            Some(Define { name: name.trim().to_owned(), how, origin, lines: Vec::new(), depth: 0 });
         Ok(())
     }
 
@@ -326,7 +336,9 @@ impl Make {
                 }
             }
             "else" => {
-                let Some(last) = self.conditions.last().copied() else { return Err(self.stop("extraneous 'else'")) };
+                let Some(last) = self.conditions.last().copied() else {
+                    return Err(self.stop("extraneous 'else'"));
+                };
                 let inner = rest.split([' ', '\t', '(']).next().unwrap_or_default();
                 let next = match inner {
                     "" => !last.taken,
@@ -367,14 +379,22 @@ impl Make {
         let line = Line { text: text.to_owned(), file: file.to_owned(), number };
         for name in self.context.clone() {
             if let Some(pattern) = name.strip_prefix('\0') {
-                if let Some(last) = self.patterns.iter_mut().rev().find(|it| it.targets.join(" ") == pattern) {
+                if let Some(last) = self.patterns.iter_mut().rev().find(|it| it.targets.join(" ") == pattern)
+                {
                     last.recipe.push(line.clone());
                 }
             } else if let Some(target) = self.targets.get_mut(&name) {
-                let old = target.recipe.as_ref().and_then(|it| it.first()).filter(|_| target.fresh && !target.double_colon);
+                let old = target
+                    .recipe
+                    .as_ref()
+                    .and_then(|it| it.first())
+                    .filter(|_| target.fresh && !target.double_colon);
                 if let Some(old) = old {
                     let lines = (format!("{file}:{number}"), format!("{}:{}", old.file, old.number));
-                    crate::recipe::complain(&format!("{}: warning: overriding recipe for target '{name}'\n{}: warning: ignoring old recipe for target '{name}'", lines.0, lines.1));
+                    crate::recipe::complain(&format!(
+                        "{}: warning: overriding recipe for target '{name}'\n{}: warning: ignoring old recipe for target '{name}'",
+                        lines.0, lines.1
+                    ));
                     target.recipe = None;
                 }
                 target.fresh = false;
@@ -400,7 +420,11 @@ impl Make {
                     return self.read_expanded(&text, file, number);
                 }
                 let spaces = self.spaces >= 8;
-                return Err(self.stop(if spaces { "missing separator (did you mean TAB instead of 8 spaces?)" } else { "missing separator" }));
+                return Err(self.stop(if spaces {
+                    "missing separator (did you mean TAB instead of 8 spaces?)"
+                } else {
+                    "missing separator"
+                }));
             }
         };
         let names = self.expand(head)?;
@@ -409,15 +433,24 @@ impl Make {
             None => (false, after),
         };
         let (after, inline) = match find_outside(after, b";") {
-            Some(at) if assignment(&after[..at]).is_none() => (&after[..at], Some(after[at + 1..].trim_start())),
+            Some(at) if assignment(&after[..at]).is_none() => {
+                (&after[..at], Some(after[at + 1..].trim_start()))
+            }
             _ => (after, None),
         };
         let own = after.trim_start();
-        let (own, overrides) = own.strip_prefix("override ").map_or((own, false), |it| (it.trim_start(), true));
+        let (own, overrides) =
+            own.strip_prefix("override ").map_or((own, false), |it| (it.trim_start(), true));
         let own = own.strip_prefix("export ").or_else(|| own.strip_prefix("private ")).unwrap_or(own);
         if let Some(found) = assignment(own) {
             for target in names.split_whitespace() {
-                self.own.push(Own { target: target.to_owned(), name: found.name.to_owned(), how: found.how, value: found.value.to_owned(), overrides });
+                self.own.push(Own {
+                    target: target.to_owned(),
+                    name: found.name.to_owned(),
+                    how: found.how,
+                    value: found.value.to_owned(),
+                    overrides,
+                });
             }
             self.context.clear();
             return Ok(());
@@ -448,10 +481,14 @@ impl Make {
             let pattern = pattern.trim();
             for name in names {
                 let Some(found) = stem(pattern, &name).map(str::to_owned) else {
-                    crate::recipe::complain(&format!("{}target '{name}' doesn't match the target pattern", self.stop("").place));
+                    crate::recipe::complain(&format!(
+                        "{}target '{name}' doesn't match the target pattern",
+                        self.stop("").place
+                    ));
                     continue;
                 };
-                let filled: Vec<String> = needs.split_whitespace().map(|it| crate::text::filled(it, &found)).collect();
+                let filled: Vec<String> =
+                    needs.split_whitespace().map(|it| crate::text::filled(it, &found)).collect();
                 self.add_one(&name, &filled.join(" "), false);
                 if let Some(target) = self.targets.get_mut(&name) {
                     target.stem = Some(found);
@@ -461,7 +498,8 @@ impl Make {
         }
         if names.iter().any(|it| split(it).is_some()) {
             let (needs, order_only) = parts(needs);
-            let row = Pattern { targets: names.clone(), needs, order_only, recipe: Vec::new(), built_in: false };
+            let row =
+                Pattern { targets: names.clone(), needs, order_only, recipe: Vec::new(), built_in: false };
             self.context = vec![format!("\0{}", names.join(" "))];
             self.patterns.push(row);
             return Ok(());
@@ -497,7 +535,11 @@ impl Make {
 
 fn globbed(words: &str) -> Vec<String> {
     let one = |word: &str| {
-        let found = if word.contains(['*', '?', '[']) && !word.contains('%') { crate::function::wildcard(word) } else { Vec::new() };
+        let found = if word.contains(['*', '?', '[']) && !word.contains('%') {
+            crate::function::wildcard(word)
+        } else {
+            Vec::new()
+        };
         let name = word.strip_prefix("./").filter(|it| !it.is_empty()).unwrap_or(word);
         if found.is_empty() { vec![name.to_owned()] } else { found }
     };
@@ -513,7 +555,8 @@ fn parts(needs: &str) -> (Vec<String>, Vec<String>) {
 
 /// `.c.o` as `%.o: %.c`.
 fn suffix_rule(name: &str) -> Option<Pattern> {
-    const KNOWN: [&str; 12] = [".c", ".o", ".cc", ".cpp", ".h", ".s", ".S", ".y", ".l", ".sh", ".txt", ".out"];
+    const KNOWN: [&str; 12] =
+        [".c", ".o", ".cc", ".cpp", ".h", ".s", ".S", ".y", ".l", ".sh", ".txt", ".out"];
     let rest = name.strip_prefix('.')?;
     let (from, to) = match rest.find('.') {
         Some(at) => (&name[..=at], &name[at + 1..]),

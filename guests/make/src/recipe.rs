@@ -196,11 +196,20 @@ fn start(make: &mut Make, text: &str) -> Done<i32> {
         _ => shell.clone(),
     };
     let folder = make.folder.clone();
-    let command = Command { name: shell.as_bytes(), args: &args, env: &env, directory: Some(&folder), stdin: Stdin::Ours, wall_ms_max: None };
+    let command = Command {
+        name: shell.as_bytes(),
+        args: &args,
+        env: &env,
+        directory: Some(&folder),
+        stdin: Stdin::Ours,
+        wall_ms_max: None,
+    };
     let ended = System.run(&command);
     match &ended {
         Ended::NotFound => complain(&format!("{}: {shell}: No such file or directory", make.options.name)),
-        Ended::Refused(why) | Ended::Stopped(why) => complain(&format!("{}: {shell}: {why}", make.options.name)),
+        Ended::Refused(why) | Ended::Stopped(why) => {
+            complain(&format!("{}: {shell}: {why}", make.options.name))
+        }
         Ended::Exited(_) | Ended::TimedOut => {}
     }
     Ok(ended.status())

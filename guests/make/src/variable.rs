@@ -58,18 +58,36 @@ pub struct Variables {
 }
 
 const DEFAULTS: &[(&str, &str)] = &[
-    ("AR", "ar"), ("ARFLAGS", "-rv"), ("AS", "as"), ("CC", "cc"), ("CXX", "g++"), ("CPP", "$(CC) -E"), ("LD", "ld"),
-    ("RM", "rm -f"), ("LEX", "lex"), ("YACC", "yacc"), ("FC", "f77"),
+    ("AR", "ar"),
+    ("ARFLAGS", "-rv"),
+    ("AS", "as"),
+    ("CC", "cc"),
+    ("CXX", "g++"),
+    ("CPP", "$(CC) -E"),
+    ("LD", "ld"),
+    ("RM", "rm -f"),
+    ("LEX", "lex"),
+    ("YACC", "yacc"),
+    ("FC", "f77"),
     ("COMPILE.c", "$(CC) $(CFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c"),
     ("COMPILE.cc", "$(CXX) $(CXXFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c"),
-    ("COMPILE.cpp", "$(COMPILE.cc)"), ("COMPILE.C", "$(COMPILE.cc)"),
+    ("COMPILE.cpp", "$(COMPILE.cc)"),
+    ("COMPILE.C", "$(COMPILE.cc)"),
     ("COMPILE.s", "$(AS) $(ASFLAGS) $(TARGET_MACH)"),
     ("LINK.o", "$(CC) $(LDFLAGS) $(TARGET_ARCH)"),
     ("LINK.c", "$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(TARGET_ARCH)"),
     ("LINK.cc", "$(CXX) $(CXXFLAGS) $(CPPFLAGS) $(LDFLAGS) $(TARGET_ARCH)"),
-    ("LINK.cpp", "$(LINK.cc)"), ("LINK.C", "$(LINK.cc)"),
-    ("OUTPUT_OPTION", "-o $@"), ("MAKE", "make"), ("MAKE_COMMAND", "make"), ("MAKE_VERSION", "4.3"), ("MAKE_HOST", "wasm32-wasi"),
-    ("SHELL", "/bin/sh"), (".SHELLFLAGS", "-c"), (".RECIPEPREFIX", ""), (".FEATURES", "target-specific order-only else-if"),
+    ("LINK.cpp", "$(LINK.cc)"),
+    ("LINK.C", "$(LINK.cc)"),
+    ("OUTPUT_OPTION", "-o $@"),
+    ("MAKE", "make"),
+    ("MAKE_COMMAND", "make"),
+    ("MAKE_VERSION", "4.3"),
+    ("MAKE_HOST", "wasm32-wasi"),
+    ("SHELL", "/bin/sh"),
+    (".SHELLFLAGS", "-c"),
+    (".RECIPEPREFIX", ""),
+    (".FEATURES", "target-specific order-only else-if"),
 ];
 
 impl Variables {
@@ -112,9 +130,17 @@ impl Variables {
         let told = |(name, variable): &(&String, &Variable)| match self.exported.get(*name) {
             Some(wanted) => *wanted,
             None => {
-                let plain = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-                let by_origin = matches!(variable.origin, Origin::Environment | Origin::EnvironmentOverride | Origin::CommandLine);
-                plain && (by_origin || (self.export_all && variable.origin != Origin::Default && variable.origin != Origin::Automatic))
+                let plain =
+                    !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+                let by_origin = matches!(
+                    variable.origin,
+                    Origin::Environment | Origin::EnvironmentOverride | Origin::CommandLine
+                );
+                plain
+                    && (by_origin
+                        || (self.export_all
+                            && variable.origin != Origin::Default
+                            && variable.origin != Origin::Automatic))
             }
         };
         let mut names: Vec<String> = self.all.iter().filter(told).map(|it| it.0.clone()).collect();

@@ -67,7 +67,8 @@ fn read(file: &str) -> Done<String> {
     let mut bytes = Vec::new();
     let got = match file {
         "-" => std::io::stdin().take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes),
-        file => std::fs::File::open(facts::name::path(file)).and_then(|it| it.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)),
+        file => std::fs::File::open(facts::name::path(file))
+            .and_then(|it| it.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)),
     };
     if got.is_err() {
         return Err((NOT_XML, format!("warning: failed to load external entity \"{file}\"")));
@@ -75,16 +76,23 @@ fn read(file: &str) -> Done<String> {
     if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
         return Err((NOT_XML, format!("{file}: a document has at most {DOCUMENT_BYTES_MAX} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| (NOT_XML, format!("{file}:1: parser error : Input is not proper UTF-8, indicate encoding !")))
+    String::from_utf8(bytes).map_err(|_| {
+        (NOT_XML, format!("{file}:1: parser error : Input is not proper UTF-8, indicate encoding !"))
+    })
 }
 
 fn one(options: &Options, file: &str, text: &str) -> Done<()> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (text, kind) = doctype::take(text).map_err(|why| (NOT_XML, format!("{file}:1: parser error : {why}")))?;
+    let (text, kind) =
+        doctype::take(text).map_err(|why| (NOT_XML, format!("{file}:1: parser error : {why}")))?;
     if deepest(&text) > DEPTH_MAX {
-        return Err((NOT_XML, format!("{file}:1: parser error : elements are nested more than {DEPTH_MAX} deep")));
+        return Err((
+            NOT_XML,
+            format!("{file}:1: parser error : elements are nested more than {DEPTH_MAX} deep"),
+        ));
     }
-    let package = parser::parse(text.trim_start()).map_err(|cause| (NOT_XML, at_line(file, &text, cause.location(), &cause.to_string())))?;
+    let package = parser::parse(text.trim_start())
+        .map_err(|cause| (NOT_XML, at_line(file, &text, cause.location(), &cause.to_string())))?;
     let document = package.as_document();
     join_texts(&document);
     let Some(expression) = &options.xpath else {
@@ -99,7 +107,8 @@ fn one(options: &Options, file: &str, text: &str) -> Done<()> {
     if expression.len() > XPATH_BYTES_MAX {
         return Err((XPATH_WRONG, "XPath error : Expression too long".to_owned()));
     }
-    let compiled = Factory::new().build(expression).map_err(|cause| wrong(format!("Invalid expression ({cause})")))?;
+    let compiled =
+        Factory::new().build(expression).map_err(|cause| wrong(format!("Invalid expression ({cause})")))?;
     let compiled = compiled.ok_or_else(|| wrong("Invalid expression".to_owned()))?;
     let mut context = Context::new();
     for (prefix, uri) in print::namespaces(&document) {

@@ -32,8 +32,11 @@ impl Options {
                 Some("xpath") => all.xpath = Some(rest.next().ok_or(HELP)?.clone()),
                 Some("format" | "pretty") => all.mode = Mode::Format,
                 Some("noout") => all.mode = Mode::NoOutput,
-                Some("nonet" | "nowarning" | "noblanks" | "huge" | "recover" | "noent" | "nocdata") if name != Some("recover") && name != Some("noent") => {}
-                Some("version") => return Err("xmllint: using libxml version 20914 (drydock: XPath 1.0 over sxd)".to_owned()),
+                Some("nonet" | "nowarning" | "noblanks" | "huge" | "recover" | "noent" | "nocdata")
+                    if name != Some("recover") && name != Some("noent") => {}
+                Some("version") => {
+                    return Err("xmllint: using libxml version 20914 (drydock: XPath 1.0 over sxd)".to_owned());
+                }
                 Some(other) => return Err(format!("Unknown option --{other}\n{HELP}")),
                 None => all.files.push(arg.clone()),
             }

@@ -45,7 +45,8 @@ fn instruction(target: &str, value: Option<&str>, text: &mut String) {
 /// The prefixes that are declared anywhere, for expressions.
 pub(crate) fn namespaces(document: &Document<'_>) -> Vec<(String, String)> {
     let mut all = BTreeMap::new();
-    let mut left: Vec<Element<'_>> = document.root().children().iter().filter_map(|it| it.element()).collect();
+    let mut left: Vec<Element<'_>> =
+        document.root().children().iter().filter_map(|it| it.element()).collect();
     while let Some(it) = left.pop() {
         for space in it.namespaces_in_scope() {
             all.entry(space.prefix().to_owned()).or_insert_with(|| space.uri().to_owned());
@@ -69,7 +70,9 @@ fn declared(it: Element<'_>) -> Vec<(String, String)> {
         all.push(("xmlns".to_owned(), uri.to_owned()));
     }
     for space in it.namespaces_in_scope() {
-        let known = parent.is_some_and(|it| it.namespaces_in_scope().iter().any(|it| it.prefix() == space.prefix() && it.uri() == space.uri()));
+        let known = parent.is_some_and(|it| {
+            it.namespaces_in_scope().iter().any(|it| it.prefix() == space.prefix() && it.uri() == space.uri())
+        });
         if !known && space.prefix() != "xml" && !space.prefix().is_empty() {
             all.push((format!("xmlns:{}", space.prefix()), space.uri().to_owned()));
         }
@@ -79,15 +82,27 @@ fn declared(it: Element<'_>) -> Vec<(String, String)> {
 }
 
 fn element(it: Element<'_>, text: &mut String, indent: Option<usize>) {
-    let prefix = it.preferred_prefix().or_else(|| it.name().namespace_uri().and_then(|uri| it.prefix_for_namespace_uri(uri, None)).filter(|it| !it.is_empty()));
+    let prefix = it.preferred_prefix().or_else(|| {
+        it.name()
+            .namespace_uri()
+            .and_then(|uri| it.prefix_for_namespace_uri(uri, None))
+            .filter(|it| !it.is_empty())
+    });
     let name = name_of(prefix, it.name().local_part());
     text.push_str(&format!("<{name}"));
     for (key, value) in declared(it) {
         text.push_str(&format!(" {key}=\"{}\"", escaped(&value, true)));
     }
     for attribute in it.attributes() {
-        let prefix = attribute.name().namespace_uri().and_then(|uri| it.prefix_for_namespace_uri(uri, attribute.preferred_prefix()));
-        text.push_str(&format!(" {}=\"{}\"", name_of(prefix, attribute.name().local_part()), escaped(attribute.value(), true)));
+        let prefix = attribute
+            .name()
+            .namespace_uri()
+            .and_then(|uri| it.prefix_for_namespace_uri(uri, attribute.preferred_prefix()));
+        text.push_str(&format!(
+            " {}=\"{}\"",
+            name_of(prefix, attribute.name().local_part()),
+            escaped(attribute.value(), true)
+        ));
     }
     let children = it.children();
     if children.is_empty() {
@@ -122,7 +137,11 @@ pub(crate) fn node(found: Node<'_>) -> String {
     let mut text = String::new();
     match found {
         Node::Element(it) => element(it, &mut text, None),
-        Node::Attribute(it) => text.push_str(&format!(" {}=\"{}\"", name_of(it.preferred_prefix(), it.name().local_part()), escaped(it.value(), true))),
+        Node::Attribute(it) => text.push_str(&format!(
+            " {}=\"{}\"",
+            name_of(it.preferred_prefix(), it.name().local_part()),
+            escaped(it.value(), true)
+        )),
         Node::Text(it) => text.push_str(&escaped(it.text(), false)),
         Node::Comment(it) => text.push_str(&format!("<!--{}-->", it.text())),
         Node::ProcessingInstruction(it) => instruction(it.target(), it.value(), &mut text),

@@ -13,8 +13,22 @@ use crate::work::ignore::Ignore;
 use crate::work::walk::{Show, untracked};
 
 const TABLE: &[&str] = &[
-    "A,all", "u,update", "n,dry-run", "v,verbose", "f,force", "N,intent-to-add", "p,patch", "i,interactive",
-    "ignore-errors", "refresh", "ignore-removal", "no-all", "no-ignore-removal", "chmod=", "e,edit", "renormalize",
+    "A,all",
+    "u,update",
+    "n,dry-run",
+    "v,verbose",
+    "f,force",
+    "N,intent-to-add",
+    "p,patch",
+    "i,interactive",
+    "ignore-errors",
+    "refresh",
+    "ignore-removal",
+    "no-all",
+    "no-ignore-removal",
+    "chmod=",
+    "e,edit",
+    "renormalize",
 ];
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
@@ -182,6 +196,8 @@ pub fn tell_filters(repo: &Repo) {
         name.starts_with("filter.") && [".clean", ".smudge", ".process"].iter().any(|it| name.ends_with(it))
     };
     if let Some((name, _)) = repo.config.list().find(|it| runs(it.0)) {
-        out::note(format!("warning: {name} names a program, and none is run here: files are taken as they are"));
+        out::note(format!(
+            "warning: {name} names a program, and none is run here: files are taken as they are"
+        ));
     }
 }

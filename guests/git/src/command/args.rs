@@ -28,7 +28,9 @@ impl Args {
         let line: Vec<String> = line
             .iter()
             .map(|it| match it.strip_prefix('-') {
-                Some(digits) if !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit()) => format!("-n{digits}"),
+                Some(digits) if !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit()) => {
+                    format!("-n{digits}")
+                }
                 _ => it.clone(),
             })
             .collect();

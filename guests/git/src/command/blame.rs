@@ -13,19 +13,46 @@ use crate::pathspec::inside;
 use crate::repo::Repo;
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
-    let args = Args::parse(args, &[&["L=", "s", "l", "e,show-email", "f,show-name", "n,show-number", "porcelain", "p", "w", "M?", "C?", "date=", "abbrev=", "t", "root"]])?;
+    let args = Args::parse(
+        args,
+        &[&[
+            "L=",
+            "s",
+            "l",
+            "e,show-email",
+            "f,show-name",
+            "n,show-number",
+            "porcelain",
+            "p",
+            "w",
+            "M?",
+            "C?",
+            "date=",
+            "abbrev=",
+            "t",
+            "root",
+        ]],
+    )?;
     for absent in ["porcelain", "p", "w", "M", "C"] {
         if args.has(absent) {
             return Err(fatal(format!("blame -{absent}: not here")));
         }
     }
     let mut words = args.words.clone();
-    let file = args.after.first().cloned().or_else(|| words.pop()).ok_or_else(|| crate::fail::usage("usage: git blame [<options>] [<rev>] [--] <file>"))?;
+    let file = args
+        .after
+        .first()
+        .cloned()
+        .or_else(|| words.pop())
+        .ok_or_else(|| crate::fail::usage("usage: git blame [<options>] [<rev>] [--] <file>"))?;
     let path = inside(repo, &repo.prefix, &facts::name::bytes(&file), &file)?;
     let start = repo.rev_commit(words.first().map_or("HEAD", String::as_str))?;
     let tree = repo.tree_of(start)?;
     let Some((mode, id)) = repo.entry_at(tree, &path)?.filter(|it| it.0 != crate::object::TREE) else {
-        return Err(fatal(format!("no such path '{path}' in {}", words.first().map_or("HEAD", String::as_str))));
+        return Err(fatal(format!(
+            "no such path '{path}' in {}",
+            words.first().map_or("HEAD", String::as_str)
+        )));
     };
     let bytes = match words.is_empty() && !repo.is_bare() {
         true => {
@@ -74,21 +101,44 @@ fn row(repo: &Repo, args: &Args, origin: Option<&Origin>, path: &BString, at: us
         Some(text) => Style::named(text).ok_or_else(|| fatal(format!("unknown date format {text}")))?,
         None => Style::Iso,
     };
-    let digits = if args.has("l") { 40 } else { args.value("abbrev").and_then(|it| it.parse().ok()).unwrap_or_else(|| repo.odb.short_len()) + 1 };
+    let digits = if args.has("l") {
+        40
+    } else {
+        args.value("abbrev").and_then(|it| it.parse().ok()).unwrap_or_else(|| repo.odb.short_len()) + 1
+    };
     let hash = |id: Oid, root: bool| match root && !args.has("root") {
         true => format!("^{}", &id.to_string()[..(digits - 1).min(40)]),
         false => id.to_string()[..digits.min(40)].to_owned(),
     };
     let Some(Origin { commit: Some(id), path, line, root }) = origin else {
         let name = if args.has("e") { "<not.committed.yet>" } else { "Not Committed Yet" };
-        return Ok(Row { id: hash(crate::null(), false), name: name.to_owned(), date: show(crate::date::now(), 0, &style), path: path.clone(), line: at });
+        return Ok(Row {
+            id: hash(crate::null(), false),
+            name: name.to_owned(),
+            date: show(crate::date::now(), 0, &style),
+            path: path.clone(),
+            line: at,
+        });
     };
     let who = repo.commit(*id)?.author;
     let name = if args.has("e") { format!("<{}>", who.email) } else { who.name.to_string() };
-    Ok(Row { id: hash(*id, *root), name, date: show(who.seconds, who.zone, &style), path: path.clone(), line: *line })
+    Ok(Row {
+        id: hash(*id, *root),
+        name,
+        date: show(who.seconds, who.zone, &style),
+        path: path.clone(),
+        line: *line,
+    })
 }
 
-fn print(repo: &Repo, args: &Args, path: &BString, bytes: &[u8], origins: &[Option<Origin>], range: (usize, usize)) -> Done {
+fn print(
+    repo: &Repo,
+    args: &Args,
+    path: &BString,
+    bytes: &[u8],
+    origins: &[Option<Origin>],
+    range: (usize, usize),
+) -> Done {
     let mut rows = Vec::new();
     for at in range.0..range.1 {
         rows.push(row(repo, args, origins[at].as_ref(), path, at)?);

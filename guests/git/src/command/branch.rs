@@ -7,9 +7,34 @@ use crate::repo::Repo;
 use crate::repo::refs::{Head, is_legal, short};
 
 const TABLE: &[&str] = &[
-    "d,delete", "D", "m,move", "M", "c,copy", "C", "f,force", "l,list", "a,all", "r,remotes", "v,verbose", "show-current",
-    "q,quiet", "merged?", "no-merged?", "contains?", "format=", "sort=", "t,track?", "no-track", "u,set-upstream-to=",
-    "unset-upstream", "edit-description", "color?", "no-color", "column?", "no-column", "points-at=",
+    "d,delete",
+    "D",
+    "m,move",
+    "M",
+    "c,copy",
+    "C",
+    "f,force",
+    "l,list",
+    "a,all",
+    "r,remotes",
+    "v,verbose",
+    "show-current",
+    "q,quiet",
+    "merged?",
+    "no-merged?",
+    "contains?",
+    "format=",
+    "sort=",
+    "t,track?",
+    "no-track",
+    "u,set-upstream-to=",
+    "unset-upstream",
+    "edit-description",
+    "color?",
+    "no-color",
+    "column?",
+    "no-column",
+    "points-at=",
 ];
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
@@ -43,18 +68,28 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
 pub fn create(repo: &Repo, name: &str, start: &str, force: bool) -> Done<i32> {
     let full = format!("refs/heads/{name}");
     if !is_legal(&full) || name.starts_with('-') || name == "HEAD" {
-        return Err(fatal(format!("'{name}' is not a valid branch name\nhint: See `man git check-ref-format`\nhint: Disable this message with \"git config advice.refSyntax false\"")));
+        return Err(fatal(format!(
+            "'{name}' is not a valid branch name\nhint: See `man git check-ref-format`\nhint: Disable this message with \"git config advice.refSyntax false\""
+        )));
     }
     let before = repo.find_ref(&full)?;
     if before.is_some() && !force {
         return Err(fatal(format!("a branch named '{name}' already exists")));
     }
     if force && repo.branch()?.as_deref() == Some(name) {
-        return Err(fatal(format!("cannot force update the branch '{name}' used by worktree at '{}'", repo.root()?.display())));
+        return Err(fatal(format!(
+            "cannot force update the branch '{name}' used by worktree at '{}'",
+            repo.root()?.display()
+        )));
     }
     let id = match repo.find_rev(start)? {
         Some(_) => repo.rev_commit(start)?,
-        None => return Err(fatal(format!("not a valid object name: '{}'", if start == "HEAD" { repo.branch()?.unwrap_or_default() } else { start.to_owned() }))),
+        None => {
+            return Err(fatal(format!(
+                "not a valid object name: '{}'",
+                if start == "HEAD" { repo.branch()?.unwrap_or_default() } else { start.to_owned() }
+            )));
+        }
     };
     repo.set_ref(&full, id)?;
     repo.log_ref(&full, before, id, &format!("branch: Created from {start}"))?;
@@ -74,7 +109,10 @@ fn delete(repo: &Repo, words: &[String], force: bool, quiet: bool) -> Done<i32> 
             continue;
         };
         if repo.branch()?.as_deref() == Some(name) {
-            out::note(format!("error: cannot delete branch '{name}' used by worktree at '{}'", repo.root()?.display()));
+            out::note(format!(
+                "error: cannot delete branch '{name}' used by worktree at '{}'",
+                repo.root()?.display()
+            ));
             status = 1;
             continue;
         }
@@ -83,7 +121,9 @@ fn delete(repo: &Repo, words: &[String], force: bool, quiet: bool) -> Done<i32> 
             None => true,
         };
         if !force && !merged {
-            out::note(format!("error: the branch '{name}' is not fully merged\nhint: If you are sure you want to delete it, run 'git branch -D {name}'\nhint: Disable this message with \"git config advice.forceDeleteBranch false\""));
+            out::note(format!(
+                "error: the branch '{name}' is not fully merged\nhint: If you are sure you want to delete it, run 'git branch -D {name}'\nhint: Disable this message with \"git config advice.forceDeleteBranch false\""
+            ));
             status = 1;
             continue;
         }
@@ -98,7 +138,10 @@ fn delete(repo: &Repo, words: &[String], force: bool, quiet: bool) -> Done<i32> 
 fn rename(repo: &Repo, words: &[String], force: bool) -> Done<i32> {
     let current = repo.branch()?;
     let (old, new) = match words {
-        [new] => (current.clone().ok_or_else(|| fatal("cannot rename the current branch while not on any"))?, new.clone()),
+        [new] => (
+            current.clone().ok_or_else(|| fatal("cannot rename the current branch while not on any"))?,
+            new.clone(),
+        ),
         [old, new] => (old.clone(), new.clone()),
         _ => return Err(fatal("branch name required")),
     };
@@ -137,7 +180,8 @@ fn list(repo: &Repo, args: &Args, words: &[String]) -> Done<i32> {
         names.extend(repo.list_refs("refs/remotes/")?);
     }
     // `--merged main` and `--merged=main` are the same.
-    let limited = ["merged", "no-merged", "contains"].iter().any(|it| args.has(it) && args.value(it).is_none());
+    let limited =
+        ["merged", "no-merged", "contains"].iter().any(|it| args.has(it) && args.value(it).is_none());
     let (named, words) = match words.split_first() {
         Some((first, rest)) if limited => (first.as_str(), rest),
         _ => ("HEAD", words),
@@ -152,7 +196,12 @@ fn list(repo: &Repo, args: &Args, words: &[String]) -> Done<i32> {
     let mut rows = Vec::new();
     if let Head::Detached(id) = repo.head()? {
         let moves = repo.moves("HEAD");
-        let last = moves.iter().find_map(|it| it.why.strip_prefix("checkout: moving from ")?.split_once(" to ").map(|to| (to.1.to_owned(), it.to)));
+        let last = moves.iter().find_map(|it| {
+            it.why
+                .strip_prefix("checkout: moving from ")?
+                .split_once(" to ")
+                .map(|to| (to.1.to_owned(), it.to))
+        });
         let text = last.map_or("(no branch)".to_owned(), |(name, at)| {
             let known = repo.full_name(&name).ok().flatten().is_some();
             let word = if at == id { "at" } else { "from" };
@@ -174,14 +223,21 @@ fn list(repo: &Repo, args: &Args, words: &[String]) -> Done<i32> {
             && unmerged.map_or(Ok(true), |it| repo.is_ancestor(id, it).map(|it| !it))?
             && contains.map_or(Ok(true), |it| repo.is_ancestor(it, id))?;
         if keep {
-            rows.push((if current.as_ref() == Some(&shown) && name.starts_with("refs/heads/") { "* " } else { "  " }, shown, id));
+            rows.push((
+                if current.as_ref() == Some(&shown) && name.starts_with("refs/heads/") { "* " } else { "  " },
+                shown,
+                id,
+            ));
         }
     }
     let width = rows.iter().map(|it| it.1.chars().count()).max().unwrap_or(0);
     for (mark, name, id) in rows {
         if args.has("v") {
             let commit = repo.commit(id)?;
-            out::line([format!("{mark}{name:width$} {} ", repo.odb.short(id)).as_bytes(), &commit.subject()].concat());
+            out::line(
+                [format!("{mark}{name:width$} {} ", repo.odb.short(id)).as_bytes(), &commit.subject()]
+                    .concat(),
+            );
         } else {
             out::line(format!("{mark}{name}"));
         }

@@ -10,7 +10,10 @@ use crate::repo::Repo;
 use crate::work::walk::{Show, untracked};
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
-    let args = Args::parse(args, &[&["n,dry-run", "f,force", "d", "x", "X", "q,quiet", "e,exclude=", "i,interactive"]])?;
+    let args = Args::parse(
+        args,
+        &[&["n,dry-run", "f,force", "d", "x", "X", "q,quiet", "e,exclude=", "i,interactive"]],
+    )?;
     if args.has("i") || args.has("e") {
         return Err(fatal("clean -i and -e are not here"));
     }

@@ -20,10 +20,38 @@ use crate::repo::refs::{Head, short};
 use crate::work::State;
 
 const TABLE: &[&str] = &[
-    "m,message=", "F,file=", "a,all", "amend", "allow-empty", "allow-empty-message", "q,quiet", "author=", "date=",
-    "no-edit", "n,no-verify", "C,reuse-message=", "s,signoff", "v,verbose", "e,edit", "no-gpg-sign", "S,gpg-sign?",
-    "o,only", "i,include", "dry-run", "reset-author", "cleanup=", "t,template=", "no-post-rewrite", "status", "no-status",
-    "u,untracked-files?", "short", "fixup=", "squash=", "p,patch", "trailer=",
+    "m,message=",
+    "F,file=",
+    "a,all",
+    "amend",
+    "allow-empty",
+    "allow-empty-message",
+    "q,quiet",
+    "author=",
+    "date=",
+    "no-edit",
+    "n,no-verify",
+    "C,reuse-message=",
+    "s,signoff",
+    "v,verbose",
+    "e,edit",
+    "no-gpg-sign",
+    "S,gpg-sign?",
+    "o,only",
+    "i,include",
+    "dry-run",
+    "reset-author",
+    "cleanup=",
+    "t,template=",
+    "no-post-rewrite",
+    "status",
+    "no-status",
+    "u,untracked-files?",
+    "short",
+    "fixup=",
+    "squash=",
+    "p,patch",
+    "trailer=",
 ];
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
@@ -153,14 +181,18 @@ fn only(repo: &Repo, index: &Index, words: &[String], include: bool) -> Done<(In
 fn message(repo: &Repo, args: &Args, amended: Option<&Commit>) -> Done<Vec<u8>> {
     let given = args.values("m");
     let mut text: Vec<u8> = match (given.is_empty(), args.value("F"), args.value("C")) {
-        (false, _, _) => given.iter().map(|it| facts::name::bytes(it).into_owned()).collect::<Vec<_>>().join(&b"\n\n"[..]),
+        (false, _, _) => {
+            given.iter().map(|it| facts::name::bytes(it).into_owned()).collect::<Vec<_>>().join(&b"\n\n"[..])
+        }
         (_, Some("-"), _) => {
             let mut text = Vec::new();
-            std::io::Read::read_to_end(&mut std::io::stdin(), &mut text).map_err(|cause| fatal(format!("could not read log from standard input: {cause}")))?;
+            std::io::Read::read_to_end(&mut std::io::stdin(), &mut text)
+                .map_err(|cause| fatal(format!("could not read log from standard input: {cause}")))?;
             text
         }
-        (_, Some(file), _) => std::fs::read(file)
-            .map_err(|cause| fatal(format!("could not read log file '{file}': {}", crate::file::reason(&cause))))?,
+        (_, Some(file), _) => std::fs::read(file).map_err(|cause| {
+            fatal(format!("could not read log file '{file}': {}", crate::file::reason(&cause)))
+        })?,
         (_, _, Some(rev)) => repo.commit(repo.rev_commit(rev)?)?.message.to_vec(),
         _ => {
             let merge = std::fs::read(repo.git_dir.join("MERGE_MSG")).ok();
@@ -169,7 +201,9 @@ fn message(repo: &Repo, args: &Args, amended: Option<&Commit>) -> Done<Vec<u8>> 
                 Some(kept) if args.has("no-edit") => kept,
                 Some(kept) if editor_keeps(repo) => without_comments(&kept),
                 _ => {
-                    return Err(error("Terminal is dumb, but EDITOR unset\nPlease supply the message using either -m or -F option."));
+                    return Err(error(
+                        "Terminal is dumb, but EDITOR unset\nPlease supply the message using either -m or -F option.",
+                    ));
                 }
             }
         }
@@ -230,16 +264,20 @@ fn author(repo: &Repo, args: &Args, amended: Option<&Commit>) -> Done<Person> {
     if let Some(rev) = args.value("C") {
         who = repo.commit(repo.rev_commit(rev)?)?.author;
     }
-    if let Some(id) = repo.pseudo("CHERRY_PICK_HEAD").filter(|_| amended.is_none() && !args.has("reset-author")) {
+    if let Some(id) =
+        repo.pseudo("CHERRY_PICK_HEAD").filter(|_| amended.is_none() && !args.has("reset-author"))
+    {
         who = repo.commit(id)?.author;
     }
     if let Some(text) = args.value("author") {
-        let named = Person::parse(text.as_bytes())
-            .ok_or_else(|| fatal(format!("--author '{text}' is not 'Name <email>' and matches no existing author")))?;
+        let named = Person::parse(text.as_bytes()).ok_or_else(|| {
+            fatal(format!("--author '{text}' is not 'Name <email>' and matches no existing author"))
+        })?;
         (who.name, who.email) = (named.name, named.email);
     }
     if let Some(text) = args.value("date") {
-        (who.seconds, who.zone) = date::parse(text).ok_or_else(|| fatal(format!("invalid date format: {text}")))?;
+        (who.seconds, who.zone) =
+            date::parse(text).ok_or_else(|| fatal(format!("invalid date format: {text}")))?;
     }
     Ok(who)
 }

@@ -9,8 +9,31 @@ use crate::repo::config::{Change, Config, bad_name, canonical, change, read, use
 use crate::repo::{Repo, Where};
 
 const TABLE: &[&str] = &[
-    "global", "local", "system", "f,file=", "get", "get-all", "get-regexp", "add", "unset", "unset-all", "replace-all",
-    "l,list", "e,edit", "show-origin", "show-scope", "z,null", "name-only", "bool", "int", "path", "type=", "default=", "all", "includes", "no-includes",
+    "global",
+    "local",
+    "system",
+    "f,file=",
+    "get",
+    "get-all",
+    "get-regexp",
+    "add",
+    "unset",
+    "unset-all",
+    "replace-all",
+    "l,list",
+    "e,edit",
+    "show-origin",
+    "show-scope",
+    "z,null",
+    "name-only",
+    "bool",
+    "int",
+    "path",
+    "type=",
+    "default=",
+    "all",
+    "includes",
+    "no-includes",
 ];
 
 pub fn run(args: &[String], place: &Where) -> Done<i32> {
@@ -31,7 +54,10 @@ pub fn run(args: &[String], place: &Where) -> Done<i32> {
     let settings: Vec<(String, String)> = match (&file, &repo, scoped) {
         (Some(file), _, true) => {
             if args.has("l") && !file.exists() {
-                return Err(fatal(format!("unable to read config file '{}': No such file or directory", file.display())));
+                return Err(fatal(format!(
+                    "unable to read config file '{}': No such file or directory",
+                    file.display()
+                )));
             }
             read(file)?.into_iter().map(|it| (it.name, it.value.unwrap_or_default())).collect()
         }
@@ -42,7 +68,9 @@ pub fn run(args: &[String], place: &Where) -> Done<i32> {
     // The newer spelling: `git config set name value`.
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (verb, words) = match words.as_slice() {
-        [verb @ ("get" | "set" | "unset" | "list"), rest @ ..] if !args.has("get") && !args.has("l") => (*verb, rest.to_vec()),
+        [verb @ ("get" | "set" | "unset" | "list"), rest @ ..] if !args.has("get") && !args.has("l") => {
+            (*verb, rest.to_vec())
+        }
         words => ("", words.to_vec()),
     };
     if args.has("l") || verb == "list" {
@@ -54,7 +82,9 @@ pub fn run(args: &[String], place: &Where) -> Done<i32> {
     let target = || file.clone().ok_or_else(|| fatal("not in a git directory"));
     match (verb, words.as_slice()) {
         ("unset", [name]) => change(&target()?, name, &Change::Unset).map(|()| 0),
-        ("" | "set", [name]) if args.has("unset") || args.has("unset-all") => change(&target()?, name, &Change::Unset).map(|()| 0),
+        ("" | "set", [name]) if args.has("unset") || args.has("unset-all") => {
+            change(&target()?, name, &Change::Unset).map(|()| 0)
+        }
         ("" | "set", [name, value]) if !args.has("get") && !args.has("get-all") => {
             if args.has("replace-all") {
                 while read(&target()?)?.iter().any(|it| canonical(name).as_ref() == Some(&it.name)) {
@@ -120,7 +150,11 @@ pub fn remote(repo: &Repo, args: &[String]) -> Done<i32> {
                 return Err(Fail { status: 3, text: format!("error: remote {name} already exists.") });
             }
             change(&file, &format!("remote.{name}.url"), &Change::Set(value))?;
-            change(&file, &format!("remote.{name}.fetch"), &Change::Set(&format!("+refs/heads/*:refs/remotes/{name}/*")))?;
+            change(
+                &file,
+                &format!("remote.{name}.fetch"),
+                &Change::Set(&format!("+refs/heads/*:refs/remotes/{name}/*")),
+            )?;
             Ok(0)
         }
         ["remove" | "rm", name] => {

@@ -30,7 +30,9 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
     let changes = match (&range.ends, range.wanted.as_slice(), args.has("cached")) {
         (Some((left, right, symmetric)), _, _) => {
             let left = match symmetric {
-                true => repo.merge_bases(*left, *right)?.first().copied().ok_or_else(|| fatal("no merge base"))?,
+                true => {
+                    repo.merge_bases(*left, *right)?.first().copied().ok_or_else(|| fatal("no merge base"))?
+                }
                 false => *left,
             };
             between(repo, left, *right)?
@@ -105,7 +107,10 @@ fn of_work_tree(repo: &Repo) -> Done<Vec<Change>> {
     Ok(changes)
 }
 
-fn with_conflicts<'p>(mut changes: Vec<Change>, paths: impl Iterator<Item = &'p bstr::BString>) -> Vec<Change> {
+fn with_conflicts<'p>(
+    mut changes: Vec<Change>,
+    paths: impl Iterator<Item = &'p bstr::BString>,
+) -> Vec<Change> {
     changes.extend(paths.map(Change::unmerged));
     changes.sort_by(|a, b| a.path().cmp(b.path()));
     changes

@@ -22,12 +22,63 @@ use crate::repo::refs::Head;
 
 /// Options of everything that lists commits.
 pub const WALK: &[&str] = &[
-    "n,max-count=", "skip=", "oneline", "pretty,format?", "date=", "decorate?", "no-decorate", "graph", "all", "branches",
-    "tags", "remotes", "author=", "committer=", "grep=", "i,regexp-ignore-case", "since,after=", "until,before=", "reverse", "topo-order",
-    "date-order", "author-date-order", "first-parent", "merges", "no-merges", "follow", "abbrev-commit", "no-abbrev-commit",
-    "abbrev?", "S=", "G=", "E,extended-regexp", "F,fixed-strings", "P,perl-regexp", "full-history", "simplify-merges",
-    "m", "c", "cc", "no-notes", "notes?", "show-signature", "left-right", "cherry-pick", "cherry-mark", "count", "quiet-walk",
-    "g,walk-reflogs", "L=", "no-mailmap", "use-mailmap", "root", "no-walk?", "parents", "children", "diff-merges=", "no-diff-merges",
+    "n,max-count=",
+    "skip=",
+    "oneline",
+    "pretty,format?",
+    "date=",
+    "decorate?",
+    "no-decorate",
+    "graph",
+    "all",
+    "branches",
+    "tags",
+    "remotes",
+    "author=",
+    "committer=",
+    "grep=",
+    "i,regexp-ignore-case",
+    "since,after=",
+    "until,before=",
+    "reverse",
+    "topo-order",
+    "date-order",
+    "author-date-order",
+    "first-parent",
+    "merges",
+    "no-merges",
+    "follow",
+    "abbrev-commit",
+    "no-abbrev-commit",
+    "abbrev?",
+    "S=",
+    "G=",
+    "E,extended-regexp",
+    "F,fixed-strings",
+    "P,perl-regexp",
+    "full-history",
+    "simplify-merges",
+    "m",
+    "c",
+    "cc",
+    "no-notes",
+    "notes?",
+    "show-signature",
+    "left-right",
+    "cherry-pick",
+    "cherry-mark",
+    "count",
+    "quiet-walk",
+    "g,walk-reflogs",
+    "L=",
+    "no-mailmap",
+    "use-mailmap",
+    "root",
+    "no-walk?",
+    "parents",
+    "children",
+    "diff-merges=",
+    "no-diff-merges",
 ];
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
@@ -61,7 +112,8 @@ pub fn wanted(repo: &Repo, args: &Args) -> Done<Wanted> {
     for id in range.wanted {
         tips.push(repo.peel(id)?.0);
     }
-    let prefixes = [("all", "refs/"), ("branches", "refs/heads/"), ("tags", "refs/tags/"), ("remotes", "refs/remotes/")];
+    let prefixes =
+        [("all", "refs/"), ("branches", "refs/heads/"), ("tags", "refs/tags/"), ("remotes", "refs/remotes/")];
     let some = prefixes.iter().any(|it| args.has(it.0));
     for (flag, prefix) in prefixes {
         if args.has(flag) {
@@ -134,19 +186,15 @@ pub fn pretty<'r>(repo: &'r Repo, args: &Args) -> Done<Pretty<'r>> {
         None => Style::Usual,
     };
     let own = matches!(&format, Format::Own(text, _) if text.contains("%d") || text.contains("%D"));
-    let decorated = args.has("decorate") && !args.has("no-decorate") && !matches!(args.value("decorate"), Some("no" | "auto"));
+    let decorated = args.has("decorate")
+        && !args.has("no-decorate")
+        && !matches!(args.value("decorate"), Some("no" | "auto"));
     let names = if own || decorated { Some(Names::load(repo)?) } else { None };
     Ok(Pretty { repo, format, date, short, names })
 }
 
 /// Shows one commit, with what parts it from the one before.
-fn one(
-    pretty: &Pretty<'_>,
-    options: &Options,
-    wanted: &Wanted,
-    step: &Step,
-    rows: Option<Rows>,
-) -> Done {
+fn one(pretty: &Pretty<'_>, options: &Options, wanted: &Wanted, step: &Step, rows: Option<Rows>) -> Done {
     let commit = &step.commit;
     let text = pretty.show(commit);
     match rows {
@@ -166,7 +214,12 @@ fn one(
 }
 
 /// The changes of a commit against its first parent.
-pub fn changes_of(repo: &Repo, commit: &Commit, options: &Options, paths: &Paths) -> Done<Vec<crate::diff::Change>> {
+pub fn changes_of(
+    repo: &Repo,
+    commit: &Commit,
+    options: &Options,
+    paths: &Paths,
+) -> Done<Vec<crate::diff::Change>> {
     let before = match commit.parents.first() {
         Some(id) => repo.commit(*id)?.tree,
         None => empty_tree(),
@@ -256,9 +309,20 @@ pub fn rev_list(repo: &Repo, args: &[String]) -> Done<i32> {
 
 /// `git shortlog [-s] [-n] [-e]`.
 pub fn shortlog(repo: &Repo, args: &[String]) -> Done<i32> {
-    let numbered: Vec<String> = args.iter().map(|it| it.replace("-sn", "-s --numbered").replace("-ns", "-s --numbered")).flat_map(|it| it.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect();
-    let args = Args::parse(&numbered, &[&["s,summary", "numbered", "e,email"], &["all", "no-merges", "since,after=", "until,before=", "n"]])?;
-    let walk = Wanted { tips: wanted_tips(repo, &args)?, merges: args.has("no-merges").then_some(false), ..Wanted::default() };
+    let numbered: Vec<String> = args
+        .iter()
+        .map(|it| it.replace("-sn", "-s --numbered").replace("-ns", "-s --numbered"))
+        .flat_map(|it| it.split(' ').map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let args = Args::parse(
+        &numbered,
+        &[&["s,summary", "numbered", "e,email"], &["all", "no-merges", "since,after=", "until,before=", "n"]],
+    )?;
+    let walk = Wanted {
+        tips: wanted_tips(repo, &args)?,
+        merges: args.has("no-merges").then_some(false),
+        ..Wanted::default()
+    };
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for step in list(repo, &walk)? {
         let who = &step.commit.author;

@@ -16,8 +16,29 @@ use crate::person::Person;
 use crate::repo::Repo;
 
 const TABLE: &[&str] = &[
-    "m,message=", "no-ff", "ff", "ff-only", "no-commit", "commit", "squash", "abort", "continue", "quit", "q,quiet", "no-edit", "e,edit",
-    "s,strategy=", "X,strategy-option=", "stat", "n,no-stat", "no-verify", "allow-unrelated-histories", "v,verbose", "log?", "no-log", "F,file=",
+    "m,message=",
+    "no-ff",
+    "ff",
+    "ff-only",
+    "no-commit",
+    "commit",
+    "squash",
+    "abort",
+    "continue",
+    "quit",
+    "q,quiet",
+    "no-edit",
+    "e,edit",
+    "s,strategy=",
+    "X,strategy-option=",
+    "stat",
+    "n,no-stat",
+    "no-verify",
+    "allow-unrelated-histories",
+    "v,verbose",
+    "log?",
+    "no-log",
+    "F,file=",
 ];
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
@@ -128,7 +149,10 @@ fn diverged(repo: &Repo, ours: Oid, theirs: Oid, word: &str, args: &Args) -> Don
     if !merged.is_clean() || args.has("no-commit") {
         crate::file::replace(&repo.git_dir.join("ORIG_HEAD"), format!("{ours}\n").as_bytes())?;
         crate::file::replace(&repo.git_dir.join("MERGE_HEAD"), format!("{theirs}\n").as_bytes())?;
-        crate::file::replace(&repo.git_dir.join("MERGE_MODE"), if args.has("no-ff") { b"no-ff" } else { b"" })?;
+        crate::file::replace(
+            &repo.git_dir.join("MERGE_MODE"),
+            if args.has("no-ff") { b"no-ff" } else { b"" },
+        )?;
         let mut text = message;
         if !merged.is_clean() {
             text.push_str("\n# Conflicts:\n");
@@ -187,7 +211,9 @@ pub fn refuse_staged(repo: &Repo, index: &Index, head: Oid) -> Done {
         return Ok(());
     }
     let names: String = changed.iter().map(|it| format!("\n\t{}", it.path())).collect();
-    Err(error(format!("Your local changes to the following files would be overwritten by merge:{names}\nPlease commit your changes or stash them before you merge.\nAborting")))
+    Err(error(format!(
+        "Your local changes to the following files would be overwritten by merge:{names}\nPlease commit your changes or stash them before you merge.\nAborting"
+    )))
 }
 
 fn abort(repo: &Repo) -> Done<i32> {

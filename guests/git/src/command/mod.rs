@@ -43,9 +43,32 @@ const REMOTE: [&str; 7] = ["clone", "fetch", "pull", "push", "ls-remote", "fetch
 
 /// Commands of git that are not here, so that they are told from slips of the finger.
 const ABSENT: [&str; 26] = [
-    "am", "apply", "archive", "bisect", "bundle", "daemon", "difftool", "fast-export", "fast-import", "filter-branch",
-    "format-patch", "gc", "grep", "gui", "instaweb", "maintenance", "mergetool", "notes", "prune", "rebase", "repack",
-    "request-pull", "send-email", "submodule", "svn", "worktree",
+    "am",
+    "apply",
+    "archive",
+    "bisect",
+    "bundle",
+    "daemon",
+    "difftool",
+    "fast-export",
+    "fast-import",
+    "filter-branch",
+    "format-patch",
+    "gc",
+    "grep",
+    "gui",
+    "instaweb",
+    "maintenance",
+    "mergetool",
+    "notes",
+    "prune",
+    "rebase",
+    "repack",
+    "request-pull",
+    "send-email",
+    "submodule",
+    "svn",
+    "worktree",
 ];
 
 /// Runs a command line without the program's name, and answers the status.
@@ -87,7 +110,10 @@ fn start(args: &[String]) -> Done<i32> {
             let (name, value) = setting.split_once('=').unwrap_or((setting, "true"));
             place.settings.push((name.to_owned(), value.to_owned()));
             rest = &rest[2..];
-        } else if matches!(first.as_str(), "--no-pager" | "-p" | "--paginate" | "-P" | "--no-optional-locks" | "--literal-pathspecs") {
+        } else if matches!(
+            first.as_str(),
+            "--no-pager" | "-p" | "--paginate" | "-P" | "--no-optional-locks" | "--literal-pathspecs"
+        ) {
             rest = more;
         } else {
             break;
@@ -115,7 +141,8 @@ fn enter(path: &str) -> Done {
     if !place.is_dir() {
         return Err(cannot("Not a directory"));
     }
-    std::env::set_current_dir(crate::repo::clean(&place)).map_err(|cause| cannot(&crate::file::reason(&cause)))
+    std::env::set_current_dir(crate::repo::clean(&place))
+        .map_err(|cause| cannot(&crate::file::reason(&cause)))
 }
 
 fn command(name: &str, args: &[String], place: &Where) -> Done<i32> {
@@ -133,7 +160,10 @@ fn command(name: &str, args: &[String], place: &Where) -> Done<i32> {
     }
     let Some(run) = find(name) else {
         let mut text = format!("git: '{name}' is not a git command. See 'git --help'.");
-        if let Some(alias) = Repo::discover(place).ok().and_then(|it| it.config.get(&format!("alias.{name}")).map(str::to_owned)) {
+        if let Some(alias) = Repo::discover(place)
+            .ok()
+            .and_then(|it| it.config.get(&format!("alias.{name}")).map(str::to_owned))
+        {
             if alias.starts_with('!') {
                 return Err(fatal(format!("alias '{name}' starts a program, and none is started here")));
             }

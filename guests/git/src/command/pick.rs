@@ -12,7 +12,21 @@ use crate::object::{Commit, empty_tree};
 use crate::person::Person;
 use crate::repo::Repo;
 
-const TABLE: &[&str] = &["n,no-commit", "x", "m,mainline=", "abort", "continue", "quit", "skip", "no-edit", "e,edit", "s,signoff", "allow-empty", "X,strategy-option=", "ff"];
+const TABLE: &[&str] = &[
+    "n,no-commit",
+    "x",
+    "m,mainline=",
+    "abort",
+    "continue",
+    "quit",
+    "skip",
+    "no-edit",
+    "e,edit",
+    "s,signoff",
+    "allow-empty",
+    "X,strategy-option=",
+    "ff",
+];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {
@@ -43,7 +57,10 @@ fn run(repo: &Repo, args: &[String], verb: Verb) -> Done<i32> {
     let name = verb.name();
     if args.has("abort") || args.has("quit") || args.has("skip") {
         if repo.pseudo(verb.head()).is_none() {
-            return Err(Fail { status: 128, text: format!("error: no cherry-pick or revert in progress\nfatal: {name} failed") });
+            return Err(Fail {
+                status: 128,
+                text: format!("error: no cherry-pick or revert in progress\nfatal: {name} failed"),
+            });
         }
         if !args.has("quit") {
             let head = repo.rev_commit("HEAD")?;
@@ -54,7 +71,10 @@ fn run(repo: &Repo, args: &[String], verb: Verb) -> Done<i32> {
     }
     if args.has("continue") {
         if repo.pseudo(verb.head()).is_none() {
-            return Err(Fail { status: 128, text: format!("error: no cherry-pick or revert in progress\nfatal: {name} failed") });
+            return Err(Fail {
+                status: 128,
+                text: format!("error: no cherry-pick or revert in progress\nfatal: {name} failed"),
+            });
         }
         return super::commit::run(repo, &["--no-edit".to_owned()]);
     }
@@ -68,7 +88,12 @@ fn run(repo: &Repo, args: &[String], verb: Verb) -> Done<i32> {
             ids.extend(range.wanted);
             continue;
         }
-        let wanted = crate::history::walk::Wanted { tips: range.wanted, without: range.unwanted, reverse: verb == Verb::Pick, ..Default::default() };
+        let wanted = crate::history::walk::Wanted {
+            tips: range.wanted,
+            without: range.unwanted,
+            reverse: verb == Verb::Pick,
+            ..Default::default()
+        };
         ids.extend(crate::history::walk::list(repo, &wanted)?.into_iter().map(|it| it.commit.id));
     }
     if ids.is_empty() {
@@ -94,7 +119,15 @@ fn one(repo: &Repo, id: Oid, verb: Verb, args: &Args) -> Done<i32> {
         (None, 0) => empty_tree(),
         (None, 1) => repo.tree_of(commit.parents[0])?,
         (Some(which), count) if (1..=count).contains(&which) => repo.tree_of(commit.parents[which - 1])?,
-        (None, _) => return Err(Fail { status: 128, text: format!("error: commit {id} is a merge but no -m option was given.\nfatal: {} failed", verb.name()) }),
+        (None, _) => {
+            return Err(Fail {
+                status: 128,
+                text: format!(
+                    "error: commit {id} is a merge but no -m option was given.\nfatal: {} failed",
+                    verb.name()
+                ),
+            });
+        }
         _ => return Err(fatal(format!("commit {id} does not have that parent"))),
     };
     let label = format!("{} ({})", repo.odb.short(id), commit.subject());
@@ -128,10 +161,17 @@ fn one(repo: &Repo, id: Oid, verb: Verb, args: &Args) -> Done<i32> {
     }
     let tree = repo.write_tree(&merged.files)?;
     if tree == repo.tree_of(head)? && !args.has("allow-empty") {
-        return Err(Fail { status: 1, text: format!("The previous {} is now empty, possibly due to conflict resolution.\nIf you wish to commit it anyway, use:\n\n    git commit --allow-empty\n", verb.name()) });
+        return Err(Fail {
+            status: 1,
+            text: format!(
+                "The previous {} is now empty, possibly due to conflict resolution.\nIf you wish to commit it anyway, use:\n\n    git commit --allow-empty\n",
+                verb.name()
+            ),
+        });
     }
     let author = if verb == Verb::Pick { commit.author.clone() } else { Person::author(&repo.config)? };
-    let new = repo.write_commit(tree, &[head], &author, &Person::committer(&repo.config)?, text.as_bytes())?;
+    let new =
+        repo.write_commit(tree, &[head], &author, &Person::committer(&repo.config)?, text.as_bytes())?;
     let why = crate::object::subject(text.as_bytes());
     repo.move_head(new, &format!("{}: {why}", verb.name()))?;
     summary(repo, &repo.commit(new)?, true)?;

@@ -36,7 +36,9 @@ pub fn rev_parse(repo: &Repo, args: &[String]) -> Done<i32> {
             "--show-prefix" => out::line(&repo.prefix),
             "--show-cdup" => out::line("../".repeat(repo.prefix.iter().filter(|it| **it == b'/').count())),
             "--is-inside-work-tree" => out::line((!repo.is_bare()).to_string()),
-            "--is-inside-git-dir" => out::line(crate::repo::current_dir()?.starts_with(&repo.git_dir).to_string()),
+            "--is-inside-git-dir" => {
+                out::line(crate::repo::current_dir()?.starts_with(&repo.git_dir).to_string())
+            }
             "--is-bare-repository" => out::line(repo.is_bare().to_string()),
             "--is-shallow-repository" => out::line(repo.git_dir.join("shallow").exists().to_string()),
             "--show-object-format" => out::line("sha1"),
@@ -44,7 +46,8 @@ pub fn rev_parse(repo: &Repo, args: &[String]) -> Done<i32> {
             "--" => {}
             flag if flag.starts_with("--short=") => brief = Some(flag[8..].parse().unwrap_or(7)),
             flag if flag.starts_with("--") => out::line(flag),
-            word => one(repo, word, verify, brief, named).map_err(|problem| if silent { quiet(1) } else { problem })?,
+            word => one(repo, word, verify, brief, named)
+                .map_err(|problem| if silent { quiet(1) } else { problem })?,
         }
     }
     Ok(0)
@@ -63,7 +66,10 @@ fn one(repo: &Repo, word: &str, verify: bool, brief: Option<usize>, named: bool)
         let name = match (word, repo.head()?) {
             ("HEAD" | "@", Head::Branch(name)) if repo.head_id()?.is_some() => short(&name).to_owned(),
             ("HEAD" | "@", Head::Detached(_)) => "HEAD".to_owned(),
-            _ => repo.full_name(word)?.map(|it| short(&it).to_owned()).ok_or_else(|| crate::history::rev::ambiguous(word))?,
+            _ => repo
+                .full_name(word)?
+                .map(|it| short(&it).to_owned())
+                .ok_or_else(|| crate::history::rev::ambiguous(word))?,
         };
         out::line(name);
         return Ok(());
@@ -95,7 +101,27 @@ fn one(repo: &Repo, word: &str, verify: bool, brief: Option<usize>, named: bool)
 }
 
 pub fn ls_files(repo: &Repo, args: &[String]) -> Done<i32> {
-    let args = Args::parse(args, &[&["c,cached", "o,others", "m,modified", "d,deleted", "s,stage", "u,unmerged", "i,ignored", "exclude-standard", "z", "t", "error-unmatch", "full-name", "directory", "x,exclude=", "k", "abbrev?"]])?;
+    let args = Args::parse(
+        args,
+        &[&[
+            "c,cached",
+            "o,others",
+            "m,modified",
+            "d,deleted",
+            "s,stage",
+            "u,unmerged",
+            "i,ignored",
+            "exclude-standard",
+            "z",
+            "t",
+            "error-unmatch",
+            "full-name",
+            "directory",
+            "x,exclude=",
+            "k",
+            "abbrev?",
+        ]],
+    )?;
     let paths = Paths::new(repo, &args.all_words())?;
     let index = Index::load(repo)?;
     let end: &[u8] = if args.has("z") { b"\0" } else { b"\n" };
@@ -136,15 +162,22 @@ pub fn ls_files(repo: &Repo, args: &[String]) -> Done<i32> {
     if args.has("error-unmatch")
         && let Some(word) = paths.unused()
     {
-        return Err(error(format!("pathspec '{word}' did not match any file(s) known to git\nDid you forget to 'git add'?")));
+        return Err(error(format!(
+            "pathspec '{word}' did not match any file(s) known to git\nDid you forget to 'git add'?"
+        )));
     }
     Ok(0)
 }
 
 pub fn ls_tree(repo: &Repo, args: &[String]) -> Done<i32> {
-    let args = Args::parse(args, &[&["r", "t", "d", "l,long", "z", "name-only,name-status", "full-tree", "full-name", "abbrev?"]])?;
+    let args = Args::parse(
+        args,
+        &[&["r", "t", "d", "l,long", "z", "name-only,name-status", "full-tree", "full-name", "abbrev?"]],
+    )?;
     let words = args.all_words();
-    let (rev, rest) = words.split_first().ok_or_else(|| crate::fail::usage("usage: git ls-tree [<options>] <tree-ish> [<path>...]"))?;
+    let (rev, rest) = words
+        .split_first()
+        .ok_or_else(|| crate::fail::usage("usage: git ls-tree [<options>] <tree-ish> [<path>...]"))?;
     let id = repo.find_rev(rev)?.ok_or_else(|| fatal(format!("Not a valid object name {rev}")))?;
     let paths = Paths::new(repo, rest)?;
     list_tree(repo, repo.tree_of(id)?, b"", &args, &paths)?;
@@ -244,16 +277,20 @@ fn batch(repo: &Repo, whole: bool) -> Done<i32> {
 
 pub fn hash_object(repo: &Repo, args: &[String]) -> Done<i32> {
     let args = Args::parse(args, &[&["w", "stdin", "t=", "no-filters", "path="]])?;
-    let kind = Kind::from_bytes(args.value("t").unwrap_or("blob").as_bytes()).map_err(|_| fatal("invalid object type"))?;
+    let kind = Kind::from_bytes(args.value("t").unwrap_or("blob").as_bytes())
+        .map_err(|_| fatal("invalid object type"))?;
     let mut texts = Vec::new();
     if args.has("stdin") {
         let mut text = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::stdin(), &mut text).map_err(|cause| fatal(format!("{cause}")))?;
+        std::io::Read::read_to_end(&mut std::io::stdin(), &mut text)
+            .map_err(|cause| fatal(format!("{cause}")))?;
         texts.push(text);
     }
     for word in args.all_words() {
         let path = facts::name::path(&word);
-        texts.push(std::fs::read(path).map_err(|cause| fatal(format!("could not open '{word}' for reading: {}", crate::file::reason(&cause))))?);
+        texts.push(std::fs::read(path).map_err(|cause| {
+            fatal(format!("could not open '{word}' for reading: {}", crate::file::reason(&cause)))
+        })?);
     }
     for text in texts {
         let id = if args.has("w") { repo.odb.write(kind, &text)? } else { crate::odb::hash(kind, &text)? };
@@ -270,7 +307,8 @@ pub fn check_ignore(repo: &Repo, args: &[String]) -> Done<i32> {
     for word in args.all_words() {
         let path = crate::pathspec::inside(repo, &repo.prefix, &facts::name::bytes(&word), &word)?;
         let folder = word.ends_with('/') || repo.path(&path)?.is_dir();
-        let reason = ignore.reason(&path, folder).filter(|_| args.has("no-index") || index.get(&path).is_none());
+        let reason =
+            ignore.reason(&path, folder).filter(|_| args.has("no-index") || index.get(&path).is_none());
         let hit = reason.as_ref().is_some_and(|it| it.ignored || args.has("v"));
         found |= hit;
         match (&reason, args.has("v"), args.has("q")) {
@@ -287,8 +325,11 @@ pub fn check_ignore(repo: &Repo, args: &[String]) -> Done<i32> {
 pub fn merge_base(repo: &Repo, args: &[String]) -> Done<i32> {
     let args = Args::parse(args, &[&["a,all", "is-ancestor", "fork-point", "octopus"]])?;
     let words = args.all_words();
-    let [left, right] = words.as_slice() else { return Err(crate::fail::usage("usage: git merge-base [-a | --all] <commit> <commit>")) };
-    let valid = |word: &str| repo.find_rev(word)?.ok_or_else(|| fatal(format!("Not a valid object name {word}")));
+    let [left, right] = words.as_slice() else {
+        return Err(crate::fail::usage("usage: git merge-base [-a | --all] <commit> <commit>"));
+    };
+    let valid =
+        |word: &str| repo.find_rev(word)?.ok_or_else(|| fatal(format!("Not a valid object name {word}")));
     valid(left)?;
     valid(right)?;
     let (left, right) = (repo.rev_commit(left)?, repo.rev_commit(right)?);
@@ -302,7 +343,10 @@ pub fn merge_base(repo: &Repo, args: &[String]) -> Done<i32> {
 }
 
 pub fn show_ref(repo: &Repo, args: &[String]) -> Done<i32> {
-    let args = Args::parse(args, &[&["heads,branches", "tags", "q,quiet", "verify", "d,dereference", "s,hash?", "head"]])?;
+    let args = Args::parse(
+        args,
+        &[&["heads,branches", "tags", "q,quiet", "verify", "d,dereference", "s,hash?", "head"]],
+    )?;
     let words = args.all_words();
     let mut found = false;
     for (name, id) in repo.list_refs("refs/")? {
@@ -311,7 +355,11 @@ pub fn show_ref(repo: &Repo, args: &[String]) -> Done<i32> {
         if limited && !kinds.iter().any(|it| args.has(it.0) && name.starts_with(it.1)) {
             continue;
         }
-        if !words.is_empty() && !words.iter().any(|it| name == *it || (!args.has("verify") && name.ends_with(&format!("/{it}")))) {
+        if !words.is_empty()
+            && !words
+                .iter()
+                .any(|it| name == *it || (!args.has("verify") && name.ends_with(&format!("/{it}"))))
+        {
             continue;
         }
         found = true;
@@ -330,11 +378,20 @@ pub fn for_each_ref(repo: &Repo, args: &[String]) -> Done<i32> {
     let words = args.all_words();
     let format = args.value("format").unwrap_or("%(objectname) %(objecttype)\t%(refname)");
     for (name, id) in repo.list_refs("refs/")? {
-        if !words.is_empty() && !words.iter().any(|it| name == *it || name.starts_with(&format!("{}/", it.trim_end_matches('/')))) {
+        if !words.is_empty()
+            && !words
+                .iter()
+                .any(|it| name == *it || name.starts_with(&format!("{}/", it.trim_end_matches('/'))))
+        {
             continue;
         }
         let kind = repo.odb.read(id)?.0.to_string();
-        let subject = || repo.peel(id).and_then(|it| repo.commit(it.0)).map(|it| it.subject().to_string()).unwrap_or_default();
+        let subject = || {
+            repo.peel(id)
+                .and_then(|it| repo.commit(it.0))
+                .map(|it| it.subject().to_string())
+                .unwrap_or_default()
+        };
         let text = format
             .replace("%(refname:short)", short(&name))
             .replace("%(refname)", &name)
@@ -400,12 +457,19 @@ pub fn commit_tree(repo: &Repo, args: &[String]) -> Done<i32> {
     let parents = args.values("p").iter().map(|it| repo.rev_commit(it)).collect::<Done<Vec<_>>>()?;
     let mut text = args.values("m").join("\n\n").into_bytes();
     if text.is_empty() {
-        std::io::Read::read_to_end(&mut std::io::stdin(), &mut text).map_err(|cause| fatal(format!("{cause}")))?;
+        std::io::Read::read_to_end(&mut std::io::stdin(), &mut text)
+            .map_err(|cause| fatal(format!("{cause}")))?;
     }
     if !text.ends_with(b"\n") {
         text.push(b'\n');
     }
-    let id = repo.write_commit(tree, &parents, &Person::author(&repo.config)?, &Person::committer(&repo.config)?, text.trim_start_with(|it| it == '\n'))?;
+    let id = repo.write_commit(
+        tree,
+        &parents,
+        &Person::author(&repo.config)?,
+        &Person::committer(&repo.config)?,
+        text.trim_start_with(|it| it == '\n'),
+    )?;
     out::line(id.to_string());
     Ok(0)
 }

@@ -9,7 +9,18 @@ use crate::pathspec::Paths;
 use crate::repo::Repo;
 use crate::work::State;
 
-const TABLE: &[&str] = &["soft", "mixed", "hard", "keep", "merge", "q,quiet", "p,patch", "N,intent-to-add", "refresh", "no-refresh"];
+const TABLE: &[&str] = &[
+    "soft",
+    "mixed",
+    "hard",
+    "keep",
+    "merge",
+    "q,quiet",
+    "p,patch",
+    "N,intent-to-add",
+    "refresh",
+    "no-refresh",
+];
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
     let args = Args::parse(args, &[TABLE])?;
@@ -26,7 +37,9 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
             words.remove(0);
         } else if args.dashes {
             return Err(fatal(format!("Failed to resolve '{first}' as a valid revision.")));
-        } else if !repo.path(&crate::pathspec::inside(repo, &repo.prefix, &facts::name::bytes(&first), &first)?)?.exists()
+        } else if !repo
+            .path(&crate::pathspec::inside(repo, &repo.prefix, &facts::name::bytes(&first), &first)?)?
+            .exists()
             && Index::load(repo)?.entries.iter().all(|it| it.path != first.as_bytes())
         {
             return Err(crate::history::rev::ambiguous(&first));
@@ -62,7 +75,10 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
         }
         repo.move_head(id, &format!("reset: moving to {rev}"))?;
         if args.has("hard") && !args.has("q") {
-            out::line([format!("HEAD is now at {} ", repo.odb.short(id)).as_bytes(), &repo.commit(id)?.subject()].concat());
+            out::line(
+                [format!("HEAD is now at {} ", repo.odb.short(id)).as_bytes(), &repo.commit(id)?.subject()]
+                    .concat(),
+            );
         }
     }
     if !args.has("soft") {
@@ -82,7 +98,12 @@ fn paths(repo: &Repo, rev: &str, words: &[String], quiet: bool) -> Done<i32> {
     let paths = Paths::new(repo, words)?;
     let mut index = Index::load(repo)?;
     let files: Files = repo.files(tree)?.into_iter().filter(|(path, _)| paths.has(path)).collect();
-    let gone: Vec<_> = index.entries.iter().filter(|it| paths.has(&it.path) && !files.contains_key(&it.path)).map(|it| it.path.clone()).collect();
+    let gone: Vec<_> = index
+        .entries
+        .iter()
+        .filter(|it| paths.has(&it.path) && !files.contains_key(&it.path))
+        .map(|it| it.path.clone())
+        .collect();
     for path in &gone {
         index.remove(path);
     }

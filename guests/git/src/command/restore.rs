@@ -10,7 +10,21 @@ use crate::pathspec::Paths;
 use crate::repo::Repo;
 use crate::work::State;
 
-const TABLE: &[&str] = &["s,source=", "S,staged", "W,worktree", "q,quiet", "ours", "theirs", "p,patch", "overlay", "no-overlay", "ignore-unmerged", "progress", "no-progress", "m,merge"];
+const TABLE: &[&str] = &[
+    "s,source=",
+    "S,staged",
+    "W,worktree",
+    "q,quiet",
+    "ours",
+    "theirs",
+    "p,patch",
+    "overlay",
+    "no-overlay",
+    "ignore-unmerged",
+    "progress",
+    "no-progress",
+    "m,merge",
+];
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
     let args = Args::parse(args, &[TABLE])?;
@@ -48,7 +62,12 @@ pub fn from_index(repo: &Repo, words: &[String], side: Option<u8>, quiet: bool) 
         let entry = index.stage(path, stage).cloned();
         match entry {
             Some(entry) => drop(repo.write_file(path, entry.item())?),
-            None => return Err(crate::fail::error(format!("path '{path}' does not have {} version", if stage == 2 { "our" } else { "their" }))),
+            None => {
+                return Err(crate::fail::error(format!(
+                    "path '{path}' does not have {} version",
+                    if stage == 2 { "our" } else { "their" }
+                )));
+            }
         }
         updated += 1;
     }
@@ -83,7 +102,12 @@ pub fn from_tree(repo: &Repo, tree: Oid, words: &[String], into: Into, tell: boo
     let paths = Paths::new(repo, words)?;
     let mut index = Index::load(repo)?;
     let files: Files = repo.files(tree)?.into_iter().filter(|(path, _)| paths.has(path)).collect();
-    let gone: Vec<_> = index.entries.iter().filter(|it| paths.has(&it.path) && !files.contains_key(&it.path)).map(|it| it.path.clone()).collect();
+    let gone: Vec<_> = index
+        .entries
+        .iter()
+        .filter(|it| paths.has(&it.path) && !files.contains_key(&it.path))
+        .map(|it| it.path.clone())
+        .collect();
     paths.all_used()?;
     repo.check_paths(&files)?;
     let mut updated = 0;
@@ -102,7 +126,13 @@ pub fn from_tree(repo: &Repo, tree: Oid, words: &[String], into: Into, tell: boo
         let known = index.get(path).cloned();
         let same = known.as_ref().is_some_and(|it| it.item() == *item);
         let entry = match work {
-            true if same && known.as_ref().map_or(Ok(false), |it| repo.state(it, &index).map(|it| it == State::Same))? => continue,
+            true if same
+                && known
+                    .as_ref()
+                    .map_or(Ok(false), |it| repo.state(it, &index).map(|it| it == State::Same))? =>
+            {
+                continue;
+            }
             true => repo.write_file(path, *item)?,
             false if same => continue,
             false => Entry::new(path.clone(), 0, *item),
@@ -114,7 +144,11 @@ pub fn from_tree(repo: &Repo, tree: Oid, words: &[String], into: Into, tell: boo
     }
     index.save(repo)?;
     if tell {
-        out::note(format!("Updated {updated} path{} from {}", if updated == 1 { "" } else { "s" }, repo.odb.short(tree)));
+        out::note(format!(
+            "Updated {updated} path{} from {}",
+            if updated == 1 { "" } else { "s" },
+            repo.odb.short(tree)
+        ));
     }
     Ok(0)
 }

@@ -19,13 +19,18 @@ pub fn rm(repo: &Repo, args: &[String]) -> Done<i32> {
     }
     let paths = Paths::new(repo, &words)?;
     let mut index = Index::load(repo)?;
-    let mut chosen: Vec<BString> = index.entries.iter().filter(|it| paths.has(&it.path)).map(|it| it.path.clone()).collect();
+    let mut chosen: Vec<BString> =
+        index.entries.iter().filter(|it| paths.has(&it.path)).map(|it| it.path.clone()).collect();
     chosen.dedup();
     if let Some(word) = paths.unused().filter(|_| !args.has("ignore-unmatch")) {
         return Err(fatal(format!("pathspec '{word}' did not match any files")));
     }
     for (word, path) in paths.literals() {
-        if !args.has("r") && !path.is_empty() && index.get(path).is_none() && chosen.iter().any(|it| it.starts_with(path)) {
+        if !args.has("r")
+            && !path.is_empty()
+            && index.get(path).is_none()
+            && chosen.iter().any(|it| it.starts_with(path))
+        {
             return Err(fatal(format!("not removing '{word}' recursively without -r")));
         }
     }
@@ -73,7 +78,13 @@ fn refuse_changed(repo: &Repo, index: &Index, chosen: &[BString], cached: bool) 
             text.push_str(&format!("error: the following {file} {have} {what}:\n{names}({hint})\n"));
         }
     };
-    let whose = |list: &[&BString]| if list.len() == 1 { "staged content different from both the\nfile and the HEAD" } else { "staged content different from both the\nfile and the HEAD" };
+    let whose = |list: &[&BString]| {
+        if list.len() == 1 {
+            "staged content different from both the\nfile and the HEAD"
+        } else {
+            "staged content different from both the\nfile and the HEAD"
+        }
+    };
     tell(&both, whose(&both), "use -f to force removal");
     tell(&staged, "changes staged in the index", "use --cached to keep the file, or -f to force removal");
     tell(&local, "local modifications", "use --cached to keep the file, or -f to force removal");
@@ -108,7 +119,11 @@ pub fn mv(repo: &Repo, args: &[String]) -> Done<i32> {
             return Err(bad("bad source"));
         }
         if index.get(&from).is_none() && below.is_empty() {
-            return Err(bad(if old.is_dir() { "source directory is empty" } else { "not under version control" }));
+            return Err(bad(if old.is_dir() {
+                "source directory is empty"
+            } else {
+                "not under version control"
+            }));
         }
         if new.symlink_metadata().is_ok() && !args.has("f") {
             return Err(bad("destination exists"));
@@ -122,7 +137,8 @@ pub fn mv(repo: &Repo, args: &[String]) -> Done<i32> {
         if args.has("n") {
             continue;
         }
-        std::fs::rename(&old, &new).map_err(|cause| fatal(format!("renaming '{from}' failed: {}", crate::file::reason(&cause))))?;
+        std::fs::rename(&old, &new)
+            .map_err(|cause| fatal(format!("renaming '{from}' failed: {}", crate::file::reason(&cause))))?;
         let moved = index.get(&from).cloned().into_iter().chain(below);
         for mut entry in moved.collect::<Vec<_>>() {
             index.remove(&entry.path);

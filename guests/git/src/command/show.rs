@@ -52,7 +52,14 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
     Ok(0)
 }
 
-fn object(pretty: &Pretty<'_>, options: &Options, word: &str, id: crate::Oid, paths: &Paths, first: &mut bool) -> Done {
+fn object(
+    pretty: &Pretty<'_>,
+    options: &Options,
+    word: &str,
+    id: crate::Oid,
+    paths: &Paths,
+    first: &mut bool,
+) -> Done {
     let repo = pretty.repo;
     let (kind, bytes) = repo.odb.read(id)?;
     if !*first && (kind != Kind::Blob && !pretty.format.ends_lines()) {
@@ -69,7 +76,8 @@ fn object(pretty: &Pretty<'_>, options: &Options, word: &str, id: crate::Oid, pa
             }
         }
         Kind::Tag => {
-            let tag = TagRef::from_bytes(&bytes, Sha1).map_err(|_| fatal(format!("could not parse tag {id}")))?;
+            let tag =
+                TagRef::from_bytes(&bytes, Sha1).map_err(|_| fatal(format!("could not parse tag {id}")))?;
             out::line(format!("tag {}", tag.name));
             if let Some(who) = tag.tagger.and_then(|it| Person::parse(it)) {
                 out::line(format!("Tagger: {} <{}>", who.name, who.email));
@@ -80,7 +88,8 @@ fn object(pretty: &Pretty<'_>, options: &Options, word: &str, id: crate::Oid, pa
             if !tag.message.ends_with(b"\n") {
                 out::put("\n");
             }
-            let target = crate::Oid::from_hex(tag.target).map_err(|_| fatal(format!("could not parse tag {id}")))?;
+            let target =
+                crate::Oid::from_hex(tag.target).map_err(|_| fatal(format!("could not parse tag {id}")))?;
             object(pretty, options, word, target, paths, &mut false.clone())?;
         }
         Kind::Commit => {

@@ -44,7 +44,19 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
 }
 
 fn push(repo: &Repo, args: &[String], save: bool) -> Done<i32> {
-    let args = Args::parse(args, &[&["m,message=", "u,include-untracked", "k,keep-index", "no-keep-index", "q,quiet", "a,all", "p,patch", "S,staged"]])?;
+    let args = Args::parse(
+        args,
+        &[&[
+            "m,message=",
+            "u,include-untracked",
+            "k,keep-index",
+            "no-keep-index",
+            "q,quiet",
+            "a,all",
+            "p,patch",
+            "S,staged",
+        ]],
+    )?;
     for absent in ["a", "p", "S"] {
         if args.has(absent) {
             return Err(fatal(format!("stash push -{absent}: not here")));
@@ -76,7 +88,12 @@ fn push(repo: &Repo, args: &[String], save: bool) -> Done<i32> {
     };
     if now == before && staged == before && extra.is_empty() {
         if let Some(word) = paths.unused() {
-            return Err(Fail { status: 1, text: format!("error: pathspec ':(,prefix:0){word}' did not match any file(s) known to git\nDid you forget to 'git add'?") });
+            return Err(Fail {
+                status: 1,
+                text: format!(
+                    "error: pathspec ':(,prefix:0){word}' did not match any file(s) known to git\nDid you forget to 'git add'?"
+                ),
+            });
         }
         out::line("No local changes to save");
         return Ok(0);
@@ -91,7 +108,13 @@ fn push(repo: &Repo, args: &[String], save: bool) -> Done<i32> {
     let about = format!("{place}: {} {}", repo.odb.short(head), commit.subject());
     let who = Person::committer(&repo.config)?;
     let author = Person::author(&repo.config)?;
-    let kept = repo.write_commit(repo.write_tree(&staged)?, &[head], &author, &who, format!("index on {about}\n").as_bytes())?;
+    let kept = repo.write_commit(
+        repo.write_tree(&staged)?,
+        &[head],
+        &author,
+        &who,
+        format!("index on {about}\n").as_bytes(),
+    )?;
     let mut parents = vec![head, kept];
     if !extra.is_empty() {
         let mut files = Files::new();
@@ -99,7 +122,13 @@ fn push(repo: &Repo, args: &[String], save: bool) -> Done<i32> {
             files.insert(path.clone(), repo.take_in(path, None)?.item());
         }
         let tree = repo.write_tree(&files)?;
-        parents.push(repo.write_commit(tree, &[], &author, &who, format!("untracked files on {about}\n").as_bytes())?);
+        parents.push(repo.write_commit(
+            tree,
+            &[],
+            &author,
+            &who,
+            format!("untracked files on {about}\n").as_bytes(),
+        )?);
     }
     let message = said.map_or_else(|| format!("WIP on {about}"), |it| format!("On {place}: {it}"));
     let tree = repo.write_tree(&now)?;
@@ -136,7 +165,13 @@ fn clean_up(repo: &Repo, index: &Index, before: &Files, staged: &Files, paths: &
         return repo.force(target, index)?.save(repo);
     }
     let mut next = index.clone();
-    let chosen: Vec<_> = index.entries.iter().map(|it| it.path.clone()).chain(target.keys().cloned()).filter(|it| paths.has(it)).collect();
+    let chosen: Vec<_> = index
+        .entries
+        .iter()
+        .map(|it| it.path.clone())
+        .chain(target.keys().cloned())
+        .filter(|it| paths.has(it))
+        .collect();
     for path in chosen {
         match target.get(&path) {
             Some(item) => next.put(repo.write_file(&path, *item)?),
@@ -155,7 +190,9 @@ fn which(words: &[String]) -> Done<usize> {
     let digits = word.strip_prefix("stash@{").and_then(|it| it.strip_suffix('}')).unwrap_or(word);
     match digits {
         "stash" => Ok(0),
-        digits => digits.parse().map_err(|_| Fail { status: 1, text: format!("error: {word} is not a valid reference") }),
+        digits => digits
+            .parse()
+            .map_err(|_| Fail { status: 1, text: format!("error: {word} is not a valid reference") }),
     }
 }
 
@@ -164,7 +201,10 @@ fn find(repo: &Repo, at: usize) -> Done<Oid> {
     if moves.is_empty() || repo.find_ref(REF)?.is_none() {
         return Err(Fail { status: 1, text: "No stash entries found.".to_owned() });
     }
-    moves.get(at).map(|it| it.to).ok_or_else(|| Fail { status: 1, text: format!("error: stash@{{{at}}} is not a valid reference") })
+    moves
+        .get(at)
+        .map(|it| it.to)
+        .ok_or_else(|| Fail { status: 1, text: format!("error: stash@{{{at}}} is not a valid reference") })
 }
 
 fn list(repo: &Repo) -> Done<i32> {
@@ -196,7 +236,8 @@ fn pop(repo: &Repo, args: &[String], drop_it: bool) -> Done<i32> {
     let at = which(&args.all_words())?;
     let id = find(repo, at)?;
     let stash = repo.commit(id)?;
-    let base = stash.parents.first().copied().ok_or_else(|| fatal(format!("'{id}' is not a stash-like commit")))?;
+    let base =
+        stash.parents.first().copied().ok_or_else(|| fatal(format!("'{id}' is not a stash-like commit")))?;
     let index = Index::load(repo)?;
     if !index.conflicts().is_empty() {
         return Err(crate::fail::error("could not write index"));
@@ -210,7 +251,12 @@ fn pop(repo: &Repo, args: &[String], drop_it: bool) -> Done<i32> {
         repo.check_paths(&files)?;
         for path in files.keys() {
             if repo.path(path)?.symlink_metadata().is_ok() {
-                return Err(Fail { status: 1, text: format!("{path} already exists, no checkout\nerror: could not restore untracked files from stash") });
+                return Err(Fail {
+                    status: 1,
+                    text: format!(
+                        "{path} already exists, no checkout\nerror: could not restore untracked files from stash"
+                    ),
+                });
             }
         }
         for (path, item) in &files {
@@ -226,7 +272,10 @@ fn pop(repo: &Repo, args: &[String], drop_it: bool) -> Done<i32> {
             _ => {
                 let mut files = mine.clone();
                 for change in compare(&mine, &merged.files).into_iter().filter(|it| it.letter == b'A') {
-                    files.insert(change.new.path, crate::object::Item { mode: change.new.mode, id: change.new.id });
+                    files.insert(
+                        change.new.path,
+                        crate::object::Item { mode: change.new.mode, id: change.new.id },
+                    );
                 }
                 files
             }

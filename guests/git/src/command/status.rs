@@ -17,8 +17,23 @@ use crate::repo::refs::{Head, short};
 use crate::work::walk::{Show, untracked};
 
 const TABLE: &[&str] = &[
-    "s,short", "porcelain?", "b,branch", "u,untracked-files?", "long", "z", "ignored?", "v,verbose", "ahead-behind",
-    "no-ahead-behind", "renames", "no-renames", "M,find-renames?", "column?", "no-column", "show-stash", "ignore-submodules?",
+    "s,short",
+    "porcelain?",
+    "b,branch",
+    "u,untracked-files?",
+    "long",
+    "z",
+    "ignored?",
+    "v,verbose",
+    "ahead-behind",
+    "no-ahead-behind",
+    "renames",
+    "no-renames",
+    "M,find-renames?",
+    "column?",
+    "no-column",
+    "show-stash",
+    "ignore-submodules?",
 ];
 
 /// Everything there is to say.
@@ -77,7 +92,10 @@ impl Status {
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
     let args = Args::parse(args, &[TABLE])?;
-    let which = match args.value("u").or_else(|| repo.config.get("status.showuntrackedfiles").filter(|_| !args.has("u"))) {
+    let which = match args
+        .value("u")
+        .or_else(|| repo.config.get("status.showuntrackedfiles").filter(|_| !args.has("u")))
+    {
         Some("no" | "false") => Untracked::No,
         Some("all") => Untracked::All,
         Some("normal" | "true") => Untracked::Normal,
@@ -146,7 +164,9 @@ fn brief(repo: &Repo, status: &Status, machine: bool, zero: bool) {
         let mut line = letters.to_vec();
         line.push(b' ');
         match (from, zero) {
-            (Some(from), false) => line.extend_from_slice(&[name(from).as_slice(), b" -> ", &name(path)].concat()),
+            (Some(from), false) => {
+                line.extend_from_slice(&[name(from).as_slice(), b" -> ", &name(path)].concat())
+            }
             (Some(from), true) => line.extend_from_slice(&[path.as_slice(), b"\0", from].concat()),
             _ => line.extend_from_slice(&name(path)),
         }
@@ -161,12 +181,19 @@ fn brief(repo: &Repo, status: &Status, machine: bool, zero: bool) {
 pub fn long(repo: &Repo, status: &Status, which: Untracked, commit: bool) -> Done {
     heading(repo)?;
     let merging = repo.git_dir.join("MERGE_HEAD").exists();
-    let picking = repo.pseudo("CHERRY_PICK_HEAD").map(|it| (it, "cherry-pick")).or(repo.pseudo("REVERT_HEAD").map(|it| (it, "revert")));
+    let picking = repo
+        .pseudo("CHERRY_PICK_HEAD")
+        .map(|it| (it, "cherry-pick"))
+        .or(repo.pseudo("REVERT_HEAD").map(|it| (it, "revert")));
     let open = !status.conflicts.is_empty();
     if merging && open {
-        out::put("You have unmerged paths.\n  (fix conflicts and run \"git commit\")\n  (use \"git merge --abort\" to abort the merge)\n\n");
+        out::put(
+            "You have unmerged paths.\n  (fix conflicts and run \"git commit\")\n  (use \"git merge --abort\" to abort the merge)\n\n",
+        );
     } else if merging {
-        out::put("All conflicts fixed but you are still merging.\n  (use \"git commit\" to conclude merge)\n\n");
+        out::put(
+            "All conflicts fixed but you are still merging.\n  (use \"git commit\" to conclude merge)\n\n",
+        );
     } else if let Some((id, verb)) = picking {
         let doing = if verb == "revert" { "reverting" } else { "cherry-picking" };
         out::line(format!("You are currently {doing} commit {}.", repo.odb.short(id)));
@@ -174,7 +201,9 @@ pub fn long(repo: &Repo, status: &Status, which: Untracked, commit: bool) -> Don
             true => out::line(format!("  (fix conflicts and run \"git {verb} --continue\")")),
             false => out::line(format!("  (all conflicts fixed: run \"git {verb} --continue\")")),
         }
-        out::put(format!("  (use \"git {verb} --skip\" to skip this patch)\n  (use \"git {verb} --abort\" to cancel the {verb} operation)\n\n"));
+        out::put(format!(
+            "  (use \"git {verb} --skip\" to skip this patch)\n  (use \"git {verb} --abort\" to cancel the {verb} operation)\n\n"
+        ));
     }
     if status.first {
         out::put(if commit { "\nInitial commit\n\n" } else { "\nNo commits yet\n\n" });
@@ -189,7 +218,9 @@ fn heading(repo: &Repo) -> Done {
         Head::Branch(name) => out::line(format!("On branch {}", short(&name))),
         Head::Detached(id) => {
             let moves = repo.moves("HEAD");
-            let last = moves.iter().find_map(|it| it.why.strip_prefix("checkout: moving from ")?.split_once(" to ").map(|to| (to.1, it.to)));
+            let last = moves.iter().find_map(|it| {
+                it.why.strip_prefix("checkout: moving from ")?.split_once(" to ").map(|to| (to.1, it.to))
+            });
             let Some((name, at)) = last else {
                 out::line("Not currently on any branch.");
                 return Ok(());
@@ -210,7 +241,10 @@ fn sections(repo: &Repo, status: &Status, merging: bool) {
         b'A' => row("new file:   ", &name(&change.new.path)),
         b'D' => row("deleted:    ", &name(&change.old.path)),
         b'T' => row("typechange: ", &name(&change.new.path)),
-        b'R' => row("renamed:    ", &[name(&change.old.path).as_slice(), b" -> ", &name(&change.new.path)].concat()),
+        b'R' => row(
+            "renamed:    ",
+            &[name(&change.old.path).as_slice(), b" -> ", &name(&change.new.path)].concat(),
+        ),
         _ => row("modified:   ", &name(&change.new.path)),
     };
     if !status.staged.is_empty() {
@@ -230,7 +264,11 @@ fn sections(repo: &Repo, status: &Status, merging: bool) {
             out::line("  (use \"git restore --staged <file>...\" to unstage)");
         }
         let gone = status.conflicts.values().any(|it| matches!(it, 1 | 3 | 5));
-        out::line(if gone { "  (use \"git add/rm <file>...\" as appropriate to mark resolution)" } else { "  (use \"git add <file>...\" to mark resolution)" });
+        out::line(if gone {
+            "  (use \"git add/rm <file>...\" as appropriate to mark resolution)"
+        } else {
+            "  (use \"git add <file>...\" to mark resolution)"
+        });
         for (path, stages) in &status.conflicts {
             let label = match stages {
                 1 => "both deleted:    ",
@@ -256,7 +294,10 @@ fn sections(repo: &Repo, status: &Status, merging: bool) {
         status.unstaged.iter().for_each(labelled);
         out::line("");
     }
-    let lists = [("Untracked files:", "git add", &status.untracked), ("Ignored files:", "git add -f", &status.ignored)];
+    let lists = [
+        ("Untracked files:", "git add", &status.untracked),
+        ("Ignored files:", "git add -f", &status.ignored),
+    ];
     for (title, verb, list) in lists.into_iter().filter(|it| !it.2.is_empty()) {
         out::line(title);
         out::line(format!("  (use \"{verb} <file>...\" to include in what will be committed)"));

@@ -11,11 +11,41 @@ use crate::repo::Repo;
 use crate::repo::refs::{Head, short};
 
 const CHECKOUT: &[&str] = &[
-    "b=", "B=", "f,force", "q,quiet", "d,detach", "orphan=", "ours", "theirs", "t,track?", "no-track", "m,merge", "p,patch",
-    "progress", "no-progress", "guess", "no-guess", "overlay", "no-overlay",
+    "b=",
+    "B=",
+    "f,force",
+    "q,quiet",
+    "d,detach",
+    "orphan=",
+    "ours",
+    "theirs",
+    "t,track?",
+    "no-track",
+    "m,merge",
+    "p,patch",
+    "progress",
+    "no-progress",
+    "guess",
+    "no-guess",
+    "overlay",
+    "no-overlay",
 ];
-const SWITCH: &[&str] =
-    &["c,create=", "C,force-create=", "f,force", "discard-changes", "q,quiet", "d,detach", "orphan=", "t,track?", "no-track", "m,merge", "guess", "no-guess", "progress", "no-progress"];
+const SWITCH: &[&str] = &[
+    "c,create=",
+    "C,force-create=",
+    "f,force",
+    "discard-changes",
+    "q,quiet",
+    "d,detach",
+    "orphan=",
+    "t,track?",
+    "no-track",
+    "m,merge",
+    "guess",
+    "no-guess",
+    "progress",
+    "no-progress",
+];
 
 pub fn checkout(repo: &Repo, args: &[String]) -> Done<i32> {
     let args = Args::parse(args, &[CHECKOUT])?;
@@ -34,7 +64,12 @@ pub fn checkout(repo: &Repo, args: &[String]) -> Done<i32> {
     match args.words.as_slice() {
         [] if args.dashes => restore::from_index(repo, &args.after, side, true),
         [] => {
-            status::local_changes(repo)?;
+            if let Some(id) = repo.head_id()?.filter(|_| how.force) {
+                move_files(repo, Some(id), id, true)?;
+            }
+            if !how.quiet {
+                status::local_changes(repo)?;
+            }
             Ok(0)
         }
         [word] if !args.dashes && side.is_none() => {
@@ -48,7 +83,13 @@ pub fn checkout(repo: &Repo, args: &[String]) -> Done<i32> {
             let paths: Vec<String> = rest.iter().chain(&args.after).cloned().collect();
             match repo.find_rev(word)? {
                 Some(_) if paths.is_empty() => to(repo, word, &how),
-                Some(id) => restore::from_tree(repo, repo.tree_of(id)?, &paths, restore::Into { staged: true, work: true, exact: false }, !how.quiet && !args.dashes),
+                Some(id) => restore::from_tree(
+                    repo,
+                    repo.tree_of(id)?,
+                    &paths,
+                    restore::Into { staged: true, work: true, exact: false },
+                    !how.quiet && !args.dashes,
+                ),
                 None if args.dashes => Err(fatal(format!("invalid reference: {word}"))),
                 None => restore::from_index(repo, &args.all_words(), side, how.quiet),
             }
@@ -58,7 +99,11 @@ pub fn checkout(repo: &Repo, args: &[String]) -> Done<i32> {
 
 pub fn switch(repo: &Repo, args: &[String]) -> Done<i32> {
     let args = Args::parse(args, &[SWITCH])?;
-    let how = How { force: args.has("f") || args.has("discard-changes"), quiet: args.has("q"), detach: args.has("d") };
+    let how = How {
+        force: args.has("f") || args.has("discard-changes"),
+        quiet: args.has("q"),
+        detach: args.has("d"),
+    };
     if let Some(name) = args.value("orphan") {
         return orphan(repo, name);
     }
@@ -68,13 +113,19 @@ pub fn switch(repo: &Repo, args: &[String]) -> Done<i32> {
     }
     let words = args.all_words();
     let [word] = words.as_slice() else { return Err(fatal("missing branch or commit argument")) };
-    let rev = if word == "-" { repo.branch_before(1).ok_or_else(|| fatal("invalid reference: @{-1}"))? } else { word.clone() };
+    let rev = if word == "-" {
+        repo.branch_before(1).ok_or_else(|| fatal("invalid reference: @{-1}"))?
+    } else {
+        word.clone()
+    };
     if how.detach {
         return to(repo, &rev, &how);
     }
     if repo.find_ref(&format!("refs/heads/{rev}"))?.is_none() && !is_unborn(repo, &rev)? {
         return match repo.find_rev(&rev)? {
-            Some(_) => Err(fatal(format!("a branch is expected, got commit '{rev}'\nhint: If you want to detach HEAD at the commit, try again with the --detach option."))),
+            Some(_) => Err(fatal(format!(
+                "a branch is expected, got commit '{rev}'\nhint: If you want to detach HEAD at the commit, try again with the --detach option."
+            ))),
             None => Err(fatal(format!("invalid reference: {rev}"))),
         };
     }
@@ -107,7 +158,11 @@ fn create(repo: &Repo, name: &str, start: &str, force: bool, how: &How) -> Done<
     let existed = repo.find_ref(&format!("refs/heads/{name}"))?.is_some();
     let id = match repo.find_rev(start)? {
         Some(_) => repo.rev_commit(start)?,
-        None => return Err(fatal(format!("'{start}' is not a commit and a branch '{name}' cannot be created from it"))),
+        None => {
+            return Err(fatal(format!(
+                "'{start}' is not a commit and a branch '{name}' cannot be created from it"
+            )));
+        }
     };
     if existed && !force {
         return Err(fatal(format!("a branch named '{name}' already exists")));
@@ -146,7 +201,10 @@ pub fn move_files(repo: &Repo, from: Option<Oid>, to: Oid, force: bool) -> Done 
     }
     if !index.conflicts().is_empty() && from != Some(to) {
         let names: String = index.conflicts().keys().map(|it| format!("{it}: needs merge\n")).collect();
-        return Err(Fail { status: 1, text: format!("{names}error: you need to resolve your current index first") });
+        return Err(Fail {
+            status: 1,
+            text: format!("{names}error: you need to resolve your current index first"),
+        });
     }
     if from == Some(to) {
         return Ok(());
@@ -170,14 +228,18 @@ fn place_name(repo: &Repo) -> Done<String> {
 
 fn to(repo: &Repo, word: &str, how: &How) -> Done<i32> {
     let name = match word {
-        "-" => repo.branch_before(1).ok_or_else(|| error("pathspec '-' did not match any file(s) known to git"))?,
+        "-" => repo
+            .branch_before(1)
+            .ok_or_else(|| error("pathspec '-' did not match any file(s) known to git"))?,
         word => word.to_owned(),
     };
     let before = repo.head_id()?;
     let full = format!("refs/heads/{name}");
     let on_branch = !how.detach && repo.find_ref(&full)?.is_some();
     if repo.head()? == Head::Branch(full) && !how.detach {
-        if how.force && let Some(id) = before {
+        if how.force
+            && let Some(id) = before
+        {
             move_files(repo, before, id, true)?;
         }
         if before.is_some() && !how.quiet {
@@ -219,7 +281,12 @@ fn to(repo: &Repo, word: &str, how: &How) -> Done<i32> {
     }
     let subject = repo.commit(id)?.subject();
     if left.is_none() && !how.detach {
-        tell(how, format!("Note: switching to '{name}'.\n\nYou are in 'detached HEAD' state. You can look around, make experimental\nchanges and commit them, and you can discard any commits you make in this\nstate without impacting any branches by switching back to a branch.\n\nIf you want to create a new branch to retain commits you create, you may\ndo so (now or later) by using -c with the switch command. Example:\n\n  git switch -c <new-branch-name>\n\nOr undo this operation with:\n\n  git switch -\n\nTurn off this advice by setting config variable advice.detachedHead to false\n"));
+        tell(
+            how,
+            format!(
+                "Note: switching to '{name}'.\n\nYou are in 'detached HEAD' state. You can look around, make experimental\nchanges and commit them, and you can discard any commits you make in this\nstate without impacting any branches by switching back to a branch.\n\nIf you want to create a new branch to retain commits you create, you may\ndo so (now or later) by using -c with the switch command. Example:\n\n  git switch -c <new-branch-name>\n\nOr undo this operation with:\n\n  git switch -\n\nTurn off this advice by setting config variable advice.detachedHead to false\n"
+            ),
+        );
     }
     tell(how, format!("HEAD is now at {} {subject}", repo.odb.short(id)));
     Ok(0)

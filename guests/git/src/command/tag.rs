@@ -10,7 +10,24 @@ use crate::repo::Repo;
 use crate::repo::refs::is_legal;
 
 pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
-    let args = Args::parse(args, &[&["a,annotate", "m,message=", "d,delete", "f,force", "l,list", "n?", "s,sign", "contains?", "points-at=", "sort=", "F,file=", "format=", "v,verify"]])?;
+    let args = Args::parse(
+        args,
+        &[&[
+            "a,annotate",
+            "m,message=",
+            "d,delete",
+            "f,force",
+            "l,list",
+            "n?",
+            "s,sign",
+            "contains?",
+            "points-at=",
+            "sort=",
+            "F,file=",
+            "format=",
+            "v,verify",
+        ]],
+    )?;
     for absent in ["s", "v", "F", "format", "sort", "contains"] {
         if args.has(absent) {
             return Err(fatal(format!("tag --{absent}: not here")));
@@ -54,8 +71,13 @@ fn list(repo: &Repo, args: &Args, words: &[String]) -> Done<i32> {
         match args.has("n") {
             true => {
                 let (kind, bytes) = repo.odb.read(id)?;
-                let body = bytes.windows(2).position(|it| it == b"\n\n").map_or(&[][..], |it| &bytes[it + 2..]);
-                let line = if matches!(kind, Kind::Tag | Kind::Commit) { crate::object::subject(body) } else { Default::default() };
+                let body =
+                    bytes.windows(2).position(|it| it == b"\n\n").map_or(&[][..], |it| &bytes[it + 2..]);
+                let line = if matches!(kind, Kind::Tag | Kind::Commit) {
+                    crate::object::subject(body)
+                } else {
+                    Default::default()
+                };
                 out::line(format!("{name:<15} {line}"));
             }
             false => out::line(name),
@@ -75,7 +97,8 @@ fn create(repo: &Repo, args: &Args, words: &[String]) -> Done<i32> {
         return Err(fatal(format!("tag '{name}' already exists")));
     }
     let rev = words.get(1).map_or("HEAD", String::as_str);
-    let target = repo.find_rev(rev)?.ok_or_else(|| fatal(format!("Failed to resolve '{rev}' as a valid ref.")))?;
+    let target =
+        repo.find_rev(rev)?.ok_or_else(|| fatal(format!("Failed to resolve '{rev}' as a valid ref.")))?;
     let said = args.values("m");
     let id = match (said.is_empty(), args.has("a")) {
         (true, false) => target,
@@ -85,7 +108,10 @@ fn create(repo: &Repo, args: &Args, words: &[String]) -> Done<i32> {
         _ => {
             let kind = repo.odb.read(target)?.0;
             let message = super::commit::tidy(said.join("\n\n").as_bytes());
-            let head = format!("object {target}\ntype {kind}\ntag {name}\ntagger {}\n\n", Person::committer(&repo.config)?);
+            let head = format!(
+                "object {target}\ntype {kind}\ntag {name}\ntagger {}\n\n",
+                Person::committer(&repo.config)?
+            );
             repo.odb.write(Kind::Tag, &[head.as_bytes(), &message].concat())?
         }
     };
@@ -98,14 +124,19 @@ fn create(repo: &Repo, args: &Args, words: &[String]) -> Done<i32> {
 
 /// `git describe [--tags] [--always] [--abbrev=N]`.
 pub fn describe(repo: &Repo, args: &[String]) -> Done<i32> {
-    let args = Args::parse(args, &[&["tags", "always", "abbrev=", "long", "dirty?", "all", "match=", "exact-match"]])?;
+    let args = Args::parse(
+        args,
+        &[&["tags", "always", "abbrev=", "long", "dirty?", "all", "match=", "exact-match"]],
+    )?;
     let words = args.all_words();
     let start = repo.rev_commit(words.first().map_or("HEAD", String::as_str))?;
     let mut names = std::collections::HashMap::new();
     for (name, id) in repo.list_refs("refs/tags/")? {
         let annotated = repo.odb.read(id)?.0 == Kind::Tag;
         let short = name.trim_start_matches("refs/tags/").to_owned();
-        if (annotated || args.has("tags")) && args.value("match").is_none_or(|it| facts::pattern::fits(it, &short)) {
+        if (annotated || args.has("tags"))
+            && args.value("match").is_none_or(|it| facts::pattern::fits(it, &short))
+        {
             names.insert(repo.peel(id)?.0, short);
         }
     }
@@ -116,7 +147,9 @@ pub fn describe(repo: &Repo, args: &[String]) -> Done<i32> {
         None => repo.odb.short(start),
     };
     let walk = crate::history::walk::Wanted { tips: vec![start], ..Default::default() };
-    let found = crate::history::walk::list(repo, &walk)?.into_iter().find_map(|it| names.get(&it.commit.id).map(|name| (it.commit.id, name.clone())));
+    let found = crate::history::walk::list(repo, &walk)?
+        .into_iter()
+        .find_map(|it| names.get(&it.commit.id).map(|name| (it.commit.id, name.clone())));
     match found {
         Some((id, name)) if id == start && !args.has("long") => out::line(name),
         Some((_, name)) if digits == Some(0) => out::line(name),
@@ -127,7 +160,9 @@ pub fn describe(repo: &Repo, args: &[String]) -> Done<i32> {
         }
         None if args.has("always") => out::line(short),
         None if names.is_empty() => return Err(fatal("No names found, cannot describe anything.")),
-        None => return Err(fatal(format!("No tags can describe '{start}'.\nTry --always, or create some tags."))),
+        None => {
+            return Err(fatal(format!("No tags can describe '{start}'.\nTry --always, or create some tags.")));
+        }
     }
     Ok(0)
 }

@@ -63,12 +63,54 @@ impl Default for Options {
 
 /// For the table of a command that takes them.
 pub const TABLE: &[&str] = &[
-    "p,u,patch", "stat?", "numstat", "shortstat", "summary", "name-only", "name-status", "raw", "s,no-patch",
-    "U,unified=", "M,find-renames?", "no-renames", "w,ignore-all-space", "b,ignore-space-change",
-    "ignore-space-at-eol", "z", "quiet", "exit-code", "R", "full-index", "a,text", "no-prefix", "src-prefix=",
-    "dst-prefix=", "diff-filter=", "no-color", "color?", "color-words?", "word-diff?", "minimal", "patience",
-    "histogram", "diff-algorithm=", "no-ext-diff", "ext-diff", "no-textconv", "textconv", "binary", "relative?", "compact-summary",
-    "abbrev?", "no-abbrev", "patch-with-stat", "indent-heuristic", "no-indent-heuristic", "no-relative", "C,find-copies?", "submodule?",
+    "p,u,patch",
+    "stat?",
+    "numstat",
+    "shortstat",
+    "summary",
+    "name-only",
+    "name-status",
+    "raw",
+    "s,no-patch",
+    "U,unified=",
+    "M,find-renames?",
+    "no-renames",
+    "w,ignore-all-space",
+    "b,ignore-space-change",
+    "ignore-space-at-eol",
+    "z",
+    "quiet",
+    "exit-code",
+    "R",
+    "full-index",
+    "a,text",
+    "no-prefix",
+    "src-prefix=",
+    "dst-prefix=",
+    "diff-filter=",
+    "no-color",
+    "color?",
+    "color-words?",
+    "word-diff?",
+    "minimal",
+    "patience",
+    "histogram",
+    "diff-algorithm=",
+    "no-ext-diff",
+    "ext-diff",
+    "no-textconv",
+    "textconv",
+    "binary",
+    "relative?",
+    "compact-summary",
+    "abbrev?",
+    "no-abbrev",
+    "patch-with-stat",
+    "indent-heuristic",
+    "no-indent-heuristic",
+    "no-relative",
+    "C,find-copies?",
+    "submodule?",
 ];
 
 impl Options {
@@ -98,7 +140,8 @@ impl Options {
             "M" | "C" => {
                 let text = value.unwrap_or("50%");
                 let digits = text.trim_end_matches('%');
-                let number: u32 = digits.parse().map_err(|_| format!("invalid argument to find-renames: {text}"))?;
+                let number: u32 =
+                    digits.parse().map_err(|_| format!("invalid argument to find-renames: {text}"))?;
                 let score = if text.ends_with('%') { number } else { percent(digits) };
                 self.renames = Some(score.min(100));
             }
@@ -134,7 +177,13 @@ impl Options {
 
     /// Whether a way of showing that is not the patch was chosen.
     pub fn is_short(&self) -> bool {
-        self.stat || self.numstat || self.shortstat || self.summary || self.name_only || self.name_status || self.raw
+        self.stat
+            || self.numstat
+            || self.shortstat
+            || self.summary
+            || self.name_only
+            || self.name_status
+            || self.raw
     }
 }
 

@@ -56,7 +56,9 @@ pub fn show(repo: &Repo, change: &Change, options: &Options) -> Done {
         return Ok(());
     }
     let (left, right) = names(change, options);
-    let tab = |path: &BString, name: &BString| if path.contains(&b' ') && !name.starts_with(b"\"") { "\t" } else { "" };
+    let tab = |path: &BString, name: &BString| {
+        if path.contains(&b' ') && !name.starts_with(b"\"") { "\t" } else { "" }
+    };
     out::line([b"--- ".as_slice(), &left, tab(&change.old.path, &left).as_bytes()].concat());
     out::line([b"+++ ".as_slice(), &right, tab(&change.new.path, &right).as_bytes()].concat());
     Printer { before, after, context: options.context }.all(&found);
@@ -77,8 +79,10 @@ fn names(change: &Change, options: &Options) -> (BString, BString) {
 
 fn head(repo: &Repo, change: &Change, options: &Options) {
     let (old, new) = (&change.old, &change.new);
-    let (left, right) =
-        (prefixed(&options.prefixes.0, &old.path, Non::Escaped), prefixed(&options.prefixes.1, &new.path, Non::Escaped));
+    let (left, right) = (
+        prefixed(&options.prefixes.0, &old.path, Non::Escaped),
+        prefixed(&options.prefixes.1, &new.path, Non::Escaped),
+    );
     out::line([b"diff --git ".as_slice(), &left, b" ", &right].concat());
     match (old.mode, new.mode) {
         (0, mode) => out::line(format!("new file mode {mode:06o}")),
@@ -142,7 +146,8 @@ impl Printer<'_> {
             1 => format!("{}", from + 1),
             count => format!("{},{count}", from + 1),
         };
-        let mut line = format!("@@ -{} +{} @@", range(start, end), range(after_start, after_end)).into_bytes();
+        let mut line =
+            format!("@@ -{} +{} @@", range(start, end), range(after_start, after_end)).into_bytes();
         if !heading.is_empty() {
             line.push(b' ');
             line.extend_from_slice(heading);
@@ -162,7 +167,9 @@ impl Printer<'_> {
     /// The last line before a hunk that begins like a definition; the one found before if there is none.
     fn heading(&self, start: usize, heading: &mut Vec<u8>, searched: &mut Option<usize>) {
         let limit = searched.map_or(0, |it| it + 1);
-        let begins = |line: &&[u8]| line.first().is_some_and(|it| it.is_ascii_alphabetic() || *it == b'_' || *it == b'$');
+        let begins = |line: &&[u8]| {
+            line.first().is_some_and(|it| it.is_ascii_alphabetic() || *it == b'_' || *it == b'$')
+        };
         if let Some(line) = self.before.get(limit..start).into_iter().flatten().rev().find(|it| begins(it)) {
             *heading = line[..line.len().min(CONTEXT_BYTES_MAX)].trim_end().to_vec();
         }

@@ -36,7 +36,8 @@ pub fn prepare(repo: &Repo, changes: Vec<Change>, options: &Options) -> Done<Vec
     if let Some(prefix) = &options.relative {
         changes.retain(|it| it.new.path.starts_with(prefix.as_slice()));
         for side in changes.iter_mut().flat_map(|it| [&mut it.old, &mut it.new]) {
-            side.path = side.path.strip_prefix(prefix.as_slice()).map_or_else(|| side.path.clone(), BString::from);
+            side.path =
+                side.path.strip_prefix(prefix.as_slice()).map_or_else(|| side.path.clone(), BString::from);
         }
     }
     Ok(changes)
@@ -95,7 +96,9 @@ fn names(repo: &Repo, change: &Change, options: &Options) {
             _ => repo.odb.short(side.id),
         };
         let (old, new) = (&change.old, &change.new);
-        row.extend_from_slice(format!(":{:06o} {:06o} {} {} ", old.mode, new.mode, short(old), short(new)).as_bytes());
+        row.extend_from_slice(
+            format!(":{:06o} {:06o} {} {} ", old.mode, new.mode, short(old), short(new)).as_bytes(),
+        );
     }
     row.push(change.letter);
     if matches!(change.letter, b'R' | b'C') {
@@ -113,8 +116,12 @@ fn names(repo: &Repo, change: &Change, options: &Options) {
 pub fn mode_line(change: &Change) {
     let (old, new) = (&change.old, &change.new);
     match change.letter {
-        b'A' => out::line([format!(" create mode {:06o} ", new.mode).as_bytes(), &quoted(&new.path, Non::Escaped)].concat()),
-        b'D' => out::line([format!(" delete mode {:06o} ", old.mode).as_bytes(), &quoted(&old.path, Non::Escaped)].concat()),
+        b'A' => out::line(
+            [format!(" create mode {:06o} ", new.mode).as_bytes(), &quoted(&new.path, Non::Escaped)].concat(),
+        ),
+        b'D' => out::line(
+            [format!(" delete mode {:06o} ", old.mode).as_bytes(), &quoted(&old.path, Non::Escaped)].concat(),
+        ),
         b'R' => {
             let name = stat::renamed(&old.path, &new.path);
             out::line([b" rename ".as_slice(), &name, format!(" ({}%)", change.score).as_bytes()].concat());

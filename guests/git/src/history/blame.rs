@@ -78,7 +78,8 @@ fn step(
         }
     }
     for (at, line) in lines {
-        origins[at] = Some(Origin { commit: Some(id), path: path.clone(), line, root: commit.parents.is_empty() });
+        origins[at] =
+            Some(Origin { commit: Some(id), path: path.clone(), line, root: commit.parents.is_empty() });
     }
     Ok(())
 }
@@ -102,7 +103,9 @@ fn pass_on(old: &[u8], new: &[u8], lines: Lines) -> (Lines, Lines) {
 fn file_at(repo: &Repo, commit: Oid, path: &BString) -> Done<Option<Vec<u8>>> {
     let tree = repo.commit(commit)?.tree;
     match repo.entry_at(tree, path)? {
-        Some((mode, id)) if mode != crate::object::TREE && mode != crate::object::MODULE => Ok(Some(repo.odb.blob(id)?)),
+        Some((mode, id)) if mode != crate::object::TREE && mode != crate::object::MODULE => {
+            Ok(Some(repo.odb.blob(id)?))
+        }
         _ => Ok(None),
     }
 }

@@ -126,7 +126,8 @@ impl Pretty<'_> {
             Format::Short => [commit.subject().as_slice(), b"\n"].concat(),
             _ => commit.message.to_vec(),
         };
-        let lines: Vec<&[u8]> = message.lines().map(|it| it.trim_end()).skip_while(|it| it.is_empty()).collect();
+        let lines: Vec<&[u8]> =
+            message.lines().map(|it| it.trim_end()).skip_while(|it| it.is_empty()).collect();
         let end = lines.iter().rposition(|it| !it.is_empty()).map_or(0, |it| it + 1);
         for line in &lines[..end] {
             text.extend_from_slice(b"    ");
@@ -157,7 +158,8 @@ impl Pretty<'_> {
         let first = letters.next().unwrap_or('\0');
         let second = letters.next().unwrap_or('\0');
         let parents = |short: bool| {
-            let all = commit.parents.iter().map(|it| if short { self.repo.odb.short(*it) } else { it.to_string() });
+            let all =
+                commit.parents.iter().map(|it| if short { self.repo.odb.short(*it) } else { it.to_string() });
             all.collect::<Vec<_>>().join(" ").into_bytes()
         };
         let names = || self.names.as_ref().and_then(|it| it.of(commit.id)).unwrap_or_default();

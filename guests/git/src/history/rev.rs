@@ -107,7 +107,9 @@ impl Repo {
 
     /// A name without signs after it.
     fn named(&self, word: &str) -> Done<Option<Oid>> {
-        if let Some((name, which)) = word.split_once("@{").and_then(|(name, rest)| Some((name, rest.strip_suffix('}')?))) {
+        if let Some((name, which)) =
+            word.split_once("@{").and_then(|(name, rest)| Some((name, rest.strip_suffix('}')?)))
+        {
             return self.earlier(name, which);
         }
         if word.is_empty() {
@@ -116,7 +118,9 @@ impl Repo {
         if word == "@" || word == "HEAD" {
             return self.head_id();
         }
-        if word.len() == 40 && let Ok(id) = Oid::from_hex(word.as_bytes()) {
+        if word.len() == 40
+            && let Ok(id) = Oid::from_hex(word.as_bytes())
+        {
             return Ok(Some(id));
         }
         if let Some(name) = self.full_name(word)? {
@@ -140,7 +144,10 @@ impl Repo {
                 let mut commits = many.iter().filter(|it| kind(it));
                 match (commits.next(), commits.next()) {
                     (Some(id), None) => Ok(Some(*id)),
-                    _ => Err(Fail { status: 128, text: format!("error: short object ID {word} is ambiguous\n{}", ambiguous(word).text) }),
+                    _ => Err(Fail {
+                        status: 128,
+                        text: format!("error: short object ID {word} is ambiguous\n{}", ambiguous(word).text),
+                    }),
                 }
             }
         }
@@ -165,7 +172,8 @@ impl Repo {
 
     /// Where a name led before.
     fn earlier(&self, name: &str, which: &str) -> Done<Option<Oid>> {
-        if let (true, Some(count)) = (name.is_empty(), which.strip_prefix('-').and_then(|it| it.parse().ok())) {
+        if let (true, Some(count)) = (name.is_empty(), which.strip_prefix('-').and_then(|it| it.parse().ok()))
+        {
             return match self.branch_before(count) {
                 Some(name) => self.find_rev(&name),
                 None => Ok(None),
@@ -185,7 +193,9 @@ impl Repo {
         let moves = self.moves(&full);
         match moves.get(count) {
             Some(it) => Ok(Some(it.to)),
-            None if count == moves.len() && count > 0 => Ok(moves.last().map(|it| it.from).filter(|it| !it.is_null())),
+            None if count == moves.len() && count > 0 => {
+                Ok(moves.last().map(|it| it.from).filter(|it| !it.is_null()))
+            }
             None if count == 0 => self.find_rev(name),
             None => Err(fatal(format!("log for '{name}' only has {} entries", moves.len()))),
         }
@@ -194,7 +204,8 @@ impl Repo {
     /// The branch that was left so many switches ago.
     pub fn branch_before(&self, count: usize) -> Option<String> {
         let moves = self.moves("HEAD");
-        let left = moves.iter().filter_map(|it| it.why.strip_prefix("checkout: moving from ")?.split_once(" to "));
+        let left =
+            moves.iter().filter_map(|it| it.why.strip_prefix("checkout: moving from ")?.split_once(" to "));
         left.map(|it| it.0.to_owned()).nth(count.checked_sub(1)?)
     }
 
@@ -210,7 +221,8 @@ impl Repo {
     /// A path after a colon: from the root, or from here if it begins with a dot.
     fn below(&self, path: &str) -> Vec<u8> {
         let bytes = facts::name::bytes(path);
-        let from = if path.starts_with("./") || path.starts_with("../") { self.prefix.as_slice() } else { b"" };
+        let from =
+            if path.starts_with("./") || path.starts_with("../") { self.prefix.as_slice() } else { b"" };
         crate::pathspec::inside(self, from, &bytes, path).map_or_else(|_| bytes.to_vec(), Vec::from)
     }
 
@@ -233,7 +245,9 @@ impl Repo {
     /// Takes `a`, `^a`, `a..b` and `a...b` into a range; false if the word is none of them.
     pub fn add_range(&self, word: &str, range: &mut Range) -> Done<bool> {
         let commit = |word: &str| -> Done<Option<Oid>> {
-            let Some(id) = self.find_rev(if word.is_empty() { "HEAD" } else { word })? else { return Ok(None) };
+            let Some(id) = self.find_rev(if word.is_empty() { "HEAD" } else { word })? else {
+                return Ok(None);
+            };
             let (id, kind) = self.peel(id)?;
             Ok((kind == Kind::Commit).then_some(id))
         };
@@ -242,7 +256,10 @@ impl Repo {
             range.unwanted.push(id);
             return Ok(true);
         }
-        let both = word.split_once("...").map(|it| (it, true)).or_else(|| word.split_once("..").map(|it| (it, false)));
+        let both = word
+            .split_once("...")
+            .map(|it| (it, true))
+            .or_else(|| word.split_once("..").map(|it| (it, false)));
         if let Some(((left, right), symmetric)) = both
             && word != ".."
             && !word.contains('/')

@@ -88,13 +88,14 @@ fn collect(repo: &Repo, wanted: &Wanted, hidden: &HashSet<Oid>) -> Done<Vec<Step
     let mut seen = HashSet::new();
     let mut order = u64::MAX;
     let mut commits: HashMap<Oid, Commit> = HashMap::new();
-    let push = |id: Oid, queue: &mut BinaryHeap<_>, commits: &mut HashMap<Oid, Commit>, order: &mut u64| -> Done {
-        let commit = repo.commit(id)?;
-        queue.push((commit.committer.seconds, *order, id));
-        *order -= 1;
-        commits.insert(id, commit);
-        Ok(())
-    };
+    let push =
+        |id: Oid, queue: &mut BinaryHeap<_>, commits: &mut HashMap<Oid, Commit>, order: &mut u64| -> Done {
+            let commit = repo.commit(id)?;
+            queue.push((commit.committer.seconds, *order, id));
+            *order -= 1;
+            commits.insert(id, commit);
+            Ok(())
+        };
     for id in &wanted.tips {
         if !hidden.contains(id) && seen.insert(*id) {
             push(*id, &mut queue, &mut commits, &mut order)?;

@@ -36,7 +36,13 @@ struct Part {
 }
 
 /// The merged text, and how many conflicts are marked in it.
-pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], labels: (&str, &str), favor: Favor) -> (Vec<u8>, usize) {
+pub fn merge(
+    base: &[u8],
+    ours: &[u8],
+    theirs: &[u8],
+    labels: (&str, &str),
+    favor: Favor,
+) -> (Vec<u8>, usize) {
     let (base, ours, theirs) = (split(base), split(ours), split(theirs));
     let left = hunks(&base, &ours, Space::Counts, Place::Down);
     let right = hunks(&base, &theirs, Space::Counts, Place::Down);
@@ -77,7 +83,8 @@ fn collect(left: &[Hunk], right: &[Hunk], ours: &[&[u8]], theirs: &[&[u8]], base
             b += 1;
             continue;
         }
-        let same = i == j && n == m && count == others && ours[to..to + count] == theirs[other..other + others];
+        let same =
+            i == j && n == m && count == others && ours[to..to + count] == theirs[other..other + others];
         if !same {
             let (mut from, mut upto) = (to as isize, other as isize);
             let (mut size, mut sizes);
@@ -176,7 +183,9 @@ fn join_near(parts: &mut Vec<Part>) {
 fn write(parts: &[Part], ours: &[&[u8]], theirs: &[&[u8]], labels: (&str, &str)) -> (Vec<u8>, usize) {
     let mut text = Vec::new();
     let (mut at, mut conflicts) = (0, 0);
-    let lines = |lines: &[&[u8]], from: usize, to: usize| lines.get(from..to.min(lines.len())).unwrap_or_default().concat();
+    let lines = |lines: &[&[u8]], from: usize, to: usize| {
+        lines.get(from..to.min(lines.len())).unwrap_or_default().concat()
+    };
     let marker = |text: &mut Vec<u8>, sign: char, label: &str| {
         if !text.is_empty() && !text.ends_with(b"\n") {
             text.push(b'\n');

@@ -97,7 +97,13 @@ fn follow(repo: &Repo, base: &mut Files, moved: &Files, other: &mut Files) -> Do
 type Sides = (Option<Item>, Option<Item>, Option<Item>);
 
 /// Both sides changed a path: what is to lie there, after it was told and noted.
-fn collide(repo: &Repo, path: &BString, sides: Sides, how: &How<'_>, merged: &mut Merged) -> Done<Option<Item>> {
+fn collide(
+    repo: &Repo,
+    path: &BString,
+    sides: Sides,
+    how: &How<'_>,
+    merged: &mut Merged,
+) -> Done<Option<Item>> {
     let (base, ours, theirs) = sides;
     let mut note = |sides: Sides| {
         for (stage, side) in [(1, sides.0), (2, sides.1), (3, sides.2)] {
@@ -136,7 +142,10 @@ fn collide(repo: &Repo, path: &BString, sides: Sides, how: &How<'_>, merged: &mu
     if is_binary(&old) || is_binary(&mine) || is_binary(&yours) {
         note(sides);
         if how.tell {
-            out::note(format!("warning: Cannot merge binary files: {path} ({} vs. {})", how.ours, how.theirs));
+            out::note(format!(
+                "warning: Cannot merge binary files: {path} ({} vs. {})",
+                how.ours, how.theirs
+            ));
             out::line(format!("CONFLICT (content): Merge conflict in {path}"));
         }
         return Ok(Some(left));

@@ -22,7 +22,8 @@ pub(super) fn path(folder: &Path, id: Oid) -> PathBuf {
 /// Reads one, if it is there.
 pub(super) fn read(folder: &Path, id: Oid) -> Done<Option<(Kind, Vec<u8>)>> {
     let Ok(packed) = std::fs::read(path(folder, id)) else { return Ok(None) };
-    let corrupt = || fatal(format!("loose object {id} (stored in {}) is corrupt", path(folder, id).display()));
+    let corrupt =
+        || fatal(format!("loose object {id} (stored in {}) is corrupt", path(folder, id).display()));
     let (kind, bytes) = inflate(&packed).ok_or_else(corrupt)?;
     if super::hash(kind, &bytes)? != id {
         return Err(corrupt());

@@ -44,7 +44,9 @@ impl Config {
 
     /// What holds without a repository.
     pub fn outside() -> Done<Self> {
-        Ok(Self { layers: [user_file().map_or_else(|| Ok(Vec::new()), |it| read(&it))?, Vec::new(), Vec::new()] })
+        Ok(Self {
+            layers: [user_file().map_or_else(|| Ok(Vec::new()), |it| read(&it))?, Vec::new(), Vec::new()],
+        })
     }
 
     /// The last value of a name.
@@ -56,7 +58,8 @@ impl Config {
 
     /// A name that is true or false.
     pub fn truth(&self, name: &str) -> Option<bool> {
-        self.get(name).map(|it| !matches!(it.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0" | ""))
+        self.get(name)
+            .map(|it| !matches!(it.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0" | ""))
     }
 
     /// Every value of a name.
@@ -108,7 +111,8 @@ pub fn canonical(name: &str) -> Option<String> {
     let (section, rest) = name.split_once('.')?;
     let key = rest.rsplit('.').next()?;
     let sub = &rest[..rest.len() - key.len()];
-    let legal = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let legal =
+        |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let starts = key.bytes().next().is_some_and(|it| it.is_ascii_alphabetic());
     (legal(section) && legal(key) && starts)
         .then(|| format!("{}.{sub}{}", section.to_ascii_lowercase(), key.to_ascii_lowercase()))
@@ -224,8 +228,8 @@ pub enum Change<'v> {
 pub fn change(path: &Path, name: &str, change: &Change<'_>) -> Done {
     let wanted = canonical(name).ok_or_else(|| bad_name(name))?;
     let text = text_of(path)?;
-    let settings = parse(&text)
-        .map_err(|line| fatal(format!("bad config line {line} in file {}", path.display())))?;
+    let settings =
+        parse(&text).map_err(|line| fatal(format!("bad config line {line} in file {}", path.display())))?;
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     if lines.last().is_some_and(String::is_empty) {
         lines.pop();
@@ -240,7 +244,12 @@ pub fn change(path: &Path, name: &str, change: &Change<'_>) -> Done {
         }
         Change::Set(value) if !same.is_empty() => {
             if same.len() > 1 {
-                return Err(Fail { status: 5, text: format!("warning: {name} has multiple values\nerror: cannot overwrite multiple values with a single value\n       Use a regexp, --add or --replace-all to change {name}.") });
+                return Err(Fail {
+                    status: 5,
+                    text: format!(
+                        "warning: {name} has multiple values\nerror: cannot overwrite multiple values with a single value\n       Use a regexp, --add or --replace-all to change {name}."
+                    ),
+                });
             }
             let range = same[0].lines.0..same[0].lines.1;
             lines.splice(range, [format!("\t{key} = {}", quoted(value))]);
@@ -294,7 +303,8 @@ fn drop_empty_section(lines: &mut Vec<String>, section: &str) {
     fn head(line: &str) -> Option<(String, &str)> {
         line.trim_start().strip_prefix('[').and_then(header)
     }
-    let at = lines.iter().rposition(|line| head(line).is_some_and(|it| it.0 == section && it.1.trim().is_empty()));
+    let at =
+        lines.iter().rposition(|line| head(line).is_some_and(|it| it.0 == section && it.1.trim().is_empty()));
     if let Some(at) = at
         && lines.get(at + 1).is_none_or(|it| head(it).is_some())
     {

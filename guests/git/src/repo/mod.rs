@@ -119,7 +119,8 @@ pub fn none_here() -> Fail {
 
 /// Where we are.
 pub fn current_dir() -> Done<PathBuf> {
-    std::env::current_dir().map_err(|cause| fatal(format!("Unable to read current working directory: {cause}")))
+    std::env::current_dir()
+        .map_err(|cause| fatal(format!("Unable to read current working directory: {cause}")))
 }
 
 /// Bytes as a name of the system.
@@ -132,11 +133,14 @@ pub fn os(name: &[u8]) -> PathBuf {
 }
 
 fn is_git_dir(folder: &Path) -> bool {
-    folder.join("objects").is_dir() && folder.join("refs").is_dir() && folder.join("HEAD").symlink_metadata().is_ok()
+    folder.join("objects").is_dir()
+        && folder.join("refs").is_dir()
+        && folder.join("HEAD").symlink_metadata().is_ok()
 }
 
 fn linked(file: &Path, folder: &Path) -> Done<PathBuf> {
-    let text = std::fs::read(file).map_err(|cause| fatal(format!("error reading {}: {cause}", file.display())))?;
+    let text =
+        std::fs::read(file).map_err(|cause| fatal(format!("error reading {}: {cause}", file.display())))?;
     let Some(target) = text.strip_prefix(b"gitdir: ") else {
         return Err(fatal(format!("invalid gitfile format: {}", file.display())));
     };
@@ -144,7 +148,10 @@ fn linked(file: &Path, folder: &Path) -> Done<PathBuf> {
     let inside = folder.ancestors().any(|it| target.starts_with(it.join(".git")));
     if !inside || target.join("commondir").exists() {
         let target = target.display();
-        return Err(fatal(format!("{}: '{target}' is outside of this tree and is not followed", file.display())));
+        return Err(fatal(format!(
+            "{}: '{target}' is outside of this tree and is not followed",
+            file.display()
+        )));
     }
     Ok(target)
 }

@@ -124,7 +124,8 @@ impl Repo {
             let mut dropped = false;
             for line in text.lines_with_terminator() {
                 let peeled = line.starts_with(b"^");
-                dropped = if peeled { dropped } else { line.trim_end().ends_with(format!(" {name}").as_bytes()) };
+                dropped =
+                    if peeled { dropped } else { line.trim_end().ends_with(format!(" {name}").as_bytes()) };
                 if !dropped {
                     kept.extend_from_slice(line);
                 }
@@ -184,7 +185,10 @@ impl Repo {
 
 /// A full name as people say it.
 pub fn short(name: &str) -> &str {
-    ["refs/heads/", "refs/tags/", "refs/remotes/", "refs/"].iter().find_map(|it| name.strip_prefix(it)).unwrap_or(name)
+    ["refs/heads/", "refs/tags/", "refs/remotes/", "refs/"]
+        .iter()
+        .find_map(|it| name.strip_prefix(it))
+        .unwrap_or(name)
 }
 
 /// The lines of `packed-refs`; what is not one is passed over.

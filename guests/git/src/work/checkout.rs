@@ -81,7 +81,11 @@ impl Repo {
         for at in path.find_iter(b"/").collect::<Vec<_>>() {
             let folder = self.path(&path[..at])?;
             let cannot = |cause: std::io::Error| {
-                fatal(format!("cannot create directory at '{}': {}", quoted(&path[..at]), crate::file::reason(&cause)))
+                fatal(format!(
+                    "cannot create directory at '{}': {}",
+                    quoted(&path[..at]),
+                    crate::file::reason(&cause)
+                ))
             };
             match std::fs::symlink_metadata(&folder) {
                 Ok(about) if about.is_dir() => {}
@@ -121,7 +125,8 @@ impl Repo {
     pub fn force(&self, files: &Files, index: &Index) -> Done<Index> {
         self.check_paths(files)?;
         let mut next = Index::of_files(files, index);
-        let gone: Vec<&BString> = index.entries.iter().map(|it| &it.path).filter(|it| !files.contains_key(*it)).collect();
+        let gone: Vec<&BString> =
+            index.entries.iter().map(|it| &it.path).filter(|it| !files.contains_key(*it)).collect();
         for path in gone {
             self.remove_file(path)?;
         }
@@ -161,7 +166,7 @@ impl Repo {
                 None if before.is_some() => lost.push(path.clone()),
                 None => {
                     if let Some(item) = after
-                        && self.is_in_the_way(path, *item)?
+                        && self.is_in_the_way(path, *item, index)?
                     {
                         covered.push(path.clone());
                     }
@@ -184,18 +189,37 @@ impl Repo {
     }
 
     /// Whether a file that nobody keeps would be lost by writing a path.
-    pub fn is_in_the_way(&self, path: &[u8], item: Item) -> Done<bool> {
+    pub fn is_in_the_way(&self, path: &[u8], item: Item, index: &Index) -> Done<bool> {
         let place = self.path(path)?;
         let Ok(facts) = facts::of(&place, Follow::No) else { return Ok(false) };
         if self.is_behind_link(path)? || item.mode == MODULE {
             return Ok(false);
         }
         if facts.kind == facts::Kind::Directory {
-            return Ok(std::fs::read_dir(&place).is_ok_and(|mut it| it.next().is_some()));
+            return self.has_untracked(&[path, b"/"].concat(), index, 0);
         }
-        let same = crate::odb::hash(gix_object::Kind::Blob, &self.file_bytes(&place, facts.kind)?)? == item.id;
+        let same =
+            crate::odb::hash(gix_object::Kind::Blob, &self.file_bytes(&place, facts.kind)?)? == item.id;
         let ignored = super::ignore::Ignore::new(self).skips_deep(path, false)?;
         Ok(!same && !ignored)
+    }
+}
+
+impl Repo {
+    /// Whether a directory, whose name ends with a slash, has files that the index does not have.
+    fn has_untracked(&self, folder: &[u8], index: &Index, depth: usize) -> Done<bool> {
+        for entry in std::fs::read_dir(self.path(folder)?).into_iter().flatten().flatten() {
+            let path = [folder, entry.file_name().as_encoded_bytes()].concat();
+            let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
+            let lost = match is_folder && depth < 512 {
+                true => self.has_untracked(&[&path[..], b"/"].concat(), index, depth + 1)?,
+                false => index.get(&path).is_none(),
+            };
+            if lost {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

@@ -107,7 +107,11 @@ impl Rules {
         let base = path.rfind_byte(b'/').map(|it| it + 1);
         let fits = |it: &Pattern| {
             it.matches_repo_relative_path(
-                BStr::new(path), base, Some(is_dir), Case::Sensitive, Mode::NO_MATCH_SLASH_LITERAL,
+                BStr::new(path),
+                base,
+                Some(is_dir),
+                Case::Sensitive,
+                Mode::NO_MATCH_SLASH_LITERAL,
             )
         };
         let (pattern, line, text) = self.rows.iter().rev().find(|it| fits(&it.0))?;

@@ -25,8 +25,9 @@ pub enum State {
 impl Repo {
     /// A file's bytes as a blob has them: of a link, where it leads.
     pub fn file_bytes(&self, path: &Path, kind: Kind) -> Done<Vec<u8>> {
-        let cannot =
-            |cause: std::io::Error| fatal(format!("could not read '{}': {}", path.display(), crate::file::reason(&cause)));
+        let cannot = |cause: std::io::Error| {
+            fatal(format!("could not read '{}': {}", path.display(), crate::file::reason(&cause)))
+        };
         if kind == Kind::Symlink {
             let target = std::fs::read_link(path).map_err(cannot)?;
             return Ok(target.as_os_str().as_encoded_bytes().to_vec());
@@ -39,7 +40,9 @@ impl Repo {
         match facts.kind {
             Kind::Symlink => LINK,
             Kind::Directory => MODULE,
-            _ if self.config.truth("core.filemode") == Some(false) => known.filter(|it| *it == PROGRAM).unwrap_or(FILE),
+            _ if self.config.truth("core.filemode") == Some(false) => {
+                known.filter(|it| *it == PROGRAM).unwrap_or(FILE)
+            }
             _ if facts.mode & 0o100 != 0 => PROGRAM,
             _ => FILE,
         }

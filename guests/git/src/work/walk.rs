@@ -38,10 +38,13 @@ struct Walk<'a> {
 
 /// Looks through the work tree.
 pub fn untracked(repo: &Repo, index: &Index, show: Show, want_ignored: bool, paths: &Paths) -> Done<Found> {
-    let mut walk = Walk { repo, index, ignore: Ignore::new(repo), show, want_ignored, found: Found::default() };
+    let mut walk =
+        Walk { repo, index, ignore: Ignore::new(repo), show, want_ignored, found: Found::default() };
     walk.folder(b"", 0, paths)?;
     let mut found = walk.found;
-    found.untracked.retain(|it| paths.has(it) || (it.ends_with(b"/") && paths.may_be_below(&it[..it.len() - 1])));
+    found
+        .untracked
+        .retain(|it| paths.has(it) || (it.ends_with(b"/") && paths.may_be_below(&it[..it.len() - 1])));
     found.ignored.retain(|it| paths.has(it));
     found.untracked.sort();
     found.ignored.sort();

@@ -262,7 +262,12 @@ fn make(args: &[String]) -> Meaning {
     }
     let script = format!("{folder}{}", file.unwrap_or_else(|| "Makefile".to_owned()));
     let evaluates = script.ends_with('-') || args.iter().any(|it| it.contains('=') && it.contains('$'));
-    Meaning { files: vec![(Touch::Reads, script.clone())], script: Some(script), evaluates, ..Meaning::default() }
+    Meaning {
+        files: vec![(Touch::Reads, script.clone())],
+        script: Some(script),
+        evaluates,
+        ..Meaning::default()
+    }
 }
 
 /// `find` has places first and an expression after them.
