@@ -62,7 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let artifact = Artifact::hash(include_bytes!("../../commands/wasm/js.wasm").to_vec());
     let started = Instant::now();
     let lane = engine.timed()?;
-    lane.warm(&artifact).await?;
+    lane.warm(&artifact, None).await?;
     println!("compiled in {} ms, {:?}", started.elapsed().as_millis(), engine.facts());
     let door: Arc<dyn Dispatch> = Arc::new(Instantly);
     for (name, code) in PROGRAMS {
