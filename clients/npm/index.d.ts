@@ -47,6 +47,16 @@ export interface Change {
   size: number;
 }
 
+/** What a Python program answered, wrote, changed and displayed. */
+export interface PyProgram<T = unknown> {
+  value: T;
+  status: number;
+  stdout: string;
+  stderr: string;
+  files: (Change & { mediaType?: string })[];
+  displays: { type: string; mediaType: string; [key: string]: unknown }[];
+}
+
 export interface CallOptions {
   stdin?: string;
   /** Less time than the sandbox would give. */
@@ -66,6 +76,8 @@ export class Sandbox {
   run(name: string, args?: string[], options?: CallOptions): Promise<Result>;
   /** Runs a JavaScript program; its last expression, or what it returns, is the value. */
   js<T = unknown>(code: string, args?: unknown, options?: CallOptions): Promise<{ value: T; logs: string[] }>;
+  /** Runs a Python program; its last expression is the value. Wants `drydock catalog add python`. */
+  py<T = unknown>(code: string, args?: unknown, options?: CallOptions): Promise<PyProgram<T>>;
   /** A file as text. */
   read(path: string): Promise<string>;
   /** A file as bytes. */

@@ -118,6 +118,15 @@ export class Sandbox {
     return { value: answer.result, logs: answer.logs };
   }
 
+  /** Runs a Python program; its last expression is the value. Wants `drydock catalog add python`. */
+  async py(code, args, options = {}) {
+    const input = args === undefined ? { code } : { code, args };
+    const answer = await this.#call("py", given(input, options), options.signal);
+    if (!answer.ok) throw new DrydockError(answer.error.code, answer.error.traceback ?? answer.error.message);
+    const { status, stdout, stderr, files = [], displays = [] } = answer;
+    return { value: answer.result, status, stdout, stderr, files, displays };
+  }
+
   /** A file as text. */
   async read(path) {
     return (await this.readBytes(path)).toString("utf8");

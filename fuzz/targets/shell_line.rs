@@ -41,6 +41,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
         door: Arc::new(FakeDoor::new(Arc::clone(&files) as _)),
         commands: Arc::new(|name| FAKE_COMMANDS.contains(&name)),
         names: Arc::new(|| FAKE_COMMANDS.iter().map(|it| (*it).to_owned()).collect()),
+        absent: Arc::new(|_| None),
         files,
         clock: Arc::new(FixedClock::at_second(1)),
         roots: vec!["/w".into(), "/tmp".into()],

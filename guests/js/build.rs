@@ -13,6 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for file in [
         "build.rs",
         "native/engine.c",
+        "native/globals.c",
         "native/heap.c",
         "native/import.c",
         "native/import_statement.c",
@@ -41,6 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         // What rquickjs-sys says of this platform: no computed goto, no rounding modes.
         build.define("EMSCRIPTEN", "1").define("FE_DOWNWARD", "0").define("FE_UPWARD", "0");
         println!("cargo::rustc-link-arg-bins=--initial-memory={INITIAL_MEMORY_BYTES}");
+        // Names of functions, which nobody reads.
+        println!("cargo::rustc-link-arg-bins=--strip-all");
     }
     build.compile("quickjs_with_doors");
     Ok(())

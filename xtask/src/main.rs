@@ -1,15 +1,17 @@
-//! The house-keeping: `cargo xtask tidy | notices | guests | bench | clients | dist | fuzz | help`.
+//! The house-keeping: `cargo xtask tidy | notices | guests | bench | catalog | clients | dist | fuzz | python | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
 
 mod bench;
+mod catalog;
 mod clients;
 mod dist;
 mod fuzz;
 mod guests;
 mod notices;
 mod packages;
+mod python;
 mod tidy;
 
 use std::{
@@ -26,9 +28,11 @@ cargo xtask WORD [ARGS...]
   notices [--check]               write the third-party notices, or compare them
   guests [ARGS...]                build the wasm commands (`--check`: rebuild and compare)
   bench [ARGS...]                 run the benchmarks, contenders interleaved
+  catalog [NAME...] [--all]       install rows from the registries and prove them (`--write`: docs/catalog.md)
   clients                         foreign clients from the registries against the binary
   dist [KIND...] [--profile P]    make archive, wheel and npm package in target/dist (`--try`: and use them)
   fuzz [--seconds N] [TARGET]     run every fuzz target, or one, for N seconds each (default 60)
+  python [--native PYTHON]        an installed python against the machine's own, by bytes and by the clock
   help                            print this
 ";
 
@@ -53,7 +57,9 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         "notices" => notices::run(&root(), rest)?,
         "guests" => guests::run(rest)?,
         "bench" => bench::run(&root(), rest)?,
+        "catalog" => catalog::run(&root(), rest)?,
         "clients" => clients::run(&root(), rest)?,
+        "python" => python::run(&root(), rest)?,
         "dist" => dist::run(&root(), rest)?,
         "fuzz" => fuzz::run(&root(), rest)?,
         "help" | "-h" | "--help" => print!("{HELP}"),

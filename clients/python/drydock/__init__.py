@@ -20,7 +20,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["AsyncSandbox", "Change", "Chunk", "DrydockError", "Program", "Result", "Sandbox"]
+__all__ = ["AsyncSandbox", "Change", "Chunk", "DrydockError", "Program", "PyProgram", "Result", "Sandbox"]
 __version__ = "0.1.0"
 
 #: Longest message of the binary.
@@ -61,6 +61,18 @@ class Program:
 
     value: Any
     logs: list[str]
+
+
+@dataclass(frozen=True)
+class PyProgram:
+    """What a Python program answered, wrote, changed and displayed."""
+
+    value: Any
+    status: int
+    stdout: str
+    stderr: str
+    files: list[Change]
+    displays: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -179,6 +191,20 @@ def _program(answer: Mapping[str, Any]) -> Program:
     return Program(value=answer.get("result"), logs=list(answer["logs"]))
 
 
+def _py_program(answer: Mapping[str, Any]) -> PyProgram:
+    if not answer["ok"]:
+        error = answer["error"]
+        raise DrydockError(error["code"], error.get("traceback") or error["message"])
+    return PyProgram(
+        value=answer.get("result"),
+        status=answer["status"],
+        stdout=answer["stdout"],
+        stderr=answer["stderr"],
+        files=_changes(answer.get("files", [])),
+        displays=list(answer.get("displays", [])),
+    )
+
+
 def _content(answer: Mapping[str, Any]) -> bytes:
     text = answer.get("text")
     return text.encode() if text is not None else base64.b64decode(answer["base64"])
@@ -278,6 +304,10 @@ class Sandbox:
     def js(self, code: str, args: Any = None, *, timeout: float | None = None) -> Program:
         """Runs a JavaScript program; its last expression, or what it returns, is the value."""
         return _program(self._call("js", _program_input(code, args, timeout)))
+
+    def py(self, code: str, args: Any = None, *, stdin: str = "", timeout: float | None = None) -> PyProgram:
+        """Runs a Python program; its last expression is the value. Wants `drydock catalog add python`."""
+        return _py_program(self._call("py", {**_program_input(code, args, timeout), "stdin": stdin}))
 
     def read(self, path: str) -> str:
         """A file as text."""
@@ -472,6 +502,10 @@ class AsyncSandbox:
     async def js(self, code: str, args: Any = None, *, timeout: float | None = None) -> Program:
         """Runs a JavaScript program; its last expression, or what it returns, is the value."""
         return _program(await self._call("js", _program_input(code, args, timeout)))
+
+    async def py(self, code: str, args: Any = None, *, stdin: str = "", timeout: float | None = None) -> PyProgram:
+        """Runs a Python program; its last expression is the value. Wants `drydock catalog add python`."""
+        return _py_program(await self._call("py", {**_program_input(code, args, timeout), "stdin": stdin}))
 
     async def read(self, path: str) -> str:
         """A file as text."""

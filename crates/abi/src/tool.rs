@@ -5,12 +5,14 @@
 //! begins with that byte, so a tool's result can never be taken for a failure. Answer to the guest:
 //! `{"call":n,"ok":true,"result":…}` or `{"call":n,"ok":false,"code":…,"message":…}`.
 
+mod frame;
 mod reply;
 mod request;
 #[cfg(test)]
 #[path = "tool/tests.rs"]
 mod wire_tests;
 
+pub use frame::{FrameEvent, FrameReader, answer_head, encode_frame};
 pub use reply::{BadToolReply, decode_reply, encode_reply};
 pub use request::{BadToolRequest, decode_request, encode_request};
 

@@ -5,6 +5,8 @@
 
 pub mod commands;
 pub mod exec;
+mod launch;
+mod program;
 pub mod tool;
 
 use drydock_gate::{CapSpec, Capability};

@@ -166,6 +166,7 @@ fn main() {
         door: Arc::new(NativeDoor),
         commands: Arc::new(|name| program(name).is_some()),
         names: Arc::new(Vec::new),
+        absent: Arc::new(|_| None),
         files: Arc::new(LineFiles::over(Arc::new(
             HostDir::open("/", Access::ReadWrite).unwrap().with_links(Links::Any),
         ))),

@@ -2,13 +2,9 @@
 //! none of that kind yet.
 
 /// Well-known programs that no module is there for yet.
-const ABSENT: [&str; 50] = [
-    "apt",
-    "apt-get",
+const ABSENT: &[&str] = &[
     "brew",
     "cargo",
-    "cc",
-    "clang",
     "cmake",
     "composer",
     "curl",
@@ -17,35 +13,26 @@ const ABSENT: [&str; 50] = [
     "dotnet",
     "emacs",
     "ffmpeg",
-    "g++",
-    "gcc",
     "gh",
     "go",
     "gpg",
     "java",
     "javac",
     "kubectl",
-    "lua",
     "mysql",
     "nano",
     "node",
-    "npm",
     "npx",
     "openssl",
     "perl",
-    "php",
     "pip",
     "pip3",
     "pnpm",
     "psql",
-    "python",
     "python2",
-    "python3",
     "rsync",
-    "ruby",
     "rustc",
     "scp",
-    "sqlite3",
     "ssh",
     "sudo",
     "systemctl",
@@ -96,7 +83,7 @@ mod tests {
     fn the_list_is_sorted_and_none_of_it_is_a_command() {
         assert!(ABSENT.is_sorted());
         for name in ABSENT {
-            let there = crate::MODULES.iter().any(|it| it.name == name || it.applets.contains(&name));
+            let there = crate::MODULES.iter().any(|it| it.name == *name || it.applets.contains(name));
             assert!(!there, "`{name}` is there by now");
         }
     }
@@ -117,6 +104,6 @@ mod tests {
             assert_eq!(nearest(typed, known), want, "{typed}");
         }
         assert!(nearest(&"x".repeat(100_000), known).is_none());
-        assert!(remedy("python3", known).unwrap().contains("in no catalog yet"));
+        assert!(remedy("curl", known).unwrap().contains("in no catalog yet"));
     }
 }

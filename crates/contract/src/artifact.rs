@@ -1,12 +1,15 @@
 //! Bytes that prove themselves: an [`Artifact`] exists only if its hash was computed and compared.
 //!
 //! What runs is the very bytes that were hashed, held in memory from then on, so there is no gap
-//! between check and use.
+//! between check and use. Bytes that nobody needs, because code was made from them before, may stay unread;
+//! whoever needs them after all gets them hashed.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
+
+use crate::port::LoadError;
 
 /// The largest module that is taken in: the biggest program of the catalog, a compiler, has 75 MB.
 pub const ARTIFACT_BYTES_MAX: u64 = 128 << 20;
@@ -24,6 +27,11 @@ impl Digest {
     /// Hashes the bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// A hash that somebody computed piece by piece.
+    pub const fn from_bytes(raw: [u8; 32]) -> Self {
+        Self(raw)
     }
 
     /// The raw hash.
@@ -77,10 +85,24 @@ impl<'de> serde::Deserialize<'de> for Digest {
 }
 
 /// A module whose bytes are what their name says. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Artifact {
     digest: Digest,
     bytes: Bytes,
+    /// Where the bytes are to be had, if they were not read.
+    unread: Option<Arc<dyn ReadArtifact>>,
+}
+
+/// Reads an artifact's bytes when they are needed after all, and hashes them.
+pub trait ReadArtifact: Send + Sync {
+    /// The bytes of that hash.
+    fn read(&self, digest: Digest) -> Result<Artifact, LoadError>;
+}
+
+impl fmt::Debug for Artifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Artifact({}, {} bytes)", self.digest, self.bytes.len())
+    }
 }
 
 /// The bytes have another hash than the one they were asked for by.
@@ -106,15 +128,28 @@ impl Artifact {
     /// Names new bytes by their hash: the way bytes enter the system.
     pub fn hash(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self { digest: Digest::of(&bytes), bytes }
+        Self { digest: Digest::of(&bytes), bytes, unread: None }
+    }
+
+    /// An artifact that was verified before, and whose bytes nobody may need: its code is compiled already.
+    pub fn unread(digest: Digest, source: Arc<dyn ReadArtifact>) -> Self {
+        Self { digest, bytes: Bytes::new(), unread: Some(source) }
+    }
+
+    /// The same with its bytes, read and hashed now if they were not before.
+    pub fn loaded(&self) -> Result<Self, LoadError> {
+        match &self.unread {
+            None => Ok(self.clone()),
+            Some(source) => source.read(self.digest),
+        }
     }
 
     /// The hash the bytes were found to have.
-    pub const fn digest(&self) -> Digest {
+    pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The bytes.
+    /// The bytes; none if they were not read, see [`loaded`](Self::loaded).
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -48,20 +48,20 @@ impl Default for Limits {
 pub struct Meter {
     held: AtomicU64,
     peak: AtomicU64,
-    max: u64,
+    max: AtomicU64,
     within: Option<Arc<Meter>>,
 }
 
 impl Meter {
     /// A meter that refuses to go past `max`.
     pub const fn new(max: u64) -> Self {
-        Self { held: AtomicU64::new(0), peak: AtomicU64::new(0), max, within: None }
+        Self { held: AtomicU64::new(0), peak: AtomicU64::new(0), max: AtomicU64::new(max), within: None }
     }
 
     /// A meter that also refuses what `shared` refuses. What it still holds when it is dropped is given
     /// back there.
     pub fn within(max: u64, shared: Option<Arc<Meter>>) -> Self {
-        Self { held: AtomicU64::new(0), peak: AtomicU64::new(0), max, within: shared }
+        Self { held: AtomicU64::new(0), peak: AtomicU64::new(0), max: AtomicU64::new(max), within: shared }
     }
 
     /// Holds `bytes` more, or refuses and changes nothing.
@@ -70,7 +70,7 @@ impl Meter {
         if self.within.as_ref().is_some_and(|shared| !shared.try_hold(bytes)) {
             return false;
         }
-        let more = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= self.max);
+        let more = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= self.max());
         match self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
             Ok(before) => {
                 self.peak.fetch_max(before + bytes, Ordering::Relaxed);
@@ -105,8 +105,13 @@ impl Meter {
     }
 
     /// The limit.
-    pub const fn max(&self) -> u64 {
-        self.max
+    pub fn max(&self) -> u64 {
+        self.max.load(Ordering::Relaxed)
+    }
+
+    /// Lets it go as far as `max`, if that is further than now.
+    pub fn raise(&self, max: u64) {
+        self.max.fetch_max(max, Ordering::Relaxed);
     }
 }
 
@@ -137,6 +142,15 @@ mod tests {
         assert_eq!((two.held(), shared.held()), (0, 70));
         drop(one);
         assert_eq!((shared.held(), shared.peak()), (0, 100));
+    }
+
+    #[test]
+    fn a_meter_is_raised_and_never_lowered() {
+        let meter = Meter::new(10);
+        meter.raise(30);
+        meter.raise(20);
+        assert_eq!(meter.max(), 30);
+        assert!(meter.try_hold(30) && !meter.try_hold(1));
     }
 
     #[test]

@@ -56,6 +56,14 @@ pub enum Denial {
     /// Nobody registered the name.
     #[error("unknown command `{}`", shown(.0))]
     UnknownCommand(Arc<str>),
+    /// A file that was called by its path is none that runs.
+    #[error("`{}` cannot be executed: {why}", shown(.path))]
+    NotExecutable {
+        /// The path as it was called.
+        path: Arc<str>,
+        /// What it lacks.
+        why: &'static str,
+    },
     /// No grant names the tool, or none allows it with these arguments.
     #[error("tool `{}` is not granted{why}", shown(tool))]
     ToolNotGranted {
@@ -93,6 +101,7 @@ impl Denial {
             Self::UnknownOperation(_) => "unknown_operation",
             Self::CommandNotGranted(_) => "command_not_granted",
             Self::UnknownCommand(_) => "unknown_command",
+            Self::NotExecutable { .. } => "not_executable",
             Self::ToolNotGranted { .. } => "tool_not_granted",
             Self::TooManyProcesses { .. } => "too_many_processes",
             Self::BudgetExceeded(_) => "budget_exceeded",
@@ -122,6 +131,7 @@ impl Denial {
             Self::UnknownOperation("exec.destroy".into()),
             Self::CommandNotGranted("jq".into()),
             Self::UnknownCommand("rm -rf /".into()),
+            Self::NotExecutable { path: "./prog".into(), why: "it has no permission bit for it" },
             Self::ToolNotGranted { tool: "files.write".into(), why: "" },
             Self::ToolNotGranted { tool: "files.write".into(), why: " with these arguments" },
             Self::TooManyProcesses { max: 64 },
@@ -151,6 +161,7 @@ mod tests {
         unknown_operation    unknown operation `exec.destroy` []
         command_not_granted  command `jq` is not in the granted list [grant `exec` for `jq`]
         unknown_command      unknown command `rm -rf /` []
+        not_executable       `./prog` cannot be executed: it has no permission bit for it []
         tool_not_granted     tool `files.write` is not granted [grant `tool` for `files.write`]
         tool_not_granted     tool `files.write` is not granted with these arguments [grant `tool` for `files.write`]
         too_many_processes   64 commands are running already for this principal []

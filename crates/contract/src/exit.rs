@@ -9,6 +9,7 @@
 //! | 126 | policy refused it, or it is no program |
 //! | 127 | there is no such command |
 //! | 130 | it was cancelled: Ctrl-C |
+//! | 136, 139 | it divided by zero, or left its memory or its stack: what a shell shows for the signals of these |
 
 use crate::{CallError, Denial, FailureCode, Outcome};
 
@@ -22,10 +23,26 @@ pub const DENIED: u8 = 126;
 pub const UNKNOWN: u8 = 127;
 /// Ended from outside.
 pub const CANCELLED: u8 = 130;
+/// A wrong division, as SIGFPE shows in a shell.
+pub const ARITHMETIC: u8 = 136;
+/// Memory or stack that is not there, as SIGSEGV shows in a shell.
+pub const MEMORY: u8 = 139;
+
+/// Traps that a processor has a signal for, by the engine's words. The others end with [`LIMITED`].
+const SIGNALS: [(&str, u8); 4] = [
+    ("out of bounds memory access", MEMORY),
+    ("call stack exhausted", MEMORY),
+    ("integer divide by zero", ARITHMETIC),
+    ("integer overflow", ARITHMETIC),
+];
+
+fn trapped(reason: &str) -> u8 {
+    SIGNALS.iter().find(|it| reason.contains(it.0)).map_or(LIMITED, |it| it.1)
+}
 
 impl Outcome {
     /// The status a shell's user expects.
-    pub const fn exit_status(&self) -> u8 {
+    pub fn exit_status(&self) -> u8 {
         match self {
             Self::Exited(0) => 0,
             // Shells keep eight bits; a failure must not look like success for lack of the others.
@@ -35,9 +52,8 @@ impl Outcome {
             },
             Self::TimedOut => TIMED_OUT,
             Self::Cancelled => CANCELLED,
-            Self::Trapped(_) | Self::OutOfFuel | Self::OutOfMemory | Self::OutputLimit | Self::InputLimit => {
-                LIMITED
-            }
+            Self::Trapped(reason) => trapped(reason),
+            Self::OutOfFuel | Self::OutOfMemory | Self::OutputLimit | Self::InputLimit => LIMITED,
         }
     }
 }
@@ -104,6 +120,7 @@ mod tests {
         unknown_operation    126
         command_not_granted  126
         unknown_command      127
+        not_executable       126
         tool_not_granted     126
         too_many_processes   126
         budget_exceeded      125
@@ -116,6 +133,19 @@ mod tests {
         runtime_error        1
         internal_error       1
         ");
+    }
+
+    #[test]
+    fn a_trap_that_a_processor_has_a_signal_for_ends_as_the_signal_does() {
+        for (reason, want) in [
+            ("out of bounds memory access", 139),
+            ("call stack exhausted", 139),
+            ("integer divide by zero", 136),
+            ("integer overflow", 136),
+            ("wasm `unreachable` instruction executed", 125),
+        ] {
+            assert_eq!(Outcome::Trapped(reason.into()).exit_status(), want, "{reason}");
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub mod text;
 mod time;
 mod tool;
 
-pub use artifact::{ARTIFACT_BYTES_MAX, Artifact, Digest, NotADigest, NotThoseBytes};
+pub use artifact::{ARTIFACT_BYTES_MAX, Artifact, Digest, NotADigest, NotThoseBytes, ReadArtifact};
 pub use budget::{Limits, Meter};
 pub use call::{Call, CallError, Dispatch, Reply, Streams};
 pub use capability::{Cap, CapSet, UnknownCap};
@@ -35,7 +35,7 @@ pub use name::{ArgMode, BadCommandName, CommandName, UnknownArgMode};
 pub use outcome::Outcome;
 pub use principal::{BadPrincipal, Principal};
 pub use remark::size_text;
-pub use run::{Entropy, FuelGauge, GuestTime, Preparing, PreparingGuard, RunReport, RunRequest};
+pub use run::{Entropy, FuelGauge, GuestTime, Preparing, PreparingGuard, RunReport, RunRequest, WorkingDir};
 pub use stream::{ByteSink, ByteSource, Sink, Source, StreamFile};
 pub use switch::Switch;
 pub use terms::{ArgumentRule, BadToolPattern, IfAbsent, Must, Scalar, ToolPattern, ToolTerms};

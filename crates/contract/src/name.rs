@@ -2,7 +2,8 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-/// 1 to 64 of `A-Z a-z 0-9 _ . -`, not starting with a dot.
+/// 1 to 64 of `A-Z a-z 0-9 _ . -`, not starting with a dot. Two plus signs may end it, as in `g++`: such names are
+/// built in, and nobody can register one (decision 0053).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
 pub struct CommandName(Arc<str>);
@@ -29,7 +30,23 @@ impl CommandName {
     /// Whether the text would parse, without allocating.
     pub fn is_legal(text: &str) -> bool {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
-        (1..=Self::BYTES_MAX).contains(&text.len()) && text.bytes().all(plain) && !text.starts_with('.')
+        let stem = text.strip_suffix("++").unwrap_or(text);
+        text.len() <= Self::BYTES_MAX && !stem.is_empty() && stem.bytes().all(plain) && !text.starts_with('.')
+    }
+
+    /// A name that somebody may register: the seed's own characters and no others.
+    pub fn registrable(text: &str) -> Result<Self, BadCommandName> {
+        match text.ends_with('+') {
+            true => Err(BadCommandName::of(text)),
+            false => text.parse(),
+        }
+    }
+}
+
+impl BadCommandName {
+    fn of(text: &str) -> Self {
+        let shown: String = text.chars().take(80).collect();
+        Self(shown.escape_default().to_string())
     }
 }
 
@@ -38,8 +55,7 @@ impl FromStr for CommandName {
 
     fn from_str(text: &str) -> Result<Self, BadCommandName> {
         if !Self::is_legal(text) {
-            let shown: String = text.chars().take(80).collect();
-            return Err(BadCommandName(shown.escape_default().to_string()));
+            return Err(BadCommandName::of(text));
         }
         Ok(Self(text.into()))
     }
@@ -54,6 +70,12 @@ impl fmt::Display for CommandName {
 impl std::borrow::Borrow<str> for CommandName {
     fn borrow(&self) -> &str {
         &self.0
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for CommandName {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        <std::borrow::Cow<'de, str>>::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -122,6 +144,17 @@ mod tests {
             ("naïve", false),
         ] {
             assert_eq!(text.parse::<CommandName>().is_ok(), want, "{text:?}");
+            assert_eq!(CommandName::registrable(text).is_ok(), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn only_built_in_names_end_with_two_plus_signs() {
+        for (text, want) in
+            [("g++", true), ("c++", true), ("++", false), ("g+", false), ("a++b", false), (".c++", false)]
+        {
+            assert_eq!(text.parse::<CommandName>().is_ok(), want, "{text:?}");
+            assert!(CommandName::registrable(text).is_err(), "{text:?}");
         }
     }
 }

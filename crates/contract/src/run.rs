@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Artifact, CapSet, Dispatch, Limits, Meter, Outcome, SteppedClock, Streams, Switch, Timestamp,
-    port::{FileLimit, Files, Mode},
+    port::{CompileLimits, EntryTree, FileLimit, Files, LaneChoice, Mode},
 };
 
 /// Everything one run starts with. What is not in here does not exist for the guest.
@@ -25,12 +25,20 @@ pub struct RunRequest {
     pub streams: Streams,
     /// The file tree, or none for a fresh empty one charged to this run.
     pub files: Option<Arc<dyn Files>>,
+    /// Directories that are seen over the tree, and are no part of it.
+    pub trees: Vec<EntryTree>,
+    /// How it comes to its working directory.
+    pub working_dir: WorkingDir,
     /// What is taken from the bits of files and directories that it makes.
     pub umask: Mode,
     /// What it may spend.
     pub limits: Limits,
     /// Memory that it shares with other runs, or none for no bound but its own.
     pub memory: Option<Arc<Meter>>,
+    /// Where it runs; without a choice, where instructions are counted and what its module needs is on.
+    pub lane: Option<LaneChoice>,
+    /// What compiling it may take, where that is not the usual.
+    pub compile: Option<CompileLimits>,
     /// Which powers its imports may name.
     pub caps: CapSet,
     /// What clocks tell it.
@@ -47,6 +55,16 @@ pub struct RunRequest {
     pub gauge: Option<Arc<FuelGauge>>,
     /// Told while the run waits for its code to be compiled, which is nobody's time.
     pub preparing: Option<Arc<Preparing>>,
+}
+
+/// How a program comes to its working directory, which `PWD` names: WASI has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WorkingDir {
+    /// It looks at `PWD` and goes there by itself.
+    #[default]
+    Own,
+    /// It knows nothing of it, and is given that directory under the name `.`.
+    Given,
 }
 
 /// What a run burnt, for whoever pays for it.

@@ -11,7 +11,7 @@ use drydock_embed::{
 };
 use etcetera::BaseStrategy as _;
 
-use crate::progress;
+use crate::{progress, provide};
 
 /// The data directory.
 pub(crate) fn path() -> anyhow::Result<PathBuf> {
@@ -46,6 +46,7 @@ pub(crate) fn dock_with(compile: CompileLimits) -> anyhow::Result<Dock> {
         worker: Some(worker()),
         compile,
         shipped: shipped(),
+        provider: Some(Arc::new(provide::provider())),
     };
     Ok(Dock::open_with(path()?, settings)?)
 }

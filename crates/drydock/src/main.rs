@@ -11,6 +11,7 @@ mod interrupt;
 mod limits;
 mod log;
 mod progress;
+mod provide;
 mod show;
 mod streams;
 mod units;
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    cli::completions::answer();
     log::install();
     limits::prepare();
     let words = match config::with_defaults(std::env::args_os().collect()) {
@@ -41,10 +43,16 @@ fn main() -> ExitCode {
         cli::Command::Js(js) => {
             return cli::js::run(js).unwrap_or_else(|error| exit::could_not_run(&error));
         }
+        cli::Command::Py(py) => {
+            return cli::py::run(py).unwrap_or_else(|error| exit::could_not_run(&error));
+        }
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),
         cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),
         cli::Command::Commands(commands) => cli::commands::run(commands),
+        cli::Command::Build(build) => cli::build::run(build),
+        cli::Command::BuildInline(build) => cli::build::inline(build),
+        cli::Command::Catalog(catalog) => cli::catalog::run(catalog),
         cli::Command::Ws(ws) => cli::ws::run(ws),
         cli::Command::Audit(audit) => cli::audit::run(audit),
         cli::Command::Profiles(profiles) => cli::profiles::run(profiles),

@@ -58,13 +58,34 @@ fn wrong_words_are_answered_with_what_to_do() {
 }
 
 #[test]
-fn completions_are_scripts_for_each_shell() {
+fn completions_are_scripts_for_each_shell_that_ask_for_the_names_there_are() {
     let shell = Shell::new();
     for name in ["bash", "zsh", "fish"] {
         let said = shell.run(&["completions", name]);
         assert_eq!(said.status, 0);
-        assert!(said.stdout.contains("drydock") && said.stdout.contains("profiles"), "{name}");
+        assert!(said.stdout.contains("DRYDOCK_COMPLETE"), "{name}: {}", said.stdout);
     }
+    assert_eq!(shell.run(&["sh", "--workspace", "notes", "-c", "echo x > a"]).status, 0);
+    let cases: [(&[&str], &str); 6] = [
+        (&["run", "sha256"], "sha256sum"),
+        (&["ws", "diff", "no"], "notes"),
+        (&["sh", "--workspace", "n"], "notes"),
+        (&["warm", "j"], "jq"),
+        (&["catalog", "add", "esb"], "esbuild"),
+        (&["prof"], "profiles"),
+    ];
+    for (words, want) in cases {
+        let said = completed(&shell, words);
+        assert!(said.lines().any(|it| it == want), "{words:?}: {said}");
+    }
+}
+
+/// What bash's script is answered at the end of these words.
+fn completed(shell: &Shell, words: &[&str]) -> String {
+    let mut command = shell.command(&["--", "drydock"]);
+    command.args(words).env("DRYDOCK_COMPLETE", "bash");
+    command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    shell.said(command.output().unwrap()).stdout
 }
 
 #[test]

@@ -181,6 +181,7 @@ fn tools_are_listed_in_a_fixed_order_with_schemas_and_annotations() {
     "sh" required=1 read_only=false destructive=false
     "run" required=1 read_only=false destructive=false
     "js" required=1 read_only=false destructive=false
+    "py" required=1 read_only=false destructive=false
     "read_file" required=1 read_only=true destructive=false
     "write_file" required=1 read_only=false destructive=false
     "edit_file" required=3 read_only=false destructive=false

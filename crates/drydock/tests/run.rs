@@ -278,3 +278,28 @@ fn ctrl_c_is_heard_while_the_host_works_for_the_guest() {
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert!(started.elapsed() < Duration::from_secs(20));
 }
+
+#[test]
+fn a_command_of_ones_own_has_the_memory_of_its_profile_and_a_flag_raises_it() {
+    let shell = Shell::new();
+    // Asks for 100 MiB, and tells by its status whether it got them.
+    let grows = r#"(module
+        (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+        (memory (export "memory") 1)
+        (func (export "_start")
+          (call $exit (i32.eq (memory.grow (i32.const 1600)) (i32.const -1)))))"#;
+    shell.add("grows", grows);
+    let cases: [(&[&str], i32); 3] = [
+        (&["run", "grows"], 125),
+        (&["run", "--memory", "128MiB", "grows"], 0),
+        (&["run", "--profile", "posix", "grows"], 0),
+    ];
+    for (words, want) in cases {
+        let said = shell.run(words);
+        assert_eq!(said.status, want, "{words:?}: {}", said.stderr);
+    }
+    // What is built in has 256 MiB under the same profile.
+    let said =
+        shell.run(&["run", "awk", "BEGIN { s = \"x\"; for (i = 0; i < 26; i++) s = s s; print length(s) }"]);
+    assert_eq!((said.status, said.stdout.as_str()), (0, "67108864\n"), "{}", said.stderr);
+}

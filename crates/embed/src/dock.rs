@@ -2,19 +2,24 @@
 
 use std::{path::Path, sync::Arc};
 
-use drydock_contract::{Denial, Fault, Principal, port::JournalError};
+use drydock_contract::{
+    Denial, Fault, Principal,
+    port::{EntryOptions, JournalError},
+};
 use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
 use drydock_gate::{Gate, GateSettings};
 use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Shipped};
 
-use crate::{BadSetup, CompileLimits, DockSession, Setup, WorkerProgram, wiring};
+use crate::{BadSetup, CompileLimits, DockSession, Provider, Setup, WorkerProgram, wiring};
 
-/// A gate, an engine, a registry and a data directory that belong together.
+/// A gate, an engine, a registry and a data directory that belong together. Clones are the same machine.
+#[derive(Clone)]
 pub struct Dock {
     pub(crate) gate: Arc<Gate>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) registry: Arc<CommandRegistry>,
     pub(crate) home: Home,
+    pub(crate) provider: Option<Arc<dyn Provider>>,
 }
 
 /// What an embedder may choose. The default runs built-in commands and no others: those need a worker.
@@ -33,6 +38,8 @@ pub struct DockSettings {
     pub compile: CompileLimits,
     /// Code of built-in modules that came with the program.
     pub shipped: Option<Shipped>,
+    /// Knows programs that are not installed, and installs them where a session may.
+    pub provider: Option<Arc<dyn Provider>>,
 }
 
 /// The machine could not be put together.
@@ -67,7 +74,10 @@ impl Dock {
     /// Opens a session for `principal`, with the powers and limits of `setup` and no others.
     pub fn session(&self, principal: &str, setup: Setup) -> Result<DockSession, BadSetup> {
         let principal: Principal = principal.parse()?;
-        let session = self.gate.open(setup.into_spec(principal)?)?;
+        let may_install = setup.install_missing;
+        let mut spec = setup.into_spec(principal)?;
+        spec.inside = self.providing(spec.inside, may_install, spec.files.clone());
+        let session = self.gate.open(spec)?;
         Ok(DockSession { gate: Arc::clone(&self.gate), session })
     }
 
@@ -98,7 +108,17 @@ impl Dock {
 
     /// Says if these bytes could not run as a command even with every power there is.
     pub async fn check(&self, bytes: impl Into<bytes::Bytes>) -> Result<(), Fault> {
-        self.engine.warm(&drydock_contract::Artifact::hash(bytes)).await
+        self.check_as(bytes, &EntryOptions::default()).await
+    }
+
+    /// Says if these bytes could not run as a command that is started so. They are compiled for its lane.
+    pub async fn check_as(
+        &self,
+        bytes: impl Into<bytes::Bytes>,
+        options: &EntryOptions,
+    ) -> Result<(), Fault> {
+        let artifact = drydock_contract::Artifact::hash(bytes);
+        self.engine.lane(options.lane())?.warm(&artifact, options.compile_limits()).await
     }
 
     /// Compiles a command now, so that its first run need not.
@@ -107,6 +127,7 @@ impl Dock {
         let unknown = || Denial::UnknownCommand(name.into());
         let entry = self.registry.lookup(name, None).ok_or_else(unknown)?;
         let artifact = self.registry.load(&entry).map_err(Fault::from)?;
-        Ok(self.engine.warm(&artifact).await?)
+        let lane = self.engine.lane(entry.options.lane())?;
+        Ok(lane.warm(&artifact, entry.options.compile_limits()).await?)
     }
 }

@@ -77,6 +77,7 @@ impl Dock {
     pub fn shell(&self, principal: &str, mut setup: Setup, shell: ShellSetup) -> Result<DockShell, BadSetup> {
         let principal: Principal = principal.parse()?;
         let host_commands = setup.host_commands.clone();
+        let may_install = setup.install_missing;
         let clock = setup.one_clock();
         let line_memory_bytes_max = setup.line_memory_bytes_max;
         let mut spec = setup.into_spec(principal)?;
@@ -106,12 +107,21 @@ impl Dock {
         let inner = Shell::new(ShellSpec {
             door: Arc::clone(&line) as _,
             commands: Arc::new({
-                let host_commands = host_commands.clone();
-                move |name| known(name) && (registry.lookup(name, None).is_some() || host_commands.has(name))
+                let (host_commands, dock) = (host_commands.clone(), self.clone());
+                let there = move |name: &str| {
+                    registry.lookup(name, None).is_some()
+                        || host_commands.has(name)
+                        || dock.provides(name, may_install)
+                };
+                move |name| known(name) && there(name)
             }),
             names: Arc::new(move || {
                 let all = names.names();
                 all.iter().map(|it| it.as_str()).filter(|it| admits(it)).map(str::to_owned).collect()
+            }),
+            absent: Arc::new({
+                let dock = self.clone();
+                move |name| dock.remedy(name)
             }),
             files: Arc::clone(&files),
             clock,
@@ -127,7 +137,8 @@ impl Dock {
             stage_limits: Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..line_limits },
             line_memory_bytes_max,
         });
-        spec.inside = host_commands.within(Some(inner.inside()));
+        spec.inside =
+            self.providing(host_commands.within(Some(inner.inside())), may_install, spec.files.clone());
         let gate = Arc::clone(&self.gate);
         Ok(DockShell { gate, spec, line_limits, line_memory_bytes_max, line, files, shell: inner })
     }

@@ -9,6 +9,7 @@ use std::{future::IntoFuture, pin::Pin, sync::Arc, time::Duration};
 use bytes::Bytes;
 use drydock_commands::shell::LineReport;
 use drydock_contract::{CommandName, Limits, Sink, Source, Streams, Switch, port::Files};
+use drydock_gate::DefaultLimits;
 
 use crate::{
     BadSetup, Dock, ExecStream, HostInput, HostOutput, LineRefused, OutputStream, Setup, ShellSetup,
@@ -84,6 +85,7 @@ impl Dock {
     pub fn exec(&self, script: impl Into<String>) -> Exec<'_> {
         let mut setup = Setup::profile("minimal");
         setup.limits = Some(Limits { memory_bytes_max: setup.profile.memory_bytes_max, ..line_limits() });
+        setup.default_limits = Some(DefaultLimits::ALL);
         Exec {
             dock: self,
             script: script.into(),
@@ -122,14 +124,16 @@ impl<'a> Exec<'a> {
 
     /// With these limits, for all its stages together.
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.setup.limits = Some(limits);
+        (self.setup.limits, self.setup.default_limits) = (Some(limits), None);
         self
     }
 
     /// With this much time.
     pub fn timeout(mut self, wall_max: Duration) -> Self {
         let limits = self.setup.limits.unwrap_or_else(line_limits);
+        let defaults = DefaultLimits { wall: false, ..self.setup.default_limits() };
         self.setup.limits = Some(Limits { wall_max, ..limits });
+        self.setup.default_limits = Some(defaults);
         self
     }
 

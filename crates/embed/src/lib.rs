@@ -43,10 +43,13 @@ mod exec;
 mod host_command;
 mod line;
 mod output;
+pub mod packages;
+mod provide;
 mod sandbox;
 mod session;
 mod setup;
 mod shipping;
+mod snapshot;
 mod tree;
 mod wiring;
 mod worker;
@@ -54,18 +57,22 @@ mod workspace;
 
 pub use clock::SystemClock;
 pub use code::{
-    ChildRunner, CodeInput, DockCode, JsGuest, Language, Position, TokioTime, command_tools, file_tools,
+    ChangeLog, ChangedFile, ChildRunner, CodeInput, DockCode, DockPy, JsGuest, Language, OpenPyError, Position,
+    PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools, file_tools,
 };
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};
+pub use drydock_contract::port::CompileLimits;
 pub use exec::{Exec, ExecError, Executed, line_limits};
 pub use host_command::{HostCommands, HostInput, HostOutput};
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
+pub use provide::{Provider, StandIn};
 pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch};
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup, ordinary_variables};
 pub use shipping::{BuiltInCode, built_in_code};
-pub use worker::{CompileLimits, Confinement, WorkerProgram, serve_compile_worker};
+pub use snapshot::SnapshotCommandError;
+pub use worker::{Confinement, WorkerProgram, serve_compile_worker};
 pub use workspace::{DockWorkspace, WorkspaceError};
 
 pub use drydock_codemode as codemode;

@@ -8,7 +8,8 @@ use drydock_contract::{
     port::{Clock, FileError, Files},
 };
 use drydock_gate::{
-    BUILTIN_MEMORY_BYTES_MAX, Grant, GrantSet, LINE_MEMORY_BYTES_MAX, Profile, Purse, SessionSpec,
+    BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Grant, GrantSet, LINE_MEMORY_BYTES_MAX, Profile, Purse,
+    SessionSpec,
 };
 
 use crate::SystemClock;
@@ -31,6 +32,9 @@ pub struct Setup {
     pub builtin_memory_bytes_max: Option<u64>,
     /// Memory that the shell and the stages of one line share.
     pub line_memory_bytes_max: u64,
+    /// Which limits are only defaults, that an entry's own take the place of; if it is not said, those that nobody
+    /// set here.
+    pub default_limits: Option<DefaultLimits>,
     /// Environment of each run.
     pub env: Vec<(String, String)>,
     /// Files each run sees, or none for a fresh empty tree each.
@@ -45,6 +49,8 @@ pub struct Setup {
     pub fuel_shared: Option<u64>,
     /// Closures that are commands too, where no registered one has the name.
     pub host_commands: HostCommands,
+    /// Whether a granted name that is in the catalog and not installed is installed when it is called.
+    pub install_missing: bool,
 }
 
 impl Default for Setup {
@@ -56,6 +62,7 @@ impl Default for Setup {
             limits: None,
             builtin_memory_bytes_max: None,
             line_memory_bytes_max: LINE_MEMORY_BYTES_MAX,
+            default_limits: None,
             env: Vec::new(),
             files: None,
             time: GuestTime::default(),
@@ -63,6 +70,7 @@ impl Default for Setup {
             entropy: Entropy::default(),
             fuel_shared: None,
             host_commands: HostCommands::default(),
+            install_missing: false,
         }
     }
 }
@@ -135,6 +143,27 @@ impl Setup {
         self.builtin_memory_bytes_max.or(limits).unwrap_or(usual)
     }
 
+    /// Which limits nobody chose.
+    pub fn default_limits(&self) -> DefaultLimits {
+        let unset = self.limits.is_none();
+        let usual = DefaultLimits {
+            memory: unset,
+            wall: unset,
+            fuel: unset,
+            line_memory: self.line_memory_bytes_max == LINE_MEMORY_BYTES_MAX,
+        };
+        self.default_limits.unwrap_or(usual)
+    }
+
+    /// Changes limits, of which those that nobody chose stay defaults.
+    pub(crate) fn change_limits(&mut self, change: impl FnOnce(&mut Limits)) -> Limits {
+        let defaults = self.default_limits();
+        let mut limits = self.limits.unwrap_or_else(|| self.profile.limits());
+        change(&mut limits);
+        (self.limits, self.default_limits) = (Some(limits), Some(defaults));
+        limits
+    }
+
     /// One clock for everything that is opened with this: shells, commands, files and tools.
     pub fn one_clock(&mut self) -> Arc<dyn Clock> {
         match self.time {
@@ -147,6 +176,7 @@ impl Setup {
 
     pub(crate) fn into_spec(mut self, principal: Principal) -> Result<SessionSpec, BadSetup> {
         let builtin_memory_bytes_max = self.builtin_memory();
+        let default_limits = self.default_limits();
         self.one_clock();
         let of_profile =
             self.profile.grants().filter(|grant| self.allow.is_none() || grant.cap() != Cap::Exec);
@@ -159,6 +189,8 @@ impl Setup {
             grants: grants.into_iter().collect::<GrantSet>(),
             limits: self.limits.unwrap_or_else(|| self.profile.limits()),
             builtin_memory_bytes_max,
+            default_limits,
+            line_memory_bytes_max: self.line_memory_bytes_max,
             env: self.env.iter().map(variable).collect::<Result<_, _>>()?,
             files: self.files,
             time: self.time,

@@ -1,7 +1,7 @@
 //! Code of the built-in modules that is made ahead of time, to be shipped with a program.
 
 use drydock_commands::{MODULES, ModuleKind};
-use drydock_contract::port::{Interruption, LaneSettings, MemoryLayout};
+use drydock_contract::port::{Interruption, LaneChoice, LaneSettings, MemoryLayout};
 use drydock_engine::{Cpu, Effort, precompile};
 
 /// One built-in module and the lane it runs in.
@@ -30,7 +30,8 @@ pub fn built_in_code() -> impl Iterator<Item = BuiltInCode> {
             ModuleKind::Command => Interruption::Fuel,
             ModuleKind::Runtime => Interruption::Tick,
         };
-        let lane = LaneSettings { interrupt, memory: MemoryLayout::Reserved };
+        let choice = LaneChoice { interrupt, ..LaneChoice::default() };
+        let lane = LaneSettings::of(choice, MemoryLayout::Reserved);
         BuiltInCode { name: module.name, sha256: module.sha256, lane, wasm: module.bytes }
     })
 }

@@ -31,7 +31,7 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
         .with(Exec::new(Arc::clone(&registry) as _, Arc::clone(&engine) as _))
         .with(Commands::new(Arc::clone(&registry) as _))
         .with(Tool);
-    Ok(Dock { gate: Arc::new(gate), engine, registry, home })
+    Ok(Dock { gate: Arc::new(gate), engine, registry, home, provider: settings.provider })
 }
 
 /// The built-in commands in the registry's terms.

@@ -95,7 +95,8 @@ async fn hostile_results_and_programs_end_by_name() {
     let never = Tool::new("never", |_, _| std::future::pending());
     let providers = Providers::new([Provider::new("t", vec![deep, odd, big, never]).unwrap()]).unwrap();
     let code = dock.code("me", Setup::default(), providers).unwrap();
-    let options = ExecuteOptions { timeout_ms: Some(2_000.0), ..ExecuteOptions::default() };
+    // Only what waits for ever is to meet its time: the others have enough on a machine that is busy.
+    let within = |timeout_ms| ExecuteOptions { timeout_ms: Some(timeout_ms), ..ExecuteOptions::default() };
     for (program, want) in [
         (
             "const o = await t.odd(); [o.polluted === undefined, Object.keys(o).length, o['😀']]",
@@ -112,10 +113,12 @@ async fn hostile_results_and_programs_end_by_name() {
         ("const e = new Error('x'); e.code = 'timeout'; throw e", "runtime_error: x"),
         ("'\\ud800'", "\"\u{fffd}\""),
     ] {
+        let options = within(if program.contains("never") { 500.0 } else { 60_000.0 });
         let result = code.execute(program, CodeInput { options, ..CodeInput::default() }).await;
         assert!(text(&result).starts_with(want), "{program}: {}", text(&result));
     }
     let long = "1;".repeat(5 << 20);
+    let options = within(60_000.0);
     let result = code.execute(&long, CodeInput { options, ..CodeInput::default() }).await;
     assert!(text(&result).contains("exceeds the limit") || text(&result) == "1", "{}", text(&result));
 }

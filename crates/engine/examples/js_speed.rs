@@ -38,6 +38,10 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         env: Arc::new([]),
         streams: Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture() },
         files: None,
+        trees: Vec::new(),
+        working_dir: drydock_contract::WorkingDir::Own,
+        lane: None,
+        compile: None,
         umask: Mode::UMASK,
         limits: Limits::default(),
         caps: CapSet::of(&[Cap::Tool]),
@@ -58,7 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let artifact = Artifact::hash(include_bytes!("../../commands/wasm/js.wasm").to_vec());
     let started = Instant::now();
     let lane = engine.timed()?;
-    lane.warm(&artifact).await?;
+    lane.warm(&artifact, None).await?;
     println!("compiled in {} ms, {:?}", started.elapsed().as_millis(), engine.facts());
     let door: Arc<dyn Dispatch> = Arc::new(Instantly);
     for (name, code) in PROGRAMS {

@@ -17,9 +17,9 @@ use std::{
 
 use drydock_contract::{
     Artifact, CapSet, Digest, Fault,
-    port::{CompileError, Compiler, LaneSettings},
+    port::{CompileError, CompileLimits, Compiler, LaneSettings},
 };
-use drydock_store::{CacheKey, CodeCache, CompileTurn, Shipped};
+use drydock_store::{CacheKey, CodeCache, CodeFile, CompileTurn, Shipped};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::{Engine, Module};
@@ -154,23 +154,27 @@ impl Modules {
         Some(loaded)
     }
 
-    /// The module, loaded or compiled if need be.
-    pub(crate) async fn get(&self, artifact: &Artifact) -> Result<Arc<Loaded>, Fault> {
+    /// The module, loaded or compiled if need be, within these limits where they are not the usual ones.
+    pub(crate) async fn get(
+        &self,
+        artifact: &Artifact,
+        limits: Option<CompileLimits>,
+    ) -> Result<Arc<Loaded>, Fault> {
         let digest = artifact.digest();
         if let Some(loaded) = self.ready(digest) {
             return Ok(loaded);
         }
         let cell = Arc::clone(self.pending.lock().entry(digest).or_default());
-        let result = cell.get_or_try_init(|| self.load(artifact)).await.cloned();
+        let result = cell.get_or_try_init(|| self.load(artifact, limits)).await.cloned();
         self.pending.lock().remove(&digest);
         result
     }
 
-    async fn load(&self, artifact: &Artifact) -> Result<Arc<Loaded>, Fault> {
+    async fn load(&self, artifact: &Artifact, limits: Option<CompileLimits>) -> Result<Arc<Loaded>, Fault> {
         let digest = artifact.digest();
         let module = match self.on_disk(digest) {
             Some(module) => module,
-            None => self.compile_once(artifact).await?,
+            None => self.compile_once(artifact, limits).await?,
         };
         let used = AtomicU64::new(self.tick.fetch_add(1, Ordering::Relaxed) + 1);
         let loaded = Arc::new(Loaded { module, digest, used, prepared: RwLock::default() });
@@ -193,33 +197,41 @@ impl Modules {
     fn on_disk(&self, digest: Digest) -> Option<Module> {
         let shipped = self.apart.as_ref().and_then(|apart| apart.shipped.as_ref());
         let shipped = shipped.and_then(|shipped| shipped.get(digest, self.lane.as_str()));
-        shipped.and_then(|code| self.trusted(digest, &code)).or_else(|| self.cached(digest))
+        shipped.and_then(|code| self.mapped(digest, code)).or_else(|| self.cached(digest))
     }
 
     fn cached(&self, digest: Digest) -> Option<Module> {
         let code = self.cache.as_ref()?.get(&self.key(digest))?;
-        self.trusted(digest, &code)
+        self.mapped(digest, code)
     }
 
-    /// Loads code that is known to come from a compiler of ours; none if it is not for this machine.
+    /// Maps code that is known to come from a compiler of ours; none if it is not for this machine.
     #[allow(unsafe_code)]
-    fn trusted(&self, digest: Digest, code: &[u8]) -> Option<Module> {
-        // SAFETY: `deserialize` trusts its input to be what a compiler of this version once made. There are four
-        // ways here, each with the very buffer that was made or checked. From our own compiler. From the cache: a MAC under this installation's key shows
-        // that it put the bytes there for this module and this engine configuration. From the archive: they have
-        // the hash that this program was built with. From the worker: it is trusted with what it returns, as
-        // SECURITY says.
-        match unsafe { Module::deserialize(&self.engine, code) } {
-            Ok(module) => Some(module),
-            Err(error) => {
-                tracing::warn!(%digest, "compiled code does not load here: {error:#}");
-                None
-            }
-        }
+    fn mapped(&self, digest: Digest, code: CodeFile) -> Option<Module> {
+        // SAFETY: it trusts the file to be what a compiler of this version once made, and to stay so. There are
+        // two ways here. From the cache: a MAC under this installation's key shows that it put the bytes there
+        // for this module and this engine configuration. From the archive: they have the hash that this program
+        // was built with. Nobody but the file's owner can write either, who holds the key or could replace this
+        // program (decision 0046).
+        let loaded = unsafe { Module::deserialize_open_file(&self.engine, code.into_file()) };
+        loaded.map_err(|error| foreign(digest, &error)).ok()
+    }
+
+    /// The same for code that was just made, and is in memory.
+    #[allow(unsafe_code)]
+    fn made(&self, digest: Digest, code: &[u8]) -> Option<Module> {
+        // SAFETY: as above, with the very buffer that was made. From our own compiler, or from the worker: it is
+        // trusted with what it returns, as SECURITY says.
+        let loaded = unsafe { Module::deserialize(&self.engine, code) };
+        loaded.map_err(|error| foreign(digest, &error)).ok()
     }
 
     /// Compiles, unless another process that shares the cache does so already: then its result is loaded.
-    async fn compile_once(&self, artifact: &Artifact) -> Result<Module, Fault> {
+    async fn compile_once(
+        &self,
+        artifact: &Artifact,
+        limits: Option<CompileLimits>,
+    ) -> Result<Module, Fault> {
         let digest = artifact.digest();
         let turn = match &self.cache {
             None => None,
@@ -231,7 +243,7 @@ impl Modules {
         {
             return Ok(module);
         }
-        self.compile(artifact, turn).await
+        self.compile(artifact, turn, limits).await
     }
 
     /// Waits until nobody else compiles this module. None if the disk takes no locks: then everybody compiles.
@@ -249,9 +261,15 @@ impl Modules {
         }
     }
 
-    async fn compile(&self, artifact: &Artifact, once: Option<CompileTurn>) -> Result<Module, Fault> {
+    async fn compile(
+        &self,
+        artifact: &Artifact,
+        once: Option<CompileTurn>,
+        limits: Option<CompileLimits>,
+    ) -> Result<Module, Fault> {
         let digest = artifact.digest();
         let bad = |reason: String| Fault::BadModule { digest, reason };
+        let artifact = &artifact.loaded().map_err(Fault::from)?;
         match artifact.bytes() {
             [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => {}
             [0, b'a', b's', b'm', _, _, 1, 0, ..] => {
@@ -269,9 +287,9 @@ impl Modules {
         let place = Arc::clone(&self.compiling).acquire_owned().await.map_err(closed)?;
         let _told = Told::started(self.observer.as_ref(), digest, artifact.bytes().len() as u64);
         if let Some(worker) = worker {
-            let code = worker.compile(artifact, self.lane).await;
+            let code = worker.compile(artifact, self.lane, limits).await;
             let code = code.map_err(|error| fault_of(digest, error))?;
-            let module = self.trusted(digest, &code);
+            let module = self.made(digest, &code);
             let foreign = || Fault::Internal("the compile worker made code of another kind than ours".into());
             let module = module.ok_or_else(foreign)?;
             if let Some(cache) = &self.cache {
@@ -295,8 +313,12 @@ impl Modules {
         let code = done.map_err(|reason| bad(format!("it does not compile: {reason}")))?;
         let foreign =
             || Fault::Internal(format!("the code of {digest} does not load in the engine that made it"));
-        self.trusted(digest, &code).ok_or_else(foreign)
+        self.made(digest, &code).ok_or_else(foreign)
     }
+}
+
+fn foreign(digest: Digest, error: &wasmtime::Error) {
+    tracing::warn!(%digest, "compiled code does not load here: {error:#}");
 }
 
 /// A module that is too much for its limits is the module's fault; a worker that is gone is ours.

@@ -1,6 +1,6 @@
 //! How wasmtime is set up, and what of it this machine really gives.
 
-use drydock_contract::port::{Interruption, LaneSettings, MemoryLayout};
+use drydock_contract::port::{Interruption, LaneChoice, LaneSettings, MemoryLayout};
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 /// What an embedder may choose.
@@ -63,7 +63,7 @@ const TABLE_ELEMENTS_MAX: usize = 65_536;
 /// Builds the engine with the largest pool that the address space takes.
 pub(crate) fn build(
     settings: &EngineSettings,
-    interrupt: Interruption,
+    choice: LaneChoice,
 ) -> wasmtime::Result<(wasmtime::Engine, LaneSettings, Facts)> {
     let pagemap_scan = PoolingAllocationConfig::is_pagemap_scan_available();
     let facts = |allocation| Facts {
@@ -75,15 +75,15 @@ pub(crate) fn build(
     };
     let wanted = settings.slots.unwrap_or_else(slots_for_this_machine);
     for slots in [wanted, wanted.div_ceil(4), wanted.div_ceil(16)].into_iter().filter(|slots| *slots > 0) {
-        let lane = LaneSettings { interrupt, memory: MemoryLayout::Reserved };
+        let lane = LaneSettings::of(choice, MemoryLayout::Reserved);
         let mut config = base(lane);
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, pagemap_scan)));
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, lane, pagemap_scan)));
         if let Ok(engine) = wasmtime::Engine::new(&config) {
             return Ok((engine, lane, facts(Allocation::Pooling { slots })));
         }
     }
     // Where a pool does not fit, four gigabytes of addresses for one memory do not either.
-    let lane = LaneSettings { interrupt, memory: MemoryLayout::Growing };
+    let lane = LaneSettings::of(choice, MemoryLayout::Growing);
     let engine = wasmtime::Engine::new(&base(lane))?;
     Ok((engine, lane, facts(Allocation::OnDemand)))
 }
@@ -134,7 +134,7 @@ pub fn precompile(wasm: &[u8], lane: LaneSettings, cpu: Cpu, effort: Effort) -> 
         }
         wasmtime::Engine::new(&config)?.precompile_module(wasm)
     };
-    compile().map_err(|error| format!("{error:#}"))
+    compile().map_err(|error| crate::features::refusal(&format!("{error:#}"), lane))
 }
 
 /// Takes what the processor at hand can do out of the picture.
@@ -178,7 +178,7 @@ fn base(lane: LaneSettings) -> Config {
         Interruption::Tick => config.epoch_interruption(true),
     };
     // Exceptions are for lanes that name them; they are the only reason why collected objects are built in.
-    config.wasm_exceptions(false).wasm_gc(false).wasm_function_references(false);
+    config.wasm_exceptions(lane.features.exceptions).wasm_gc(false).wasm_function_references(false);
     if lane.memory == MemoryLayout::Growing {
         // Small reservations that move when they grow.
         config.memory_reservation(0).memory_reservation_for_growth(1 << 20).memory_guard_size(64 << 10);
@@ -200,10 +200,14 @@ fn base(lane: LaneSettings) -> Config {
     config
 }
 
-fn pool(slots: u32, pagemap_scan: bool) -> PoolingAllocationConfig {
+fn pool(slots: u32, lane: LaneSettings, pagemap_scan: bool) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
+    // What is thrown lies in a memory of its own, which grows on the run's bill like the other one.
+    let (memories, heaps) =
+        if lane.features.exceptions { (slots.saturating_mul(2), slots) } else { (slots, 0) };
     pool.total_core_instances(slots)
-        .total_memories(slots)
+        .total_memories(memories)
+        .total_gc_heaps(heaps)
         .total_tables(slots)
         .total_stacks(slots)
         .max_memories_per_module(1)

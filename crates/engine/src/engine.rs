@@ -1,41 +1,45 @@
-//! The engine: its lanes, one for each way of bringing a guest back to the host.
+//! The engine: its lanes, one for each way of bringing a guest back to the host and each set of features. A lane is
+//! made when it is first asked for.
 
 use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
     Artifact, BoxFuture, Fault, RunReport, RunRequest, Streams,
-    port::{Interruption, Runner},
+    port::{Interruption, LaneChoice, Runner},
 };
 use drydock_store::CodeCache;
 
 use crate::{
     compile::{Apart, CompileEvent, Shared},
     config::{EngineSettings, Facts},
+    features::needed_features,
     lane::Lane,
 };
 
 /// Runs verified modules, each in a fresh instance.
 pub struct Engine {
     shared: Shared,
-    counted: Lane,
-    timed: OnceLock<Lane>,
+    lanes: [OnceLock<Lane>; LaneChoice::ALL.len()],
+    facts: Facts,
 }
 
 impl Engine {
     /// Sets wasmtime up. Nothing is compiled yet.
     pub fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Result<Self, Fault> {
         let shared = Shared::new(settings, cache);
-        let counted = Lane::new(&shared, Interruption::Fuel)?;
-        Ok(Self { shared, counted, timed: OnceLock::new() })
+        let counted = Lane::new(&shared, LaneChoice::default())?;
+        let facts = counted.facts();
+        let lanes: [OnceLock<Lane>; LaneChoice::ALL.len()] = Default::default();
+        let _ = lanes[LaneChoice::default().index()].set(counted);
+        Ok(Self { shared, lanes, facts })
     }
 
     /// Tells `observer` when a compilation begins and ends, so that a person can be told.
     #[must_use]
     pub fn on_compile(mut self, observer: impl Fn(CompileEvent) + Send + Sync + 'static) -> Self {
         let observer = Arc::new(observer);
-        self.counted.observe(Arc::clone(&observer) as _);
-        if let Some(timed) = self.timed.get_mut() {
-            timed.observe(Arc::clone(&observer) as _);
+        for lane in self.lanes.iter_mut().filter_map(OnceLock::get_mut) {
+            lane.observe(Arc::clone(&observer) as _);
         }
         self.shared.observer = Some(observer);
         self
@@ -46,9 +50,8 @@ impl Engine {
     #[must_use]
     pub fn compiling_apart(mut self, apart: Apart) -> Self {
         let apart = Arc::new(apart);
-        self.counted.apart(Arc::clone(&apart));
-        if let Some(timed) = self.timed.get_mut() {
-            timed.apart(Arc::clone(&apart));
+        for lane in self.lanes.iter_mut().filter_map(OnceLock::get_mut) {
+            lane.apart(Arc::clone(&apart));
         }
         self.shared.apart = Some(apart);
         self
@@ -56,28 +59,40 @@ impl Engine {
 
     /// What this machine gives.
     pub fn facts(&self) -> Facts {
-        self.counted.facts()
+        self.facts
     }
 
-    /// Compiles a module now, so that its first run need not, and says if it could not run even with
-    /// every power there is.
+    /// Compiles a module for the usual lane now, so that its first run need not, and says if it could not run even
+    /// with every power there is.
     pub async fn warm(&self, artifact: &Artifact) -> Result<(), Fault> {
-        self.counted.warm(artifact).await
+        self.lane(LaneChoice::default())?.warm(artifact, None).await
     }
 
     /// For guests that are limited by time and memory alone: their instructions are not counted, so they run
-    /// faster, reports say no fuel, and a limit of fuel is none. Made when it is first asked for.
+    /// faster, reports say no fuel, and a limit of fuel is none.
     pub fn timed(&self) -> Result<&Lane, Fault> {
-        if let Some(lane) = self.timed.get() {
+        self.lane(LaneChoice { interrupt: Interruption::Tick, ..LaneChoice::default() })
+    }
+
+    /// The lane of that choice.
+    pub fn lane(&self, choice: LaneChoice) -> Result<&Lane, Fault> {
+        let place = &self.lanes[choice.index()];
+        if let Some(lane) = place.get() {
             return Ok(lane);
         }
-        let lane = Lane::new(&self.shared, Interruption::Tick)?;
-        Ok(self.timed.get_or_init(|| lane))
+        let lane = Lane::new(&self.shared, choice)?;
+        Ok(place.get_or_init(|| lane))
     }
 }
 
 impl Runner for Engine {
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        self.counted.run(request)
+        let features = || needed_features(request.artifact.bytes());
+        let choice =
+            request.lane.unwrap_or_else(|| LaneChoice { features: features(), ..LaneChoice::default() });
+        match self.lane(choice) {
+            Ok(lane) => lane.run(request),
+            Err(fault) => Box::pin(async { Err(fault) }),
+        }
     }
 }

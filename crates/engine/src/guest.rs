@@ -6,10 +6,11 @@ use std::{
 };
 
 use drydock_contract::{
-    Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
-    port::{FileLimit, Files, Interrupt, Mode},
+    Cap, Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
+    WorkingDir,
+    port::{EntryTree, FileLimit, Files, Interrupt, Mode},
 };
-use drydock_store::MemoryFiles;
+use drydock_store::{MemoryFiles, Mounts};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
@@ -36,15 +37,33 @@ pub(crate) struct Guest {
     pub(crate) last_status: i32,
     /// The calls of tools that are open.
     pub(crate) tools: ToolCalls,
+    /// Whether it may call tools at all, and so has `/dev/drydock`.
+    pub(crate) has_tools: bool,
     pub(crate) memory: Option<wasmtime::Memory>,
+    /// Whether it is stopped where it asks for input, or was.
+    pub(crate) at_input: AtInput,
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
     deadline: Instant,
     breathed: Instant,
     switches: [Arc<Switch>; 2],
     files: Option<Arc<dyn Files>>,
+    /// Directories over them.
+    trees: Vec<EntryTree>,
     /// The same files, whose long work ends with the run's time.
     view: Option<Arc<dyn Files>>,
+}
+
+/// What happens when the guest asks for input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum AtInput {
+    /// It gets some.
+    #[default]
+    Reads,
+    /// It is stopped, because then it is ready to be snapshotted.
+    Stops,
+    /// It was stopped there.
+    Stopped,
 }
 
 /// Bytes that went through stdin, stdout and stderr.
@@ -57,6 +76,11 @@ pub(crate) struct Counts {
 
 impl Guest {
     pub(crate) fn new(request: RunRequest, deadline: Instant) -> Self {
+        let given = match request.working_dir {
+            WorkingDir::Own => None,
+            WorkingDir::Given => request.env.iter().find_map(|it| it.strip_prefix(b"PWD=")),
+        };
+        let descriptors = Descriptors::new(request.caps, given);
         Self {
             argv: request.argv,
             env: request.env,
@@ -66,18 +90,21 @@ impl Guest {
             meter: Arc::new(Meter::within(request.limits.memory_bytes_max, request.memory)),
             clock: GuestClock::new(request.time, request.clock),
             random: Random::new(request.entropy),
-            descriptors: Descriptors::new(request.caps),
+            descriptors,
             umask: request.umask,
             door: request.door,
             last_error: "",
             last_status: -1,
             tools: ToolCalls::default(),
+            has_tools: request.caps.contains(Cap::Tool),
             memory: None,
+            at_input: AtInput::Reads,
             quota: None,
             deadline,
             breathed: Instant::now(),
             switches: request.switches,
             files: request.files,
+            trees: request.trees,
             view: None,
         }
     }
@@ -107,6 +134,7 @@ impl Guest {
             let meter = Arc::clone(&self.meter);
             Arc::new(MemoryFiles::with(meter))
         });
+        let given = under(given, std::mem::take(&mut self.trees));
         let (deadline, switches) = (self.deadline, self.switches.clone());
         let time_is_up: Interrupt =
             Arc::new(move || Instant::now() >= deadline || switches.iter().any(|it| it.is_tripped()));
@@ -114,6 +142,21 @@ impl Guest {
         self.view = Some(Arc::clone(&view));
         view
     }
+}
+
+/// The files with these directories over them. Whoever holds the files themselves does not see those.
+fn under(files: Arc<dyn Files>, trees: Vec<EntryTree>) -> Arc<dyn Files> {
+    if trees.is_empty() {
+        return files;
+    }
+    let mut mounts = Mounts::over(files);
+    for EntryTree { path, files } in trees {
+        if let Err(error) = mounts.mount(&path, files) {
+            // Registered places are checked, so this is a caller of the library's own.
+            tracing::warn!(%error, "a directory of a command is not shown");
+        }
+    }
+    Arc::new(mounts)
 }
 
 /// How long a run may keep its thread with work of the host's.

@@ -4,17 +4,22 @@ use std::sync::Arc;
 
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Fault, RunReport, RunRequest, Streams,
-    port::{Interruption, Runner},
+    port::{CompileLimits, Interruption, LaneChoice, Runner, SnapshotRecipe},
 };
 
 use crate::{
     compile::{Apart, Modules, Observer, Shared},
     config::{self, Facts},
+    guest::AtInput,
     run,
+    snapshot::{self, SnapshotError},
     ticker::Ticker,
 };
 
-/// Runs modules whose code is interrupted in one way.
+/// What is told of a program's complaints.
+const WORDS_BYTES_MAX: usize = 2048;
+
+/// Runs modules whose code is interrupted in one way, and may use the same features.
 pub struct Lane {
     engine: wasmtime::Engine,
     facts: Facts,
@@ -24,11 +29,11 @@ pub struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(shared: &Shared, interrupt: Interruption) -> Result<Self, Fault> {
-        let built = config::build(&shared.settings, interrupt);
+    pub(crate) fn new(shared: &Shared, choice: LaneChoice) -> Result<Self, Fault> {
+        let built = config::build(&shared.settings, choice);
         let (engine, settings, facts) =
             built.map_err(|error| Fault::Internal(format!("wasmtime: {error:#}")))?;
-        let ticker = match interrupt {
+        let ticker = match choice.interrupt {
             Interruption::Fuel => None,
             Interruption::Tick => {
                 let started = Ticker::start(engine.weak());
@@ -53,8 +58,8 @@ impl Lane {
 
     /// Compiles a module now, so that its first run need not, and says if it could not run even with
     /// every power there is.
-    pub async fn warm(&self, artifact: &Artifact) -> Result<(), Fault> {
-        let loaded = self.modules.get(artifact).await?;
+    pub async fn warm(&self, artifact: &Artifact, limits: Option<CompileLimits>) -> Result<(), Fault> {
+        let loaded = self.modules.get(artifact, limits).await?;
         loaded.prepared(&self.engine, CapSet::of(Cap::ALL)).map(drop)
     }
 
@@ -67,7 +72,7 @@ impl Lane {
             Some(loaded) => loaded,
             None => {
                 let _waiting = request.preparing.as_ref().map(|it| it.begin());
-                let loading = self.modules.get(&request.artifact);
+                let loading = self.modules.get(&request.artifact, request.compile);
                 match run::unless_cancelled(loading, &request.switches).await {
                     Some(loaded) => loaded?,
                     None => return Ok((run::cancelled(), request.streams)),
@@ -85,9 +90,30 @@ impl Lane {
         request: RunRequest,
         before: Option<Vec<u8>>,
     ) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
-        let mut image = run::Image { before, after: None };
+        let mut image = run::Image { before, ..run::Image::default() };
         let (report, streams) = self.start(request, Some(&mut image)).await?;
         Ok((report, streams, image.after))
+    }
+
+    /// Runs a program until it first asks for input, and makes the module that starts from there. The request
+    /// is an ordinary one, with the limits and files of the recipe's run.
+    pub async fn snapshot(
+        &self,
+        request: RunRequest,
+        recipe: &SnapshotRecipe,
+    ) -> Result<Artifact, SnapshotError> {
+        let module = request.artifact.clone();
+        let mut image = run::Image { at_input: AtInput::Stops, ..run::Image::default() };
+        let (report, streams) = self.start(request, Some(&mut image)).await?;
+        let said = streams.stderr.into_captured();
+        let said = String::from_utf8_lossy(&said[..said.len().min(WORDS_BYTES_MAX)]);
+        let ended = || SnapshotError::Program(format!("{}; {said}", report.outcome));
+        let memory = image.after.filter(|_| image.at_input == AtInput::Stopped).ok_or_else(ended)?;
+        // A program that complains is not ready, whatever it asks for.
+        if !said.is_empty() {
+            return Err(ended());
+        }
+        snapshot::image(module.loaded().map_err(Fault::from)?.bytes(), recipe, memory)
     }
 }
 

@@ -18,12 +18,16 @@ pub(crate) enum Stop {
     TimedOut,
     #[error("cancelled")]
     Cancelled,
+    /// It asked for input where that is the moment to be snapshotted.
+    #[error("asked for input")]
+    Ready,
 }
 
 impl From<Stop> for Outcome {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Exit(status) => Self::Exited(status),
+            Stop::Ready => Self::Exited(0),
             Stop::OutputLimit => Self::OutputLimit,
             Stop::InputLimit => Self::InputLimit,
             Stop::OutOfMemory => Self::OutOfMemory,
@@ -37,6 +41,12 @@ impl From<Stop> for Outcome {
 pub(crate) fn classify(error: wasmtime::Error) -> Result<Outcome, wasmtime::Error> {
     if let Some(stop) = error.downcast_ref::<Stop>() {
         return Ok((*stop).into());
+    }
+    if error.is::<wasmtime::ThrownException>() {
+        return Ok(Outcome::Trapped("uncaught exception".into()));
+    }
+    if error.is::<wasmtime::GcHeapOutOfMemory<()>>() {
+        return Ok(Outcome::OutOfMemory);
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => Ok(Outcome::OutOfFuel),

@@ -12,11 +12,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch};
+use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch, WorkingDir};
 use wasmtime::{Engine, Store};
 
 use crate::{
-    burning::Burning, config::FUEL_BETWEEN_YIELDS, guest::Guest, link::Prepared, outcome::classify,
+    burning::Burning,
+    config::FUEL_BETWEEN_YIELDS,
+    guest::{AtInput, Guest},
+    link::{Prepared, Start},
+    outcome::{Stop, classify},
     ticker::Ticker,
 };
 
@@ -35,13 +39,15 @@ pub(crate) struct Image {
     pub(crate) before: Option<Vec<u8>>,
     /// What this one leaves, if it ended by itself.
     pub(crate) after: Option<Vec<u8>>,
+    /// Whether it is stopped where it asks for input; afterwards, whether it was.
+    pub(crate) at_input: AtInput,
 }
 
 /// Runs the prepared module, interrupted by fuel unless there is a ticker.
 pub(crate) async fn run(
     engine: &Engine,
     prepared: &Prepared,
-    request: RunRequest,
+    mut request: RunRequest,
     mut image: Option<&mut Image>,
     ticker: Option<&Ticker>,
 ) -> Result<(RunReport, Streams), Fault> {
@@ -49,9 +55,13 @@ pub(crate) async fn run(
     let started = Instant::now();
     let (limits, switches) = (request.limits, request.switches.clone());
     let gauge = request.gauge.clone();
+    if prepared.starts_in_pwd {
+        request.working_dir = WorkingDir::Own;
+    }
     let deadline = started.checked_add(limits.wall_max).unwrap_or_else(|| started + A_YEAR);
     let mut store = Burning::new(Store::new(engine, Guest::new(request, deadline)), limits.fuel_max, gauge);
     store.limiter(|guest| guest);
+    store.data_mut().at_input = image.as_ref().map_or(AtInput::Reads, |it| it.at_input);
     let internal = |error: wasmtime::Error| Fault::Internal(format!("{error:#}"));
     match ticker {
         Some(_) => {
@@ -77,6 +87,7 @@ pub(crate) async fn run(
     };
     if let (Some(image), Outcome::Exited(0), Some(memory)) = (&mut image, &outcome, store.data().memory) {
         image.after = Some(memory.data(&*store).to_vec());
+        image.at_input = store.data().at_input;
     }
     let (fuel, guest) = store.end();
     let report = RunReport {
@@ -177,14 +188,30 @@ async fn execute(
         let memory = instance.get_module_export(&mut *store, memory).and_then(wasmtime::Extern::into_memory);
         store.data_mut().memory = memory;
     }
-    let start = match (image, store.data().memory) {
-        (Some(image), Some(memory)) => {
+    let nothing = || wasmtime::Error::msg("there is nothing to start");
+    let start = match (image, store.data().memory, &prepared.start) {
+        (Some(image), Some(memory), _) => {
             restore(store, memory, image).await?;
             instance.get_func(&mut *store, AGAIN)
         }
-        _ => instance.get_module_export(&mut *store, &prepared.start).and_then(wasmtime::Extern::into_func),
+        (_, _, Start::Command(start)) => {
+            instance.get_module_export(&mut *store, start).and_then(wasmtime::Extern::into_func)
+        }
+        (_, _, Start::Main { initialize, run }) => {
+            let function = |store: &mut Store<Guest>, export: &wasmtime::ModuleExport| {
+                let found = instance.get_module_export(&mut *store, export);
+                found.and_then(wasmtime::Extern::into_func).ok_or_else(nothing)
+            };
+            if let Some(initialize) = initialize {
+                let initialize = function(store, initialize)?;
+                initialize.typed::<(), ()>(&*store)?.call_async(&mut *store, ()).await?;
+            }
+            let run = function(store, run)?;
+            let status = run.typed::<(), i32>(&*store)?.call_async(&mut *store, ()).await?;
+            return if status == 0 { Ok(()) } else { Err(Stop::Exit(status).into()) };
+        }
     };
-    let start = start.ok_or_else(|| wasmtime::Error::msg("there is nothing to start"))?;
+    let start = start.ok_or_else(nothing)?;
     start.typed::<(), ()>(&*store)?.call_async(store, ()).await
 }
 
@@ -194,7 +221,7 @@ async fn restore(store: &mut Store<Guest>, memory: wasmtime::Memory, image: &[u8
     let page = usize::try_from(memory.page_size(&*store)).unwrap_or(usize::MAX);
     let missing = image.len().saturating_sub(memory.data_size(&*store)).div_ceil(page);
     if missing > 0 && memory.grow_async(&mut *store, missing as u64).await.is_err() {
-        return Err(crate::outcome::Stop::OutOfMemory.into());
+        return Err(Stop::OutOfMemory.into());
     }
     let data = memory.data_mut(&mut *store);
     data[..image.len()].copy_from_slice(image);

@@ -185,6 +185,14 @@ impl GrantSet {
     pub fn would_admit(&self, cap: Cap, subject: &str, now: Timestamp) -> bool {
         self.admitting(cap, subject, now, &|_| true).is_ok()
     }
+
+    /// Whether a live grant lets this subject through whatever the request says, and as often as it is asked.
+    pub fn admits_freely(&self, cap: Cap, subject: &str, now: Timestamp) -> bool {
+        let free = |it: &Constraint| !matches!(it, Constraint::Tools(terms) if !terms.arguments.is_empty());
+        let uncounted = |grant: &Grant| grant.line().all(|it| it.uses_left.is_none());
+        let live = self.0.iter().filter(|it| it.cap == cap && it.lapsed(now).is_none());
+        live.into_iter().map(|it| &**it).any(|it| it.admits(subject) && it.satisfied(&free) && uncounted(it))
+    }
 }
 
 impl<G: Into<Arc<Grant>>> FromIterator<G> for GrantSet {
@@ -195,6 +203,8 @@ impl<G: Into<Arc<Grant>>> FromIterator<G> for GrantSet {
 
 #[cfg(test)]
 mod tests {
+    use drydock_contract::{ArgumentRule, Must};
+
     use super::*;
 
     const NOON: Timestamp = Timestamp(1_000);
@@ -223,6 +233,22 @@ mod tests {
         assert!(child.take_use() && child.take_use());
         assert!(!child.take_use(), "a use of the child is a use of the parent");
         assert!(parent.lapsed(NOON).is_some());
+    }
+
+    #[test]
+    fn only_a_grant_without_conditions_admits_freely() {
+        let files = |arguments| ToolTerms { tools: vec!["files.*".parse().unwrap()], arguments };
+        let rule = ArgumentRule::new("/path", Must::StartWith("/a".into()));
+        let freely = |grant: Grant| {
+            let set: GrantSet = [grant].into_iter().collect();
+            set.admits_freely(Cap::Tool, "files.read", NOON)
+        };
+        let tool = || Grant::of(Cap::Tool);
+        assert!(freely(tool()) && freely(tool().tools(files(Vec::new()))));
+        assert!(!freely(tool().tools(files(vec![rule]))), "a condition");
+        assert!(!freely(tool().times(9)), "it is counted");
+        assert!(!freely(Arc::new(tool().times(9)).narrowed()), "its parent is counted");
+        assert!(!freely(tool().until(NOON)) && !freely(Grant::of(Cap::Exec)));
     }
 
     #[test]

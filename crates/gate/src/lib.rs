@@ -29,5 +29,5 @@ pub use ladder::{DEPTH_MAX, RUNGS};
 pub use permit::Permit;
 pub use profile::{BUILTIN_MEMORY_BYTES_MAX, LINE_MEMORY_BYTES_MAX, Profile};
 pub use purse::Purse;
-pub use session::{Session, SessionSpec};
+pub use session::{DefaultLimits, Session, SessionSpec};
 pub use spec::{Audited, CapSpec, Import, Operation};

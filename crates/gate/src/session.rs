@@ -8,6 +8,25 @@ use drydock_contract::{
 
 use crate::{GrantSet, Inside, Purse, standing::Standing};
 
+/// Limits of a session that nobody chose: a command that was registered with its own gets those instead. Without
+/// this they are all chosen, and no entry goes beyond them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DefaultLimits {
+    /// Memory of a run.
+    pub memory: bool,
+    /// Memory that the stages of a line share: it is raised by that of the largest entry.
+    pub line_memory: bool,
+    /// Wall clock of a run.
+    pub wall: bool,
+    /// Fuel of a run.
+    pub fuel: bool,
+}
+
+impl DefaultLimits {
+    /// Nothing was chosen.
+    pub const ALL: Self = Self { memory: true, line_memory: true, wall: true, fuel: true };
+}
+
 /// What a session is opened with. Nothing is granted unless it is put in.
 #[derive(Clone)]
 pub struct SessionSpec {
@@ -19,8 +38,12 @@ pub struct SessionSpec {
     pub limits: Limits,
     /// Memory of a run of a built-in command; `limits` has that of the others.
     pub builtin_memory_bytes_max: u64,
+    /// Which of the limits are only defaults.
+    pub default_limits: DefaultLimits,
     /// Memory that all runs of the session share, or none for no bound but each run's own.
     pub memory: Option<Arc<Meter>>,
+    /// What that meter began with.
+    pub line_memory_bytes_max: u64,
     /// `NAME=value` entries every run sees.
     pub env: Arc<[Vec<u8>]>,
     /// The files every run sees, or none for a fresh empty tree each.
@@ -47,7 +70,9 @@ impl SessionSpec {
             grants: GrantSet::default(),
             limits: Limits::default(),
             builtin_memory_bytes_max: Limits::default().memory_bytes_max,
+            default_limits: DefaultLimits::default(),
             memory: None,
+            line_memory_bytes_max: 0,
             env: Arc::new([]),
             files: None,
             time: GuestTime::default(),

@@ -12,13 +12,14 @@ pub(crate) fn done(name: &str, value: Value) -> CallToolResult {
     let content = match name {
         "sh" | "run" => vec![ContentBlock::text(ended(&value))],
         "js" => vec![ContentBlock::text(program(&value))],
+        "py" => python(&value),
         "read_file" => vec![file(&value)],
         "diff" => vec![ContentBlock::text(diff(&value))],
         "search" => vec![ContentBlock::text(rows(&value["matches"], found, "nothing found"))],
         "list_files" => vec![ContentBlock::text(rows(&value["entries"], entry, "empty"))],
         _ => vec![ContentBlock::text(value.to_string())],
     };
-    let failed = name == "js" && value["ok"] == false;
+    let failed = matches!(name, "js" | "py") && value["ok"] == false;
     let mut result = if failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = Some(value);
     result
@@ -63,6 +64,28 @@ fn program(value: &Value) -> String {
         (None, None) => shown.push("undefined".into()),
     }
     shown.join("\n")
+}
+
+/// Both outputs, the result or what went wrong, the files, and images as images.
+fn python(value: &Value) -> Vec<ContentBlock> {
+    let mut shown: Vec<String> = vec![ended(value)];
+    match (value.get("error"), value.get("result")) {
+        (Some(error), _) => {
+            shown.push(format!("{}: {}", text(error, "code"), text(error, "message")));
+            shown.extend(error["hint"].as_str().map(str::to_owned));
+        }
+        (None, Some(result)) => shown.push(result.to_string()),
+        (None, None) => {}
+    }
+    shown.push(rows(&value["files"], |it| format!("{} {}", text(it, "kind"), text(it, "path")), ""));
+    let displays = value["displays"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_image = |it: &&Value| it["encoding"] == "base64" && text(it, "mediaType").starts_with("image/");
+    shown.extend(displays.iter().filter(|it| !is_image(it)).map(Value::to_string));
+    shown.retain(|it| !it.is_empty());
+    let images = displays.iter().filter(is_image);
+    std::iter::once(ContentBlock::text(shown.join("\n")))
+        .chain(images.map(|it| ContentBlock::image(text(it, "data"), text(it, "mediaType"))))
+        .collect()
 }
 
 fn file(value: &Value) -> ContentBlock {

@@ -2,7 +2,8 @@
 //!
 //! [`Home`] is the one data directory. In it lie artifacts named by their hash ([`ArtifactStore`]),
 //! the names that stand for them ([`CommandRegistry`]), the audit journal ([`FileJournal`]) and
-//! compiled code under a MAC of this installation ([`CodeCache`]), and workspaces ([`Workspaces`]).
+//! compiled code under a MAC of this installation ([`CodeCache`]), workspaces ([`Workspaces`]), and
+//! directories that commands are started with ([`TreeStore`]).
 //!
 //! The trees a guest sees: in memory ([`MemoryFiles`]), a volume of a workspace ([`SqliteFiles`]), a
 //! directory of the host ([`HostDir`]), copy-on-write over any of them ([`Overlay`]), and several
@@ -24,6 +25,7 @@ mod overlay;
 mod registry;
 mod sqlite;
 mod tree;
+mod treestore;
 mod workspace;
 
 pub use artifact::{ArtifactStore, PutArtifactError, StoredArtifact};
@@ -32,7 +34,8 @@ pub use audit::{
     SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
 };
 pub use codecache::{
-    CODE_BYTES_MAX, CacheKey, CodeCache, CompileTurn, OpenCodeCacheError, Shipped, ShippedCode, shipped_hash,
+    CODE_BYTES_MAX, CacheKey, CodeCache, CodeFile, CompileTurn, OpenCodeCacheError, Shipped, ShippedCode,
+    shipped_hash,
 };
 pub use contexts::Contexts;
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
@@ -41,11 +44,12 @@ pub use host::{Access, HostDir, Links};
 pub use mounts::{MountError, MountPoint, Mounts};
 pub use overlay::{Change, ChangeKind, Overlay};
 pub use registry::{
-    BadBuiltin, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError, Repaired,
-    Verdict,
+    BadBuiltin, BadOptions, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError,
+    Registration, Repaired, Verdict,
 };
 
 pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};
+pub use treestore::{NewTree, PutTreeError, TREE_BYTES_MAX, TREE_FILES_MAX, TreeBounds, TreeStore};
 pub use workspace::{
     Answer, COMPARE_MAX, CommitError, Committed, Conflict, ConflictKind, Directory, DirectoryError, Entry,
     FileDiff, IfChanged, LeftOut, Mounted, Mounting, QueryError, QueryLimits, SqlValue, Volume, VolumeFacts,

@@ -3,13 +3,14 @@
 use std::{
     collections::BTreeMap,
     pin::pin,
+    sync::Arc,
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use drydock_contract::{
-    ArgMode, Artifact, BoxFuture, CommandName, Fault, Outcome, RunReport, RunRequest, Streams,
-    port::{Entry, LoadError, Registry, Runner},
+    ArgMode, Artifact, BoxFuture, CommandName, Fault, Limits, Outcome, RunReport, RunRequest, Streams,
+    port::{Entry, EntryOptions, LaneChoice, LoadError, Registry, Runner},
 };
 use parking_lot::Mutex;
 
@@ -27,7 +28,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// A registry of a few names, each with bytes of its own.
 #[derive(Debug, Default)]
-pub struct TinyRegistry(BTreeMap<CommandName, (ArgMode, Artifact)>);
+pub struct TinyRegistry(BTreeMap<CommandName, (ArgMode, Artifact)>, BTreeMap<CommandName, Arc<EntryOptions>>);
 
 impl TinyRegistry {
     pub fn of(names: &[&str]) -> Self {
@@ -35,7 +36,15 @@ impl TinyRegistry {
             let key: CommandName = name.parse().expect("a test's name is legal");
             (key, (ArgMode::Argv, Artifact::hash(name.as_bytes().to_vec())))
         };
-        Self(names.iter().map(row).collect())
+        Self(names.iter().map(row).collect(), BTreeMap::new())
+    }
+
+    /// The same, and this one is started so. It is then no built-in.
+    #[must_use]
+    pub fn options(mut self, name: &str, options: EntryOptions) -> Self {
+        let key: CommandName = name.parse().expect("a test's name is legal");
+        self.1.insert(key, Arc::new(options));
+        self
     }
 
     #[must_use]
@@ -50,7 +59,9 @@ impl TinyRegistry {
 impl Registry for TinyRegistry {
     fn lookup(&self, name: &str, _: Option<&[u8]>) -> Option<Entry> {
         let (name, (mode, artifact)) = self.0.get_key_value(name)?;
-        Some(Entry { name: name.clone(), digest: artifact.digest(), mode: *mode, builtin: true })
+        let options = self.1.get(name).cloned().unwrap_or_default();
+        let builtin = !self.1.contains_key(name);
+        Some(Entry { name: name.clone(), digest: artifact.digest(), mode: *mode, builtin, options })
     }
 
     fn load(&self, entry: &Entry) -> Result<Artifact, LoadError> {
@@ -72,6 +83,8 @@ pub struct Seen {
     pub argv: Vec<Vec<u8>>,
     pub env: Vec<Vec<u8>>,
     pub stdin: Vec<u8>,
+    pub limits: Limits,
+    pub lane: Option<LaneChoice>,
 }
 
 /// A runner that runs nothing and remembers everything.
@@ -100,7 +113,8 @@ impl Runner for EchoRunner {
                     count => stdin.extend_from_slice(&buffer[..count]),
                 }
             }
-            *self.0.lock() = Seen { argv: request.argv, env: request.env.to_vec(), stdin };
+            let (limits, lane) = (request.limits, request.lane);
+            *self.0.lock() = Seen { argv: request.argv, env: request.env.to_vec(), stdin, limits, lane };
             let report = RunReport {
                 outcome: Outcome::Exited(0),
                 fuel: Self::FUEL,

@@ -84,10 +84,10 @@ fn failure(code: &str) -> Ended {
     }
 }
 
-/// The name without the folder that other systems keep it in.
+/// The name without the folder that other systems keep it in. Any other path is a file's, and the host's to judge.
 fn plain_name(name: &[u8]) -> Option<&[u8]> {
     let name = FOLDERS.iter().find_map(|it| name.strip_prefix(*it)).unwrap_or(name);
-    (!name.is_empty() && !name.contains(&b'/') && !name.contains(&0)).then_some(name)
+    (!name.is_empty() && !name.contains(&0)).then_some(name)
 }
 
 fn put_command<'a>(

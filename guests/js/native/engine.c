@@ -502,5 +502,6 @@ void promise_settle(JSContext *ctx, JSValueConst promise, JSValueConst value, bo
     fulfill_or_reject_promise(ctx, promise, value, is_reject);
 }
 
+#include "globals.c"
 #include "plain_json.c"
 #include "seal.c"

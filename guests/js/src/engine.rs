@@ -35,6 +35,8 @@ pub const PLAIN: c_int = 0b111;
 unsafe extern "C" {
     pub fn engine_new() -> *mut Context;
     pub fn engine_seal(ctx: *mut Context);
+    pub fn globals_copy(ctx: *mut Context) -> bool;
+    pub fn globals_use(ctx: *mut Context, other: bool);
     pub fn engine_open(ctx: *mut Context, seed: u64, stack_bytes_max: usize);
     pub fn engine_memory_ran_out() -> bool;
     pub fn engine_allow_imports(allowed: bool);

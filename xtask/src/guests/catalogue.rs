@@ -144,6 +144,15 @@ pub const GUESTS: &[Guest] = &[
         kind: Kind::Command,
     },
     Guest {
+        name: "gcc",
+        package: "gcc",
+        start: Start::Usual,
+        crates: &[],
+        part: None,
+        also: &["c++", "c89", "c99", "cc", "clang", "clang++", "cpp", "g++"],
+        kind: Kind::Command,
+    },
+    Guest {
         name: "diff",
         package: "diff",
         start: Start::Usual,

@@ -2,10 +2,23 @@
 //!
 //! `clippy.toml` bans the same per call; this rule runs without clippy, inside `cargo test`, and
 //! reads text: `std::fs` anywhere in code that is not a test, also inside `use std::{..}`.
+//!
+//! Of all rooms, few files start native programs, and each is named here with its reason.
 
 use super::{Finding, layers, source, tree::Tree};
 
 const MODULES: &[&str] = &["fs", "net", "env", "process"];
+
+/// The files of the rooms that start native programs.
+const STARTING: &[&str] = &[
+    // Package clients, which fetch archives of the catalog.
+    "crates/catalog/src/client.rs",
+    // The compile worker, and its trial of its own confinement.
+    "crates/embed/src/worker/mod.rs",
+    "crates/embed/src/worker/probe.rs",
+    // A runner of code mode that somebody asked for.
+    "crates/embed/src/code/child.rs",
+];
 
 pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
@@ -26,6 +39,16 @@ pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
         let manifest = format!("crates/{room}/Cargo.toml");
         if tree.file(&manifest).is_some() && tree.file(&bans).is_none() {
             findings.push(Finding::new(bans, "is missing", "copy it from a sibling: the room has no hands"));
+        }
+    }
+    for file in tree.rust().filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/")) {
+        let starts = file.text().is_some_and(|text| source::without_tests(text).contains("Command::new("));
+        if starts && !file.is_test() && !STARTING.contains(&file.path.as_str()) {
+            findings.push(Finding::new(
+                &file.path,
+                "starts a native program",
+                "run a guest instead; the few places that may are listed in xtask/src/tidy/hands.rs",
+            ));
         }
     }
     Ok(findings)
@@ -95,6 +118,19 @@ mod tests {
                 "crates/gate/src/grouped.rs: names std::env in a room without hands",
             ]
         );
+    }
+
+    #[test]
+    fn a_native_program_is_started_where_the_list_says_and_nowhere_else() {
+        let starts = "fn a() { std::process::Command::new(\"npm\"); }";
+        let (_folder, tree) = Tree::fixture(&[
+            ("crates/catalog/src/client.rs", starts),
+            ("crates/catalog/src/install.rs", starts),
+            ("crates/catalog/tests/a.rs", starts),
+            ("crates/drydock/src/quiet.rs", "//! Command::new(\nfn a() {}"),
+        ]);
+        let files: Vec<String> = check(&tree).unwrap().into_iter().map(|it| it.file).collect();
+        assert_eq!(files, ["crates/catalog/src/install.rs"]);
     }
 
     #[test]

@@ -15,13 +15,18 @@ use drydock_contract::{
     port::{Registry, Runner},
 };
 use drydock_gate::{
-    Audited, CapSpec, Capability, Import, InsideCommand, NotAdmitted, Operation, Permit, Purse, Refused,
-    Session,
+    Audited, CapSpec, Capability, Import, Inside, InsideCommand, NotAdmitted, Operation, Permit, Purse,
+    Refused, Session,
 };
 
 pub use policy::Ready;
 use policy::Target;
 pub use request::ExecStart;
+
+use crate::{
+    launch::{self, Asked, Start},
+    program::{self, Program},
+};
 
 /// Commands of one principal in flight, nested ones included: what a fork bomb gets to.
 pub const IN_FLIGHT_MAX: u32 = 64;
@@ -93,7 +98,7 @@ impl Capability for Exec {
     }
 
     fn not_admitted(request: &ExecStart, _: NotAdmitted) -> Denial {
-        Denial::CommandNotGranted(policy::short(&request.name))
+        Denial::CommandNotGranted(program::short(&request.name))
     }
 
     fn check(registry: &Arc<dyn Registry>, session: &Session, request: ExecStart) -> Result<Ready, Refused> {
@@ -110,33 +115,57 @@ impl Capability for Exec {
         ready: Ready,
         streams: Streams,
     ) -> Result<Reply, CallError> {
-        let session = permit.session();
-        let spec = session.spec();
+        let spec = permit.session().spec();
         let Ready { target, args, env, stdin, wall_max } = ready;
-        let entry = match target {
-            Target::Module(entry) => entry,
+        let env = env.unwrap_or_else(|| Arc::clone(&spec.env));
+        let start = match target {
+            Target::Module(entry) => {
+                let asked = Asked { args: &args, env: &env, wall_max };
+                Start::of_entry(&*self.registry, spec, &entry, asked)?
+            }
             Target::Inside(inside, name) => {
                 let streams = Streams { stdin: streams.stdin.after(stdin), ..streams };
-                let command = InsideCommand {
-                    name: name.to_string(),
-                    args,
-                    env: env.unwrap_or_else(|| Arc::clone(&spec.env)),
-                    wall_max,
-                    umask: permit.umask(),
-                    caller: session.caller().cloned(),
-                    streams,
-                    door: permit.door(),
-                };
-                let (outcome, streams) = inside.run(command).await;
-                return Ok(Reply { payload: encode_report(&report_of(outcome)), streams });
+                let command = Inner { name: name.to_string(), args, env, wall_max };
+                return Ok(ask_inside(&*inside, command, &permit, streams).await);
             }
+            Target::File(path) => match program::read(spec, &env, &path)? {
+                Program::Module(artifact, held) => {
+                    let asked = Asked { args: &args, env: &env, wall_max };
+                    Start::of_file(spec, &path, artifact, held, asked)
+                }
+                Program::Other => {
+                    let shell = spec.inside.as_ref().filter(|it| it.offers(SHELL));
+                    let no_module = Denial::NotExecutable {
+                        path: program::short(&path),
+                        why: "it is neither a WebAssembly module nor a script that a shell runs",
+                    };
+                    let inside = shell.ok_or(no_module)?;
+                    let args = std::iter::once(path.into_bytes()).chain(args).collect();
+                    let streams = Streams { stdin: streams.stdin.after(stdin), ..streams };
+                    let command = Inner { name: SHELL.into(), args, env, wall_max };
+                    return Ok(ask_inside(&**inside, command, &permit, streams).await);
+                }
+            },
         };
-        let artifact = self.registry.load(&entry).map_err(drydock_contract::Fault::from)?;
-        tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", entry.name);
+        let given = Given { args, stdin, streams };
+        self.start(&permit, start, given).await
+    }
+}
 
-        let mut argv = Vec::with_capacity(args.len() + 1);
-        argv.push(entry.name.as_str().as_bytes().to_vec());
-        let head = match entry.mode {
+/// What the caller of a run gives it.
+struct Given {
+    args: Vec<Vec<u8>>,
+    stdin: Bytes,
+    streams: Streams,
+}
+
+impl Exec {
+    async fn start(&self, permit: &Permit<'_, Self>, start: Start, given: Given) -> Result<Reply, CallError> {
+        let (session, spec) = (permit.session(), permit.session().spec());
+        let Given { args, stdin, streams } = given;
+        let Start { artifact, mut argv, env, options, mode, limits, trees, working_dir, by_path, own_name } =
+            start;
+        let head = match mode {
             ArgMode::Argv => {
                 argv.extend(args);
                 stdin
@@ -144,36 +173,34 @@ impl Capability for Exec {
             ArgMode::Stdin1 => first_line(&args, stdin),
         };
         let Streams { stdin, stdout, stderr } = streams;
-        let mut limits = spec.limits;
-        if entry.builtin {
-            limits.memory_bytes_max = spec.builtin_memory_bytes_max;
-        }
-        limits.wall_max = wall_max.map_or(limits.wall_max, |wanted| wanted.min(limits.wall_max));
-        let bill = spec.purse.as_ref().map(|purse| {
-            limits.fuel_max = limits.fuel_max.min(purse.left());
-            Bill { purse, gauge: Arc::default(), fuel: None }
-        });
+        launch::raise_line_memory(spec, &options);
+        let bill = spec.purse.as_ref().map(|purse| Bill { purse, gauge: Arc::default(), fuel: None });
 
         let request = RunRequest {
             artifact,
             argv,
-            env: env.unwrap_or_else(|| Arc::clone(&spec.env)),
+            env,
             streams: Streams { stdin: stdin.after(head), stdout, stderr },
             files: spec.files.clone(),
+            trees,
+            working_dir,
             umask: permit.umask(),
             limits,
             memory: spec.memory.clone(),
+            lane: by_path.is_none().then(|| options.lane()),
+            compile: options.compile_limits(),
             caps: session.caps(),
             time: spec.clock.as_ref().map_or(spec.time, |clock| GuestTime::Fixed(clock.stands_at())),
             clock: spec.clock.clone(),
             entropy: spec.entropy,
-            door: match entry.builtin {
-                true => permit.door_for(entry.name.as_str().into()),
-                false => permit.door(),
+            door: match own_name {
+                Some(name) => permit.door_for(name),
+                None => permit.door(),
             },
             switches: session.switches(),
             gauge: bill.as_ref().map(|bill| Arc::clone(&bill.gauge)),
-            preparing: Some(Arc::clone(session.preparing())),
+            // Who writes programs pays for the time that compiling them takes.
+            preparing: by_path.is_none().then(|| Arc::clone(session.preparing())),
         };
         let ran = self.runner.run(request).await;
         if let Some(mut bill) = bill {
@@ -183,6 +210,31 @@ impl Capability for Exec {
         let (report, streams) = ran?;
         Ok(Reply { payload: encode_report(&report), streams })
     }
+}
+
+/// The name by which a front end runs scripts.
+const SHELL: &str = "sh";
+
+/// A command of the front end, as it is asked for.
+struct Inner {
+    name: String,
+    args: Vec<Vec<u8>>,
+    env: Arc<[Vec<u8>]>,
+    wall_max: Option<Duration>,
+}
+
+async fn ask_inside(
+    inside: &dyn Inside,
+    command: Inner,
+    permit: &Permit<'_, Exec>,
+    streams: Streams,
+) -> Reply {
+    let Inner { name, args, env, wall_max } = command;
+    let (umask, door, preparing) = (permit.umask(), permit.door(), Arc::clone(permit.session().preparing()));
+    let caller = permit.session().caller().cloned();
+    let command = InsideCommand { name, args, env, wall_max, umask, caller, streams, door, preparing };
+    let (outcome, streams) = inside.run(command).await;
+    Reply { payload: encode_report(&report_of(outcome)), streams }
 }
 
 /// What a command of the front end cost: what it started has paid for itself.

@@ -10,6 +10,7 @@ use drydock_contract::{
 use drydock_gate::{Inside, Refused, Session};
 
 use super::ExecStart;
+use crate::program::{self, short};
 
 /// What a name stands for.
 pub(super) enum Target {
@@ -17,6 +18,8 @@ pub(super) enum Target {
     Module(Entry),
     /// A command of the front end itself.
     Inside(Arc<dyn Inside>, Arc<str>),
+    /// A file of the session, by its path.
+    File(String),
 }
 
 impl Target {
@@ -24,6 +27,7 @@ impl Target {
         match self {
             Self::Module(entry) => entry.name.shared(),
             Self::Inside(_, name) => Arc::clone(name),
+            Self::File(path) => short(path),
         }
     }
 }
@@ -48,6 +52,7 @@ pub(super) fn check(
     let target = match (registry.lookup(&name, args.first().map(Vec::as_slice)), inside) {
         (Some(entry), _) => Target::Module(entry),
         (None, Some(inside)) => Target::Inside(Arc::clone(inside), short(&name)),
+        (None, None) if program::is_path(&name) && session.spec().files.is_some() => Target::File(name),
         (None, None) => {
             let subject = short(&name);
             return Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject });
@@ -65,9 +70,4 @@ pub(super) fn check(
         }
     }
     Ok(Ready { target, args, env: env.map(Arc::from), stdin, wall_max })
-}
-
-/// At most as much of a guest's text as a legal name may have.
-pub(super) fn short(name: &str) -> Arc<str> {
-    name[..name.floor_char_boundary(64)].into()
 }

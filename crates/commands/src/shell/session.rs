@@ -50,6 +50,8 @@ pub struct ShellSpec {
     pub commands: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// All of them, to find the one that was meant.
     pub names: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// What to say of a name that is none, after the name and a colon, where more is known of it than that.
+    pub absent: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
     /// The files redirections, globs and tests see. Its commands must see them through the same one.
     pub files: Arc<LineFiles>,
     /// The time.
@@ -129,6 +131,7 @@ impl Shell {
             door: spec.door,
             commands: spec.commands,
             names: spec.names,
+            absent: spec.absent,
             files: until_expired(spec.files, &spec.limits),
             clock: spec.clock,
             roots: spec.roots,

@@ -45,6 +45,7 @@ pub fn room_with(mode: Mode, limits: ShellLimits) -> Room {
         door: Arc::clone(&door) as _,
         commands: Arc::new(|name| FAKE_COMMANDS.contains(&name) || name == "denied"),
         names: Arc::new(|| FAKE_COMMANDS.iter().map(|it| (*it).to_owned()).collect()),
+        absent: Arc::new(|_| None),
         files: Arc::clone(&files),
         clock: Arc::new(FixedClock::at_second(1_700_000_000)),
         roots: vec!["/w".into(), "/tmp".into()],

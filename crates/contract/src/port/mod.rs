@@ -4,15 +4,21 @@
 
 mod clock;
 mod compiler;
+mod entry;
 mod files;
 mod journal;
 mod limit;
 mod mode;
 mod registry;
 mod runner;
+mod snapshot;
 
 pub use clock::Clock;
-pub use compiler::{CompileError, Compiler, Interruption, LaneSettings, MemoryLayout, NotALane};
+pub use compiler::{
+    CompileError, CompileLimits, Compiler, Interruption, LaneChoice, LaneSettings, MemoryLayout, NotALane,
+    NotAnInterruption, WasmFeatures,
+};
+pub use entry::{EntryCompile, EntryDir, EntryLimits, EntryOptions};
 pub use files::{
     DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, OpenFile, OpenHow, Stat,
     TreePath,
@@ -20,5 +26,6 @@ pub use files::{
 pub use journal::{AuditRecord, Decision, Journal, JournalError};
 pub use limit::FileLimit;
 pub use mode::Mode;
-pub use registry::{Entry, LoadError, Registry};
+pub use registry::{Entry, EntryTree, LoadError, Registry};
 pub use runner::Runner;
+pub use snapshot::{EntryImage, SnapshotFile, SnapshotRecipe, SnapshotWord};

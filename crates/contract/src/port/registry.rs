@@ -1,7 +1,8 @@
 //! A PATH with no operating system: names, and the verified bytes they stand for.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
+use super::{EntryOptions, Files};
 use crate::{ArgMode, Artifact, CommandName, Digest, NotThoseBytes};
 
 /// What a name stands for at this moment.
@@ -15,6 +16,17 @@ pub struct Entry {
     pub mode: ArgMode,
     /// Whether it came with Drydock, and so cannot be registered over.
     pub builtin: bool,
+    /// How it is started.
+    pub options: Arc<EntryOptions>,
+}
+
+/// A directory that an entry's runs see besides their caller's files.
+#[derive(Clone)]
+pub struct EntryTree {
+    /// Where: an absolute path of plain names.
+    pub path: String,
+    /// What: nobody can write to it.
+    pub files: Arc<dyn Files>,
 }
 
 /// Looks names up.
@@ -24,11 +36,17 @@ pub trait Registry: Send + Sync {
     /// The arguments matter to a multicall command whose applets live in several modules.
     fn lookup(&self, name: &str, first_argument: Option<&[u8]>) -> Option<Entry>;
 
-    /// The bytes of an entry, hashed at every load from disk.
+    /// The module of an entry. Its bytes are hashed whenever they are read from disk, and may stay unread where
+    /// they were before: see [`Artifact::loaded`].
     fn load(&self, entry: &Entry) -> Result<Artifact, LoadError>;
 
     /// Every name, sorted.
     fn names(&self) -> Vec<CommandName>;
+
+    /// The directories of an entry, opened. Nothing in them is looked at before the guest asks for it.
+    fn trees(&self, _entry: &Entry) -> Result<Vec<EntryTree>, LoadError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Why bytes could not be loaded.

@@ -7,7 +7,7 @@ use clap::Args;
 use drydock_embed::{Dock, Sandbox, SandboxSetup, ShellSetup, contract::Limits, line_limits, shell::Mode};
 
 use super::{powers::Powers, tree};
-use crate::{exit, home};
+use crate::{exit, home, provide};
 
 #[derive(Debug, Args)]
 pub(crate) struct Agent {
@@ -16,6 +16,9 @@ pub(crate) struct Agent {
     /// Let `eval` and `source` parse text again
     #[arg(long)]
     eval: bool,
+    /// Install these programs of the catalog in the background, unless they are there
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    catalog: Vec<String>,
     /// Offer the operation that writes changes into the directories; needs --workspace and --dir
     #[arg(long)]
     allow_commit: bool,
@@ -42,6 +45,7 @@ where
         );
     }
     let dock = Arc::new(home::dock()?);
+    provide::in_background(&dock, &agent.catalog);
     let sandbox = Arc::new(open(&dock, agent, principal)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let served = runtime.block_on(served(sandbox));

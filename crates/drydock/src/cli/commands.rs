@@ -1,4 +1,4 @@
-//! `drydock commands list | show | add | rm | verify`.
+//! `drydock commands list | show | add | snapshot | rm | verify`.
 
 use std::{
     io::Read as _,
@@ -9,13 +9,16 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    CompileLimits,
-    contract::{ArgMode, Digest, Fault},
-    store::{ArtifactStore, CommandRegistry, Listed, Origin, PutArtifactError, RegisterError, Repaired},
+    CompileLimits, SnapshotCommandError,
+    contract::{ArgMode, Digest, Fault, port::EntryOptions},
+    store::{
+        ArtifactStore, CommandRegistry, Listed, Origin, PutArtifactError, RegisterError, Registration,
+        Repaired,
+    },
 };
 use serde_json::{Value, json};
 
-use super::compile::CompileFlags;
+use super::{compile::CompileFlags, start::StartFlags};
 use crate::{exit, home, show};
 
 #[derive(Debug, Args)]
@@ -49,7 +52,16 @@ enum Act {
         #[arg(long, default_value = "argv")]
         mode: ArgMode,
         #[command(flatten)]
+        start: StartFlags,
+        #[command(flatten)]
         compile: CompileFlags,
+    },
+    /// Keep a command as it is after its initialisation, so that it starts faster
+    Snapshot {
+        /// Which one
+        name: String,
+        /// How that is done with this very module: a TOML file
+        recipe: PathBuf,
     },
     /// Forget a name
     Rm {
@@ -69,9 +81,11 @@ pub(crate) fn run(commands: Commands) -> anyhow::Result<ExitCode> {
     let done = match commands.act {
         Act::List => list(json),
         Act::Show { name } => show_one(&name, json),
-        Act::Add { name, file, sha256, mode, compile } => {
-            add(&name, &file, sha256, mode, compile.limits(), json)
+        Act::Add { name, file, sha256, mode, start, compile } => {
+            let how = Registration { mode, expected: sha256, options: start.options(&compile) };
+            add(&name, &file, how, compile.limits(), json)
         }
+        Act::Snapshot { name, recipe } => super::snapshot::run(&name, &recipe, json),
         Act::Rm { name } => remove(&name, json),
         Act::Verify { repair } => verify(repair, json),
     };
@@ -92,6 +106,9 @@ fn code_of(error: &anyhow::Error) -> &'static str {
     if let Some(error) = error.downcast_ref::<PutArtifactError>() {
         return error.code();
     }
+    if let Some(error) = error.downcast_ref::<SnapshotCommandError>() {
+        return error.code();
+    }
     if let Some(error) = error.downcast_ref::<Fault>() {
         return error.code();
     }
@@ -104,8 +121,12 @@ fn describe(it: &Listed) -> Value {
         Origin::Applet { of } => (format!("applet of {of}"), None),
         Origin::Registered { path } => ("registered".to_owned(), Some(path.display().to_string())),
     };
-    json!({ "name": it.entry.name, "sha256": it.entry.digest, "mode": it.entry.mode.as_str(),
-            "size": it.size, "origin": origin, "path": path })
+    let mut told = json!({ "name": it.entry.name, "sha256": it.entry.digest, "mode": it.entry.mode.as_str(),
+                           "size": it.size, "origin": origin, "path": path });
+    if *it.entry.options != EntryOptions::default() {
+        told["options"] = json!(*it.entry.options);
+    }
+    told
 }
 
 fn list(json: bool) -> anyhow::Result<ExitCode> {
@@ -150,7 +171,7 @@ fn show_one(name: &str, json: bool) -> anyhow::Result<ExitCode> {
         show::json(&described)?;
         return Ok(ExitCode::SUCCESS);
     }
-    for key in ["name", "sha256", "mode", "size", "origin", "path"] {
+    for key in ["name", "sha256", "mode", "size", "origin", "path", "options"] {
         match &described[key] {
             Value::Null => {}
             Value::String(text) => show::line(&format!("{key:<8}{text}"))?,
@@ -163,8 +184,7 @@ fn show_one(name: &str, json: bool) -> anyhow::Result<ExitCode> {
 fn add(
     name: &str,
     file: &Path,
-    sha256: Option<Digest>,
-    mode: ArgMode,
+    how: Registration,
     compile: CompileLimits,
     json: bool,
 ) -> anyhow::Result<ExitCode> {
@@ -172,13 +192,13 @@ fn add(
     dock.registry().may_register(name)?;
     let bytes = read_module(file)?;
     let got = Digest::of(&bytes);
-    if let Some(expected) = sha256.filter(|expected| *expected != got) {
+    if let Some(expected) = how.expected.filter(|expected| *expected != got) {
         return Err(RegisterError::ShaMismatch { expected, got }.into());
     }
     // Compiled before it is named, so that what is registered can run, and starts at once.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(dock.check(bytes.clone()))?;
-    let entry = dock.registry().add(name, bytes, mode, sha256)?;
+    runtime.block_on(dock.check_as(bytes.clone(), &how.options))?;
+    let entry = dock.registry().register(name, bytes, how)?;
     if json {
         show::json(&describe(&dock.registry().show(entry.name.as_str())?))?;
         return Ok(ExitCode::SUCCESS);

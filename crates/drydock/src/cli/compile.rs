@@ -18,6 +18,11 @@ pub(crate) struct CompileFlags {
 }
 
 impl CompileFlags {
+    /// What the flags say, time and memory.
+    pub(crate) fn chosen(&self) -> (Option<Duration>, Option<u64>) {
+        (self.compile_timeout, self.compile_memory)
+    }
+
     pub(crate) fn limits(&self) -> CompileLimits {
         let usual = CompileLimits::default();
         CompileLimits {

@@ -76,7 +76,7 @@ pub(crate) fn run(args: Explain) -> anyhow::Result<ExitCode> {
         true => show::json(&told)?,
         false => {
             let names: Vec<String> = dock.registry().names().iter().map(ToString::to_string).collect();
-            print(&told, &names)?;
+            print(&told, &names, |name| dock.remedy(name))?;
         }
     }
     std::mem::forget(dock);
@@ -129,7 +129,7 @@ fn stage(it: PlannedCommand, registry: &CommandRegistry) -> Stage {
     }
 }
 
-fn print(told: &Told, names: &[String]) -> anyhow::Result<()> {
+fn print(told: &Told, names: &[String], absent: impl Fn(&str) -> Option<String>) -> anyhow::Result<()> {
     show::table(
         ["AT", "PIPELINE", "COMMAND", "KIND", "SHA256", "ARGUMENTS"],
         told.stages.iter().map(|it| {
@@ -165,7 +165,8 @@ fn print(told: &Told, names: &[String]) -> anyhow::Result<()> {
     if !told.unknown.is_empty() {
         show::line(&format!("unknown: {} (status 127)", list(&told.unknown)))?;
         for name in &told.unknown {
-            if let Some(remedy) = catalog::remedy(name, names.iter().map(String::as_str)) {
+            let remedy = absent(name).or_else(|| catalog::remedy(name, names.iter().map(String::as_str)));
+            if let Some(remedy) = remedy {
                 show::line(&format!("hint:    {}: {remedy}", show::plain(name)))?;
             }
         }
@@ -182,7 +183,8 @@ fn print(told: &Told, names: &[String]) -> anyhow::Result<()> {
     if !told.scripts.is_empty() {
         let scripts = list(&told.scripts);
         show::line(&format!(
-            "note:    runs {scripts}; refused without --eval if this line writes it (status 126)"
+            "note:    runs {scripts}; a script that this line writes is refused without --eval (status 126), a \
+             WebAssembly program is not"
         ))?;
     }
     show::line("Files are those of redirections and of the arguments of well-known commands.")?;

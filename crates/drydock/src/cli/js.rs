@@ -23,7 +23,7 @@ use drydock_embed::{
 use super::{powers::Powers, run, tree};
 use crate::{exit, home, interrupt::Interrupts, show};
 
-mod ahead;
+pub(super) mod ahead;
 mod report;
 mod runner;
 
@@ -96,7 +96,7 @@ impl Js {
     }
 }
 
-fn json_value(text: &str) -> Result<Json, String> {
+pub(super) fn json_value(text: &str) -> Result<Json, String> {
     Json::parse(text.to_owned()).map_err(|error| error.to_string())
 }
 
@@ -137,6 +137,9 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         dock.warm_js().await?;
         if js.language() == Language::TypeScript || ahead::imports_types(&text) {
             dock.warm_ts().await?;
+        }
+        if js.powers.installs_any() {
+            ahead::install(&dock, &text, |name| js.powers.installs(name)).await;
         }
         ahead::compile(&dock, &text).await;
         let signal = Arc::new(Switch::default());
@@ -248,10 +251,7 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
 
 /// Runs until it ends; Ctrl-C gives it up. A second one waits for nothing more: the program is dropped,
 /// and a runner of its own with all that it started.
-async fn until_interrupted(
-    signal: &Switch,
-    program: impl Future<Output = ExecuteResult>,
-) -> Option<ExecuteResult> {
+pub(super) async fn until_interrupted<T>(signal: &Switch, program: impl Future<Output = T>) -> Option<T> {
     let mut interrupts = Interrupts::listen();
     let mut program = std::pin::pin!(program);
     loop {

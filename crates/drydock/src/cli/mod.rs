@@ -2,6 +2,8 @@
 
 pub(crate) mod agent;
 pub(crate) mod audit;
+pub(crate) mod build;
+pub(crate) mod catalog;
 pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod completions;
@@ -15,8 +17,11 @@ mod mount;
 mod powers;
 pub(crate) mod precompile;
 pub(crate) mod profiles;
+pub(crate) mod py;
 pub(crate) mod run;
 pub(crate) mod sh;
+mod snapshot;
+mod start;
 pub(crate) mod stdio;
 mod tree;
 pub(crate) mod warm;
@@ -51,6 +56,8 @@ pub(crate) enum Command {
     Sh(sh::Sh),
     /// Run a JavaScript program that can reach nothing but its tools
     Js(js::Js),
+    /// Run a Python program that can reach nothing but its tools and files
+    Py(py::Py),
     /// Serve an agent over MCP: lines, commands, programs and files as tools
     Mcp(mcp::Mcp),
     /// Serve a sandbox to a program in another language, as JSON lines on stdin and stdout
@@ -59,6 +66,12 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands
     Commands(commands::Commands),
+    /// Compile C, C++, JavaScript or TypeScript in the sandbox into a command
+    Build(build::Build),
+    /// The same with the source on stdin
+    BuildInline(build::BuildInline),
+    /// Install programs of the catalog, such as python and clang, and prove that they work
+    Catalog(catalog::Catalog),
     /// Look into workspaces: files, changes, snapshots
     Ws(ws::Ws),
     /// Show what was allowed and what was refused

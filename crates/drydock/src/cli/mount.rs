@@ -86,6 +86,11 @@ impl Mount {
         Some(format!("/{}/{}", self.guest.as_str(), below.to_str()?))
     }
 
+    /// Whether what is written goes to the host at once.
+    pub(crate) fn is_written(&self) -> bool {
+        self.mode == Mode::Write
+    }
+
     /// Where a guest sees it.
     pub(crate) fn guest_path(&self) -> String {
         format!("/{}", self.guest.as_str())

@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use drydock_embed::{
     Setup,
-    contract::{CommandName, Entropy, GuestTime, Limits, Timestamp},
-    gate::{BUILTIN_MEMORY_BYTES_MAX, Profile},
+    contract::{Cap, CommandName, Entropy, GuestTime, Limits, Timestamp},
+    gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Profile},
     store::{Links, WorkspaceName},
 };
 
@@ -50,6 +50,9 @@ pub(crate) struct Powers {
     /// Set an environment variable; there are no others from outside
     #[arg(long, value_name = "K=V", value_parser = variable)]
     pub(super) env: Vec<(String, String)>,
+    /// Install a program of the catalog when it is called and not there; its time is not the caller's
+    #[arg(long)]
+    install_missing: bool,
     #[command(flatten)]
     pub(crate) compile: CompileFlags,
     /// Take all randomness from this seed
@@ -69,6 +72,20 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 impl Powers {
+    /// Whether `--install-missing` was said.
+    pub(super) fn installs_any(&self) -> bool {
+        self.install_missing
+    }
+
+    /// Whether a program of the catalog is to be installed when it is called by this name.
+    pub(super) fn installs(&self, name: &str) -> bool {
+        let granted = match &self.allow {
+            Some(all) => all.iter().any(|it| it.as_str() == name),
+            None => Profile::named(&self.profile).grants().any(|it| it.cap() == Cap::Exec),
+        };
+        self.install_missing && granted
+    }
+
     /// What `--output-max` says.
     pub(super) fn output_max(&self) -> Option<u64> {
         self.output_max
@@ -104,10 +121,17 @@ impl Powers {
             profile,
             allow: self.allow.clone(),
             limits: Some(limits),
+            default_limits: Some(DefaultLimits {
+                memory: self.memory.is_none(),
+                line_memory: true,
+                wall: self.timeout.is_none(),
+                fuel: self.fuel.is_none(),
+            }),
             builtin_memory_bytes_max: Some(self.builtin_memory()),
             // Commands that it starts burn from the same purse.
             fuel_shared: Some(limits.fuel_max),
             env: self.env.clone(),
+            install_missing: self.install_missing,
             time: self.now.map_or(GuestTime::Real, GuestTime::Fixed),
             entropy: self.seed.map_or(Entropy::System, Entropy::Seeded),
             ..Setup::default()

@@ -5,7 +5,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::ExitCode};
 use clap::{Args, CommandFactory as _, error::ErrorKind};
 use drydock_embed::{
     DockSession,
-    contract::{CallError, Limits, RunReport, Sink, Streams, exit::CANCELLED, port::Registry as _},
+    contract::{CallError, Denial, Limits, RunReport, Sink, Streams, exit::CANCELLED, port::Registry as _},
 };
 
 use super::{powers::Powers, tree};
@@ -18,7 +18,7 @@ pub(super) const PRINCIPAL: &str = "cli";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit status: the command's own; otherwise 124 timed out, 125 another limit or a trap,
+Exit status: the command's own; otherwise 124 timed out, 125 another limit or a trap, 136 and 139 as after a signal,
 126 denied, 127 unknown command, 130 Ctrl-C.")]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -97,9 +97,10 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
             }
             Err(error) => {
                 let names: Vec<String> = dock.registry().names().iter().map(ToString::to_string).collect();
+                let absent = dock.remedy(&name);
                 match json {
-                    true => show::json(&record::refused(&error, &names))?,
-                    false => refuse(&error, &names),
+                    true => show::json(&record::refused(&error, &names, absent))?,
+                    false => refuse(&error, &names, &name, absent),
                 }
                 Ok(error.exit_status())
             }
@@ -155,7 +156,10 @@ fn hint_at_files(status: u8, blind: bool, line: &[OsString]) {
 }
 
 /// Says on stderr why a run did not begin, and what would have let it.
-fn refuse(error: &CallError, names: &[String]) {
+fn refuse(error: &CallError, names: &[String], name: &str, absent: Option<String>) {
+    if let (CallError::Denied(Denial::UnknownCommand(_)), Some(absent)) = (error, &absent) {
+        return exit::warn(&format!("{name}: {absent}"));
+    }
     let mut text = format!("{}: {error}", error.code());
     let mut cause = std::error::Error::source(error).and_then(std::error::Error::source);
     while let Some(inner) = cause {
@@ -163,7 +167,7 @@ fn refuse(error: &CallError, names: &[String]) {
         cause = inner.source();
     }
     exit::warn(&text);
-    if let Some(hint) = record::hint(error, names) {
+    if let Some(hint) = record::hint(error, names, absent) {
         exit::warn(&format!("hint: {hint}"));
     }
 }

@@ -18,7 +18,7 @@ use drydock_embed::{
 };
 
 use super::{mount, powers::Powers, run, tree};
-use crate::{exit, home, interrupt::Interrupts, show, streams, units};
+use crate::{exit, home, interrupt::Interrupts, provide, show, streams, units};
 
 mod colour;
 mod complete;
@@ -48,9 +48,13 @@ pub(crate) struct Sh {
     line: Option<OsString>,
     #[command(flatten)]
     powers: Powers,
-    /// Memory that the shell and the stages of a line share
-    #[arg(long, value_name = "SIZE", value_parser = units::memory, default_value = "384MiB")]
-    line_memory: u64,
+    /// Memory that the shell and the stages of a line share [default: 384MiB, and that of the largest command that was
+    /// registered with its own]
+    #[arg(long, value_name = "SIZE", value_parser = units::memory)]
+    line_memory: Option<u64>,
+    /// At a prompt, install these programs of the catalog in the background, unless they are there
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    catalog: Vec<String>,
     /// Let `eval`, `source`, `bash -c` and scripts of the line's own making parse text again
     #[arg(long)]
     eval: bool,
@@ -81,7 +85,9 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     let dock = home::dock_with(sh.powers.compile.limits())?;
     let limits = setup.limits.unwrap_or_default();
     let mut shell = ShellSetup { mode: mode(&sh), ..ShellSetup::default() };
-    setup.line_memory_bytes_max = sh.line_memory;
+    if let (Some(memory), Some(defaults)) = (sh.line_memory, &mut setup.default_limits) {
+        (setup.line_memory_bytes_max, defaults.line_memory) = (memory, false);
+    }
     let mut bases = Vec::new();
     if let Some(tree) = tree::of(dock.home(), &sh.powers, sh.powers.builtin_memory())? {
         setup.files = Some(tree.files);
@@ -95,7 +101,10 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     }
     let shell = dock.shell(run::PRINCIPAL, setup, shell)?;
     let status = match text {
-        Text::Typed => prompt::run(&dock, shell, &limits)?,
+        Text::Typed => {
+            provide::in_background(&dock, &sh.catalog);
+            prompt::run(&dock, shell, &limits)?
+        }
         Text::Whole(bytes) => once(shell, &text_of(&bytes), from_stdin, sh.json, &limits)?,
     };
     tree::tell_what_is_dropped(&bases);

@@ -21,7 +21,7 @@ use crate::cli::Arguments;
 pub(crate) use file::{Entry, NAME, Origin};
 
 /// The subcommands whose flags have defaults in files.
-pub(crate) const SUBCOMMANDS: [&str; 5] = ["run", "sh", "js", "mcp", "stdio"];
+pub(crate) const SUBCOMMANDS: [&str; 6] = ["run", "sh", "js", "py", "mcp", "stdio"];
 
 /// What the files say about one flag of one subcommand.
 #[derive(Debug, Clone, PartialEq, Eq)]

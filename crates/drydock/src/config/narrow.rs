@@ -74,6 +74,7 @@ fn bound(subcommand: &str, flag: &str) -> Option<u64> {
         "sh" => line_limits(),
         "mcp" | "stdio" => cli::agent::usual(),
         "js" => cli::js::usual(),
+        "py" => cli::py::usual(),
         _ => cli::run::usual(),
     };
     match flag {

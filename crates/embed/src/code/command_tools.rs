@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use drydock_abi::exec::{decode_report, encode_command};
 use drydock_codemode::provider::{BadProvider, Provider, Tool, ToolError};
-use drydock_contract::{Call, Cap, CommandName, Limits, Outcome, Sink, Source, Streams, port::Registry as _};
+use drydock_contract::{Call, Cap, CommandName, Limits, Outcome, port::Registry as _};
 use serde_json::{Value, json};
 
+use super::tool_streams::ToolStreams;
 use crate::{BadSetup, Dock, DockSession, Setup, ShellSetup};
 
 /// The longest output of a command that a program is handed.
@@ -42,6 +43,7 @@ pub fn command_tools(
     names.extend(
         setup.host_commands.names().filter(|it| dock.registry.lookup(it.as_str(), None).is_none()).cloned(),
     );
+    names.extend(dock.installable(setup.install_missing));
     let cwd: Arc<str> = shell.cwd.as_str().into();
     let mut tools: Vec<Tool> =
         names.iter().filter(|it| granted(it)).map(|name| command(&session, name, &cwd)).collect();
@@ -74,7 +76,10 @@ fn command(session: &DockSession, name: &CommandName, cwd: &Arc<str>) -> Tool {
         "properties": {
             "args": { "type": "array", "items": { "type": "string" } },
             "stdin": { "type": "string" },
-            "env": { "type": "object", "additionalProperties": { "type": "string" } }
+            "env": { "type": "object", "additionalProperties": { "type": "string" } },
+            "cwd": { "type": "string" },
+            "encoding": { "enum": ["utf8", "base64"] },
+            "merge": { "type": "boolean" }
         },
         "additionalProperties": false
     }))
@@ -88,16 +93,17 @@ async fn run(
     input: &Value,
 ) -> Result<Value, ToolError> {
     let args: Vec<&str> = input["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let stdin = input["stdin"].as_str().unwrap_or_default().to_owned();
-    let mut env: Vec<Vec<u8>> = session.inner().spec().env.to_vec();
-    env.push(format!("PWD={cwd}").into_bytes());
-    for (key, value) in input["env"].as_object().into_iter().flatten() {
-        env.push(format!("{key}={}", value.as_str().unwrap_or_default()).into_bytes());
-    }
+    let (wanted, streams) = ToolStreams::of(input)?;
+    let base = session.inner().spec().env.iter().filter_map(|it| String::from_utf8(it.clone()).ok());
+    let base =
+        base.filter_map(|it| it.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let mut env = variables(base.collect(), input);
+    env.retain(|(name, _)| name != "PWD");
+    env.push(("PWD".into(), input["cwd"].as_str().unwrap_or(cwd).to_owned()));
+    let env: Vec<Vec<u8>> = env.iter().map(|(name, value)| format!("{name}={value}").into_bytes()).collect();
     let payload = encode_command(&env, name.as_str(), &args, b"").map_err(|too_long| {
         ToolError::from(format!("{name}: {} bytes of arguments are too many", too_long.0))
     })?;
-    let streams = Streams { stdin: Source::from(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
     let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams);
     let reply = session.gate.dispatch(session.inner(), call).await.map_err(|error| error.to_string())?;
     let report = decode_report(&reply.payload).map_err(|bad| bad.to_string())?;
@@ -105,11 +111,11 @@ async fn run(
     let limits = Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..spec.limits };
     let status = i32::from(report.outcome.exit_status());
     match report.outcome {
-        Outcome::Exited(_) => Ok(told(status, reply.streams, None)),
+        Outcome::Exited(_) => Ok(wanted.told(status, reply.streams, None)),
         // What was written until then is there, and the program should know that it is not all.
         Outcome::OutputLimit => {
             let most = limits.stdout_bytes_max.min(limits.stderr_bytes_max);
-            Ok(told(status, reply.streams, Some(format!("{name}: {}", cut_off(most)))))
+            Ok(wanted.told(status, reply.streams, Some(format!("{name}: {}", cut_off(most)))))
         }
         other => {
             let why = other.remark(&limits, None).unwrap_or_else(|| other.to_string());
@@ -123,34 +129,34 @@ fn cut_off(most: u64) -> String {
     format!("output_limit: cut off after {most} bytes; write to a file, or less at a time")
 }
 
-/// The result of a call, with what its caller must know as the last line of stderr.
-fn told(status: i32, streams: Streams, warning: Option<String>) -> Value {
-    let text = |sink: Sink| String::from_utf8_lossy(&sink.into_captured()).into_owned();
-    let mut stderr = text(streams.stderr);
-    if let Some(warning) = warning {
-        if !stderr.is_empty() && !stderr.ends_with('\n') {
-            stderr.push('\n');
-        }
-        stderr.push_str(&format!("drydock: {warning}\n"));
+/// Variables, and those of the input instead of others of the same name.
+fn variables(base: Vec<(String, String)>, input: &Value) -> Vec<(String, String)> {
+    let mut all = base;
+    for (name, value) in input["env"].as_object().into_iter().flatten() {
+        all.retain(|it| it.0 != *name);
+        all.push((name.clone(), value.as_str().unwrap_or_default().to_owned()));
     }
-    json!({ "status": status, "stdout": text(streams.stdout), "stderr": stderr })
+    all
 }
 
 fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> Tool {
     let (dock, principal, setup, shell) =
         (Arc::clone(dock), principal.to_owned(), setup.clone(), shell.clone());
     Tool::new("sh", move |input, _| {
-        let (dock, principal, mut setup, shell) =
+        let (dock, principal, mut setup, mut shell) =
             (Arc::clone(&dock), principal.clone(), setup.clone(), shell.clone());
         async move {
-            let mut limits = setup.limits.unwrap_or_else(|| setup.profile.limits());
-            limits.stdout_bytes_max = limits.stdout_bytes_max.min(OUTPUT_BYTES_MAX);
-            limits.stderr_bytes_max = limits.stderr_bytes_max.min(OUTPUT_BYTES_MAX);
-            setup.limits = Some(limits);
+            let limits = setup.change_limits(|limits| {
+                limits.stdout_bytes_max = limits.stdout_bytes_max.min(OUTPUT_BYTES_MAX);
+                limits.stderr_bytes_max = limits.stderr_bytes_max.min(OUTPUT_BYTES_MAX);
+            });
+            setup.env = variables(setup.env, &input);
+            if let Some(cwd) = input["cwd"].as_str() {
+                setup.env.retain(|(name, _)| name != "PWD");
+                cwd.clone_into(&mut shell.cwd);
+            }
+            let (wanted, streams) = ToolStreams::of(&input)?;
             let mut opened = dock.shell(&principal, setup, shell).map_err(|error| error.to_string())?;
-            let stdin = input["stdin"].as_str().unwrap_or_default().to_owned();
-            let streams =
-                Streams { stdin: Source::from(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
             let line = input["line"].as_str().unwrap_or_default();
             let (report, streams) = opened.run(line, streams).await.map_err(|error| error.to_string())?;
             let warning = match report.limit.as_deref() {
@@ -161,13 +167,20 @@ fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> T
                 // The shell named its own limits.
                 _ => None,
             };
-            Ok(told(report.status, streams, warning))
+            Ok(wanted.told(report.status, streams, warning))
         }
     })
     .describe("Runs a line of commands in bash's language; nothing of it reaches a shell.")
     .input(json!({
         "type": "object",
-        "properties": { "line": { "type": "string" }, "stdin": { "type": "string" } },
+        "properties": {
+            "line": { "type": "string" },
+            "stdin": { "type": "string" },
+            "env": { "type": "object", "additionalProperties": { "type": "string" } },
+            "cwd": { "type": "string" },
+            "encoding": { "enum": ["utf8", "base64"] },
+            "merge": { "type": "boolean" }
+        },
         "required": ["line"],
         "additionalProperties": false
     }))

@@ -8,7 +8,7 @@ use drydock_codemode::{
 };
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, RunReport, RunRequest,
-    Sink, Source, SteppedClock, Streams, Switch, Tools,
+    Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
@@ -105,6 +105,10 @@ impl JsGuest {
                 stderr: Sink::Stream(log.sink()),
             },
             files: None,
+            trees: Vec::new(),
+            working_dir: WorkingDir::Own,
+            lane: None,
+            compile: None,
             umask: Mode::UMASK,
             limits,
             memory: None,

@@ -1,4 +1,5 @@
-//! Code mode: a JavaScript program in a fresh guest, whose only powers are the tools it was handed.
+//! Code mode: a program in a fresh guest, whose only powers are the tools it was handed: JavaScript here,
+//! Python in `python`.
 
 mod answer;
 mod child;
@@ -6,7 +7,9 @@ mod command_tools;
 mod file_tools;
 mod guest;
 mod log;
+mod python;
 mod time;
+mod tool_streams;
 mod types;
 
 use std::sync::Arc;
@@ -27,6 +30,7 @@ pub use child::ChildRunner;
 pub use command_tools::command_tools;
 pub use file_tools::file_tools;
 pub use guest::JsGuest;
+pub use python::{ChangeLog, ChangedFile, DockPy, OpenPyError, PyGuest, PyInput, PyResult, SITE_PACKAGES};
 pub use time::TokioTime;
 
 use crate::{BadSetup, Dock, DockSession, Setup};
@@ -120,7 +124,9 @@ impl Dock {
         if !setup.grants.iter().any(|grant| grant.cap() == Cap::Tool) {
             setup.grants.push(Arc::new(Grant::of(Cap::Tool)));
         }
-        let spec = setup.into_spec(principal)?;
+        let may_install = setup.install_missing;
+        let mut spec = setup.into_spec(principal)?;
+        spec.inside = self.providing(spec.inside, may_install, spec.files.clone());
         let (time, clock, entropy) = (spec.time, spec.clock.clone(), spec.entropy);
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec })?;
@@ -149,7 +155,7 @@ impl Dock {
     pub async fn warm_js(&self) -> Result<(), Fault> {
         let module = drydock_commands::runtime("js")
             .ok_or_else(|| Fault::Internal("this build has no JavaScript guest".into()))?;
-        self.engine.timed()?.warm(&Artifact::hash(bytes::Bytes::from_static(module.bytes))).await
+        self.engine.timed()?.warm(&Artifact::hash(bytes::Bytes::from_static(module.bytes)), None).await
     }
 
     /// Compiles the guest that strips types now, for the same reason.

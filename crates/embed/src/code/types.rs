@@ -8,7 +8,7 @@ use bytes::Bytes;
 use drydock_codemode::{protocol::Failure, runner::ToolDoor};
 use drydock_contract::{
     Artifact, BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunRequest, Sink,
-    Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools,
+    Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
     port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
@@ -42,7 +42,7 @@ impl TypeStripper {
 
     /// Compiles the guest, so that no program's time is spent on it.
     pub(super) async fn warm(&self) -> Result<(), Fault> {
-        self.engine.timed()?.warm(&module()?).await
+        self.engine.timed()?.warm(&module()?, None).await
     }
 
     /// The text without its types. `cancel` ends it.
@@ -74,6 +74,10 @@ impl TypeStripper {
             env: Arc::new([]),
             streams: Streams { stdin: Source::from(text), stdout: Sink::capture(), stderr: Sink::capture() },
             files: None,
+            trees: Vec::new(),
+            working_dir: WorkingDir::Own,
+            lane: None,
+            compile: None,
             limits: Limits {
                 wall_max: WALL_MAX,
                 memory_bytes_max: MEMORY_BYTES_MAX,

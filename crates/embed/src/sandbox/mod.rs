@@ -9,6 +9,7 @@
 mod change;
 mod files;
 mod operation;
+mod python;
 mod run;
 mod search;
 
@@ -158,6 +159,7 @@ impl Sandbox {
             "sh" => self.sh(input, watch).await,
             "run" => self.run(input, watch).await,
             "js" => self.js(input, watch).await,
+            "py" => self.py(input, watch).await,
             "search" => self.search(input, watch).await,
             "read_file" => self.ask("files", "read", input, watch).await,
             "write_file" => self.ask("files", "write", input, watch).await,

@@ -79,6 +79,17 @@ pub(super) const ALL: &[Operation] = &[
         output: js_output,
     },
     Operation {
+        name: "py",
+        title: "Run a Python program",
+        description: "Runs a Python 3 program in a fresh sandbox, over the sandbox's files. It may call \
+                      commands.NAME(*args, stdin=…), sh(line), files.read/write/list, subprocess.run, and sees \
+                      `args`; aio.NAME.TOOL(…) is awaited, also at the top level. Its last expression is the \
+                      result; stdout, stderr, files it changed and what it passed to display() come with it.",
+        effect: Effect::Changes,
+        input: super::python::input,
+        output: super::python::output,
+    },
+    Operation {
         name: "read_file",
         title: "Read a file",
         description: "Reads a file as text, or as base64 if it is no UTF-8. The sha256 can be handed to \
@@ -140,11 +151,11 @@ pub(super) const ALL: &[Operation] = &[
     },
 ];
 
-fn object(properties: Value, required: &[&str]) -> Value {
+pub(super) fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-fn text(about: &str) -> Value {
+pub(super) fn text(about: &str) -> Value {
     json!({ "type": "string", "description": about })
 }
 
@@ -156,7 +167,7 @@ fn count(about: &str) -> Value {
     json!({ "type": "integer", "minimum": 0, "description": about })
 }
 
-fn milliseconds() -> Value {
+pub(super) fn milliseconds() -> Value {
     count("Less time than the sandbox would give")
 }
 
@@ -377,7 +388,7 @@ pub(super) fn prompt(sandbox: &Sandbox) -> String {
         None => sandbox.dock.registry.names().iter().map(|it| it.as_str().to_owned()).collect(),
     };
     format!(
-        "A sandbox of WebAssembly commands: a bash that starts no process, JavaScript, and files. There is no \
+        "A sandbox of WebAssembly commands: a bash that starts no process, JavaScript, Python where it is installed, and files. There is no \
          network. Relative paths start at {}. A line has {} s, and its output {} bytes. Changes of files stay in the \
          sandbox; {commit}. Commands: {}.",
         sandbox.shell.cwd,

@@ -46,9 +46,10 @@ impl Sandbox {
     /// The setup of one call: its time can only be less than the sandbox's.
     fn setup_within(&self, timeout_ms: Option<u64>) -> (Setup, Limits) {
         let mut setup = self.setup.clone();
-        let mut limits = setup.limits.unwrap_or_else(|| setup.profile.limits());
-        limits.wall_max = shorter(limits.wall_max, timeout_ms);
-        setup.limits = Some(limits);
+        let limits = setup.change_limits(|limits| limits.wall_max = shorter(limits.wall_max, timeout_ms));
+        if let (Some(_), Some(defaults)) = (timeout_ms, &mut setup.default_limits) {
+            defaults.wall = false;
+        }
         setup.fuel_shared = Some(limits.fuel_max);
         (setup, limits)
     }
@@ -184,7 +185,7 @@ impl Sandbox {
     }
 }
 
-fn shorter(wall_max: Duration, timeout_ms: Option<u64>) -> Duration {
+pub(super) fn shorter(wall_max: Duration, timeout_ms: Option<u64>) -> Duration {
     timeout_ms.map_or(wall_max, |wanted| wall_max.min(Duration::from_millis(wanted)))
 }
 

@@ -4,6 +4,7 @@
 //! goes in on stdin, the code comes out on stdout, and the worker holds nothing else (`confine`). What comes
 //! back is trusted: it is native code, and nobody can tell good code from bad by looking at it.
 
+mod budget;
 mod child;
 mod confine;
 mod probe;
@@ -23,7 +24,7 @@ use std::{
 
 use drydock_contract::{
     Artifact, BoxFuture,
-    port::{CompileError, Compiler, LaneSettings},
+    port::{CompileError, CompileLimits, Compiler, LaneSettings},
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -37,21 +38,6 @@ const REJECTED: i32 = 3;
 const WORDS_BYTES_MAX: u64 = 4096;
 /// Between two looks at whether the worker has ended.
 const POLL: Duration = Duration::from_millis(2);
-
-/// What compiling one module may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompileLimits {
-    /// Wall clock.
-    pub wall_max: Duration,
-    /// Memory of the worker.
-    pub memory_bytes_max: u64,
-}
-
-impl Default for CompileLimits {
-    fn default() -> Self {
-        Self { wall_max: Duration::from_secs(60), memory_bytes_max: 1 << 30 }
-    }
-}
 
 /// The program that is started as a worker. It calls [`serve_compile_worker`] with the arguments that follow `args`.
 #[derive(Debug, Clone)]
@@ -116,8 +102,9 @@ impl Compiler for ChildCompiler {
         &'a self,
         wasm: &'a Artifact,
         lane: LaneSettings,
+        limits: Option<CompileLimits>,
     ) -> BoxFuture<'a, Result<Vec<u8>, CompileError>> {
-        let (this, wasm) = (self.clone(), wasm.clone());
+        let (this, wasm) = (self.with_limits(limits), wasm.clone());
         // Waited for on a thread of its own: a runtime without I/O can compile too.
         let abandoned = Abandoned(Arc::default());
         let seen = Arc::clone(&abandoned.0);
@@ -131,6 +118,19 @@ impl Compiler for ChildCompiler {
 }
 
 impl ChildCompiler {
+    /// The same with the limits that a module was registered with, where nobody chose others.
+    fn with_limits(&self, registered: Option<CompileLimits>) -> Self {
+        let (usual, own) = (CompileLimits::default(), registered.unwrap_or_default());
+        let mut limits = self.limits;
+        if limits.wall_max == usual.wall_max {
+            limits.wall_max = own.wall_max;
+        }
+        if limits.memory_bytes_max == usual.memory_bytes_max {
+            limits.memory_bytes_max = own.memory_bytes_max;
+        }
+        Self { limits, program: self.program.clone() }
+    }
+
     fn work(
         &self,
         wasm: Artifact,
@@ -141,6 +141,9 @@ impl ChildCompiler {
         let unavailable = |error: io::Error| {
             CompileError::Unavailable(format!("`{}`: {error}", self.program.program.to_string_lossy()))
         };
+        // Held until the worker has ended.
+        let share = budget::OURS.take(memory_bytes_max, abandoned);
+        let Some(_share) = share else { return Err(CompileError::Killed("nobody waits for it".into())) };
         let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
         // If we are killed ourselves, nobody looks at the wall clock any more.
         let cpu_seconds = (wall_max.as_secs() + 1).saturating_mul(cores);

@@ -4,9 +4,10 @@ mod command;
 mod commands;
 mod exec;
 mod lent;
+pub(crate) mod nobody;
 mod reply;
 mod request;
-mod tool;
+pub(crate) mod tool;
 
 use drydock_contract::{Cap, CapSet};
 use wasmtime::Linker;

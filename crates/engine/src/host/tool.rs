@@ -2,6 +2,8 @@
 //! out_cap) -> n` waits for the next call that has ended. So calls begun together run together.
 //! `env.tool_wait(nanos) -> any` waits for one to end, or until so much of the session's time has passed.
 //!
+//! `/dev/drydock` (`wasi::door`) is the same for a guest that can only speak WASI.
+//!
 //! The open calls belong to the run: they are polled when it begins or awaits one, and dropped with it.
 //! What they hold is on its bill.
 
@@ -57,18 +59,32 @@ pub(crate) struct ToolCalls {
 }
 
 /// An answer for the guest, and the bill for it; none if the run could not pay.
-struct Ended {
+pub(crate) struct Ended {
     answer: Vec<u8>,
     held: Option<Held>,
 }
 
+impl Ended {
+    pub(crate) fn answer(&self) -> &[u8] {
+        &self.answer
+    }
+}
+
 impl ToolCalls {
-    fn pending(&self) -> usize {
+    /// Calls whose answers the guest does not have yet.
+    pub(crate) fn pending(&self) -> usize {
         self.open.as_ref().map_or(0, FuturesUnordered::len) + self.ended.len()
     }
 
     fn begin(&mut self, call: BoxFuture<'static, Ended>) {
         self.open.get_or_insert_default().push(call);
+    }
+
+    /// An answer that nobody had to be asked for.
+    fn refuse(&mut self, number: u32, text: &str, meter: &Arc<Meter>) {
+        let answer = encode_refusal(number, "tool_error", text);
+        let held = Held::take(meter, answer.len() as u64 + OPEN_CALL_BYTES);
+        self.ended.push_back(Ended { answer, held });
     }
 
     /// Moves on whatever can move; ready when a call has ended or none is open.
@@ -90,18 +106,49 @@ async fn tool_start(caller: &mut Caller<'_, Guest>, at: u32, count: u32) -> wasm
     if caller.data().tools.pending() >= PENDING_MAX {
         return Ok(TOO_MANY);
     }
-    let door = Arc::clone(&caller.data().door);
     if u64::from(count) > REQUEST_BYTES_MAX {
-        // Refused by the gate, so that it is recorded; not a byte of it is copied.
-        let _ = door.dispatch(Call::oversized(CALL, u64::from(count))).await;
+        record_oversized(caller, u64::from(count)).await;
         return Ok(TOO_LARGE);
     }
-    let meter = Arc::clone(&caller.data().meter);
-    let held = Held::take(&meter, u64::from(count) + OPEN_CALL_BYTES).ok_or(Stop::OutOfMemory)?;
+    let held = hold_request(caller.data(), u64::from(count))?;
     let Ok((memory, guest)) = memory::split(caller) else { return Ok(BAD_POINTER) };
     let Ok(request) = memory.bytes(at, count).map(<[u8]>::to_vec) else { return Ok(BAD_POINTER) };
     let number = guest.tools.begun;
     guest.tools.begun += 1;
+    dispatch(caller, number, request, held).await;
+    Ok(i32::try_from(number).unwrap_or(TOO_MANY))
+}
+
+/// Refused by the gate, so that it is recorded; not a byte of it is copied.
+async fn record_oversized(caller: &mut Caller<'_, Guest>, bytes: u64) {
+    let door = Arc::clone(&caller.data().door);
+    let _ = door.dispatch(Call::oversized(CALL, bytes)).await;
+}
+
+/// Charges the run for a request of so many bytes.
+pub(crate) fn hold_request(guest: &Guest, bytes: u64) -> Result<Held, Stop> {
+    Held::take(&guest.meter, bytes.saturating_add(OPEN_CALL_BYTES)).ok_or(Stop::OutOfMemory)
+}
+
+/// Begins a call under a number of the guest's own. One too many is answered as refused.
+pub(crate) async fn begin(caller: &mut Caller<'_, Guest>, number: u32, request: Vec<u8>, held: Held) {
+    if caller.data().tools.pending() >= PENDING_MAX {
+        let guest = caller.data_mut();
+        return guest.tools.refuse(number, "too many calls are open", &guest.meter);
+    }
+    dispatch(caller, number, request, held).await;
+}
+
+/// Answers a request that is longer than one may be.
+pub(crate) async fn refuse_oversized(caller: &mut Caller<'_, Guest>, number: u32, bytes: u32) {
+    record_oversized(caller, u64::from(bytes)).await;
+    let guest = caller.data_mut();
+    let text = format!("a request of {bytes} bytes exceeds the limit of {REQUEST_BYTES_MAX}");
+    guest.tools.refuse(number, &text, &guest.meter);
+}
+
+async fn dispatch(caller: &mut Caller<'_, Guest>, number: u32, request: Vec<u8>, held: Held) {
+    let (door, meter) = (Arc::clone(&caller.data().door), Arc::clone(&caller.data().meter));
     let mut call: BoxFuture<'static, Ended> = Box::pin(carry_out(number, door, request, meter, held));
     // A call is on its way when this returns, whether or not anybody ever waits for it.
     match poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))).await {
@@ -113,7 +160,15 @@ async fn tool_start(caller: &mut Caller<'_, Guest>, at: u32, count: u32) -> wasm
         Poll::Ready(())
     })
     .await;
-    Ok(i32::try_from(number).unwrap_or(TOO_MANY))
+}
+
+/// Waits for the next call that has ended; nothing if none is open.
+pub(crate) async fn next(caller: &mut Caller<'_, Guest>) -> Result<Option<Ended>, Stop> {
+    poll_fn(|cx| caller.data_mut().tools.poll(cx)).await;
+    match caller.data_mut().tools.ended.pop_front() {
+        Some(Ended { held: None, .. }) => Err(Stop::OutOfMemory),
+        next => Ok(next),
+    }
 }
 
 async fn carry_out(
@@ -164,34 +219,40 @@ async fn tool_next(caller: &mut Caller<'_, Guest>, out: u32, cap: u32) -> wasmti
     Ok(i64::try_from(length).unwrap_or(i64::MAX))
 }
 
-/// 1 when a call has ended, 0 when the time has passed. By a fixed clock a call takes no time: whoever waits
-/// with a call open waits for the call, and time passes at once when there is none (decision 0012).
+/// 1 when a call has ended, 0 when the time has passed.
 async fn tool_wait(caller: &mut Caller<'_, Guest>, nanos: u64) -> wasmtime::Result<i32> {
     breathe(caller).await?;
+    Ok(i32::from(wait(caller, nanos).await))
+}
+
+/// Whether a call ended before so much of the session's time had passed. By a fixed clock a call takes no
+/// time: whoever waits with a call open waits for the call, and time passes at once when there is none
+/// (decision 0012).
+pub(crate) async fn wait(caller: &mut Caller<'_, Guest>, nanos: u64) -> bool {
     let ended = |caller: &mut Caller<'_, Guest>, cx: &mut Context<'_>| {
         let tools = &mut caller.data_mut().tools;
         let _ = tools.poll(cx);
         !tools.ended.is_empty()
     };
     if poll_fn(|cx| Poll::Ready(ended(caller, cx))).await {
-        return Ok(1);
+        return true;
     }
     let any_open = caller.data().tools.pending() > 0;
     let is_fixed = caller.data_mut().clock.skip(if any_open { 0 } else { nanos });
     match (is_fixed, any_open) {
-        (true, false) => return Ok(0),
+        (true, false) => return false,
         (true, true) => poll_fn(|cx| if ended(caller, cx) { Poll::Ready(()) } else { Poll::Pending }).await,
-        (false, _) if nanos == 0 => return Ok(0),
+        (false, _) if nanos == 0 => return false,
         (false, _) => {
             let mut sleep = std::pin::pin!(tokio::time::sleep(Duration::from_nanos(nanos)));
-            return Ok(poll_fn(|cx| {
+            return poll_fn(|cx| {
                 if ended(caller, cx) {
-                    return Poll::Ready(1);
+                    return Poll::Ready(true);
                 }
-                sleep.as_mut().poll(cx).map(|()| 0)
+                sleep.as_mut().poll(cx).map(|()| false)
             })
-            .await);
+            .await;
         }
     }
-    Ok(1)
+    true
 }

@@ -13,6 +13,8 @@ use wasmtime::{Caller, Linker};
 
 use super::{
     Errno, SPACE, answer,
+    door::Door,
+    here,
     layout::{fdflag, fdstat, filetype, rights},
 };
 use crate::{
@@ -22,8 +24,11 @@ use crate::{
 
 /// Most descriptors open at once.
 const OPEN_MAX: usize = 1024;
-/// The one directory a run starts with: the root of its own tree.
-const PREOPENED: (u32, &[u8]) = (3, b"/");
+/// The directory a run starts with: the root of its own tree.
+const ROOT: (u32, &[u8]) = (3, b"/");
+/// The second one, for programs that know no working directory. It comes last because libc takes the last of
+/// several that fit equally well (see [`here`](super::here)).
+const HERE: (u32, &[u8]) = (4, b".");
 
 /// What a descriptor stands for.
 pub(super) enum Descriptor {
@@ -32,6 +37,8 @@ pub(super) enum Descriptor {
     Stderr,
     File(OpenedFile),
     Directory(OpenedDirectory),
+    /// `/dev/drydock`.
+    Door(Door),
 }
 
 pub(super) struct OpenedFile {
@@ -44,6 +51,8 @@ pub(super) struct OpenedFile {
 pub(super) struct OpenedDirectory {
     /// Plain names, no link among them: what is named through it stays beneath it.
     pub(super) path: TreePath,
+    /// It is [`HERE`]: what is named through it may lie anywhere in the tree.
+    pub(super) here: bool,
     /// The listing a reader is walking through, so that its cookies stay good.
     pub(super) listing: Option<Listing>,
 }
@@ -92,24 +101,29 @@ struct Slot {
 /// Open descriptors by number.
 pub(crate) struct Descriptors {
     slots: Vec<Option<Slot>>,
-    /// The guest has asked for the directory it starts with.
+    /// The guest has asked for the directories it starts with.
     found: bool,
 }
 
 impl Descriptors {
-    pub(crate) fn new(caps: CapSet) -> Self {
+    /// The streams, and the tree where it was granted; `here` is the working directory of a program that has to be
+    /// given one.
+    pub(crate) fn new(caps: CapSet, here: Option<&[u8]>) -> Self {
         let mut slots = Vec::with_capacity(8);
         let streams = [Descriptor::Stdin, Descriptor::Stdout, Descriptor::Stderr];
         slots.extend(streams.map(|descriptor| Some(Slot { descriptor, rights: Rights::STREAM })));
         if caps.contains(Cap::Vfs) {
-            let root = OpenedDirectory { path: TreePath::root(), listing: None };
-            slots.push(Some(Slot { descriptor: Descriptor::Directory(root), rights: Rights::ROOT }));
+            let here = here.and_then(here::directory).map(|path| (path, true));
+            for (path, here) in [(TreePath::root(), false)].into_iter().chain(here) {
+                let directory = OpenedDirectory { path, here, listing: None };
+                slots.push(Some(Slot { descriptor: Descriptor::Directory(directory), rights: Rights::ROOT }));
+            }
         }
         Self { slots, found: false }
     }
 
     fn slot(&mut self, fd: u32) -> Result<&mut Slot, Errno> {
-        self.found |= fd == PREOPENED.0;
+        self.found |= fd == ROOT.0;
         self.slots.get_mut(fd as usize).and_then(Option::as_mut).ok_or(Errno::Badf)
     }
 
@@ -137,6 +151,13 @@ impl Descriptors {
         }
     }
 
+    pub(super) fn door(&mut self, fd: u32, needed: u64) -> Result<&mut Door, Errno> {
+        match self.with(fd, needed)? {
+            Descriptor::Door(door) => Ok(door),
+            _ => Err(Errno::Badf),
+        }
+    }
+
     pub(super) fn directory(&mut self, fd: u32, needed: u64) -> Result<&mut OpenedDirectory, Errno> {
         let Slot { descriptor, rights } = self.slot(fd)?;
         match descriptor {
@@ -149,7 +170,7 @@ impl Descriptors {
     /// that a program without any sees the number 3 as free.
     pub(super) fn no_socket(&self, fd: u32) -> Errno {
         match self.slots.get(fd as usize) {
-            Some(Some(_)) if fd != PREOPENED.0 || self.found => Errno::Notsock,
+            Some(Some(_)) if (fd != ROOT.0 && fd != HERE.0) || self.found => Errno::Notsock,
             _ => Errno::Badf,
         }
     }
@@ -230,9 +251,9 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     )?;
     linker.func_wrap(SPACE, "fd_prestat_get", |mut caller: Caller<'_, Guest>, fd: u32, out: u32| {
         answer(&mut caller, |memory, guest| {
-            preopened(guest, fd)?;
+            let name = preopened(guest, fd)?;
             memory.put_u32(out, 0)?;
-            memory.put_u32(out.checked_add(4).ok_or(Errno::Fault)?, PREOPENED.1.len() as u32)
+            memory.put_u32(out.checked_add(4).ok_or(Errno::Fault)?, name.len() as u32)
         })
     })?;
     linker.func_wrap(
@@ -240,11 +261,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "fd_prestat_dir_name",
         |mut caller: Caller<'_, Guest>, fd: u32, out: u32, cap: u32| {
             answer(&mut caller, |memory, guest| {
-                preopened(guest, fd)?;
-                if (cap as usize) < PREOPENED.1.len() {
+                let name = preopened(guest, fd)?;
+                if (cap as usize) < name.len() {
                     return Err(Errno::Nametoolong);
                 }
-                memory.put(out, PREOPENED.1)
+                memory.put(out, name)
             })
         },
     )?;
@@ -256,9 +277,11 @@ pub(super) fn flags_of(flags: u32) -> Result<u16, Errno> {
     u16::try_from(flags).ok().filter(|it| it & !fdflag::ALL == 0).ok_or(Errno::Inval)
 }
 
-fn preopened(guest: &mut Guest, fd: u32) -> Result<(), Errno> {
+/// The name that the guest was given the directory by.
+fn preopened(guest: &mut Guest, fd: u32) -> Result<&'static [u8], Errno> {
     match guest.descriptors.get(fd)? {
-        Descriptor::Directory(_) if fd == PREOPENED.0 => Ok(()),
+        Descriptor::Directory(_) if fd == ROOT.0 => Ok(ROOT.1),
+        Descriptor::Directory(directory) if fd == HERE.0 && directory.here => Ok(HERE.1),
         _ => Err(Errno::Badf),
     }
 }
@@ -274,7 +297,7 @@ const fn stream(columns: Option<u16>) -> u8 {
 fn fdstat_get(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Result<(), Errno> {
     let Rights { base, inheriting } = guest.descriptors.rights(fd)?;
     let (kind, flags) = match guest.descriptors.get(fd)? {
-        Descriptor::Stdin => (filetype::UNKNOWN, 0),
+        Descriptor::Stdin | Descriptor::Door(_) => (filetype::UNKNOWN, 0),
         Descriptor::Stdout => (stream(guest.streams.stdout.columns()), 0),
         Descriptor::Stderr => (stream(guest.streams.stderr.columns()), 0),
         Descriptor::Directory(_) => (filetype::DIRECTORY, 0),

@@ -14,6 +14,7 @@ use rand_core::{RngCore as _, SeedableRng as _};
 use super::{
     Errno,
     descriptor::{Descriptor, OpenedFile},
+    door::Door,
 };
 use crate::guest::Guest;
 
@@ -26,11 +27,23 @@ pub(super) enum Device {
     Null,
     Zero,
     Random,
+    /// The way to the tools of a guest that can only speak WASI.
+    Door,
 }
 
-/// The device of that path, if it is one.
-pub(super) fn named(path: &TreePath) -> Option<Device> {
+/// Whether the path is a device's, granted or not.
+pub(super) fn is_name(path: &TreePath) -> bool {
+    by_name(path).is_some()
+}
+
+/// The device of that path, if the run has one there.
+pub(super) fn named(guest: &Guest, path: &TreePath) -> Option<Device> {
+    by_name(path).filter(|it| *it != Device::Door || guest.has_tools)
+}
+
+fn by_name(path: &TreePath) -> Option<Device> {
     Some(match path.as_str().strip_prefix("dev/")? {
+        "drydock" => Device::Door,
         "stdin" | "fd/0" => Device::Stdin,
         "stdout" | "fd/1" => Device::Stdout,
         "stderr" | "fd/2" => Device::Stderr,
@@ -48,6 +61,7 @@ impl Device {
             Self::Stdin => return Ok(Descriptor::Stdin),
             Self::Stdout => return Ok(Descriptor::Stdout),
             Self::Stderr => return Ok(Descriptor::Stderr),
+            Self::Door => return Ok(Descriptor::Door(Door::default())),
             Self::Null => Endless::Nothing,
             Self::Zero => Endless::Zeros,
             Self::Random => {

@@ -6,6 +6,7 @@ use wasmtime::{Caller, Linker};
 use super::{
     Errno, SPACE, answer,
     descriptor::Descriptor,
+    device::Device,
     layout::{self, rights},
     slowly,
 };
@@ -70,7 +71,9 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     for (name, needed) in [("fd_sync", rights::FD_SYNC), ("fd_datasync", rights::FD_DATASYNC)] {
         linker.func_wrap(SPACE, name, move |mut c: Ctx<'_>, fd: u32| {
             answer(&mut c, |_, guest| match guest.descriptors.get(fd)? {
-                Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr => Err(Errno::Inval),
+                Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr | Descriptor::Door(_) => {
+                    Err(Errno::Inval)
+                }
                 _ => sync(guest.descriptors.with(fd, needed)?),
             })
         })?;
@@ -98,6 +101,7 @@ fn filestat(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Re
             let stat = guest.files().stat(&path, Follow::Yes)?;
             return memory.put(out, &layout::filestat(&stat));
         }
+        Descriptor::Door(_) => return memory.put(out, &layout::filestat(&Device::Door.stat())),
         Descriptor::Stdin => guest.streams.stdin.file(),
         Descriptor::Stdout => guest.streams.stdout.file(),
         Descriptor::Stderr => guest.streams.stderr.file(),

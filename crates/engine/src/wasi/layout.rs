@@ -35,6 +35,9 @@ pub(super) mod rights {
 
     /// What opens a file to be written.
     pub(in crate::wasi) const WRITING: u64 = FD_WRITE | FD_ALLOCATE | FD_FILESTAT_SET_SIZE;
+    /// What makes a name.
+    pub(in crate::wasi) const MAKING: u64 =
+        PATH_CREATE_DIRECTORY | PATH_CREATE_FILE | PATH_RENAME_TARGET | PATH_LINK_TARGET | PATH_SYMLINK;
     /// What a stream has: no seeking.
     pub(in crate::wasi) const STREAM: u64 =
         FD_READ | FD_WRITE | FD_FDSTAT_SET_FLAGS | FD_FILESTAT_GET | POLL_FD_READWRITE;

@@ -60,7 +60,7 @@ fn get(
             _ => return Ok(STREAM),
         },
     };
-    match device::named(&path) {
+    match device::named(guest, &path) {
         Some(device) => Ok(device.stat().mode),
         None => Ok(guest.files().stat(&path, follow)?.mode),
     }
@@ -89,7 +89,7 @@ fn set(
             _ => return Err(Errno::Inval),
         },
     };
-    if device::named(&path).is_some() {
+    if device::named(guest, &path).is_some() {
         return Err(Errno::Acces);
     }
     Ok(guest.files().set_mode(&path, follow, mode, now)?)

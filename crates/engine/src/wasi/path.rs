@@ -12,6 +12,7 @@ use super::{
     descriptor::{Descriptor, OpenedDirectory, OpenedFile, Rights, flags_of},
     device,
     file::now,
+    here,
     layout::{self, rights},
     slowly,
 };
@@ -117,7 +118,8 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
                 let target = text::from_bytes(memory.bytes(target, target_len)?).into_owned();
                 let path = resolve(memory, guest, (fd, rights::PATH_SYMLINK), (path, len), Follow::No)?;
                 // It would lead out of the directory at once; relative ones are looked at when followed.
-                let below = guest.descriptors.directory(fd, 0)?.path.names().next().is_some();
+                let directory = guest.descriptors.directory(fd, 0)?;
+                let below = !directory.here && directory.path.names().next().is_some();
                 if below && target.starts_with('/') {
                     return Err(Errno::Perm);
                 }
@@ -147,7 +149,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
             slowly(c, move |memory, guest| {
                 let lookup = follow(lookup);
                 let path = resolve(memory, guest, (fd, rights::PATH_FILESTAT_GET), (path, len), lookup)?;
-                let stat = match device::named(&path) {
+                let stat = match device::named(guest, &path) {
                     Some(device) => device.stat(),
                     None => guest.files().stat(&path, lookup)?,
                 };
@@ -206,7 +208,11 @@ pub(super) fn resolve(
     if text.is_empty() {
         return Err(Errno::Noent);
     }
-    let base = guest.descriptors.directory(fd, needed)?.path.clone();
+    let directory = guest.descriptors.directory(fd, needed)?;
+    let (base, here) = (directory.path.clone(), directory.here);
+    if here {
+        return here::place(&*guest.files(), &base, &text, needed & rights::MAKING != 0);
+    }
     confine::beneath(&*guest.files(), &base, &text, follow)
 }
 
@@ -246,7 +252,7 @@ fn open(
         rights &= !rights::WRITING;
     }
     let rights = Rights { base: rights, inheriting: 0 };
-    if let Some(device) = device::named(&path) {
+    if let Some(device) = device::named(guest, &path) {
         return Ok((device.open(guest, flags)?, rights));
     }
     let found = files.stat(&path, follow(lookup)).map(|stat| stat.kind);
@@ -255,7 +261,7 @@ fn open(
         Ok(FileKind::Directory) if write || oflags & TRUNCATE != 0 => return Err(Errno::Isdir),
         Ok(FileKind::Directory) => {
             let path = confine::plain(&*files, &path)?;
-            let opened = Descriptor::Directory(OpenedDirectory { path, listing: None });
+            let opened = Descriptor::Directory(OpenedDirectory { path, here: false, listing: None });
             return Ok((opened, Rights { base: rights::DIRECTORY, inheriting: rights::INHERITED }));
         }
         Ok(_) if oflags & DIRECTORY != 0 => return Err(Errno::Notdir),

@@ -1,15 +1,17 @@
 //! `poll_oneoff`: sleeping, and asking whether a descriptor is ready.
 //!
 //! Files and outputs always are; stdin is said to be, and the read that follows waits for it. So a
-//! call with a descriptor among its subscriptions never sleeps.
+//! call with such a descriptor among its subscriptions never sleeps. `/dev/drydock` is ready to be read when
+//! a call has ended, and is waited for.
 
 use std::time::Duration;
 
 use wasmtime::{Caller, Linker};
 
-use super::{Errno, SPACE, clock::Clock};
+use super::{Errno, SPACE, clock::Clock, descriptor::Descriptor, door};
 use crate::{
     guest::Guest,
+    host::tool,
     memory::{self, Memory},
 };
 
@@ -18,6 +20,9 @@ const EVENT_BYTES: u32 = 32;
 /// More subscriptions than a guest can have descriptors make no sense.
 const SUBSCRIPTIONS_MAX: u32 = 4096;
 const ABSOLUTE: u16 = 1;
+/// `eventtype` values; 0 is a clock.
+const FD_READ: u8 = 1;
+const FD_WRITE: u8 = 2;
 
 /// One subscription.
 struct Wanted {
@@ -32,6 +37,8 @@ enum Kind {
         tag: u8,
         errno: i32,
     },
+    /// An answer on `/dev/drydock`, while calls are open.
+    Answer,
 }
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
@@ -65,15 +72,23 @@ async fn poll_oneoff(
         let (memory, guest) = memory::split(caller)?;
         (0..count).map(|index| read(&memory, guest, list, index)).collect::<Result<Vec<_>, _>>()?
     };
-    let soonest = wanted
+    let mut soonest = wanted
         .iter()
         .map(|it| match it.kind {
             Kind::Timer(nanos) => nanos,
             Kind::Descriptor { .. } => 0,
+            Kind::Answer => u64::MAX,
         })
         .min()
         .unwrap_or_default();
-    if soonest > 0 && !caller.data_mut().clock.skip(soonest) {
+    let mut answered = false;
+    if wanted.iter().any(|it| matches!(it.kind, Kind::Answer)) {
+        answered = tool::wait(caller, soonest).await;
+        if answered {
+            // Timers did not run out, but for those that had nothing left.
+            soonest = 0;
+        }
+    } else if soonest > 0 && !caller.data_mut().clock.skip(soonest) {
         tokio::time::sleep(Duration::from_nanos(soonest)).await;
     }
     let (mut memory, _) = memory::split(caller)?;
@@ -83,6 +98,8 @@ async fn poll_oneoff(
             Kind::Timer(nanos) if nanos <= soonest => (0, 0),
             Kind::Timer(_) => continue,
             Kind::Descriptor { tag, errno } => (tag, errno),
+            Kind::Answer if answered => (FD_READ, 0),
+            Kind::Answer => continue,
         };
         let at = u64::from(events) + u64::from(happened) * u64::from(EVENT_BYTES);
         let at = u32::try_from(at).map_err(|_| Errno::Fault)?;
@@ -108,9 +125,13 @@ fn read(memory: &Memory<'_>, guest: &mut Guest, list: u32, index: u32) -> Result
             };
             Kind::Timer(nanos)
         }
-        tag @ (1 | 2) => {
-            let errno = guest.descriptors.get(u32_at(16)).err().map_or(0, Errno::code);
-            Kind::Descriptor { tag, errno }
+        tag @ (FD_READ | FD_WRITE) => {
+            let fd = u32_at(16);
+            let found = guest.descriptors.get(fd).map(|it| matches!(it, Descriptor::Door(_)));
+            match found {
+                Ok(true) if tag == FD_READ && !door::is_readable(guest, fd) => Kind::Answer,
+                found => Kind::Descriptor { tag, errno: found.err().map_or(0, Errno::code) },
+            }
         }
         _ => return Err(Errno::Inval),
     };

@@ -12,12 +12,13 @@ use wasmtime::{Caller, Linker};
 use super::{
     Errno, SPACE,
     descriptor::Descriptor,
+    door,
     layout::rights,
     told,
     transfer::{iovecs, read_file, write_file},
 };
 use crate::{
-    guest::{Guest, breathe},
+    guest::{AtInput, Guest, breathe},
     memory,
     outcome::Stop,
 };
@@ -91,10 +92,15 @@ async fn fd_read(
     let vectors = iovecs(caller, list, count)?;
     let total = match caller.data_mut().descriptors.get(fd)? {
         Descriptor::File(_) => read_file(caller, fd, &vectors, None).await?,
+        Descriptor::Door(_) => door::read(caller, fd, &vectors).await?,
         Descriptor::Directory(_) => return Err(Errno::Isdir.into()),
         Descriptor::Stdout | Descriptor::Stderr => return Err(Errno::Badf.into()),
         Descriptor::Stdin => {
             caller.data_mut().descriptors.with(fd, rights::FD_READ)?;
+            if caller.data().at_input == AtInput::Stops {
+                caller.data_mut().at_input = AtInput::Stopped;
+                return Err(Stop::Ready.into());
+            }
             let first = vectors.filled().next().cloned();
             match first {
                 Some(vector) => read_stdin(caller, vector).await? as u32,
@@ -143,6 +149,11 @@ async fn fd_write(
         Descriptor::Directory(_) => return Err(Errno::Isdir.into()),
         Descriptor::File(_) => {
             let written = write_file(caller, fd, &vectors, None).await?;
+            let (mut memory, _) = memory::split(caller)?;
+            return Ok(memory.put_u32(out, written)?);
+        }
+        Descriptor::Door(_) => {
+            let written = door::write(caller, fd, &vectors).await?;
             let (mut memory, _) = memory::split(caller)?;
             return Ok(memory.put_u32(out, written)?);
         }

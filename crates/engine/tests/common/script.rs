@@ -147,7 +147,8 @@ impl Script {
                                 types += " i32";
                             }
                             Arg::Bytes(bytes) => {
-                                let vectored = matches!(*name, "fd_pwrite" | "fd_write" | "fd_pread");
+                                let vectored =
+                                    matches!(*name, "fd_pwrite" | "fd_write" | "fd_pread" | "fd_read");
                                 let mut bytes = bytes.clone();
                                 if bytes.starts_with(b"\0LIST") {
                                     let len = (bytes.len() - 8) as u32;

@@ -1,7 +1,8 @@
 //! Artifacts on disk: `<sha256>.wasm`, the same bytes always at the same path.
 //!
-//! A file is trusted for as long as it takes to read it: its bytes are hashed at every load, and
-//! what was hashed is what is handed out. Files are never deleted here, so that a name can be
+//! Bytes are hashed whenever they are read, and what was hashed is what is handed out. A large file that was
+//! hashed before and has not changed since is not read until somebody needs its bytes: mostly its code is
+//! compiled already (decision 0046). Files are never deleted here, so that a name can be
 //! bound anew while runs of the old bytes are still to be loaded.
 
 mod hot;
@@ -9,22 +10,49 @@ mod hot;
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use bytes::Bytes;
-use drydock_contract::{ARTIFACT_BYTES_MAX, Artifact, Digest, port::LoadError};
+use drydock_contract::{ARTIFACT_BYTES_MAX, Artifact, Digest, ReadArtifact, port::LoadError};
 
-use crate::home::{Durability, Home, open_regular, read_capped, write_atomic};
+use crate::{
+    codecache::key,
+    home::{Durability, Home, VerifiedFiles, open_regular, read_capped, write_atomic},
+};
 use hot::Hot;
 
 /// How much verified artifacts may hold in memory, all together.
 const HOT_BYTES_MAX: u64 = 512 << 20;
+/// Files of at least so many bytes are worth a note that they were hashed: less is read as fast as the note.
+const NOTED_BYTES_MIN: u64 = 256 << 10;
 
 /// The artifacts of one home.
 #[derive(Debug)]
 pub struct ArtifactStore {
     dir: PathBuf,
     hot: Hot,
+    verified: Arc<VerifiedFiles>,
+}
+
+/// Reads one file of the store when its bytes are needed after all.
+#[derive(Debug)]
+struct OnDisk {
+    dir: PathBuf,
+}
+
+impl ReadArtifact for OnDisk {
+    fn read(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        let path = self.dir.join(file_name(digest));
+        let read = open_regular(&path, ARTIFACT_BYTES_MAX)
+            .and_then(|(file, len)| read_capped(&file, len, ARTIFACT_BYTES_MAX));
+        match read {
+            Ok(bytes) => {
+                Artifact::verify(bytes, digest).map_err(|cause| LoadError::Integrity { path, cause })
+            }
+            Err(cause) => Err(LoadError::Read { path, cause }),
+        }
+    }
 }
 
 /// Bytes could not be taken in.
@@ -78,12 +106,14 @@ pub struct StoredArtifact {
 impl ArtifactStore {
     /// The store of a home.
     pub fn new(home: &Home) -> Self {
-        Self { dir: home.commands(), hot: Hot::new(HOT_BYTES_MAX) }
+        let key = key::load_or_make(home).ok();
+        let verified = Arc::new(VerifiedFiles::new(key.as_ref()));
+        Self { dir: home.commands(), hot: Hot::new(HOT_BYTES_MAX), verified }
     }
 
     /// Where the artifact lies, if it is there.
     pub fn path_of(&self, digest: Digest) -> PathBuf {
-        self.dir.join(format!("{digest}.wasm"))
+        self.dir.join(file_name(digest))
     }
 
     /// The directory artifacts lie in.
@@ -132,17 +162,29 @@ impl ArtifactStore {
         Ok(artifact)
     }
 
+    /// The artifact of that hash for a run, which mostly finds its code compiled: a large file that was hashed
+    /// before and is as it was then stays unread.
+    pub fn load_to_run(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        if let Some(artifact) = self.hot.get(digest) {
+            return Ok(artifact);
+        }
+        let path = self.path_of(digest);
+        let opened = open_regular(&path, ARTIFACT_BYTES_MAX).ok().filter(|it| it.1 >= NOTED_BYTES_MIN);
+        let Some((file, _)) = opened else { return self.load(digest) };
+        if self.verified.is_unchanged(&path, &file, digest.as_bytes()) {
+            return Ok(Artifact::unread(digest, Arc::new(OnDisk { dir: self.dir.clone() })));
+        }
+        let before = file.metadata();
+        let artifact = self.load(digest)?;
+        if let Ok(before) = before {
+            self.verified.remember(&path, &file, &before, digest.as_bytes());
+        }
+        Ok(artifact)
+    }
+
     /// Reads and hashes the file, whatever is in memory.
     pub(crate) fn load_from_disk(&self, digest: Digest) -> Result<Artifact, LoadError> {
-        let path = self.path_of(digest);
-        let read = open_regular(&path, ARTIFACT_BYTES_MAX)
-            .and_then(|(file, len)| read_capped(&file, len, ARTIFACT_BYTES_MAX));
-        match read {
-            Ok(bytes) => {
-                Artifact::verify(bytes, digest).map_err(|cause| LoadError::Integrity { path, cause })
-            }
-            Err(cause) => Err(LoadError::Read { path, cause }),
-        }
+        OnDisk { dir: self.dir.clone() }.read(digest)
     }
 
     /// Every file that is named as an artifact, by hash.
@@ -160,6 +202,11 @@ impl ArtifactStore {
         Ok(all)
     }
 
+    /// Reads and hashes one artifact on disk.
+    pub fn verify(&self, digest: Digest) -> Result<(), LoadError> {
+        self.load_from_disk(digest).map(drop)
+    }
+
     /// Reads and hashes every artifact on disk.
     pub fn verify_all(&self) -> io::Result<Vec<(StoredArtifact, Result<(), LoadError>)>> {
         let verify = |it: StoredArtifact| {
@@ -168,6 +215,10 @@ impl ArtifactStore {
         };
         Ok(self.list()?.into_iter().map(verify).collect())
     }
+}
+
+fn file_name(digest: Digest) -> String {
+    format!("{digest}.wasm")
 }
 
 /// The hash a file of the store is named by. Only one spelling counts: 64 lower-case digits.

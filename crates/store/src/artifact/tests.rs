@@ -61,3 +61,27 @@ fn only_files_named_by_a_hash_are_listed() {
     let listed: Vec<_> = store.list().unwrap().into_iter().map(|it| it.digest).collect();
     assert_eq!(listed, [digest]);
 }
+
+#[test]
+fn a_large_file_that_was_hashed_before_is_read_when_its_bytes_are_needed_or_it_has_changed() {
+    let temp = tempfile::tempdir().unwrap();
+    let home = Home::open(temp.path()).unwrap();
+    let bytes = vec![7; usize::try_from(NOTED_BYTES_MIN).unwrap()];
+    let digest = ArtifactStore::new(&home).put(bytes.clone()).unwrap().digest();
+    let store = ArtifactStore::new(&home);
+    let path = store.path_of(digest);
+    crate::home::verified_testing::note(&store.verified, &path, digest.as_bytes());
+    let unread = store.load_to_run(digest).unwrap();
+    assert!(unread.bytes().is_empty());
+    assert_eq!(unread.loaded().unwrap().bytes(), bytes);
+    assert_eq!(
+        ArtifactStore::new(&home).load(digest).unwrap().bytes(),
+        bytes,
+        "who asks for bytes gets them"
+    );
+    let mut tampered = bytes;
+    tampered[100] ^= 1;
+    fs::write(&path, tampered).unwrap();
+    assert_eq!(store.load_to_run(digest).unwrap_err().code(), "artifact_integrity", "the note has ended");
+    assert_eq!(unread.loaded().unwrap_err().code(), "artifact_integrity", "and what is read is hashed");
+}

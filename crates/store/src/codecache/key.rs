@@ -26,6 +26,11 @@ impl MacKey {
     pub(crate) fn for_use(&self, of: &str) -> [u8; KEY_BYTES] {
         blake3::derive_key(of, &self.0)
     }
+
+    #[cfg(test)]
+    pub(crate) fn for_tests(key: [u8; KEY_BYTES]) -> Self {
+        Self(key)
+    }
 }
 
 impl fmt::Debug for MacKey {

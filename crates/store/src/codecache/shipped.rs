@@ -1,14 +1,19 @@
 //! Compiled code that came with the binary, so that nothing is compiled on first use.
 //!
-//! The binary was built with the hashes of these files in it, which is what makes them trusted: they are read
-//! once, and only bytes with the very hash are returned. What is missing or different is compiled as ever.
+//! The binary was built with the hashes of these files in it, which is what makes them trusted: a file is read
+//! through and returned open, to be mapped, if it has the very hash. What is missing or different is compiled as
+//! ever. Who could alter a file in between could have altered the binary that lies beside it.
 
-use std::path::PathBuf;
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _},
+    path::PathBuf,
+};
 
 use drydock_contract::Digest;
 
-use super::CODE_BYTES_MAX;
-use crate::home::{open_regular, read_capped};
+use super::{CODE_BYTES_MAX, CodeFile};
+use crate::home::open_regular;
 
 /// One file, as the binary knows it.
 #[derive(Debug, Clone, Copy)]
@@ -34,24 +39,42 @@ pub struct Shipped {
 
 impl Shipped {
     /// The code of a module for a lane, if it came along unchanged.
-    pub fn get(&self, module: Digest, lane: &str) -> Option<Vec<u8>> {
+    pub fn get(&self, module: Digest, lane: &str) -> Option<CodeFile> {
         let listed = self.codes.iter().find(|it| it.module == *module.as_bytes() && it.lane == lane)?;
         let path = self.dir.join(listed.file);
-        let read = open_regular(&path, CODE_BYTES_MAX)
-            .and_then(|(file, len)| read_capped(&file, len, CODE_BYTES_MAX));
-        let code = match read {
-            Ok(code) => code,
+        let read = open_regular(&path, CODE_BYTES_MAX).and_then(|(file, _)| Ok((hash_of(&file)?, file)));
+        let (hash, file) = match read {
+            Ok(read) => read,
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "compiled code that should be here is not");
                 return None;
             }
         };
-        if blake3::hash(&code) != blake3::Hash::from_bytes(listed.blake3) {
+        if hash != blake3::Hash::from_bytes(listed.blake3) {
             tracing::warn!(path = %path.display(), "compiled code is not what this program came with");
             return None;
         }
-        Some(code)
+        Some(CodeFile(file))
     }
+}
+
+/// Read at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+fn hash_of(mut file: &File) -> io::Result<blake3::Hash> {
+    let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; PIECE_BYTES]);
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => {
+                hasher.update(&piece[..count]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    file.rewind()?;
+    Ok(hasher.finalize())
 }
 
 /// The hash by which a binary knows code that was compiled for it, as hexadecimal digits.

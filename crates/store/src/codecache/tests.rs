@@ -1,6 +1,6 @@
 //! What the cache promises: ours or nothing.
 
-use std::{os::unix::fs::PermissionsExt as _, thread};
+use std::{fs, os::unix::fs::PermissionsExt as _, thread};
 
 use proptest::prelude::*;
 
@@ -16,24 +16,37 @@ fn key(of: &str) -> CacheKey {
     CacheKey { digest: Digest::of(of.as_bytes()), compat: 7 }
 }
 
+/// The code in a file of the cache, without what stands behind it.
+fn code_in(file: Option<CodeFile>) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut file = file?.into_file();
+    io::Seek::rewind(&mut file).unwrap();
+    io::Read::read_to_end(&mut file, &mut bytes).unwrap();
+    bytes.truncate(bytes.len() - TRAILER_BYTES);
+    Some(bytes)
+}
+
 #[test]
 fn what_was_put_is_got_by_the_same_key_only_and_across_processes() {
     let (_temp, home) = home();
     CodeCache::open(&home).unwrap().put(&key("a"), b"code");
     let cache = CodeCache::open(&home).unwrap();
-    assert_eq!(cache.get(&key("a")).as_deref(), Some(&b"code"[..]));
-    assert_eq!(cache.get(&key("b")), None);
-    assert_eq!(cache.get(&CacheKey { compat: 8, ..key("a") }), None);
+    assert_eq!(code_in(cache.get(&key("a"))).as_deref(), Some(&b"code"[..]));
+    assert!(cache.get(&key("b")).is_none());
+    assert!(cache.get(&CacheKey { compat: 8, ..key("a") }).is_none());
     cache.put(&key("empty"), b"");
-    assert_eq!(cache.get(&key("empty")), Some(vec![]));
+    assert_eq!(code_in(cache.get(&key("empty"))), Some(vec![]));
 }
 
 #[test]
-fn an_entry_under_another_name_cut_short_or_too_large_is_refused_and_removed() {
+fn an_entry_under_another_name_cut_short_too_large_or_open_to_others_is_refused_and_removed() {
     let (_temp, home) = home();
     let cache = CodeCache::open(&home).unwrap();
     type Bend = fn(&CodeCache);
-    let cases: [(&str, Bend); 5] = [
+    let cases: [(&str, Bend); 6] = [
+        ("writable by others", |it| {
+            fs::set_permissions(it.path_of(&key("a")), fs::Permissions::from_mode(0o620)).unwrap();
+        }),
         ("renamed", |it| {
             it.put(&key("other"), b"code");
             fs::rename(it.path_of(&key("other")), it.path_of(&key("a"))).unwrap();
@@ -55,7 +68,7 @@ fn an_entry_under_another_name_cut_short_or_too_large_is_refused_and_removed() {
     for (what, bend) in cases {
         cache.put(&key("a"), b"code");
         bend(&cache);
-        assert_eq!(cache.get(&key("a")), None, "{what}");
+        assert!(cache.get(&key("a")).is_none(), "{what}");
         assert!(!cache.path_of(&key("a")).exists(), "{what}");
     }
 }
@@ -70,7 +83,7 @@ fn a_key_that_others_may_read_is_replaced_and_its_entries_are_foreign() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
 
     let cache = CodeCache::open(&home).unwrap();
-    assert_eq!(cache.get(&key("a")), None);
+    assert!(cache.get(&key("a")).is_none());
     assert_ne!(fs::read(&path).unwrap(), old);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
@@ -114,7 +127,7 @@ fn the_least_recently_used_entry_goes_first_and_use_is_marked() {
     let there = ["a", "b", "c", "d"].map(|name| cache.get(&key(name)).is_some());
     assert_eq!(there, [true, false, true, true]);
     cache.put(&key("huge"), &[0; 1000]);
-    assert_eq!(cache.get(&key("huge")), None);
+    assert!(cache.get(&key("huge")).is_none());
 }
 
 #[test]
@@ -123,7 +136,7 @@ fn a_cache_that_cannot_be_written_forgets_and_does_not_fail() {
     let cache = CodeCache::open(&home).unwrap();
     fs::remove_dir_all(home.cache()).unwrap();
     cache.put(&key("a"), b"code");
-    assert_eq!(cache.get(&key("a")), None);
+    assert!(cache.get(&key("a")).is_none());
 }
 
 #[test]
@@ -138,7 +151,7 @@ fn any_single_bit_flip_is_refused() {
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;
         fs::write(&path, bytes).unwrap();
-        prop_assert_eq!(cache.get(&key("a")), None);
+        prop_assert!(cache.get(&key("a")).is_none());
     });
 }
 
@@ -153,9 +166,9 @@ fn an_entry_that_cannot_be_read_is_kept_and_so_is_a_key() {
     // A loop of links is no content either: the entry's name stays, whatever it leads to.
     let path = cache.path_of(&key("looped"));
     std::os::unix::fs::symlink(&path, &path).unwrap();
-    assert_eq!(cache.get(&key("looped")), None);
+    assert!(cache.get(&key("looped")).is_none());
     assert!(path.symlink_metadata().is_ok(), "an error of the disk removes nothing");
-    assert_eq!(cache.get(&key("a")).as_deref(), Some(&b"code"[..]));
+    assert_eq!(code_in(cache.get(&key("a"))).as_deref(), Some(&b"code"[..]));
 
     let keys = home.keys();
     let kept = fs::read(keys.join("cache.key")).unwrap();
@@ -191,12 +204,30 @@ fn shipped_code_is_taken_by_its_hash_alone() {
     }]));
     let shipped = Shipped { dir: temp.path().to_owned(), codes: listed };
     let file = temp.path().join("module-fuel.cwasm");
-    assert_eq!(shipped.get(module, "fuel-reserved"), None, "nothing is there");
+    assert!(shipped.get(module, "fuel-reserved").is_none(), "nothing is there");
     fs::write(&file, b"code").unwrap();
-    assert_eq!(shipped.get(module, "fuel-reserved").as_deref(), Some(&b"code"[..]));
-    assert_eq!(shipped.get(module, "tick-reserved"), None, "another lane");
-    assert_eq!(shipped.get(Digest::of(b"other"), "fuel-reserved"), None, "another module");
+    let mut found = String::new();
+    io::Read::read_to_string(&mut shipped.get(module, "fuel-reserved").unwrap().into_file(), &mut found)
+        .unwrap();
+    assert_eq!(found, "code");
+    assert!(shipped.get(module, "tick-reserved").is_none(), "another lane");
+    assert!(shipped.get(Digest::of(b"other"), "fuel-reserved").is_none(), "another module");
     fs::write(&file, b"c0de").unwrap();
-    assert_eq!(shipped.get(module, "fuel-reserved"), None, "other bytes");
+    assert!(shipped.get(module, "fuel-reserved").is_none(), "other bytes");
     assert!(file.exists(), "what is not ours to write is not ours to remove");
+}
+
+#[test]
+fn code_that_was_checked_before_is_checked_again_when_it_has_changed() {
+    let (_temp, home) = home();
+    let cache = CodeCache::open(&home).unwrap();
+    cache.put(&key("a"), b"code");
+    let path = cache.path_of(&key("a"));
+    crate::home::verified_testing::note(&cache.verified, &path, &key("a").as_bytes());
+    assert_eq!(code_in(cache.get(&key("a"))).as_deref(), Some(&b"code"[..]));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[0] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    assert!(cache.get(&key("a")).is_none(), "tampered with after it was checked");
+    assert!(!path.exists() && !note_of(&path).exists(), "and removed with its note");
 }

@@ -72,7 +72,7 @@ pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
 }
 
 /// A name beside `path` that nobody else will choose.
-fn temporary_path(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn temporary_path(path: &Path) -> io::Result<PathBuf> {
     let nonce = getrandom::u64().map_err(io::Error::other)?;
     Ok(parent(path)?.join(format!("{PREFIX}{nonce:016x}")))
 }
@@ -86,7 +86,8 @@ pub(super) fn sweep(dir: &Path) {
         }
         let modified = entry.metadata().and_then(|facts| facts.modified());
         if modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > LEFTOVER_AGE)) {
-            let _ = fs::remove_file(entry.path());
+            let is_dir = entry.file_type().is_ok_and(|it| it.is_dir());
+            let _ = if is_dir { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
         }
     }
 }

@@ -6,6 +6,7 @@
 mod atomic;
 mod lock;
 mod read;
+mod verified;
 
 use std::{
     fs::{self, DirBuilder},
@@ -15,9 +16,12 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use atomic::{Durability, keep_second_name, sync_dir, write_atomic};
+pub(crate) use atomic::{Durability, keep_second_name, sync_dir, temporary_path, write_atomic};
 pub(crate) use lock::Lock;
 pub(crate) use read::{is_damage, open_regular, read_capped};
+#[cfg(test)]
+pub(crate) use verified::testing as verified_testing;
+pub(crate) use verified::{VerifiedFiles, is_ours_alone, note_of, remove_with_note};
 
 /// The data directory. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -80,6 +84,7 @@ const CACHE: &str = "cache";
 const KEYS: &str = "keys";
 const LOCK: &str = "lock";
 const WORKSPACES: &str = "workspaces";
+const TREES: &str = "trees";
 
 impl Home {
     /// Opens the data directory, making what is missing.
@@ -92,10 +97,12 @@ impl Home {
         let home = Self { root: root.into() };
         home.check_layout()?;
         warn_if_others_may_write(&home.root);
-        for name in [COMMANDS, AUDIT, CACHE, KEYS, LOCK, WORKSPACES] {
+        for name in [COMMANDS, AUDIT, CACHE, KEYS, LOCK, WORKSPACES, TREES] {
             make_private_dir(&home.root.join(name))?;
         }
-        for dir in [&*home.root, &home.commands(), &home.cache(), &home.keys(), &home.workspaces()] {
+        for dir in
+            [&*home.root, &home.commands(), &home.cache(), &home.keys(), &home.workspaces(), &home.trees()]
+        {
             atomic::sweep(dir);
         }
         Ok(home)
@@ -156,6 +163,11 @@ impl Home {
     /// Where workspaces lie, one SQLite file each.
     pub fn workspaces(&self) -> PathBuf {
         self.root.join(WORKSPACES)
+    }
+
+    /// Where directories of commands lie, each named by the hash of what it was made from.
+    pub fn trees(&self) -> PathBuf {
+        self.root.join(TREES)
     }
 
     /// Waits for the lock of that name, across threads and processes. Dropped, or its process

@@ -155,5 +155,5 @@ impl Slot {
 }
 
 fn entry(name: &CommandName, part: &Part, mode: ArgMode) -> Entry {
-    Entry { name: name.clone(), digest: part.digest, mode, builtin: true }
+    Entry { name: name.clone(), digest: part.digest, mode, builtin: true, options: Arc::default() }
 }

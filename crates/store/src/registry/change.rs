@@ -4,14 +4,21 @@
 //! them at once lose nothing. The artifact is safely on disk before a name points at it. A
 //! damaged file is never written over: what can still be read from it by hand would be gone.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bytes::Bytes;
-use drydock_contract::{ARTIFACT_BYTES_MAX, ArgMode, Artifact, CommandName, Digest, port::Entry};
+use drydock_contract::{
+    ARTIFACT_BYTES_MAX, ArgMode, Artifact, CommandName, Digest,
+    port::{Entry, EntryOptions},
+};
 
 use super::{
     COMMANDS_MAX, CommandRegistry, RegisterError,
     document::{self, Binding, Document},
+    options,
     view::{Stamp, View},
 };
 use crate::{
@@ -36,8 +43,19 @@ pub enum Repaired {
     },
 }
 
+/// What is registered besides a name and bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Registration {
+    /// How it takes arguments.
+    pub mode: ArgMode,
+    /// The hash that the bytes must have, if it was promised.
+    pub expected: Option<Digest>,
+    /// How it is started.
+    pub options: EntryOptions,
+}
+
 impl CommandRegistry {
-    /// Registers a module under a name, or binds the name anew. Runs in flight keep the old bytes.
+    /// Registers a module that is started plainly; see [`register`](Self::register).
     pub fn add(
         &self,
         name: &str,
@@ -45,7 +63,19 @@ impl CommandRegistry {
         mode: ArgMode,
         expected: Option<Digest>,
     ) -> Result<Entry, RegisterError> {
+        self.register(name, bytes, Registration { mode, expected, ..Registration::default() })
+    }
+
+    /// Registers a module under a name, or binds the name anew. Runs in flight keep the old bytes.
+    pub fn register(
+        &self,
+        name: &str,
+        bytes: impl Into<Bytes>,
+        how: Registration,
+    ) -> Result<Entry, RegisterError> {
+        let Registration { mode, expected, options } = how;
         let name = self.free_name(name)?;
+        self.check_options(&options)?;
         let bytes = bytes.into();
         check_size(bytes.len() as u64)?;
         self.refresh();
@@ -58,7 +88,31 @@ impl CommandRegistry {
             return Err(RegisterError::ShaMismatch { expected, got: artifact.digest() });
         }
         self.artifacts.keep(&artifact)?;
-        self.bind(name, artifact.digest(), mode)
+        self.bind(name, Binding { sha256: artifact.digest(), mode, options: Arc::new(options) })
+    }
+
+    /// Gives a module that is registered already, or lies in the artifact directory, one more name.
+    pub fn register_again(
+        &self,
+        name: &str,
+        sha256: Digest,
+        how: Registration,
+    ) -> Result<Entry, RegisterError> {
+        let name = self.free_name(name)?;
+        self.check_options(&how.options)?;
+        self.artifacts.load_from_disk(sha256)?;
+        self.bind(name, Binding { sha256, mode: how.mode, options: Arc::new(how.options) })
+    }
+
+    fn check_options(&self, options: &EntryOptions) -> Result<(), RegisterError> {
+        options::check(options)?;
+        if let Some(image) = &options.image {
+            self.artifacts.load_from_disk(image.module)?;
+        }
+        match options.dirs.iter().find(|dir| !self.trees.contains(dir.tree)) {
+            Some(dir) => Err(RegisterError::NoTree { tree: dir.tree }),
+            None => Ok(()),
+        }
     }
 
     /// Registers a file that lies in the artifact directory already. A relative path starts there.
@@ -67,14 +121,14 @@ impl CommandRegistry {
         let digest = self.confined(path)?;
         room_for(&name, &self.view.read().document)?;
         check_wasm(self.artifacts.load_from_disk(digest)?.bytes())?;
-        self.bind(name, digest, mode)
+        self.bind(name, Binding { sha256: digest, mode, options: Arc::default() })
     }
 
     /// Removes a registered name. Its artifact stays for the runs that may still load it.
     pub fn remove(&self, name: &str) -> Result<Entry, RegisterError> {
         let name = self.free_name(name)?;
         self.change(|document| match document.commands.remove(&name) {
-            Some(bound) => Ok(entry(name, bound)),
+            Some(bound) => Ok(bound.entry(name)),
             None => Err(RegisterError::UnknownCommand { name }),
         })
     }
@@ -113,7 +167,7 @@ impl CommandRegistry {
         if self.builtins.reserves(name) {
             return Err(RegisterError::ReservedName { name: name.to_owned() });
         }
-        Ok(name.parse()?)
+        Ok(CommandName::registrable(name)?)
     }
 
     /// The hash of an artifact whose path, links resolved, lies strictly inside the directory.
@@ -133,12 +187,11 @@ impl CommandRegistry {
         }
     }
 
-    fn bind(&self, name: CommandName, sha256: Digest, mode: ArgMode) -> Result<Entry, RegisterError> {
+    fn bind(&self, name: CommandName, bound: Binding) -> Result<Entry, RegisterError> {
         self.change(|document| {
             room_for(&name, document)?;
-            let bound = Binding { sha256, mode };
-            document.commands.insert(name.clone(), bound);
-            Ok(entry(name, bound))
+            document.commands.insert(name.clone(), bound.clone());
+            Ok(bound.entry(name))
         })
     }
 
@@ -198,8 +251,11 @@ fn check_wasm(bytes: &[u8]) -> Result<(), RegisterError> {
     Err(RegisterError::NotWasm { why })
 }
 
-fn entry(name: CommandName, bound: Binding) -> Entry {
-    Entry { name, digest: bound.sha256, mode: bound.mode, builtin: false }
+impl Binding {
+    pub(super) fn entry(&self, name: CommandName) -> Entry {
+        let options = Arc::clone(&self.options);
+        Entry { name, digest: self.sha256, mode: self.mode, builtin: false, options }
+    }
 }
 
 fn previous(path: &Path) -> PathBuf {

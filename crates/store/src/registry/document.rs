@@ -1,29 +1,44 @@
-//! `registry.json`: names, hashes and argument modes, and no path that could lead anywhere.
+//! `registry.json`: names, hashes, argument modes and how to start them; no path of the host.
 //!
 //! A file that is not whole is refused whole: guessing would lose names in silence. Single
 //! entries that cannot be used are skipped with a warning, so that one bad row costs one name.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{collections::BTreeMap, io, path::Path, sync::Arc};
 
-use drydock_contract::{ArgMode, CommandName, Digest};
+use drydock_contract::{ArgMode, CommandName, Digest, port::EntryOptions};
 use serde_json::Value;
 
-use super::{COMMANDS_MAX, view::Stamp};
+use super::{COMMANDS_MAX, options, view::Stamp};
 use crate::home::{open_regular, read_capped};
 
-/// The largest file that is read. A full registry has under one.
-const FILE_BYTES_MAX: u64 = 8 << 20;
-const VERSION: u64 = 1;
+/// The largest file that is read. A full registry has under one, and some more with options.
+const FILE_BYTES_MAX: u64 = 32 << 20;
+/// What is written. The first one knew no options, and whoever knows only that one must not run such an entry
+/// without them.
+const VERSION: u64 = 2;
+const VERSION_WITHOUT_OPTIONS: u64 = 1;
+/// What a row may say.
+const FIELDS: [&str; 3] = ["sha256", "mode", "options"];
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Document {
     pub(super) commands: BTreeMap<CommandName, Binding>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(super) struct Binding {
     pub(super) sha256: Digest,
     pub(super) mode: ArgMode,
+    #[serde(serialize_with = "plain", skip_serializing_if = "is_plain")]
+    pub(super) options: Arc<EntryOptions>,
+}
+
+fn plain<S: serde::Serializer>(options: &Arc<EntryOptions>, to: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&**options, to)
+}
+
+fn is_plain(options: &Arc<EntryOptions>) -> bool {
+    **options == EntryOptions::default()
 }
 
 /// Reads the file; no file is no names. The stamp is of the very file that was read.
@@ -48,8 +63,11 @@ pub(super) fn parse(bytes: &[u8], reserved: impl Fn(&str) -> bool) -> Result<Doc
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| format!("it is not whole JSON ({error})"))?;
     match value.get("version").and_then(Value::as_u64) {
-        Some(VERSION) => {}
-        Some(other) => return Err(format!("version {other} is not known here, only {VERSION}")),
+        Some(VERSION | VERSION_WITHOUT_OPTIONS) => {}
+        Some(other) => {
+            let known = format!("{VERSION_WITHOUT_OPTIONS} and {VERSION}");
+            return Err(format!("its layout is version {other}, and only {known} are known here"));
+        }
         None => return Err("it has no version".into()),
     }
     let rows = value.get("commands").and_then(Value::as_object).ok_or("it has no commands")?;
@@ -75,7 +93,7 @@ fn parse_row(
     if reserved(name) {
         return Err("it is the name of a built-in".into());
     }
-    let name = name.parse::<CommandName>().map_err(|error| error.to_string())?;
+    let name = CommandName::registrable(name).map_err(|error| error.to_string())?;
     let sha256 = row.get("sha256").and_then(Value::as_str).ok_or("it has no sha256")?;
     let sha256 = sha256.parse().map_err(|error: drydock_contract::NotADigest| error.to_string())?;
     let mode = match row.get("mode") {
@@ -85,7 +103,22 @@ fn parse_row(
             _ => return Err("its mode is not known".into()),
         },
     };
-    Ok((name, Binding { sha256, mode }))
+    // Whoever wrote more than is known here meant something by it.
+    let known = |field: &String| FIELDS.contains(&field.as_str());
+    if let Some(field) = row.as_object().and_then(|it| it.keys().find(|field| !known(field))) {
+        return Err(format!(
+            "it has a field `{:.40}` that is not known here",
+            field.escape_default().to_string()
+        ));
+    }
+    let options = match row.get("options") {
+        None => EntryOptions::default(),
+        Some(value) => {
+            serde::Deserialize::deserialize(value).map_err(|error: serde_json::Error| error.to_string())?
+        }
+    };
+    options::check(&options).map_err(|bad| bad.to_string())?;
+    Ok((name, Binding { sha256, mode, options: Arc::new(options) }))
 }
 
 /// The whole file.
@@ -103,6 +136,7 @@ pub(super) fn print(document: &Document) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use drydock_contract::port::EntryDir;
     use proptest::prelude::*;
 
     use super::*;
@@ -131,7 +165,15 @@ mod tests {
             (String::new(), None),
             ("[]".into(), None),
             (r#"{"commands":{}}"#.into(), None),
-            (r#"{"version":2,"commands":{}}"#.into(), None),
+            (r#"{"version":2,"commands":{}}"#.into(), Some(0)),
+            (r#"{"version":3,"commands":{}}"#.into(), None),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","color":1}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"lane":"tick"}}}}"#)), Some(2)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"lane":"fast"}}}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"root":true}}}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"features":["gc"]}}}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":{{"argv":["a\u0000"]}}}}"#)), Some(1)),
+            (file(&format!(r#"{good},"w":{{"sha256":"{sha}","options":7}}"#)), Some(1)),
             (r#"{"version":1,"commands":[]}"#.into(), None),
             ("[".repeat(100_000), None),
         ];
@@ -143,12 +185,29 @@ mod tests {
 
     #[test]
     fn the_file_is_plain_to_read() {
-        let bound = Binding { sha256: Digest::of(b"x"), mode: ArgMode::Stdin1 };
-        let document = Document { commands: [("lua".parse().unwrap(), bound)].into() };
+        let plain = Binding { sha256: Digest::of(b"x"), mode: ArgMode::Stdin1, options: Arc::default() };
+        let dirs = vec![EntryDir { tree: Digest::of(b"tree"), path: "/usr".into() }];
+        let options = EntryOptions { argv0: Some("clang".into()), dirs, ..EntryOptions::default() };
+        let more = Binding { mode: ArgMode::Argv, options: Arc::new(options), ..plain.clone() };
+        let commands = [("lua".parse().unwrap(), plain), ("clang".parse().unwrap(), more)].into();
+        let document = Document { commands };
         insta::assert_snapshot!(String::from_utf8(print(&document).unwrap()).unwrap(), @r#"
         {
-          "version": 1,
+          "version": 2,
           "commands": {
+            "clang": {
+              "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
+              "mode": "argv",
+              "options": {
+                "argv0": "clang",
+                "dirs": [
+                  {
+                    "tree": "dc9c5edb8b2d479e697b4b0b8ab874f32b325138598ce9e7b759eb8292110622",
+                    "path": "/usr"
+                  }
+                ]
+              }
+            },
             "lua": {
               "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
               "mode": "stdin1"
@@ -170,8 +229,8 @@ mod tests {
             cut in any::<proptest::sample::Index>(),
             flip in any::<(proptest::sample::Index, u8)>(),
         ) {
-            let bound = Binding { sha256: Digest::of(b"x"), mode: ArgMode::Argv };
-            let commands = names.iter().map(|it| (it.parse().unwrap(), bound)).collect();
+            let bound = Binding { sha256: Digest::of(b"x"), mode: ArgMode::Argv, options: Arc::default() };
+            let commands = names.iter().map(|it| (it.parse().unwrap(), bound.clone())).collect();
             let document = Document { commands };
             let bytes = print(&document).unwrap();
             prop_assert_eq!(parse(&bytes, |_| false), Ok(document));

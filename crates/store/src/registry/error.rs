@@ -4,6 +4,7 @@ use std::{io, path::PathBuf};
 
 use drydock_contract::{BadCommandName, CommandName, Digest, port::LoadError};
 
+use super::BadOptions;
 use crate::PutArtifactError;
 
 /// A change to the registry, or a question about one name, that failed.
@@ -55,6 +56,15 @@ pub enum RegisterError {
         /// What they are instead.
         why: &'static str,
     },
+    /// The options are not ones that can be honoured.
+    #[error(transparent)]
+    Options(#[from] BadOptions),
+    /// A directory of the options is not in the store.
+    #[error("there is no tree {tree} in the store; put it there before a command is registered with it")]
+    NoTree {
+        /// Its hash.
+        tree: Digest,
+    },
     /// The file of names is damaged.
     #[error(
         "the registry file `{path}` is damaged: {reason}; nothing was changed; `drydock commands verify --repair` sets it aside and restores its second copy"
@@ -96,6 +106,8 @@ impl RegisterError {
             Self::ShaMismatch { .. } => "sha_mismatch",
             Self::ArtifactTooLarge { .. } => "artifact_too_large",
             Self::NotWasm { .. } => "not_wasm",
+            Self::Options(_) => "bad_options",
+            Self::NoTree { .. } => "unknown_tree",
             Self::RegistryCorrupt { .. } => "registry_corrupt",
             Self::ArtifactRead(cause) => cause.code(),
             Self::WriteFailed { .. } => "write_failed",

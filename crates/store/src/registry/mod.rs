@@ -10,25 +10,30 @@ mod builtin;
 mod change;
 mod document;
 mod error;
+mod options;
 mod report;
 mod view;
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Instant,
 };
 
 use drydock_contract::{
     Artifact, CommandName,
-    port::{Entry, LoadError, Registry},
+    port::{Entry, EntryDir, EntryTree, LoadError, Registry},
 };
 use parking_lot::{Mutex, RwLock};
 
-use crate::{ArtifactStore, Home};
+use crate::{ArtifactStore, Home, TreeStore};
 use builtin::Builtins;
 pub use builtin::{BadBuiltin, Builtin, Part};
-pub use change::Repaired;
+pub use change::{Registration, Repaired};
 pub use error::RegisterError;
+pub use options::BadOptions;
 pub use report::{Listed, Origin, Verdict};
 use view::{Stamp, View};
 
@@ -42,6 +47,7 @@ const LOOK_AGAIN_MS: u64 = 1000;
 pub struct CommandRegistry {
     home: Home,
     artifacts: ArtifactStore,
+    trees: TreeStore,
     builtins: Builtins,
     view: RwLock<View>,
     reloading: Mutex<()>,
@@ -65,6 +71,7 @@ impl CommandRegistry {
         let builtins = Builtins::new(builtins, words)?;
         let registry = Self {
             artifacts: ArtifactStore::new(home),
+            trees: TreeStore::new(home),
             view: RwLock::new(View::empty(&builtins)),
             home: home.clone(),
             builtins,
@@ -82,6 +89,11 @@ impl CommandRegistry {
     /// The artifacts the names stand for.
     pub fn artifacts(&self) -> &ArtifactStore {
         &self.artifacts
+    }
+
+    /// The directories that entries are started with.
+    pub fn trees(&self) -> &TreeStore {
+        &self.trees
     }
 
     /// Whether the file of names could be read. Names known from before it broke still resolve.
@@ -147,7 +159,7 @@ impl Registry for CommandRegistry {
     fn load(&self, entry: &Entry) -> Result<Artifact, LoadError> {
         match self.builtins.load(entry.digest) {
             Some(loaded) => loaded,
-            None => self.artifacts.load(entry.digest),
+            None => self.artifacts.load_to_run(entry.digest),
         }
     }
 
@@ -156,6 +168,14 @@ impl Registry for CommandRegistry {
         let mut names: Vec<_> = self.view.read().slots.keys().cloned().collect();
         names.sort();
         names
+    }
+
+    fn trees(&self, entry: &Entry) -> Result<Vec<EntryTree>, LoadError> {
+        let open = |dir: &EntryDir| {
+            let files = self.trees.open(dir.tree)?;
+            Ok(EntryTree { path: dir.path.clone(), files: Arc::new(files) })
+        };
+        entry.options.dirs.iter().map(open).collect()
     }
 }
 

@@ -68,12 +68,16 @@ impl CommandRegistry {
         slot.map(|it| self.listed(it)).ok_or(RegisterError::UnknownCommand { name: known })
     }
 
-    /// Hashes every registered artifact as it lies on disk, and every module of every built-in.
+    /// Hashes every registered artifact as it lies on disk with the directories it is started with, and every module of
+    /// every built-in.
     pub fn verify(&self) -> Vec<Verdict> {
         self.refresh();
         let document = self.view.read().document.clone();
         let registered = document.commands.into_iter().map(|(name, bound)| {
+            let trees =
+                || bound.options.dirs.iter().try_for_each(|dir| self.trees.verify(dir.tree).map(drop));
             let outcome = self.artifacts.load_from_disk(bound.sha256);
+            let outcome = outcome.and_then(|artifact| trees().map(|()| artifact));
             Verdict::new(name, bound.sha256, false, outcome)
         });
         let compiled = self

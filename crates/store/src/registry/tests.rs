@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, thread};
 
-use drydock_contract::{ArgMode, Digest};
+use drydock_contract::{ArgMode, Digest, port::EntryOptions};
 
 use super::*;
 
@@ -295,6 +295,47 @@ fn verify_finds_the_swapped_artifact_and_vouches_for_the_rest() {
         ("wbox", "ok"),
     ];
     assert_eq!(told, want);
+}
+
+#[test]
+fn an_entry_keeps_its_options_needs_its_trees_and_is_verified_with_them() {
+    let shop = shop();
+    let tree = Digest::of(b"archive");
+    let options = EntryOptions {
+        argv0: Some("clang".into()),
+        dirs: vec![EntryDir { tree, path: "/usr".into() }],
+        ..EntryOptions::default()
+    };
+    let how = || Registration { options: options.clone(), ..Registration::default() };
+    let missing = shop.registry.register("clang", module("llvm"), how()).unwrap_err();
+    assert_eq!(missing.code(), "unknown_tree");
+    let mut made = shop.registry.trees().begin(tree, crate::TreeBounds::default()).unwrap();
+    made.file("include/a.h", b"int a;", 0o644).unwrap();
+    made.finish().unwrap();
+    let entry = shop.registry.register("clang", module("llvm"), how()).unwrap();
+    let ld = EntryOptions { argv0: Some("wasm-ld".into()), ..options.clone() };
+    shop.registry
+        .register_again(
+            "wasm-ld",
+            entry.digest,
+            Registration { options: ld.clone(), ..Registration::default() },
+        )
+        .unwrap();
+    let found = open(&shop.home);
+    assert_eq!(*found.lookup("clang", None).unwrap().options, options, "another process reads the same");
+    assert_eq!(*found.lookup("wasm-ld", None).unwrap().options, ld);
+    assert_eq!(Registry::trees(&found, &entry).unwrap()[0].path, "/usr");
+    let bad = EntryOptions { argv: vec!["a\0b".into()], ..EntryOptions::default() };
+    let refused =
+        shop.registry.register("x", module("x"), Registration { options: bad, ..how() }).unwrap_err();
+    assert_eq!(refused.code(), "bad_options");
+
+    assert!(shop.registry.verify().iter().all(|it| it.outcome.is_ok()));
+    let file = shop.registry.trees().path_of(tree).join("include/a.h");
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, "int evil;").unwrap();
+    let bad = shop.registry.verify().into_iter().filter(|it| it.outcome.is_err());
+    assert_eq!(bad.map(|it| it.name.to_string()).collect::<Vec<_>>(), ["clang", "wasm-ld"]);
 }
 
 #[test]

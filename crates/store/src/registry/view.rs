@@ -34,7 +34,7 @@ impl View {
 
     pub(super) fn new(document: Document, builtins: &Builtins, stamp: Option<Stamp>) -> Self {
         let registered = document.commands.iter().map(|(name, bound)| {
-            let entry = Entry { name: name.clone(), digest: bound.sha256, mode: bound.mode, builtin: false };
+            let entry = bound.entry(name.clone());
             (name.clone(), Slot { entry, applets: None, applet_of: None })
         });
         let mut slots: HashMap<_, _> = registered.collect();

@@ -72,15 +72,13 @@ impl Request {
 
     /// Gives the program its arguments and its tools.
     pub fn inject(&self) -> Result<(), Failure> {
+        web::show(self.file.is_some());
         let global = Value::global();
         if let Some(args) = &self.args {
             global.define(c"args", args.clone(), PLAIN);
         }
         for name in tools::taken_back() {
             global.delete(&name);
-        }
-        if self.file.is_none() {
-            web::remove(&global);
         }
         for (name, names) in &self.providers {
             // What the host hands over has the name, not what we would have put there.

@@ -1,5 +1,5 @@
-//! Globals of the web that are not JavaScript's own: made with the image, and taken away again from a program
-//! that is to see the protocol's globals only.
+//! Globals of the web that are not JavaScript's own: made with the image, and out of sight of a program that is
+//! to see the protocol's globals only.
 //!
 //! What needs the host or many bytes is one native function here, told apart by a number; the rest is
 //! JavaScript in `web/*.js`, which no run has to read again.
@@ -72,18 +72,23 @@ pub fn install() {
             core::arch::wasm32::unreachable();
         }
     }
-    // Held for good: taking a name away must not take what it names apart, object by object.
-    let global = Value::global();
-    for name in NAMES {
-        core::mem::forget(CString::new(*name).ok().and_then(|name| global.get(&name)));
+    // The protocol's globals are the other table.
+    // SAFETY: there is a context.
+    if !unsafe { engine::globals_copy(context()) } {
+        core::arch::wasm32::unreachable();
     }
-}
-
-/// Takes away what the protocol does not have.
-pub fn remove(global: &Value) {
+    show(false);
+    let global = Value::global();
     for name in NAMES {
         global.delete(name);
     }
+    show(true);
+}
+
+/// A run begins with them, or with the protocol's globals alone. Each of the two keeps what programs add.
+pub fn show(web: bool) {
+    // SAFETY: there is a context, and nothing of the program runs.
+    unsafe { engine::globals_use(context(), !web) };
 }
 
 unsafe extern "C" fn native(

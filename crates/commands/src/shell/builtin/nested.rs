@@ -161,10 +161,7 @@ async fn script(env: &mut Env, path: &str) -> Eval<Result<String, i32>> {
     }
     // What is not a text is a module or data, and no shell runs either.
     if bytes.iter().take(80).any(|byte| *byte == 0) {
-        env.complain(&format!(
-            "{path}: cannot execute binary file; `drydock commands add` registers a module"
-        ))
-        .await?;
+        env.complain(&format!("{path}: cannot execute binary file")).await?;
         return Ok(Err(126));
     }
     let first = text::from_bytes(bytes.split(|byte| *byte == b'\n').next().unwrap_or_default());

@@ -12,8 +12,8 @@ use std::{
 
 use drydock_abi::exec::{COMMAND, decode_report, encode_command};
 use drydock_contract::{
-    Call, CallError, Denial, Outcome, Reply, RunReport, Sink, Source, Streams, Timestamp, exit,
-    port::{FileError, FileKind, Files as _, Follow, Mode},
+    Call, CallError, Denial, Fault, Outcome, Reply, RunReport, Sink, Source, Streams, Timestamp, exit,
+    port::{FileError, FileKind, Files as _, Follow, Mode, OpenHow},
 };
 
 use crate::shell::{
@@ -28,6 +28,9 @@ const BROKEN_MAX: u32 = 4;
 
 /// What a command ends with that wrote to nobody, as SIGPIPE would have it.
 const BROKEN_PIPE: i32 = 141;
+
+/// How every module begins.
+const MAGIC: [u8; 4] = *b"\0asm";
 
 /// Where other systems keep commands; here a name is enough.
 const PREFIXES: [&str; 6] =
@@ -127,6 +130,10 @@ impl Env {
             if let Some(path) = self.script_on_path(&words[0]) {
                 words[0] = path;
             }
+            if words[0].contains('/') && self.is_program(&words[0]) {
+                let name = words[0].clone();
+                return self.call_named(name, words).await;
+            }
             if words[0].contains('/') && self.is_file(&words[0]) {
                 let status = Box::pin(nested::run_file(self, &words)).await?;
                 return self.ran_inside(words.swap_remove(0), status);
@@ -178,6 +185,11 @@ impl Env {
     /// One call at the door, and what its answer means.
     async fn call_command(&mut self, words: Vec<String>) -> Eval<()> {
         let name = bare(&words[0]).to_owned();
+        self.call_named(name, words).await
+    }
+
+    /// The same by a name that may be a path.
+    async fn call_named(&mut self, name: String, words: Vec<String>) -> Eval<()> {
         let started = self.shared.clock.now();
         let Some(payload) = self.request(&name, &words[1..], started) else {
             self.complain(&format!("{name}: argument list too long")).await?;
@@ -215,7 +227,16 @@ impl Env {
                     _ => error.to_string(),
                 };
                 self.complain(&format!("{name}: {text}")).await?;
-                (i32::from(error.exit_status()), error.code().to_owned(), None)
+                let status = match &error {
+                    // As everywhere: it is there, and cannot be executed.
+                    CallError::Failed(Fault::BadModule { .. } | Fault::Import { .. })
+                        if name.contains('/') =>
+                    {
+                        exit::DENIED
+                    }
+                    _ => error.exit_status(),
+                };
+                (i32::from(status), error.code().to_owned(), None)
             }
         };
         if piped {
@@ -275,6 +296,20 @@ impl Env {
         };
         self.limited.note(i32::from(report.outcome.exit_status()), self.tested);
         self.complain(&format!("{name}: {text}")).await
+    }
+
+    /// Whether a file may be executed and begins as a module does: then the gate runs it, and nothing of it is parsed
+    /// as a script.
+    fn is_program(&self, word: &str) -> bool {
+        let first = || -> Option<[u8; MAGIC.len()]> {
+            let path = self.tree_path(word).ok()?;
+            let how = OpenHow { read: true, ..OpenHow::default() };
+            let file = self.shared.files.open(&path, how, self.shared.clock.now()).ok()?;
+            let mut bytes = [0; MAGIC.len()];
+            file.read_at(0, &mut bytes).ok()?;
+            Some(bytes)
+        };
+        self.is_executable(word) && first() == Some(MAGIC)
     }
 
     fn is_file(&self, word: &str) -> bool {

@@ -221,7 +221,7 @@ impl Env {
             self.status = ran?;
             return Ok(());
         }
-        self.run_external(words).await
+        self.run_external(as_pip(words)).await
     }
 
     async fn trace(&mut self, simple: &Simple, words: &[String]) -> Eval<()> {
@@ -250,6 +250,30 @@ impl Env {
             Ok(_) | Err(Flow::Exit(141)) => Ok(()),
             Err(flow) => Err(flow),
         }
+    }
+}
+
+/// `python -m pip …` is `pip …`: packages are the host's affair, and no interpreter of ours carries the module.
+fn as_pip(words: Vec<String>) -> Vec<String> {
+    match &words[..] {
+        [python, dash, module, rest @ ..] if ["python", "python3"].contains(&python.as_str()) => {
+            match (dash.as_str(), module.as_str()) {
+                ("-m", "pip" | "pip3") => {
+                    std::iter::once("pip".to_owned()).chain(rest.iter().cloned()).collect()
+                }
+                _ => words,
+            }
+        }
+        _ => words,
+    }
+}
+
+#[test]
+fn pip_as_a_module_is_pip() {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(as_pip(words("python3 -m pip install x")), words("pip install x"));
+    for other in ["python -m venv x", "python x.py -m pip", "ruby -m pip", "python"] {
+        assert_eq!(as_pip(words(other)), words(other));
     }
 }
 

@@ -29,6 +29,9 @@ impl Env {
 
     /// Bash's words for a name that is none, and what would help.
     pub(super) fn not_found(&self, name: &str) -> String {
+        if let Some(text) = (self.shared.absent)(name) {
+            return text;
+        }
         match catalog::remedy(name, (self.shared.names)().iter().map(String::as_str)) {
             Some(remedy) => format!("command not found; {remedy}"),
             None => "command not found".to_owned(),

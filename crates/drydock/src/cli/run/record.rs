@@ -67,18 +67,19 @@ pub(super) fn ended(report: &RunReport, streams: Streams) -> Ended {
     }
 }
 
-pub(super) fn refused(error: &CallError, names: &[String]) -> NotBegun {
-    let hint = hint(error, names);
+pub(super) fn refused(error: &CallError, names: &[String], absent: Option<String>) -> NotBegun {
+    let hint = hint(error, names, absent);
     NotBegun { error: ErrorRecord { code: error.code(), message: error.to_string(), hint } }
 }
 
-/// What a person could do about it.
-pub(super) fn hint(error: &CallError, names: &[String]) -> Option<String> {
+/// What a person could do about it; `absent` is what the catalog says of the name.
+pub(super) fn hint(error: &CallError, names: &[String], absent: Option<String>) -> Option<String> {
     match error {
         CallError::Denied(Denial::NotGranted { .. }) => {
             Some("--allow NAME grants one command; --profile minimal grants all of them".into())
         }
         CallError::Denied(Denial::CommandNotGranted(name)) => Some(format!("add `{name}` to --allow")),
+        CallError::Denied(Denial::UnknownCommand(_)) if absent.is_some() => absent,
         CallError::Denied(Denial::UnknownCommand(name)) => {
             let remedy = catalog::remedy(name, names.iter().map(String::as_str));
             let list = "`drydock commands list` shows what there is";

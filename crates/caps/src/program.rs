@@ -1,0 +1,121 @@
+//! Programs of the session itself, called by their path: `./prog`, `/workspace/prog`.
+//!
+//! The file is read once, through the session's own files, and what was read is hashed and run: nobody can swap it in
+//! between. It gets what any command of the session gets, and nothing more; whether it is a module that runs, and what
+//! compiling it may take, is judged where modules are. A file that is none is left to the front end's shell.
+
+use std::sync::Arc;
+
+use drydock_contract::{
+    ARTIFACT_BYTES_MAX, Artifact, Denial, Meter, Timestamp,
+    port::{FileKind, Follow, OpenFile, OpenHow, TreePath},
+};
+use drydock_gate::SessionSpec;
+
+/// How every module begins.
+const MAGIC: &[u8] = b"\0asm";
+
+/// What a path leads to.
+pub(crate) enum Program {
+    /// A module, and what it holds of the session's memory while it runs.
+    Module(Artifact, Held),
+    /// A file that is no module, and may be executed.
+    Other,
+}
+
+/// Memory of the session that the bytes of a program take.
+pub(crate) struct Held(Option<(Arc<Meter>, u64)>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some((meter, bytes)) = self.0.take() {
+            meter.release(bytes);
+        }
+    }
+}
+
+/// At most as much of a guest's text as a legal name may have.
+pub(crate) fn short(name: &str) -> Arc<str> {
+    name[..name.floor_char_boundary(64)].into()
+}
+
+/// Whether a name is a path, which no registered name is.
+pub(crate) fn is_path(name: &str) -> bool {
+    name.contains('/') && !name.ends_with('/')
+}
+
+/// Reads what lies at `path`, as seen from the working directory that the environment names.
+pub(crate) fn read(spec: &SessionSpec, env: &[Vec<u8>], path: &str) -> Result<Program, Denial> {
+    let refused = |why| Denial::NotExecutable { path: short(path), why };
+    let unknown = || Denial::UnknownCommand(short(path));
+    let files = spec.files.as_ref().ok_or_else(unknown)?;
+    let place = place(env, path).ok_or_else(unknown)?;
+    let found = files.stat(&place, Follow::Yes).map_err(|_| unknown())?;
+    if found.kind != FileKind::File {
+        return Err(refused("it is a directory"));
+    }
+    if !found.mode.has(0o111) {
+        return Err(refused("it has no permission bit for it; chmod +x sets one"));
+    }
+    let how = OpenHow { read: true, ..OpenHow::default() };
+    let file = files.open(&place, how, Timestamp(0)).map_err(|_| refused("it cannot be read"))?;
+    let mut magic = [0; MAGIC.len()];
+    if !matches!(file.read_at(0, &mut magic), Ok(count) if magic[..count] == *MAGIC) {
+        return Ok(Program::Other);
+    }
+    // Looked at again in the open file, which is the one that is read.
+    let size = file.stat().map_err(|_| refused("it cannot be read"))?.size;
+    let max = ARTIFACT_BYTES_MAX.min(spec.limits.memory_bytes_max);
+    if size > max {
+        return Err(Denial::TooLarge { what: "program", bytes: size, max });
+    }
+    let held = match &spec.memory {
+        Some(meter) if !meter.try_hold(size) => {
+            return Err(Denial::TooLarge { what: "program", bytes: size, max: meter.max() });
+        }
+        meter => Held(meter.clone().map(|meter| (meter, size))),
+    };
+    let bytes = whole(&*file, size).ok_or_else(|| refused("it cannot be read"))?;
+    Ok(Program::Module(Artifact::hash(bytes), held))
+}
+
+/// The path in the tree.
+fn place(env: &[Vec<u8>], path: &str) -> Option<TreePath> {
+    if let Some(absolute) = path.strip_prefix('/') {
+        return TreePath::new(absolute).ok();
+    }
+    let pwd = env.iter().find_map(|it| it.strip_prefix(b"PWD=")).unwrap_or(b"/");
+    let pwd = drydock_contract::text::from_bytes(pwd);
+    TreePath::new(pwd.strip_prefix('/')?).ok()?.join(path).ok()
+}
+
+/// As many bytes as the file had, or fewer if it shrank meanwhile.
+fn whole(file: &dyn OpenFile, size: u64) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(size).ok()?];
+    let mut at = 0;
+    while let Some(rest) = bytes.get_mut(at..).filter(|it| !it.is_empty()) {
+        match file.read_at(at as u64, rest).ok()? {
+            0 => break,
+            count => at += count.min(rest.len()),
+        }
+    }
+    bytes.truncate(at);
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_starts_at_the_root_or_in_the_working_directory() {
+        let env = [b"PWD=/work/in".to_vec()];
+        let at = |env: &[Vec<u8>], path: &str| place(env, path).map(|it| it.as_str().to_owned());
+        assert_eq!(at(&env, "./prog").as_deref(), Some("work/in/./prog"));
+        assert_eq!(at(&env, "../prog").as_deref(), Some("work/in/../prog"));
+        assert_eq!(at(&env, "/work/prog").as_deref(), Some("work/prog"));
+        assert_eq!(at(&[], "bin/prog").as_deref(), Some("bin/prog"));
+        assert_eq!(at(&[b"PWD=elsewhere".to_vec()], "./prog"), None);
+        assert!(is_path("./a") && is_path("/a") && !is_path("a") && !is_path("a/") && !is_path(""));
+    }
+}

@@ -1,0 +1,73 @@
+//! `drydock py add|list|remove`: the Python packages of a workspace or a directory.
+
+use std::{process::ExitCode, sync::Arc};
+
+use anyhow::bail;
+use drydock_embed::{
+    Dock,
+    contract::{exit::UNKNOWN, port::Clock as _},
+    packages::{LockedPackage, PackageError, Packages, Requirement, WheelSource},
+};
+
+use super::Py;
+use crate::{cli::tree, exit, home, show};
+
+/// The words that are no file's name here; `./add` is.
+pub(super) const ACTIONS: [&str; 3] = ["add", "list", "remove"];
+
+pub(super) fn run(py: &Py, action: &str, words: &[String]) -> anyhow::Result<ExitCode> {
+    if py.powers.workspace.is_none() && py.powers.dir.is_empty() {
+        bail!("packages lie in a workspace or in a directory: give --workspace NAME or --dir DIR:rw");
+    }
+    if action != "list" && py.powers.workspace.is_none() && !py.powers.dir.iter().all(|it| it.is_written()) {
+        bail!("what is installed would be dropped with the process: give --dir DIR:rw, or --workspace NAME");
+    }
+    let dock = Arc::new(home::dock()?);
+    let Some(found) = tree::of(dock.home(), &py.powers, py.powers.builtin_memory())? else {
+        bail!("there is no directory");
+    };
+    let now = drydock_embed::SystemClock.now();
+    let packages = Packages::of(&dock, &found.files, &found.cwd, now);
+    let done = match action {
+        "list" => packages.list().map(|lock| lock.packages),
+        "remove" => remove(&packages, words),
+        _ => add(&dock, &packages, words),
+    };
+    match done {
+        Ok(all) => told(py, action, &all),
+        Err(error) => {
+            exit::warn(&format!("{}: {error}", error.code()));
+            let status = if matches!(error, PackageError::NotInstalled(_)) { UNKNOWN } else { 1 };
+            Ok(ExitCode::from(status))
+        }
+    }
+}
+
+fn remove(packages: &Packages<'_>, words: &[String]) -> Result<Vec<LockedPackage>, PackageError> {
+    words.iter().map(|name| packages.remove(name)).collect()
+}
+
+fn add(dock: &Dock, packages: &Packages<'_>, words: &[String]) -> Result<Vec<LockedPackage>, PackageError> {
+    let wanted = words.iter().map(|it| Requirement::parse(it)).collect::<Result<Vec<_>, _>>()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| PackageError::Fetch(error.to_string()))?;
+    let source: Box<dyn WheelSource> = crate::provide::wheels(dock.home());
+    runtime.block_on(packages.add(&wanted, &*source))
+}
+
+fn told(py: &Py, action: &str, all: &[LockedPackage]) -> anyhow::Result<ExitCode> {
+    if py.json {
+        show::line(&serde_json::to_string(all)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for package in all {
+        let LockedPackage { name, version, sha256, .. } = package;
+        let short = sha256.get(..12).unwrap_or(sha256);
+        show::line(&match action {
+            "list" => format!("{name} {version} sha256 {sha256}"),
+            "remove" => format!("removed {name} {version}"),
+            _ => format!("added {name} {version} (sha256 {short}…)"),
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

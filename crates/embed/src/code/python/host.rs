@@ -1,0 +1,166 @@
+//! The host's side of a Python program: the text it is to run, the parts of our module it asks for, and the
+//! answer it gives, all as calls of the provider "". No program can name that provider, and none of these has
+//! a power; every other call goes on to the program's tools.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use bytes::Bytes;
+use drydock_contract::{BoxFuture, FailureCode, ToolAnswer, ToolFailure, ToolRequest, Tools};
+use parking_lot::Mutex;
+
+/// The start of every program: it makes the module `drydock` of its last argument, and runs it.
+pub(super) const BOOT: &str = include_str!("guest/boot.py");
+/// The module `drydock`.
+pub(super) const MODULE: &str = include_str!("guest/drydock.py");
+
+/// Its parts, which are asked for when they are needed.
+const PARTS: &[(&str, &str)] = &[
+    ("loop", include_str!("guest/loop.py")),
+    ("network", include_str!("guest/network.py")),
+    ("process", include_str!("guest/process.py")),
+    ("rich", include_str!("guest/rich.py")),
+    ("session", include_str!("guest/session.py")),
+];
+
+/// Failures of tools that are remembered: one that nobody caught is the last or nearly so.
+const FAILURES_MAX: usize = 256;
+/// What a session may leave.
+const KEPT_BYTES_MAX: usize = 65 << 20;
+/// What is handed back of it at a time.
+const PIECE_BYTES: usize = 16 << 20;
+
+/// What a program left with its host.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    /// Its answer, as it wrote it.
+    pub(super) answer: Option<Bytes>,
+    /// How its tools failed.
+    pub(super) failures: VecDeque<ToolFailure>,
+    /// What the next program of its session is to find.
+    pub(super) kept: Option<String>,
+}
+
+/// The tools of one program, and what it asks of us.
+pub(super) struct Host {
+    tools: Arc<dyn Tools>,
+    request: Bytes,
+    before: Option<String>,
+    left: Arc<Mutex<Left>>,
+}
+
+impl Host {
+    pub(super) fn new(tools: Arc<dyn Tools>, request: Bytes, before: Option<String>) -> Self {
+        Self { tools, request, before, left: Arc::default() }
+    }
+
+    /// Where the program leaves things.
+    pub(super) fn left(&self) -> Arc<Mutex<Left>> {
+        Arc::clone(&self.left)
+    }
+
+    fn own(&self, tool: &str, input: Bytes) -> ToolAnswer {
+        let refuse = |why: &str| Err(ToolFailure::new(FailureCode::InternalError, why));
+        match tool {
+            "request" => Ok(self.request.clone()),
+            "part" => {
+                let name: Option<String> = serde_json::from_slice(&input).ok();
+                let part = PARTS.iter().find(|it| Some(it.0) == name.as_deref());
+                part.map_or_else(|| refuse("there is no such part"), |it| quoted(it.1))
+            }
+            "answer" => {
+                self.left.lock().answer = Some(input);
+                Ok(Bytes::from_static(b"null"))
+            }
+            "kept" => {
+                let index: usize = serde_json::from_slice(&input).unwrap_or(usize::MAX);
+                let text = self.before.as_deref().unwrap_or_default();
+                quoted(piece(text, index))
+            }
+            "keep" => {
+                let Ok(text) = serde_json::from_slice::<String>(&input) else { return refuse("no text") };
+                let mut left = self.left.lock();
+                let kept = left.kept.get_or_insert_default();
+                if kept.len().saturating_add(text.len()) > KEPT_BYTES_MAX {
+                    return refuse("the session leaves too much");
+                }
+                kept.push_str(&text);
+                Ok(Bytes::from_static(b"null"))
+            }
+            _ => refuse("there is no such call"),
+        }
+    }
+}
+
+/// The `index`th piece of a text that has only ASCII in it; empty behind its end.
+fn piece(text: &str, index: usize) -> &str {
+    let start = index.saturating_mul(PIECE_BYTES).min(text.len());
+    let end = start.saturating_add(PIECE_BYTES).min(text.len());
+    text.get(start..end).unwrap_or_default()
+}
+
+fn quoted(text: &str) -> ToolAnswer {
+    let broken = |error: serde_json::Error| ToolFailure::new(FailureCode::InternalError, error.to_string());
+    serde_json::to_vec(text).map(Bytes::from).map_err(broken)
+}
+
+impl Tools for Host {
+    fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
+        if request.provider.is_empty() {
+            let answer = self.own(&request.tool, request.input.unwrap_or_default());
+            return Box::pin(std::future::ready(answer));
+        }
+        Box::pin(async move {
+            let answer = self.tools.call(request).await;
+            if let Err(failure) = &answer {
+                let mut left = self.left.lock();
+                if left.failures.len() == FAILURES_MAX {
+                    left.failures.pop_front();
+                }
+                left.failures.push_back(failure.clone());
+            }
+            answer
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Broken;
+
+    impl Tools for Broken {
+        fn call(&self, _: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
+            Box::pin(async { Err(ToolFailure::new(FailureCode::ValidationError, "no")) })
+        }
+    }
+
+    async fn ask(host: &Host, provider: &str, tool: &str, input: &str) -> ToolAnswer {
+        let input = Some(Bytes::copy_from_slice(input.as_bytes()));
+        host.call(ToolRequest { provider: provider.into(), tool: tool.into(), input }).await
+    }
+
+    #[tokio::test]
+    async fn a_program_gets_its_request_its_parts_and_what_was_kept_and_leaves_its_answer() {
+        let host = Host::new(Arc::new(Broken), Bytes::from_static(b"{}"), Some("state".into()));
+        assert_eq!(ask(&host, "", "request", "null").await.unwrap(), "{}");
+        for (name, source) in PARTS {
+            let told: String =
+                serde_json::from_slice(&ask(&host, "", "part", &format!("{name:?}")).await.unwrap()).unwrap();
+            assert_eq!(told, *source);
+        }
+        assert_eq!(ask(&host, "", "kept", "0").await.unwrap(), "\"state\"");
+        assert_eq!(ask(&host, "", "kept", "1").await.unwrap(), "\"\"");
+        ask(&host, "", "keep", "\"new\"").await.unwrap();
+        ask(&host, "", "answer", "{\"ok\":true}").await.unwrap();
+        assert!(
+            ask(&host, "", "part", "\"../x\"").await.is_err() && ask(&host, "", "root", "1").await.is_err()
+        );
+        assert!(ask(&host, "t", "go", "1").await.is_err());
+        let left = host.left();
+        let left = left.lock();
+        assert_eq!(left.kept.as_deref(), Some("new"));
+        assert_eq!(left.answer.as_deref(), Some(&b"{\"ok\":true}"[..]));
+        assert_eq!(left.failures, [ToolFailure::new(FailureCode::ValidationError, "no")]);
+    }
+}

@@ -1,0 +1,183 @@
+//! Names that are no command yet: whoever knows a catalog says what they are, and installs them where a session may.
+//!
+//! This room knows no catalog. It asks the [`Provider`] of its settings, behind the gate like any command: a name
+//! that was not granted is not installed, and what is installed runs by a second call at the same gate.
+
+use std::{future::poll_fn, io, sync::Arc};
+
+use drydock_abi::exec::{decode_report, encode_command};
+use drydock_contract::{
+    BoxFuture, Call, CommandName, Outcome, Sink, Streams,
+    port::{Files, Registry as _},
+};
+use drydock_gate::{Inside, InsideCommand};
+
+use crate::{Dock, HostOutput};
+
+/// Knows programs that are not installed.
+pub trait Provider: Send + Sync {
+    /// What to say of a name that is no command here, after the name and a colon; nothing if it is unknown.
+    fn remedy(&self, name: &str) -> Option<String>;
+
+    /// Whether [`install`](Self::install) could make a command of the name.
+    fn knows(&self, name: &str) -> bool;
+
+    /// Every name that it knows.
+    fn names(&self) -> Vec<String>;
+
+    /// Makes a command of the name, or says why not.
+    fn install(&self, dock: Dock, name: String) -> BoxFuture<'static, Result<(), String>>;
+
+    /// Whether the provider itself answers a command of that name, such as `apt-get`.
+    fn stands_in(&self, name: &str) -> bool;
+
+    /// Answers such a command. It may install only where `may_install` says so.
+    fn stand_in(&self, dock: Dock, call: StandIn) -> BoxFuture<'static, HostOutput>;
+}
+
+/// A command that a provider answers itself.
+#[derive(Clone)]
+pub struct StandIn {
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Whether the session may install.
+    pub may_install: bool,
+    /// The files of whoever called it, if there are any.
+    pub files: Option<Arc<dyn Files>>,
+    /// Its working directory.
+    pub cwd: String,
+}
+
+impl Dock {
+    /// What to say of a name that is no command here, if anything is known of it.
+    pub fn remedy(&self, name: &str) -> Option<String> {
+        self.provider.as_ref().and_then(|it| it.remedy(name))
+    }
+
+    /// Installs the program that has this command, on the word of whoever embeds the dock: no gate is asked.
+    pub async fn install(&self, name: &str) -> Result<(), String> {
+        match &self.provider {
+            Some(provider) => provider.install(self.clone(), name.to_owned()).await,
+            None => Err("there is no catalog".into()),
+        }
+    }
+
+    /// The names that could be installed and are not, for a session that may install them.
+    pub fn installable(&self, may_install: bool) -> Vec<CommandName> {
+        let names = self.provider.iter().filter(|_| may_install).flat_map(|it| it.names());
+        names.filter(|it| self.registry.lookup(it, None).is_none()).filter_map(|it| it.parse().ok()).collect()
+    }
+
+    /// Whether a name that nothing is registered under would be answered all the same.
+    pub(crate) fn provides(&self, name: &str, may_install: bool) -> bool {
+        self.provider.as_ref().is_some_and(|it| it.stands_in(name) || (may_install && it.knows(name)))
+    }
+
+    /// The provider behind what the front end answers itself.
+    pub(crate) fn providing(
+        &self,
+        other: Option<Arc<dyn Inside>>,
+        may_install: bool,
+        files: Option<Arc<dyn Files>>,
+    ) -> Option<Arc<dyn Inside>> {
+        match self.provider {
+            None => other,
+            Some(_) => Some(Arc::new(Provided { dock: self.clone(), may_install, files, other })),
+        }
+    }
+}
+
+struct Provided {
+    dock: Dock,
+    may_install: bool,
+    files: Option<Arc<dyn Files>>,
+    other: Option<Arc<dyn Inside>>,
+}
+
+impl Inside for Provided {
+    fn offers(&self, name: &str) -> bool {
+        self.other.as_ref().is_some_and(|it| it.offers(name)) || self.dock.provides(name, self.may_install)
+    }
+
+    fn run(&self, command: InsideCommand) -> BoxFuture<'static, (Outcome, Streams)> {
+        if let Some(other) = self.other.as_ref().filter(|it| it.offers(&command.name)) {
+            return other.run(command);
+        }
+        let Some(provider) = self.dock.provider.clone() else {
+            return Box::pin(async move { (Outcome::Exited(127), command.streams) });
+        };
+        let dock = self.dock.clone();
+        if provider.stands_in(&command.name) {
+            let args = command.args.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect();
+            let pwd = command.env.iter().find_map(|it| it.strip_prefix(b"PWD="));
+            let cwd = pwd.map_or_else(|| "/".into(), |it| String::from_utf8_lossy(it).into_owned());
+            let (may_install, files) = (self.may_install, self.files.clone());
+            let call = StandIn { name: command.name.clone(), args, may_install, files, cwd };
+            return Box::pin(answer(command, move || provider.stand_in(dock, call)));
+        }
+        Box::pin(async move {
+            let waiting = command.preparing.begin();
+            let installed = provider.install(dock, command.name.clone()).await;
+            drop(waiting);
+            match installed {
+                Ok(()) => again(command).await,
+                Err(why) => {
+                    let mut streams = command.streams;
+                    let text = format!("{}: not installed: {why}\n", command.name);
+                    let _ = write(&mut streams.stderr, text.as_bytes()).await;
+                    (Outcome::Exited(127), streams)
+                }
+            }
+        })
+    }
+}
+
+/// The time of a stand-in is not the session's either: it may install.
+async fn answer<F>(command: InsideCommand, body: impl FnOnce() -> F) -> (Outcome, Streams)
+where
+    F: Future<Output = HostOutput>,
+{
+    let waiting = command.preparing.begin();
+    let output = body().await;
+    drop(waiting);
+    let mut streams = command.streams;
+    // A reader that went away is nobody's error.
+    let _ = write(&mut streams.stdout, &output.stdout).await;
+    let _ = write(&mut streams.stderr, &output.stderr).await;
+    (Outcome::Exited(output.status.into()), streams)
+}
+
+/// The same call once more, now that the name is registered. The gate decides anew.
+async fn again(command: InsideCommand) -> (Outcome, Streams) {
+    let InsideCommand { name, args, env, wall_max, umask, streams, door, .. } = command;
+    let Ok(mut payload) = encode_command(&env, &name, &args, b"") else {
+        return (Outcome::Trapped("the arguments are too long".into()), streams);
+    };
+    if let Some(wall) = wall_max {
+        let millis = u32::try_from(wall.as_millis().max(1)).unwrap_or(u32::MAX);
+        payload.extend_from_slice(&millis.to_le_bytes());
+    }
+    let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams).with_umask(umask);
+    match door.dispatch(call).await {
+        Ok(reply) => {
+            let outcome = decode_report(&reply.payload)
+                .map_or_else(|bad| Outcome::Trapped(bad.to_string()), |report| report.outcome);
+            (outcome, reply.streams)
+        }
+        // The streams went with the call.
+        Err(error) => (Outcome::Exited(error.exit_status().into()), Streams::default()),
+    }
+}
+
+async fn write(sink: &mut Sink, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = poll_fn(|cx| sink.poll_write(cx, bytes)).await?;
+        if count == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        bytes = bytes.get(count..).unwrap_or_default();
+    }
+    poll_fn(|cx| sink.poll_flush(cx)).await
+}

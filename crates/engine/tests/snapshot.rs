@@ -1,0 +1,127 @@
+//! A program that was stopped when it was ready, and starts from there.
+
+mod common;
+
+use common::{engine, request};
+use drydock_contract::{
+    Artifact, Fault, Outcome,
+    port::{Runner as _, SnapshotRecipe, SnapshotWord},
+};
+use drydock_engine::SnapshotError;
+
+/// Prints how often it was initialised, the first letter of the last text that it ran, and how many variables it
+/// counted last. With no argument it asks for input before that. It cannot be started twice.
+const PROGRAM: &str = r#"
+(module
+  (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "environ_sizes_get" (func $environ (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "args_sizes_get" (func $args (param i32 i32) (result i32)))
+  (memory (export "memory") 2)
+  (global $stack (mut i32) (i32.const 512))
+  (func (export "_start")
+    (if (i32.load (i32.const 1024)) (then unreachable))
+    (i32.store (i32.const 1024) (i32.const 1))
+    (if (i32.eqz (i32.load (i32.const 1028))) (then
+      (i32.store (i32.const 1028) (i32.const 1))
+      (i32.store8 (i32.const 2000) (i32.add (i32.load8_u (i32.const 2000)) (i32.const 1)))))
+    (drop (call $args (i32.const 1040) (i32.const 1044)))
+    (if (i32.eq (i32.load (i32.const 1040)) (i32.const 1)) (then
+      (i32.store (i32.const 1048) (i32.const 3000))
+      (i32.store (i32.const 1052) (i32.const 1))
+      (drop (call $read (i32.const 0) (i32.const 1048) (i32.const 1) (i32.const 1056)))))
+    (i32.store (i32.const 1048) (i32.const 2000))
+    (i32.store (i32.const 1052) (i32.const 3))
+    (drop (call $write (i32.const 1) (i32.const 1048) (i32.const 1) (i32.const 1056))))
+  (func (param i32 i32) (result i32)
+    (i32.store8 (i32.const 2001) (i32.load8_u (local.get 0)))
+    (i32.const 0))
+  (func
+    (drop (call $environ (i32.const 1060) (i32.const 1064)))
+    (i32.store8 (i32.const 2002) (i32.add (i32.const 48) (i32.load (i32.const 1060)))))
+  (data (i32.const 2000) "0-0"))
+"#;
+
+fn recipe() -> SnapshotRecipe {
+    SnapshotRecipe {
+        argv: vec!["program".into()],
+        env: Vec::new(),
+        files: Vec::new(),
+        before: vec![6],
+        run: 5,
+        text_at: 16,
+        resume: "Text".into(),
+        words: vec![SnapshotWord { at: 1024, value: 0 }],
+        dead_from: 0,
+        dead_to: 512,
+        first: Vec::new(),
+        not_env: Vec::new(),
+    }
+}
+
+async fn snapshot(wat: &str, recipe: &SnapshotRecipe) -> Result<Artifact, SnapshotError> {
+    let mut wish = request(wat);
+    wish.argv = recipe.argv.iter().map(|it| it.as_bytes().to_vec()).collect();
+    engine().timed().unwrap().snapshot(wish, recipe).await
+}
+
+async fn printed(artifact: Artifact, variables: &[&str]) -> (Outcome, String) {
+    let mut wish = request("(module)");
+    wish.artifact = artifact;
+    wish.argv = vec![b"program".to_vec(), b"argument".to_vec()];
+    wish.env = variables.iter().map(|it| it.as_bytes().to_vec()).collect();
+    let (report, streams) = engine().timed().unwrap().run(wish).await.unwrap();
+    (report.outcome, String::from_utf8(streams.stdout.into_captured()).unwrap())
+}
+
+#[tokio::test]
+async fn a_snapshot_starts_where_the_program_was_ready_and_takes_over_what_the_run_brings() {
+    let plain = Artifact::hash(wat::parse_str(PROGRAM).unwrap());
+    assert_eq!(printed(plain, &["A=1"]).await, (Outcome::Exited(0), "1-0".into()));
+    let image = snapshot(PROGRAM, &recipe()).await.unwrap();
+    let first = printed(image.clone(), &["A=1", "B=2", "C=3"]).await;
+    assert_eq!(first, (Outcome::Exited(0), "1T3".into()), "initialised once, before");
+    let again = printed(image, &[]).await;
+    assert_eq!(again, (Outcome::Exited(0), "1T0".into()), "each run starts from the same memory");
+}
+
+#[tokio::test]
+async fn a_program_that_never_asks_for_input_or_complains_has_no_snapshot() {
+    let mut busy = recipe();
+    busy.argv.push("argument".into());
+    let error = snapshot(PROGRAM, &busy).await.unwrap_err();
+    assert_eq!(error.code(), "snapshot_program");
+    let complains = PROGRAM.replace("(call $write (i32.const 1)", "(call $write (i32.const 2)");
+    let error = snapshot(&complains, &busy).await.unwrap_err();
+    assert!(error.to_string().contains("1-0"), "{error}");
+}
+
+#[tokio::test]
+async fn state_outside_of_the_memory_is_refused_rather_than_lost() {
+    let cases = [
+        ("(global (mut i32) (i32.const 1))", "more than one global"),
+        (r#"(data "passive") (func (data.drop 1))"#, "copies its data itself"),
+    ];
+    for (more, why) in cases {
+        let program = PROGRAM.replace("(data (i32.const 2000)", &format!("{more} (data (i32.const 2000)"));
+        let program = program.replace("data.drop 1", "data.drop 0");
+        let error = snapshot(&program, &recipe()).await.unwrap_err();
+        assert_eq!(error.code(), "snapshot_module", "{error}");
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_recipe_for_another_module_is_refused_or_does_not_compile() {
+    let outside = SnapshotRecipe { text_at: 2 << 16, ..recipe() };
+    assert_eq!(snapshot(PROGRAM, &outside).await.unwrap_err().code(), "snapshot_recipe");
+    let far = SnapshotRecipe { words: vec![SnapshotWord { at: u32::MAX, value: 0 }], ..recipe() };
+    assert_eq!(snapshot(PROGRAM, &far).await.unwrap_err().code(), "snapshot_recipe");
+    let cut = SnapshotRecipe { resume: "a\0b".into(), ..recipe() };
+    assert_eq!(snapshot(PROGRAM, &cut).await.unwrap_err().code(), "snapshot_recipe");
+    // A function of another type: the result is a module like any other, and validated like any other.
+    let wrong = SnapshotRecipe { run: 6, ..recipe() };
+    let image = snapshot(PROGRAM, &wrong).await.unwrap();
+    let fault = engine().timed().unwrap().warm(&image, None).await.unwrap_err();
+    assert!(matches!(fault, Fault::BadModule { .. }), "{fault}");
+}
