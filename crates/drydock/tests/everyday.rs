@@ -252,7 +252,7 @@ fn entities_of_a_document_are_neither_expanded_nor_fetched() {
     let bomb = "<!DOCTYPE l [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;&a;\">]><l>&b;</l>";
     let outside = "<!DOCTYPE l [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><l>&x;</l>";
     for document in [bomb, outside, "<l>&x;</l>", "<l>", ""] {
-        let said = Shell::sharing().pipe(&["run", "xmllint", "--", "--noout", "-"], document.as_bytes());
+        let said = Shell::sharing().pipe(&["run", "xmllint", "--noout", "-"], document.as_bytes());
         assert_eq!((said.status, said.stdout.as_str()), (1, ""), "{document}: {}", said.stderr);
         assert!(said.stderr.contains("parser error"), "{document}: {}", said.stderr);
     }
@@ -269,9 +269,9 @@ fn jq_and_grep_honour_stdin1_under_another_name() {
         let said = shell.run(&["commands", "add", alias, &module(name), "--mode", "stdin1"]);
         assert_eq!(said.status, 0, "{}", said.stderr);
     }
-    let said = shell.pipe(&["run", "jq1", "--", "-c", ".a", "|", ".b"], b"{\"a\":{\"b\":[1]}}\n");
+    let said = shell.pipe(&["run", "jq1", "-c", ".a", "|", ".b"], b"{\"a\":{\"b\":[1]}}\n");
     assert_eq!((said.status, said.stdout.as_str()), (0, "[1]\n"), "{}", said.stderr);
-    let said = shell.pipe(&["run", "grep1", "--", "-n", "two", "words"], b"one\ntwo words\n");
+    let said = shell.pipe(&["run", "grep1", "-n", "two", "words"], b"one\ntwo words\n");
     assert_eq!((said.status, said.stdout.as_str()), (0, "2:two words\n"), "{}", said.stderr);
     // Without arguments the input is as it was: its first line is the program.
     let said = shell.pipe(&["run", "jq1"], b".a\n{\"a\":7}\n");

@@ -23,7 +23,7 @@ impl Origin {
             Self::Environment => "environment",
             Self::File => "file",
             Self::CommandLine => "command line",
-            Self::EnvironmentOverride => "environment override",
+            Self::EnvironmentOverride => "environment",
             Self::Override => "override",
             Self::Automatic => "automatic",
         }

@@ -44,7 +44,12 @@ pub fn run(args: &[String]) -> Result<()> {
             // One after the other, so that a guest that fails does not undo those before it.
             for guest in options.guests {
                 let entries = build::all(&places, &[guest], &places.modules)?;
-                Lock::read(&places.lock()).unwrap_or_default().with(entries).write(&places.lock())?;
+                // A lock that is there and cannot be read is not replaced: two builds at once would lose entries.
+                let lock = match places.lock().exists() {
+                    true => Lock::read(&places.lock())?,
+                    false => Lock::default(),
+                };
+                lock.with(entries).write(&places.lock())?;
             }
             Ok(())
         }
