@@ -3,9 +3,19 @@
 
 use std::collections::BTreeMap;
 
-/// The lock file's blocks of `package` and of all it depends on, in the order of their names.
+/// The lock file's blocks of `package` and of all it depends on, in the order of their names. Dependencies are without
+/// the versions that cargo adds once another guest brings a second one: which are taken, the blocks themselves tell.
 pub fn lock_of(lock: &str, package: &str) -> String {
-    blocks_of(lock, package).into_values().collect::<Vec<_>>().join("\n\n")
+    let blocks: Vec<_> = blocks_of(lock, package).into_values().map(without_versions).collect();
+    blocks.join("\n\n")
+}
+
+fn without_versions(block: &str) -> String {
+    let names = |line: &str| match line.strip_prefix(" \"").and_then(|it| it.split_once(' ')) {
+        Some((name, _)) => format!(" \"{name}\","),
+        None => line.to_owned(),
+    };
+    block.lines().map(names).collect::<Vec<_>>().join("\n")
 }
 
 /// The packages of `guests/` itself among them.
@@ -77,6 +87,7 @@ mod tests {
     #[test]
     fn only_what_a_package_depends_on_counts() {
         let part = lock_of(LOCK, "a");
+        assert!(part.contains("\n \"c\",\n") && !part.contains("\"c 2.0.0\""), "{part}");
         assert_eq!(part.matches("name = ").count(), 3);
         assert!(part.contains("name = \"c\"\nversion = \"2.0.0\"") && !part.contains("name = \"d\""));
         assert_eq!(lock_of(LOCK, "a"), lock_of(&LOCK.replace("name = \"d\"", "name = \"e\""), "a"));
