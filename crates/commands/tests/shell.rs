@@ -570,8 +570,8 @@ fn a_name_that_is_none_says_what_was_perhaps_meant() {
     let rows = [
         ("sorrt", "sorrt: command not found; did you mean `sort`?"),
         ("frobnicate", "frobnicate: command not found\n"),
-        ("python3 x.py", "python3: command not found; `python3` is in no catalog yet"),
-        ("git status", "git: command not found; `git` is in no catalog yet"),
+        ("perl x.pl", "perl: command not found; `perl` is in no catalog yet"),
+        ("docker ps", "docker: command not found; `docker` is in no catalog yet"),
     ];
     for (text, want) in rows {
         let ran = room.run(text);

@@ -53,7 +53,7 @@ fn exit_statuses_tell_how_it_ended() {
         (&["run", "--fuel", "5000000", "spin"], 125),
         (&["run", "bomb"], 125),
         (&["run", "crash"], 125),
-        (&["run", "deep"], 125),
+        (&["run", "deep"], 139),
         (&["run", "--output-max", "4KiB", "yes"], 125),
         (&["run", "--profile", "compute", "upper"], 126),
         (&["run", "--profile", "no-such", "upper"], 126),

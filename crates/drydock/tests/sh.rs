@@ -622,7 +622,7 @@ fn explain_and_the_run_agree() {
         "{}",
         said.stderr
     );
-    let said = shell.run(&["explain", "git log | sorrt; bash -c 'ls'; bash s.sh; cat > /dev/tcp/h/1"]);
+    let said = shell.run(&["explain", "docker ps | sorrt; bash -c 'ls'; bash s.sh; cat > /dev/tcp/h/1"]);
     insta::assert_snapshot!("explain_says_what_would_help", without_hashes(&said.all()));
 }
 

@@ -51,7 +51,7 @@ async fn an_entry_has_its_own_name_arguments_variables_and_directories() {
         "printenv",
         EntryOptions { env: vec!["KIT=entry".into()], ..EntryOptions::default() },
     );
-    register(&dock, "make", "touch", EntryOptions { dirs, ..EntryOptions::default() });
+    register(&dock, "mark", "touch", EntryOptions { dirs, ..EntryOptions::default() });
     let setup = setup();
     let files = Arc::clone(setup.files.as_ref().unwrap());
     let session = dock.session("me", setup.clone()).unwrap();
@@ -61,9 +61,9 @@ async fn an_entry_has_its_own_name_arguments_variables_and_directories() {
     let own = Setup { env: vec![("KIT".into(), "caller".into())], ..setup };
     assert_eq!(dock.session("me", own).unwrap().run("vars", &["KIT"], "").await.unwrap().stdout, b"caller\n");
 
-    let refused = session.run("make", &["/usr/include/a.h", "/usr/new"], "").await.unwrap();
+    let refused = session.run("mark", &["/usr/include/a.h", "/usr/new"], "").await.unwrap();
     assert_eq!(refused.outcome, Outcome::Exited(1), "{}", String::from_utf8_lossy(&refused.stderr));
-    assert!(session.run("make", &["/workspace/new"], "").await.unwrap().success());
+    assert!(session.run("mark", &["/workspace/new"], "").await.unwrap().success());
     let there = |path: &str| files.stat(&TreePath::new(path).unwrap(), Follow::No).is_ok();
     assert!(there("workspace/new") && !there("usr"), "what the entry sees is no part of the session's tree");
     // Another command of the same session sees none of it.

@@ -30,7 +30,7 @@ macro_rules! examples {
 
 examples! {
     closure "../examples/closure.rs" "15",
-    describe "../examples/describe.rs" "9 \"sh\" \"ih\\n\"",
+    describe "../examples/describe.rs" "10 \"sh\" \"ih\\n\"",
     exec "../examples/exec.rs" "2 to",
     files "../examples/files.rs" "2",
     limits "../examples/limits.rs" "124 timed_out, 125 output_limit",

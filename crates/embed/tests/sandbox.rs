@@ -211,7 +211,7 @@ async fn every_operation_has_schemas_and_words_for_a_model() {
     let place = place();
     let sandbox = sandbox(&place, |it| it.allow_commit = true);
     let names: Vec<&str> = sandbox.operations().map(|it| it.name).collect();
-    let all = "sh run js read_file write_file edit_file list_files search diff commit";
+    let all = "sh run js py read_file write_file edit_file list_files search diff commit";
     assert_eq!(names.join(" "), all);
     for it in sandbox.operations() {
         assert!(it.description.len() > 30, "{}", it.name);

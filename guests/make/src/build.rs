@@ -190,7 +190,7 @@ impl Builder {
             // No recipe: it counts as made if something it needs was.
             return Ok(Made {
                 time: before,
-                remade: remade || before.is_none() && !needs.is_empty() && remade,
+                remade,
                 failed: false,
             });
         };

@@ -35,7 +35,9 @@ impl Options {
                 Some("nonet" | "nowarning" | "noblanks" | "huge" | "recover" | "noent" | "nocdata")
                     if name != Some("recover") && name != Some("noent") => {}
                 Some("version") => {
-                    return Err("xmllint: using libxml version 20914 (drydock: XPath 1.0 over sxd)".to_owned());
+                    return Err(
+                        "xmllint: using libxml version 20914 (drydock: XPath 1.0 over sxd)".to_owned()
+                    );
                 }
                 Some(other) => return Err(format!("Unknown option --{other}\n{HELP}")),
                 None => all.files.push(arg.clone()),

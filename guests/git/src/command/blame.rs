@@ -140,8 +140,8 @@ fn print(
     range: (usize, usize),
 ) -> Done {
     let mut rows = Vec::new();
-    for at in range.0..range.1 {
-        rows.push(row(repo, args, origins[at].as_ref(), path, at)?);
+    for (at, origin) in origins.iter().enumerate().take(range.1).skip(range.0) {
+        rows.push(row(repo, args, origin.as_ref(), path, at)?);
     }
     let moved = args.has("f") || rows.iter().any(|it| it.path != *path);
     let width = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);

@@ -13,6 +13,7 @@ pub mod log;
 pub mod merge;
 pub mod pick;
 pub mod plumbing;
+pub mod refs;
 pub mod reset;
 pub mod restore;
 pub mod rm;
@@ -196,7 +197,7 @@ fn find(name: &str) -> Option<Run> {
         "commit-tree" => plumbing::commit_tree,
         "describe" => tag::describe,
         "diff" => diff::run,
-        "for-each-ref" => plumbing::for_each_ref,
+        "for-each-ref" => refs::for_each_ref,
         "hash-object" => plumbing::hash_object,
         "log" | "whatchanged" => log::run,
         "ls-files" => plumbing::ls_files,
@@ -214,13 +215,13 @@ fn find(name: &str) -> Option<Run> {
         "rm" => rm::rm,
         "shortlog" => log::shortlog,
         "show" => show::run,
-        "show-ref" => plumbing::show_ref,
+        "show-ref" => refs::show_ref,
         "stash" => stash::run,
         "status" => status::run,
         "switch" => switch::switch,
-        "symbolic-ref" => plumbing::symbolic_ref,
+        "symbolic-ref" => refs::symbolic_ref,
         "tag" => tag::run,
-        "update-ref" => plumbing::update_ref,
+        "update-ref" => refs::update_ref,
         "write-tree" => plumbing::write_tree,
         _ => return None,
     })

@@ -78,14 +78,7 @@ fn refuse_changed(repo: &Repo, index: &Index, chosen: &[BString], cached: bool) 
             text.push_str(&format!("error: the following {file} {have} {what}:\n{names}({hint})\n"));
         }
     };
-    let whose = |list: &[&BString]| {
-        if list.len() == 1 {
-            "staged content different from both the\nfile and the HEAD"
-        } else {
-            "staged content different from both the\nfile and the HEAD"
-        }
-    };
-    tell(&both, whose(&both), "use -f to force removal");
+    tell(&both, "staged content different from both the\nfile and the HEAD", "use -f to force removal");
     tell(&staged, "changes staged in the index", "use --cached to keep the file, or -f to force removal");
     tell(&local, "local modifications", "use --cached to keep the file, or -f to force removal");
     if text.is_empty() { Ok(()) } else { Err(Fail { status: 1, text: text.trim_end().to_owned() }) }

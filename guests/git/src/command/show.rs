@@ -100,9 +100,7 @@ fn object(
             if (pretty.format.ends_lines() || own) && !text.is_empty() {
                 out::put("\n");
             }
-            if commit.parents.len() < 2 {
-                after(pretty, options, &changes_of(repo, &commit, options, paths)?)?;
-            } else if options.is_short() {
+            if commit.parents.len() < 2 || options.is_short() {
                 after(pretty, options, &changes_of(repo, &commit, options, paths)?)?;
             } else {
                 out::line("");

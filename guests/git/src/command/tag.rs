@@ -161,7 +161,9 @@ pub fn describe(repo: &Repo, args: &[String]) -> Done<i32> {
         None if args.has("always") => out::line(short),
         None if names.is_empty() => return Err(fatal("No names found, cannot describe anything.")),
         None => {
-            return Err(fatal(format!("No tags can describe '{start}'.\nTry --always, or create some tags.")));
+            return Err(fatal(format!(
+                "No tags can describe '{start}'.\nTry --always, or create some tags."
+            )));
         }
     }
     Ok(0)

@@ -142,7 +142,7 @@ impl Pretty<'_> {
         let mut text = Vec::new();
         let mut rest = format;
         while let Some(at) = rest.find('%') {
-            text.extend_from_slice(rest[..at].as_bytes());
+            text.extend_from_slice(&rest.as_bytes()[..at]);
             rest = &rest[at + 1..];
             let (value, taken) = self.sign(rest, commit, log);
             text.extend_from_slice(&value);
