@@ -54,6 +54,7 @@ fn recipe() -> SnapshotRecipe {
         words: vec![SnapshotWord { at: 1024, value: 0 }],
         dead_from: 0,
         dead_to: 512,
+        stack_bytes: 0,
         first: Vec::new(),
         not_env: Vec::new(),
     }
@@ -81,6 +82,11 @@ async fn a_snapshot_starts_where_the_program_was_ready_and_takes_over_what_the_r
     let image = snapshot(PROGRAM, &recipe()).await.unwrap();
     let first = printed(image.clone(), &["A=1", "B=2", "C=3"]).await;
     assert_eq!(first, (Outcome::Exited(0), "1T3".into()), "initialised once, before");
+    let deep = snapshot(PROGRAM, &SnapshotRecipe { stack_bytes: 1 << 20, ..recipe() }).await.unwrap();
+    assert_eq!(printed(deep, &["A=1"]).await, (Outcome::Exited(0), "1T1".into()), "and may have another stack");
+    let without = PROGRAM.replace("(global $stack (mut i32)", "(global $stack i32");
+    let refused = snapshot(&without, &SnapshotRecipe { stack_bytes: 1, ..recipe() }).await.unwrap_err();
+    assert_eq!(refused.code(), "snapshot_module");
     let again = printed(image, &[]).await;
     assert_eq!(again, (Outcome::Exited(0), "1T0".into()), "each run starts from the same memory");
 }

@@ -41,6 +41,9 @@ pub struct SnapshotRecipe {
     pub dead_from: u32,
     /// To here.
     pub dead_to: u32,
+    /// The stack that runs of the snapshot have, behind all other memory; 0 for the one that the program came with.
+    #[serde(default)]
+    pub stack_bytes: u32,
     /// First arguments that begin with `-` and that runs of the snapshot understand as the program does.
     #[serde(default)]
     pub first: Vec<String>,

@@ -15,6 +15,9 @@ use std::ops::Range;
 
 use drydock_contract::{Artifact, port::SnapshotRecipe};
 
+/// The largest stack that a recipe may ask for.
+const STACK_BYTES_MAX: u32 = 64 << 20;
+
 /// There is no snapshot.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -59,6 +62,11 @@ pub(crate) fn image(
         memory[place].copy_from_slice(&word.value.to_le_bytes());
     }
     put_text(&mut memory, recipe, &recipe.resume)?;
+    if recipe.stack_bytes > STACK_BYTES_MAX {
+        return Err(SnapshotError::Recipe(format!("a stack has at most {STACK_BYTES_MAX} bytes")));
+    }
+    // Whole pages: the end of memory is where the stack begins.
+    memory.resize((memory.len() + recipe.stack_bytes as usize).next_multiple_of(module::PAGE_BYTES), 0);
     Ok(Artifact::hash(module::with_memory(wasm, recipe, &memory)?))
 }
 
@@ -97,6 +105,7 @@ mod tests {
             words: Vec::new(),
             dead_from: 0,
             dead_to: 0,
+            stack_bytes: 0,
             first: Vec::new(),
             not_env: Vec::new(),
         }

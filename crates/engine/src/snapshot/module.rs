@@ -11,13 +11,14 @@ use super::{
 const START: &str = "_start";
 
 /// A page of memory, and the piece in which zeros are left out.
-const PAGE_BYTES: usize = 64 << 10;
+pub(super) const PAGE_BYTES: usize = 64 << 10;
 const PIECE_BYTES: usize = 4 << 10;
 
 /// The facts of the format that are used here.
 const FUNC: u8 = 0x60;
 const CALL: u8 = 0x10;
 const DROP: u8 = 0x1a;
+const GLOBAL_SET: u8 = 0x24;
 const END: u8 = 0x0b;
 
 /// The module with this memory, and with a `_start` that runs the recipe's text and then does what it did.
@@ -27,14 +28,18 @@ pub(super) fn with_memory(
     memory: &[u8],
 ) -> Result<Vec<u8>, SnapshotError> {
     let sections = Sections::parse(wasm)?;
-    stateless_beside_memory(&sections)?;
+    let stack_pointer = stateless_beside_memory(&sections)?;
+    let stack = match recipe.stack_bytes {
+        0 => None,
+        _ => Some((stack_pointer.ok_or_else(|| bad("it has no pointer to a stack"))?, memory.len() as u32)),
+    };
     let start = exported(&sections, START)?;
     let (types, plain) = with_plain_type(&sections)?;
     let (functions, resume) = with_function(&sections, plain)?;
     Ok(sections.rebuild(&[
         (id::TYPE, types),
         (id::FUNCTION, functions),
-        (id::CODE, with_code(&sections, recipe, start)?),
+        (id::CODE, with_code(&sections, recipe, stack, start)?),
         (id::EXPORT, with_start(&sections, resume)?),
         (id::MEMORY, memory_of(&sections, memory)?),
         (id::DATA, data_of(memory)),
@@ -42,17 +47,19 @@ pub(super) fn with_memory(
 }
 
 /// An instance that is made anew has its globals anew. One that is written to is the pointer to the program's
-/// stack, which is to be anew; a second one would be state that the snapshot loses.
-fn stateless_beside_memory(sections: &Sections<'_>) -> Result<(), SnapshotError> {
+/// stack, which is to be anew; a second one would be state that the snapshot loses. Its index is told.
+fn stateless_beside_memory(sections: &Sections<'_>) -> Result<Option<u32>, SnapshotError> {
     if sections.get(id::DATA_COUNT).is_some() {
         return Err(bad("it copies its data itself, which a snapshot would take away"));
     }
-    let Some(globals) = sections.get(id::GLOBAL) else { return Ok(()) };
+    let Some(globals) = sections.get(id::GLOBAL) else { return Ok(None) };
     let mut reader = Reader(globals);
-    let mut written = 0;
-    for _ in 0..reader.u32()? {
+    let mut written = None;
+    for index in 0..reader.u32()? {
         reader.byte()?;
-        written += u32::from(reader.byte()? == 1);
+        if reader.byte()? == 1 && written.replace(index).is_some() {
+            return Err(bad("it keeps state in more than one global"));
+        }
         match reader.byte()? {
             0x41 | 0x42 | 0x23 | 0xd2 => reader.skip_number()?,
             0x43 => drop(reader.take(4)?),
@@ -64,7 +71,7 @@ fn stateless_beside_memory(sections: &Sections<'_>) -> Result<(), SnapshotError>
             return Err(bad("a global has a value that is not a plain one"));
         }
     }
-    if written > 1 { Err(bad("it keeps state in more than one global")) } else { Ok(()) }
+    Ok(written)
 }
 
 /// The types with one that takes and returns nothing at the end, and its number.
@@ -82,10 +89,21 @@ fn with_function(sections: &Sections<'_>, plain: u32) -> Result<(Vec<u8>, u32), 
     Ok((functions, index.ok_or_else(|| bad("it has too many functions"))?))
 }
 
-fn with_code(sections: &Sections<'_>, recipe: &SnapshotRecipe, start: u32) -> Result<Vec<u8>, SnapshotError> {
+fn with_code(
+    sections: &Sections<'_>,
+    recipe: &SnapshotRecipe,
+    stack: Option<(u32, u32)>,
+    start: u32,
+) -> Result<Vec<u8>, SnapshotError> {
     let (mut codes, _) = grown(sections.need(id::CODE, "code")?)?;
-    // No locals; what comes before the text; the text's function, whose answer nobody needs, and the program.
+    // No locals; the stack; what comes before the text; the text's function, whose answer nobody needs, and the
+    // program.
     let mut body = vec![0];
+    if let Some((pointer, top)) = stack {
+        put_i32_const(&mut body, top);
+        body.push(GLOBAL_SET);
+        put_u32(&mut body, pointer);
+    }
     for function in &recipe.before {
         body.push(CALL);
         put_u32(&mut body, *function);

@@ -14,7 +14,7 @@ use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunReport,
     RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{
-        EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry, Runner as _,
+        Entry, EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry, Runner as _,
     },
 };
 use drydock_engine::Engine;
@@ -41,10 +41,14 @@ pub(super) struct Interpreter {
 
 impl Interpreter {
     /// What `python` stands for, or `python3`; nothing if neither is registered.
-    pub(super) fn of(registry: &CommandRegistry) -> Result<Option<Self>, LoadError> {
+    pub(super) fn of(registry: &CommandRegistry, env: &[Vec<u8>]) -> Result<Option<Self>, LoadError> {
         let named = ["python", "python3"].into_iter().find_map(|name| registry.lookup(name, None));
         let Some(entry) = named else { return Ok(None) };
-        let artifact = registry.load(&entry)?;
+        // Programs start as `python -c` does, from the snapshot if there is one.
+        let argv = [entry.name.as_str(), "-c"].map(|it| it.as_bytes().to_vec());
+        let image = entry.options.image.as_ref().filter(|it| it.serves(&argv, env));
+        let digest = image.map_or(entry.digest, |it| it.module);
+        let artifact = registry.load(&Entry { digest, ..entry.clone() })?;
         Ok(Some(Self {
             artifact,
             trees: Registry::trees(registry, &entry)?,

@@ -137,7 +137,8 @@ impl Dock {
         providers: Providers,
         keep_as: Option<&WorkspaceName>,
     ) -> Result<DockPy, OpenPyError> {
-        let interpreter = Interpreter::of(&self.registry)?.ok_or(OpenPyError::NotInstalled)?;
+        let env: Vec<_> = setup.env.iter().map(|(name, value)| format!("{name}={value}").into_bytes()).collect();
+        let interpreter = Interpreter::of(&self.registry, &env)?.ok_or(OpenPyError::NotInstalled)?;
         let context = match keep_as {
             Some(name) => Some((self.contexts(principal)?, python_context(name))),
             None => None,
@@ -191,7 +192,7 @@ impl Dock {
 
     /// What runs Python, for a runner endpoint of one's own: no files, no environment.
     pub fn py_guest(&self) -> Result<PyGuest, OpenPyError> {
-        let interpreter = Interpreter::of(&self.registry)?.ok_or(OpenPyError::NotInstalled)?;
+        let interpreter = Interpreter::of(&self.registry, &[])?.ok_or(OpenPyError::NotInstalled)?;
         let world = World { time: GuestTime::Real, ..World::default() };
         Ok(PyGuest::new(Arc::clone(&self.engine), interpreter, world))
     }
