@@ -7,6 +7,7 @@ mod js;
 mod mcp;
 pub(crate) mod memory;
 mod process;
+mod programs;
 mod shell;
 mod sort;
 mod tiny;
@@ -86,6 +87,12 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "cold",
         about: "first use of each built-in module with an empty cache",
         measure: cold::measure,
+        needs: &[Program::Drydock],
+    },
+    Group {
+        name: "programs",
+        about: "Python and clang from the catalog, against native ones",
+        measure: programs::measure,
         needs: &[Program::Drydock],
     },
     Group {
