@@ -25,6 +25,9 @@ inconclusive, whatever the median says. The machine is shared, and the load aver
 - **Process**: from spawn to exit with a warm code cache, stdin from a file and stdout to a pipe, both sides alike.
 - **First use**: a new home each time, so compilation, the cache entry and the journal included; median of three. The seconds
   of CPU, of all threads together, tell what remains when nobody else wants the cores.
+- **Programs**: `python` and `clang` of the catalog, installed once below `target/bench`. A start is a process of `drydock run`
+  over a copy-on-write directory, or a line of the library in a sandbox that is new each time; against it the interpreter itself,
+  not a shim. The script is xtask/python/cpu.py. Installing is `catalog add --offline` into a new data directory that has the archive.
 - **Memory**: VmRSS of a fresh process.
 - **Tight loop**: the same module in four engines, 1 MiB byte by byte, no branch inside (decision 0003).
 ";

@@ -40,9 +40,8 @@ fn first_uses(bench: &Bench, what: &str, drydock: &Path, seconds_max: f64) -> an
     let mut figures = Vec::new();
     for module in MODULES {
         let (line, before) = (line(module), machine::children_cpu_seconds());
-        let samples = (0..repetitions)
-            .map(|_| first_use(drydock, module, &line))
-            .collect::<anyhow::Result<Vec<f64>>>();
+        let samples =
+            (0..repetitions).map(|_| first_use(drydock, module, &line)).collect::<anyhow::Result<Vec<f64>>>();
         let samples = samples.with_context(|| line.join(" "))?;
         let judged = Spread::of(&samples);
         let cpu = (machine::children_cpu_seconds() - before) / f64::from(repetitions);

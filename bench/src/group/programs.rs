@@ -107,7 +107,14 @@ fn slower(name: &str, samples: &Samples, (ours, peer): (usize, usize), most: f64
 
 fn alone(name: &str, judged: Spread, seconds_max: f64) -> Figure {
     let ours = Amount::Seconds(judged.median);
-    Figure { group: "programs", name: name.into(), ours, peer: None, judged, bound: Bound::AtMost(seconds_max) }
+    Figure {
+        group: "programs",
+        name: name.into(),
+        ours,
+        peer: None,
+        judged,
+        bound: Bound::AtMost(seconds_max),
+    }
 }
 
 fn starts(bench: &Bench, installed: &Installed<'_>) -> anyhow::Result<Vec<Figure>> {
@@ -172,7 +179,8 @@ fn sqlite(bench: &Bench, installed: &Installed<'_>) -> anyhow::Result<Option<Fig
     let at = installed.scratch.path();
     fs::copy(sqlite_source(bench, installed)?, at.join("sqlite3.c"))?;
     let line = "clang -O2 -c -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION sqlite3.c -o ours.o";
-    let flags = ["-O2", "-c", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "sqlite3.c", "-o", "native.o"];
+    let flags =
+        ["-O2", "-c", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "sqlite3.c", "-o", "native.o"];
     let samples = interleave(
         Plan { blocks: 1, ..slowly(bench, 1) },
         &mut [
@@ -187,7 +195,8 @@ fn sqlite(bench: &Bench, installed: &Installed<'_>) -> anyhow::Result<Option<Fig
 fn sqlite_source(bench: &Bench, installed: &Installed<'_>) -> anyhow::Result<PathBuf> {
     let row = fs::read_to_string(bench.root.join(SQLITE))?;
     let quoted = |key: &str| -> anyhow::Result<String> {
-        let line = row.lines().find(|it| it.starts_with(key)).with_context(|| format!("{SQLITE}: no {key}"))?;
+        let line =
+            row.lines().find(|it| it.starts_with(key)).with_context(|| format!("{SQLITE}: no {key}"))?;
         Ok(line.split('"').nth(1).with_context(|| format!("{SQLITE}: {line}"))?.to_owned())
     };
     done(installed.drydock().args(["catalog", "add", "sqlite3"]))?;
@@ -211,7 +220,7 @@ fn install(bench: &Bench, installed: &Installed<'_>) -> anyhow::Result<Vec<Figur
         let add = || -> anyhow::Result<Duration> {
             let started = Instant::now();
             let mut command = drydock(installed.drydock, home.path(), home.path());
-            done(command.args(["catalog", "--offline", "add", "python"]))?;
+            done(command.args(["catalog", "add", "--offline", "python"]))?;
             Ok(started.elapsed())
         };
         first.push(add()?.as_secs_f64());
