@@ -32,6 +32,7 @@ assert.equal(seen.filter((it) => it.stream === "stdout").map((it) => it.text).jo
 for await (const _ of box.stream("while true; do echo x; sleep 0.01; done")) break;
 await assert.rejects(box.read("/workspace/nothing"), code("not_found"));
 await assert.rejects(box.js("throw new Error('no')"), code("runtime_error"));
+await assert.rejects(box.py("1 + 1"), code("not_installed"));
 assert.equal((await box.sh("sleep 20", { timeoutMs: 200 })).status, 124);
 const answers = await Promise.all([...Array(8).keys()].map((n) => box.sh(`echo ${n}`)));
 assert.deepEqual(answers.map((it) => it.stdout), [...Array(8).keys()].map((n) => `${n}\n`));

@@ -46,6 +46,11 @@ def sync():
                 raise AssertionError("a program that throws has no value")
             except DrydockError as error:
                 expect("code", error.code, "runtime_error")
+            try:
+                box.py("1 + 1")
+                raise AssertionError("python answered that nobody installed")
+            except DrydockError as error:
+                expect("code", error.code, "not_installed")
             expect("limit", box.sh("sleep 20", timeout=0.2).status, 124)
             # Side by side from threads.
             answers = []

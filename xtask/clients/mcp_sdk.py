@@ -11,7 +11,7 @@ import sys
 from mcp import Client, StdioServerParameters
 
 BINARY, SCRATCH = sys.argv[1], pathlib.Path(sys.argv[2])
-NAMES = "sh run js read_file write_file edit_file list_files search diff".split()
+NAMES = "sh run js py read_file write_file edit_file list_files search diff".split()
 
 
 async def scenario(mode: str, revision: str) -> None:
@@ -34,6 +34,9 @@ async def scenario(mode: str, revision: str) -> None:
         assert done.content[0].text == '{"a":1}\n', done
         done = await client.call_tool("js", {"code": "args.n * 2", "args": {"n": 21}})
         assert done.structured_content["result"] == 42, done
+        # Nothing of the catalog is installed in a fresh home, and the answer says so.
+        done = await client.call_tool("py", {"code": "1 + 1"})
+        assert done.is_error and "not_installed" in done.content[0].text, done
 
         edit = {"path": "a.txt", "old_text": "two", "new_text": "2"}
         done = await client.call_tool("edit_file", edit)

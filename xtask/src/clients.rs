@@ -99,8 +99,12 @@ fn inspector(scratch: &Path, binary: &Path) -> anyhow::Result<()> {
     };
     let tools = ask(&["tools/list"])?;
     expect("the first tool", &tools["tools"][0]["name"], "sh".into())?;
+    let listed = tools["tools"].as_array().is_some_and(|all| all.iter().any(|it| it["name"] == "py"));
+    expect("the tool `py`", &listed.into(), true.into())?;
     let done = ask(&["tools/call", "--tool-name", "sh", "--tool-arg", "script=sort -r a.txt"])?;
     expect("sh", &done["structuredContent"]["stdout"], "two\none\n".into())?;
+    let done = ask(&["tools/call", "--tool-name", "py", "--tool-arg", "code=1"])?;
+    expect("py where there is none", &done["isError"], true.into())?;
     let done = ask(&["tools/call", "--tool-name", "read_file", "--tool-arg", "path=../a.txt"])?;
     expect("a path that leaves", &done["isError"], true.into())?;
     let listed = ask(&["resources/list"])?;

@@ -25,8 +25,6 @@ const ABSENT: &[&str] = &[
     "npx",
     "openssl",
     "perl",
-    "pip",
-    "pip3",
     "pnpm",
     "psql",
     "python2",

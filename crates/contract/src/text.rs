@@ -1,4 +1,5 @@
-//! Bytes as text, without loss: names of files and words of a shell that are not UTF-8.
+//! Bytes as text, without loss: names of files and words of a shell that are not UTF-8; and foreign text in
+//! messages.
 //!
 //! A byte that is not UTF-8 becomes one of 128 characters at the end of the last private plane, and
 //! becomes that byte again on the way out. Those characters, arriving as themselves, are taken byte by
@@ -76,6 +77,24 @@ pub fn byte_len(text: &str) -> usize {
     text.len()
 }
 
+/// Text of unknown origin, with nothing in it that a terminal would obey.
+pub fn printable(text: &str) -> String {
+    // Separators of lines, and what turns the direction of writing around, are no controls by Unicode's list.
+    let obeyed = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut all = String::with_capacity(text.len());
+    for c in text.chars() {
+        if obeyed(c) { all.extend(c.escape_default()) } else { all.push(c) }
+    }
+    all
+}
+
+/// A message with foreign words in it, without its last newline. Lines stay lines, but all except the first are
+/// indented: what a foreign word says after a newline cannot be taken for a line of ours.
+pub fn message(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(printable).collect();
+    lines.join("\n  ")
+}
+
 #[test]
 fn every_byte_comes_back_and_every_text_has_one_form() {
     let all: Vec<u8> = (1..=255).collect();
@@ -89,4 +108,16 @@ fn every_byte_comes_back_and_every_text_has_one_form() {
     let halves: String = "\u{e9}".bytes().map(mapped).collect();
     assert_eq!(normal(&halves), "\u{e9}");
     assert!(!(0x80..=0xff).any(|byte| matches!(mapped(byte), '/' | '\0')));
+}
+
+#[test]
+fn only_the_first_line_of_a_message_begins_at_the_margin() {
+    let foreign = ["x\ndrydock: denied: rm", "x\r\ndrydock: y", "\ndrydock: z", "x\u{2028}drydock: y"];
+    for foreign in foreign.into_iter().chain(["x\rdrydock: y", "x\u{85}drydock: y", "x\x1b[1Gdrydock: y"]) {
+        let said = message(foreign);
+        assert!(said.lines().skip(1).all(|it| it.starts_with("  ")), "{said:?}");
+        assert!(!said.chars().any(|it| it.is_control() && it != '\n' || it == '\u{2028}'), "{said:?}");
+    }
+    // A byte that is not UTF-8 is no control and stays itself.
+    assert_eq!(to_bytes(&message(&from_bytes(b"a\xffb"))).as_ref(), b"a\xffb");
 }

@@ -3,18 +3,35 @@
 
 use std::{io::Write as _, process::ExitCode};
 
-use drydock_embed::contract::exit::LIMITED;
+use drydock_embed::contract::{exit::LIMITED, text::message};
+use serde_json::json;
 
 /// Prints an error with its causes and answers the status for it.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    // A reader that went away is not worth a word.
-    let gone = |it: &(dyn std::error::Error + 'static)| {
-        it.downcast_ref::<std::io::Error>().is_some_and(|it| it.kind() == std::io::ErrorKind::BrokenPipe)
-    };
-    if !error.chain().any(gone) {
+    if !nobody_reads(error) {
         warn(&format!("error: {error:#}"));
     }
     ExitCode::FAILURE
+}
+
+/// The same for an error with a code, for scripts as well as for people.
+pub(crate) fn report_code(code: &str, error: &anyhow::Error, json: bool) -> anyhow::Result<ExitCode> {
+    match json {
+        _ if nobody_reads(error) => {}
+        true => {
+            let told = json!({ "error": { "code": code, "message": format!("{error:#}") } });
+            crate::show::json(&told)?;
+        }
+        false => warn(&format!("{code}: {error:#}")),
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// A reader that went away, as `head` does, is not worth a word.
+fn nobody_reads(error: &anyhow::Error) -> bool {
+    error.chain().any(|it| {
+        it.downcast_ref::<std::io::Error>().is_some_and(|it| it.kind() == std::io::ErrorKind::BrokenPipe)
+    })
 }
 
 /// The same for a command that could not be run for a reason of ours.
@@ -31,8 +48,7 @@ pub(crate) fn warn(text: &str) {
 }
 
 fn told(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(crate::show::plain).collect();
-    format!("drydock: {}", lines.join("\n  "))
+    format!("drydock: {}", message(text))
 }
 
 #[test]

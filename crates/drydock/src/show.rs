@@ -24,11 +24,7 @@ pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
 }
 
 /// Text of unknown origin, with nothing in it that a terminal would obey.
-pub(crate) fn plain(text: &str) -> String {
-    // Separators of lines, and what turns the direction of writing around, are no controls by Unicode's list.
-    let obeyed = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().flat_map(|c| if obeyed(c) { c.escape_default().collect() } else { vec![c] }).collect()
-}
+pub(crate) use drydock_embed::contract::text::printable as plain;
 
 /// Writes rows under a heading, columns aligned, the last one as long as it likes.
 pub(crate) fn table<const N: usize>(

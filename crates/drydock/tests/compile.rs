@@ -39,6 +39,19 @@ fn warm_compiles_once_and_tells_what_it_did() {
 }
 
 #[test]
+fn warm_all_leaves_nothing_to_compile() {
+    let shell = Shell::sharing();
+    let rows = json(&shell.run(&["warm", "--all", "--json"]).stdout);
+    let rows = rows.as_array().unwrap();
+    assert!(rows.iter().all(|it| it["ok"] == true), "{rows:?}");
+    for module in ["js", "ts", "jq", "git"] {
+        assert!(rows.iter().any(|it| it["name"] == module), "{module}: {rows:?}");
+    }
+    let again = json(&shell.run(&["warm", "--all", "--json"]).stdout);
+    assert!(again.as_array().unwrap().iter().all(|it| it["compiled"] == false), "{again}");
+}
+
+#[test]
 fn a_command_that_is_too_much_to_compile_is_refused_with_the_flag() {
     let shell = Shell::new();
     let file = shell.file("seven.wat", guests::exit(7));

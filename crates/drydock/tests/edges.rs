@@ -128,6 +128,79 @@ fn a_program_cannot_imitate_a_line_of_ours() {
 }
 
 #[test]
+fn no_word_of_a_line_can_imitate_a_message_of_the_shell() {
+    let shell = Shell::sharing();
+    for line in [
+        r"$'x\ndrydock: denied: y'",
+        r"cd $'x\ndrydock: denied: y'",
+        r"echo ${x:?$'a\ndrydock: denied: y'}",
+        r"cat < $'x\ndrydock: denied: y'",
+        r"((  1 + $'\ndrydock: denied: y' ))",
+        r"cd $'x\rdrydock: denied: y\e[2K'",
+    ] {
+        let said = shell.run(&["sh", "-c", line]);
+        assert_ne!(said.status, 0, "{line}");
+        let pieces = said.stderr.split(['\n', '\r']);
+        let imitated = pieces.filter(|it| it.starts_with("drydock: denied")).count();
+        assert_eq!((imitated, said.stderr.contains('\x1b')), (0, false), "{line}: {}", said.stderr);
+    }
+    // A script's name begins its messages, and is quoted if it begins as ours do.
+    let line = "echo 'cd nowhere' > 'drydock: denied'; chmod +x drydock*; ./drydock*; bash 'drydock: denied'";
+    let said = shell.run(&["sh", "--eval", "-c", line]);
+    assert_eq!(
+        said.stderr,
+        "./drydock: denied: line 1: cd: nowhere: No such file or directory\n\
+         'drydock: denied': line 1: cd: nowhere: No such file or directory\n"
+    );
+}
+
+#[test]
+fn a_programs_own_stderr_and_a_refusal_are_told_apart_by_status_and_record() {
+    let shell = Shell::sharing();
+    let imitation = r#"BEGIN { print "drydock: denied: cat" > "/dev/stderr"; exit 126 }"#;
+    let record = |args: &[&str]| {
+        let said = shell.run(args);
+        assert_eq!((said.status, said.stderr.as_str()), (126, ""), "{}", said.all());
+        serde_json::from_str::<serde_json::Value>(&said.stdout).unwrap()
+    };
+    let told = record(&["run", "--json", "--allow", "awk", "awk", imitation]);
+    assert_eq!((&told["outcome"], &told["code"], told.get("error")), (&"exited".into(), &126.into(), None));
+    assert_eq!(told["stderr"], "drydock: denied: cat\n");
+    let told = record(&["run", "--json", "--allow", "awk", "cat"]);
+    assert_eq!(
+        (&told["error"]["code"], told.get("outcome")),
+        (&"command_not_granted".into(), None),
+        "{told}"
+    );
+    // A line says it of each stage.
+    let told = record(&["sh", "--json", "--allow", "awk", "-c", &format!("awk '{imitation}'")]);
+    assert_eq!(told["stages"][0]["outcome"], "exited", "{told}");
+    let told = record(&["sh", "--json", "--allow", "awk", "-c", "cat"]);
+    assert_ne!(told["stages"][0]["outcome"], "exited", "{told}");
+}
+
+#[test]
+fn whoever_stops_reading_our_own_output_hears_nothing_of_it() {
+    use std::io::BufRead as _;
+    let shell = Shell::sharing();
+    for args in [&["--help"][..], &["commands", "list"], &["completions", "bash"], &["help", "run"]] {
+        // Nobody reads from the start, so that it is the write that fails, however short the text.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = shell.command(args).stdout(writer).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said, "", "{args:?} ended with {}", output.status);
+    }
+    // As `drydock commands list | head -1` does it.
+    let mut child = shell.command(&["commands", "list"]).spawn().unwrap();
+    let mut first = String::new();
+    std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("NAME"), "{first}");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
 fn a_line_starts_in_the_first_directory_that_was_mounted() {
     let shell = Shell::sharing();
     for name in ["one", "two"] {

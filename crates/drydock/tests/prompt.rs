@@ -150,6 +150,59 @@ fn ctrl_d_is_exit_and_a_terminal_has_columns() {
 }
 
 #[test]
+fn every_line_of_an_unfinished_text_can_be_changed_until_it_runs() {
+    let shell = Shell::new();
+    let mut terminal = Terminal::open(&shell);
+    terminal.expect("$ ");
+    terminal.type_in("for i in 1 2; do\r");
+    // Two columns: the cursor stands behind the `> ` and not on it.
+    terminal.expect("> \r\x1b[2C");
+    terminal.type_in("echo wrong-$i\r");
+    terminal.expect("> \r\x1b[2C");
+    // Up into the line before, to its beginning, and the word in it is another.
+    terminal.type_in("\x1b[A\x01\x1b[C\x1b[C\x1b[C\x1b[C\x1b[C\x0bright-$i");
+    terminal.expect("right-$i");
+    terminal.type_in("\x1b[Bdone\r");
+    terminal.expect("right-1\r\n");
+    terminal.expect("right-2\r\n");
+    // A line is joined with the one before by one backspace.
+    terminal.type_in("echo 'one\r");
+    terminal.expect("> \r\x1b[2C");
+    terminal.type_in("\x7f-two'\r");
+    terminal.expect("one-two\r\n");
+    // A name is completed on a further line too.
+    terminal.type_in("if true; then\r");
+    terminal.expect("> \r\x1b[2C");
+    terminal.type_in("echo low | upp\t; fi\r");
+    terminal.expect("LOW\r\n");
+    // Ctrl-C drops all of its lines; Ctrl-D on an empty one says that there are no more.
+    terminal.type_in("echo 'dropped\r");
+    terminal.expect("> \r\x1b[2C");
+    terminal.type_in("\x03");
+    terminal.expect("$ ");
+    terminal.type_in("if true\r");
+    terminal.expect("> \r\x1b[2C");
+    terminal.type_in("\x04");
+    terminal.expect("drydock: ");
+    terminal.expect("$ ");
+    terminal.type_in("exit 5\r");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(5));
+    let history = std::fs::read_to_string(shell.home().join("history")).unwrap();
+    assert!(history.contains("right-$i") && !history.contains("dropped"), "{history}");
+    assert!(!history.contains('\u{3fffd}'), "{history}");
+}
+
+#[test]
+fn warm_shows_on_a_terminal_what_it_is_at() {
+    let shell = Shell::new();
+    let mut terminal = Terminal::running(&shell, &["warm", "upper", "seq"]);
+    terminal.expect("\r\x1b[2K1 of 2: upper");
+    terminal.expect("\r\x1b[2K2 of 2: seq");
+    terminal.expect("2 modules ready");
+    assert!(terminal.child.wait().unwrap().success());
+}
+
+#[test]
 fn changes_that_end_with_the_process_are_told_on_a_terminal() {
     let shell = Shell::sharing();
     let dir = shell.path("project");
@@ -158,6 +211,13 @@ fn changes_that_end_with_the_process_are_told_on_a_terminal() {
     let mut terminal = Terminal::running(&shell, &["sh", "--dir", dir, "-c", "echo a > new; echo b > other"]);
     terminal.expect("2 changes in /project were dropped; `--workspace NAME` keeps them");
     assert!(terminal.child.wait().unwrap().success());
+    // Whatever made them.
+    let write = "await files.write({path: 'from-js', content: 'x'})";
+    for args in [&["run", "--dir", dir, "touch", "new"][..], &["js", "--dir", dir, "-e", write]] {
+        let mut terminal = Terminal::running(&shell, args);
+        terminal.expect("1 change in /project was dropped; `--workspace NAME` keeps them");
+        assert!(terminal.child.wait().unwrap().success());
+    }
     // Nothing is said of a directory in which nothing changed, nor into a pipe.
     let mut terminal = Terminal::running(&shell, &["sh", "--dir", dir, "-c", "ls; echo end"]);
     terminal.expect("end");

@@ -591,6 +591,7 @@ fn explain_and_the_run_agree() {
             "[]",
         ),
         ("bash -c 'ls | nosuch'", vec!["bash shell", "ls built-in", "nosuch unknown"], "[\"nosuch\"]"),
+        ("pip list; apt-get install jq", vec!["pip stand-in", "apt-get stand-in"], "[]"),
         ("sudo rm x", vec!["sudo unknown", "rm built-in"], "[\"sudo\"]"),
         ("bash s.sh", vec!["bash shell"], "[]"),
         ("./s.sh", vec!["./s.sh shell"], "[]"),

@@ -162,3 +162,43 @@ fn a_sort_that_does_not_fit_into_memory_uses_the_scratch() {
     ]);
     assert_eq!(said.stdout, "0\n2000000\n0\n0\n", "{}", said.stderr);
 }
+
+#[test]
+fn cut_and_tac_work_through_a_large_file_in_little_memory() {
+    let shell = Shell::sharing();
+    // 48 MB, which is three times what they have.
+    let text: String =
+        (0..2_000_000).map(|number| format!("{number:07} field-two {:04}\n", number % 9973)).collect();
+    shell.file("big", text);
+    let dir = format!("{}:/in:ro", shell.path("").display());
+    for (line, want) in [
+        ("cut -d' ' -f1 /in/big | tail -n 1", "1999999\n"),
+        ("cut -c 1-7 < /in/big | wc -l", "2000000\n"),
+        ("tac /in/big | head -n 1", "1999999 field-two 5399\n"),
+        ("tac /in/big | tail -n 1", "0000000 field-two 0000\n"),
+    ] {
+        let said = shell.run(&["sh", "--memory", "16MiB", "--timeout", "300s", "--dir", &dir, "-c", line]);
+        assert_eq!((said.status, said.stdout.as_str(), said.stderr.as_str()), (0, want, ""), "{line}");
+    }
+}
+
+#[test]
+fn grep_writes_each_line_at_once_where_that_is_asked_for() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let shell = Shell::sharing();
+    for name in ["grep", "rg"] {
+        let mut child = shell.command(&["run", name, "--line-buffered", "b"]).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        // The next line is only given to it when the one before came back.
+        for line in ["ab\n", "bc\n"] {
+            input.write_all(b"none\n").unwrap();
+            input.write_all(line.as_bytes()).unwrap();
+            let mut got = String::new();
+            output.read_line(&mut got).unwrap();
+            assert_eq!(got, line, "{name}");
+        }
+        drop(input);
+        assert!(child.wait().unwrap().success());
+    }
+}

@@ -57,8 +57,8 @@ mod workspace;
 
 pub use clock::SystemClock;
 pub use code::{
-    ChangeLog, ChangedFile, ChildRunner, CodeInput, DockCode, DockPy, JsGuest, Language, OpenPyError, Position,
-    PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools, file_tools,
+    ChangeLog, ChangedFile, ChildRunner, CodeInput, DockCode, DockPy, JsGuest, Language, OpenPyError,
+    Position, PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools, file_tools,
 };
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};
@@ -86,3 +86,8 @@ pub use drydock_commands::{catalog, shell};
 
 /// The names of the powers behind the gate, for the reference.
 pub use drydock_caps::SPECS;
+
+/// README's own block for whoever embeds Drydock: it compiles, or `cargo test` fails.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

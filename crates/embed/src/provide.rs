@@ -70,6 +70,12 @@ impl Dock {
         names.filter(|it| self.registry.lookup(it, None).is_none()).filter_map(|it| it.parse().ok()).collect()
     }
 
+    /// Whether a command of that name is answered without a module, such as `apt-get` and `pip`.
+    pub fn stands_in(&self, name: &str) -> bool {
+        self.registry.lookup(name, None).is_none()
+            && self.provider.as_ref().is_some_and(|it| it.stands_in(name))
+    }
+
     /// Whether a name that nothing is registered under would be answered all the same.
     pub(crate) fn provides(&self, name: &str, may_install: bool) -> bool {
         self.provider.as_ref().is_some_and(|it| it.stands_in(name) || (may_install && it.knows(name)))

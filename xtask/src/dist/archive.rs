@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 
-use super::Built;
+use super::{Built, Linking};
 use crate::must_succeed;
 
 /// Where each shell looks for completions, below the root of the archive.
@@ -32,6 +32,9 @@ pub(super) fn lay_out(root: &Path, built: &Built) -> anyhow::Result<PathBuf> {
         fs::remove_dir_all(&tree)?;
     }
     fill(root, built, &tree)?;
+    if built.linking == Linking::Static && asks_for_a_loader(&fs::read(tree.join("bin/drydock"))?)? {
+        bail!("the archive is said to be static, and its binary asks for a loader of the machine's");
+    }
     try_out(&tree)?;
     Ok(tree)
 }
@@ -81,6 +84,26 @@ fn put(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether a program of ELF has a segment `PT_INTERP`: a static one has none.
+fn asks_for_a_loader(elf: &[u8]) -> anyhow::Result<bool> {
+    const PT_INTERP: u64 = 3;
+    let number = |at: usize, len: usize| -> anyhow::Result<u64> {
+        let bytes = elf.get(at..at + len).context("the binary is cut")?;
+        Ok(bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
+    };
+    // Class 2 has 64 bits, data 1 is little-endian: what we are built for.
+    if elf.get(..6) != Some(b"\x7fELF\x02\x01") {
+        bail!("the binary is no ELF program of 64 bits");
+    }
+    let (table, size, count) = (number(0x20, 8)?, number(0x36, 2)?, number(0x38, 2)?);
+    for index in 0..count {
+        if number(usize::try_from(table + index * size)?, 4)? == PT_INTERP {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Nothing is compiled on first use, or the archive is not what it says.
 fn try_out(tree: &Path) -> anyhow::Result<()> {
     let home = tree.with_extension("home"); // outside of the tree, and gone afterwards
@@ -99,4 +122,21 @@ fn try_out(tree: &Path) -> anyhow::Result<()> {
         bail!("only {} modules are there", rows.len());
     }
     Ok(())
+}
+
+#[test]
+fn a_program_that_asks_for_a_loader_is_known() {
+    // This test itself is linked as cargo does it.
+    let dynamic = fs::read(std::env::current_exe().unwrap()).unwrap();
+    assert!(asks_for_a_loader(&dynamic).unwrap());
+    assert!(asks_for_a_loader(b"#!/bin/sh\n").is_err());
+    assert!(asks_for_a_loader(&dynamic[..0x40]).is_err());
+    // Two segments, neither of them an interpreter.
+    let mut still = vec![0; 0x40 + 2 * 56];
+    still[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    (still[0x20], still[0x36], still[0x38]) = (0x40, 56, 2);
+    (still[0x40], still[0x40 + 56]) = (1, 2);
+    assert!(!asks_for_a_loader(&still).unwrap());
+    still[0x40 + 56] = 3;
+    assert!(asks_for_a_loader(&still).unwrap());
 }

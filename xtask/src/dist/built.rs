@@ -56,7 +56,6 @@ pub(crate) fn build(root: &Path, profile: &str) -> anyhow::Result<Built> {
 
 /// Builds the binary, the second time with the list of hashes in it; answers where it is.
 fn compile(root: &Path, profile: &str, list: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let target = root.join("target");
     let mut command = cargo();
     command.current_dir(root).args(["build", "--locked", "--profile", profile, "--bin", "drydock"]);
     match profile {
@@ -66,8 +65,7 @@ fn compile(root: &Path, profile: &str, list: Option<&Path>) -> anyhow::Result<Pa
         _ => command.args(["--workspace", "--test", "help"]),
     };
     // A static program needs the flag on its own target alone: what runs during the build is linked as usual.
-    let triple = (profile == "release").then(|| format!("{}-unknown-linux-gnu", std::env::consts::ARCH));
-    if let Some(triple) = &triple {
+    if let Some(triple) = &triple(profile) {
         let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", triple.to_uppercase().replace('-', "_"));
         command.args(["--target", triple]).env(variable, "-C target-feature=+crt-static");
     }
@@ -76,8 +74,31 @@ fn compile(root: &Path, profile: &str, list: Option<&Path>) -> anyhow::Result<Pa
         None => command.env_remove("DRYDOCK_SHIPPED"),
     };
     must_succeed(&mut command)?;
+    Ok(placed(root, profile))
+}
+
+/// The target of a release, which is named so that flags of its own reach nothing else.
+fn triple(profile: &str) -> Option<String> {
+    (profile == "release").then(|| format!("{}-unknown-linux-gnu", std::env::consts::ARCH))
+}
+
+/// Where cargo puts the binary.
+fn placed(root: &Path, profile: &str) -> PathBuf {
+    let target = root.join("target");
     let folder = if profile == "dev" { "debug" } else { profile };
-    Ok(triple.map_or(target.clone(), |triple| target.join(triple)).join(folder).join("drydock"))
+    triple(profile).map_or(target.clone(), |triple| target.join(triple)).join(folder).join("drydock")
+}
+
+/// What lies in `target` afterwards compiles and runs as before, without a word of code that lacks.
+pub(crate) fn is_left_as_it_was(root: &Path, profile: &str) -> anyhow::Result<()> {
+    let binary = placed(root, profile);
+    let home = tempfile::tempdir()?;
+    let said = Command::new(&binary).args(["run", "upper"]).env("DRYDOCK_HOME", home.path()).output()?;
+    let told = String::from_utf8_lossy(&said.stderr);
+    if !said.status.success() || !told.is_empty() {
+        bail!("`{}` ended with {} and said: {told}", binary.display(), said.status);
+    }
+    Ok(())
 }
 
 fn version(binary: &Path) -> anyhow::Result<String> {

@@ -61,6 +61,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
             bail!("--try wants the wheel and the npm package")
         };
         quickstart::run(root, &wheel, &npm)?;
+        built::is_left_as_it_was(root, &wanted.profile)?;
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ pub use explain::{Plan, PlannedCommand, Touch, explain};
 pub use limits::ShellLimits;
 pub use line_files::LineFiles;
 pub use report::{LineReport, StageRecord};
-pub use session::{Mode, Shell, ShellSpec};
+pub use session::{Mode, Remedy, Shell, ShellSpec};
 pub use syntax::SyntaxError;
 
 /// Every name that is the shell's own: builtins, words of its syntax, and commands it answers itself. None

@@ -42,6 +42,9 @@ impl Default for Mode {
     }
 }
 
+/// What to say of a name that is no command, after the name and a colon, where more is known of it than that.
+pub type Remedy = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// What a shell is made of.
 pub struct ShellSpec {
     /// Where commands are called.
@@ -50,8 +53,8 @@ pub struct ShellSpec {
     pub commands: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// All of them, to find the one that was meant.
     pub names: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
-    /// What to say of a name that is none, after the name and a colon, where more is known of it than that.
-    pub absent: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// What to say of a name that is none.
+    pub absent: Remedy,
     /// The files redirections, globs and tests see. Its commands must see them through the same one.
     pub files: Arc<LineFiles>,
     /// The time.

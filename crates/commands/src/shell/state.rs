@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub(crate) door: Arc<dyn Dispatch>,
     pub(crate) commands: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub(crate) names: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
-    pub(crate) absent: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub(crate) absent: super::session::Remedy,
     pub(crate) files: Arc<LineFiles>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) roots: Vec<String>,

@@ -90,13 +90,7 @@ pub(crate) fn run(commands: Commands) -> anyhow::Result<ExitCode> {
         Act::Verify { repair } => verify(repair, json),
     };
     let Err(error) = done else { return done };
-    // The codes of the seed, for scripts as well as for people.
-    let code = code_of(&error);
-    match json {
-        true => show::json(&json!({ "error": { "code": code, "message": format!("{error:#}") } }))?,
-        false => exit::warn(&format!("{code}: {error:#}")),
-    }
-    Ok(ExitCode::FAILURE)
+    exit::report_code(code_of(&error), &error, json)
 }
 
 fn code_of(error: &anyhow::Error) -> &'static str {

@@ -5,10 +5,9 @@ use std::{io::Read as _, process::ExitCode};
 use anyhow::bail;
 use clap::Args;
 use drydock_embed::{
-    catalog,
-    contract::port::Registry,
+    Dock, catalog,
+    contract::port::Registry as _,
     shell::{Plan, PlannedCommand, ShellLimits, Touch, explain},
-    store::CommandRegistry,
 };
 use serde::Serialize;
 
@@ -71,7 +70,7 @@ pub(crate) fn run(args: Explain) -> anyhow::Result<ExitCode> {
         Err(error) => bail!("not a line: {error}"),
     };
     let dock = home::dock()?;
-    let told = told(plan, dock.registry());
+    let told = told(plan, &dock);
     match args.json {
         true => show::json(&told)?,
         false => {
@@ -83,8 +82,8 @@ pub(crate) fn run(args: Explain) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(plan: Plan, registry: &CommandRegistry) -> Told {
-    let stages: Vec<Stage> = plan.commands.into_iter().map(|it| stage(it, registry)).collect();
+fn told(plan: Plan, dock: &Dock) -> Told {
+    let stages: Vec<Stage> = plan.commands.into_iter().map(|it| stage(it, dock)).collect();
     let of = |wanted: Touch| {
         let mut paths: Vec<String> =
             plan.files.iter().filter(|(touch, _)| *touch == wanted).map(|(_, path)| path.clone()).collect();
@@ -92,7 +91,8 @@ fn told(plan: Plan, registry: &CommandRegistry) -> Told {
         paths.dedup();
         paths
     };
-    let unknown = plan.grants.iter().filter(|it| registry.lookup(it, None).is_none()).cloned().collect();
+    let is_unknown = |name: &&String| dock.registry().lookup(name, None).is_none() && !dock.stands_in(name);
+    let unknown = plan.grants.iter().filter(is_unknown).cloned().collect();
     Told {
         stages,
         reads: of(Touch::Reads),
@@ -107,14 +107,15 @@ fn told(plan: Plan, registry: &CommandRegistry) -> Told {
     }
 }
 
-fn stage(it: PlannedCommand, registry: &CommandRegistry) -> Stage {
-    let entry = registry.lookup(&it.name, it.args.first().map(String::as_bytes));
+fn stage(it: PlannedCommand, dock: &Dock) -> Stage {
+    let entry = dock.registry().lookup(&it.name, it.args.first().map(String::as_bytes));
     let (kind, sha256) = match entry {
         _ if it.function => ("function", None),
         _ if it.alias => ("alias", None),
         _ if it.builtin => ("shell", None),
         _ if it.name.contains('$') => ("computed", None),
         Some(entry) => (if entry.builtin { "built-in" } else { "added" }, Some(entry.digest.to_string())),
+        None if dock.stands_in(&it.name) => ("stand-in", None),
         None => ("unknown", None),
     };
     Stage {

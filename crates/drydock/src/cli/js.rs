@@ -5,7 +5,7 @@ use std::{io::Read as _, path::Path, process::ExitCode, sync::Arc, time::Duratio
 use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
-    ChildRunner, CodeInput, Dock, DockCode, Language, Setup, ShellSetup, TokioTime,
+    Base, ChildRunner, CodeInput, Dock, DockCode, Language, Setup, ShellSetup, TokioTime,
     codemode::{
         ExecuteResult,
         executor::{ExecuteOptions, Remote},
@@ -126,7 +126,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         }
     }
     let text = if js.types { String::new() } else { text(&js)? };
-    let code = open(&dock, &js)?;
+    let (code, bases) = open(&dock, &js)?;
     if js.types {
         show::line(&code.types())?;
         return Ok(ExitCode::SUCCESS);
@@ -173,6 +173,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         }
         anyhow::Ok(if signal.is_tripped() { CANCELLED } else { status(&result) })
     });
+    tree::tell_what_is_dropped(&bases);
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
     }
@@ -209,13 +210,14 @@ fn text(js: &Js) -> anyhow::Result<String> {
     String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("the program from `{what}` is not UTF-8"))
 }
 
-/// Code mode with the commands and files that the flags describe.
-fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
+/// Code mode with the commands and files that the flags describe, and the directories below it.
+fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>)> {
     let mut setup: Setup = js.powers.setup(Limits::default());
     let mut shell = ShellSetup::default();
+    let mut bases = Vec::new();
     let files = match tree::of(dock.home(), &js.powers, js.powers.builtin_memory())? {
         Some(tree) => {
-            (shell.roots, shell.cwd) = (tree.roots, tree.cwd);
+            (shell.roots, shell.cwd, bases) = (tree.roots, tree.cwd, tree.bases);
             tree.files
         }
         None => empty_tree(js.powers.builtin_memory()),
@@ -235,7 +237,7 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
         None => dock.code(run::PRINCIPAL, setup, providers)?,
     };
     let launch = match js.runner.as_deref() {
-        None | Some("in-process") => return Ok(code),
+        None | Some("in-process") => return Ok((code, bases)),
         Some("child") => {
             ChildRunner::new(std::env::current_exe()?, ["js", "runner"]).env("DRYDOCK_HOME", home::path()?)
         }
@@ -246,7 +248,8 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<DockCode> {
             ChildRunner::new(program, words).env("PATH", path)
         }
     };
-    Ok(code.on(Arc::new(Remote::new(Arc::new(launch), Arc::new(TokioTime::default())))))
+    let remote = Remote::new(Arc::new(launch), Arc::new(TokioTime::default()));
+    Ok((code.on(Arc::new(remote)), bases))
 }
 
 /// Runs until it ends; Ctrl-C gives it up. A second one waits for nothing more: the program is dropped,

@@ -22,6 +22,7 @@ use crate::{exit, home, interrupt::Interrupts, provide, show, streams, units};
 
 mod colour;
 mod complete;
+mod lines;
 mod prompt;
 mod record;
 

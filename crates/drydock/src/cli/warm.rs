@@ -17,13 +17,15 @@ use crate::{home, progress, show};
 
 /// The module that runs JavaScript, which is no command.
 const JS: &str = "js";
+/// The module that strips the types of TypeScript, which is none either.
+const TS: &str = "ts";
 
 #[derive(Debug, Args)]
 pub(crate) struct Warm {
-    /// Every command there is, and JavaScript
+    /// Every command there is, JavaScript and TypeScript
     #[arg(long, conflicts_with = "names")]
     all: bool,
-    /// These commands; `js` is what runs JavaScript
+    /// These commands; `js` is what runs JavaScript, `ts` what strips TypeScript's types
     #[arg(value_name = "NAME", required_unless_present = "all")]
     names: Vec<String>,
     #[command(flatten)]
@@ -44,9 +46,12 @@ pub(crate) fn run(warm: Warm) -> anyhow::Result<ExitCode> {
         let (before, begun) = (progress::compiled(), Instant::now());
         let done = runtime.block_on(async {
             match name.as_str() {
-                JS => Ok(dock.warm_js().await?),
-                name => dock.warm(name).await,
+                JS => dock.warm_js().await?,
+                TS => dock.warm_ts().await?,
+                name => return dock.warm(name).await,
             }
+            // Somebody may have added a command of that name.
+            if dock.registry().lookup(name, None).is_some() { dock.warm(name).await } else { Ok(()) }
         });
         tell("");
         let compiled = progress::compiled() > before;
@@ -79,12 +84,14 @@ fn all(dock: &Dock) -> Vec<String> {
     let first = names.iter().filter(|name| {
         dock.registry().lookup(name.as_str(), None).is_some_and(|entry| seen.insert(entry.digest))
     });
-    first.map(ToString::to_string).chain([JS.to_owned()]).collect()
+    first.map(ToString::to_string).chain([JS, TS].map(str::to_owned)).collect()
 }
 
 /// All of them, or none if one is unknown: a script wants to know before it begins.
 fn named(dock: &Dock, names: Vec<String>) -> anyhow::Result<Vec<String>> {
-    let unknown = names.iter().find(|name| *name != JS && dock.registry().lookup(name, None).is_none());
+    let unknown = names
+        .iter()
+        .find(|name| ![JS, TS].contains(&name.as_str()) && dock.registry().lookup(name, None).is_none());
     if let Some(name) = unknown {
         bail!("there is no command `{name}`; `drydock commands list` lists them");
     }

@@ -93,11 +93,7 @@ pub(crate) fn run(catalog: Catalog) -> anyhow::Result<ExitCode> {
         || error.downcast_ref::<drydock_catalog::BadRow>().map_or("unreadable", |it| it.code()),
         CatalogError::code,
     );
-    match json {
-        true => show::json(&json!({ "error": { "code": code, "message": format!("{error:#}") } }))?,
-        false => exit::warn(&format!("{code}: {error:#}")),
-    }
-    Ok(ExitCode::FAILURE)
+    exit::report_code(code, &error, json)
 }
 
 fn act(catalog: Catalog) -> anyhow::Result<ExitCode> {

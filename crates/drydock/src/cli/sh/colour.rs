@@ -77,8 +77,9 @@ fn is_computed(word: &str) -> bool {
 
 /// The first word with what stands around it.
 fn first_word(line: &str) -> Option<(&str, &str, &str)> {
-    let start = line.find(|it: char| !it.is_whitespace())?;
-    let end = line[start..].find(|it: char| it.is_whitespace() || "|&;()<>".contains(it));
+    let is_blank = |it: char| it.is_whitespace() || it == super::lines::MARK;
+    let start = line.find(|it: char| !is_blank(it))?;
+    let end = line[start..].find(|it: char| is_blank(it) || "|&;()<>".contains(it));
     let end = end.map_or(line.len(), |at| start + at);
     (end > start).then(|| (&line[..start], &line[start..end], &line[end..]))
 }

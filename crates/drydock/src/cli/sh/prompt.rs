@@ -7,7 +7,7 @@ use drydock_embed::{
     contract::{Limits, Streams, exit::LIMITED},
 };
 use rustyline::{
-    Cmd, Config, Context, Editor, Helper, KeyCode, KeyEvent, Modifiers,
+    Config, Context, Editor, Helper,
     completion::Completer,
     error::ReadlineError,
     highlight::{CmdKind, Highlighter},
@@ -16,7 +16,7 @@ use rustyline::{
     validate::Validator,
 };
 
-use super::{colour, complete, explain_end, status, until_interrupted};
+use super::{colour, complete, explain_end, lines, status, until_interrupted};
 use crate::{exit, home, show, streams};
 
 const HISTORY_LINES_MAX: usize = 10_000;
@@ -32,7 +32,7 @@ pub(super) fn run(dock: &Dock, shell: DockShell, limits: &Limits) -> anyhow::Res
         .completion_type(rustyline::CompletionType::List)
         .build();
     let mut editor: Editor<Typist, FileHistory> = Editor::with_config(config)?;
-    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
+    lines::bind(&mut editor);
     editor.set_helper(Some(Typist { names, shell: Rc::clone(&shell) }));
     let remembered = home::path()?.join("history");
     // The first time there is none.
@@ -98,25 +98,13 @@ enum Typed {
     End,
 }
 
-/// One text, of as many lines as it takes: `>` asks for the rest of what is not finished. What was typed
-/// is remembered as a whole and can be edited as one; Alt-Enter begins a new line within it.
+/// One text, of as many lines as it takes.
 fn typed(editor: &mut Editor<Typist, FileHistory>, prompt: &str) -> anyhow::Result<Typed> {
-    let mut text = String::new();
-    loop {
-        let more = !text.is_empty();
-        match editor.readline(if more { "> " } else { prompt }) {
-            Ok(line) => text.push_str(&line),
-            Err(ReadlineError::Interrupted) => return Ok(Typed::GivenUp),
-            Err(ReadlineError::Eof) if !more => return Ok(Typed::End),
-            // There is no more of it; the shell says what is missing.
-            Err(ReadlineError::Eof) => return Ok(Typed::Text(text)),
-            Err(error) => return Err(error.into()),
-        }
-        let limits = drydock_embed::shell::ShellLimits::default();
-        match drydock_embed::shell::explain(&text, &limits) {
-            Err(error) if error.incomplete => text.push('\n'),
-            _ => return Ok(Typed::Text(text)),
-        }
+    match editor.readline(prompt) {
+        Ok(text) => Ok(Typed::Text(lines::plain(&text))),
+        Err(ReadlineError::Interrupted) => Ok(Typed::GivenUp),
+        Err(ReadlineError::Eof) => Ok(Typed::End),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -141,11 +129,14 @@ impl Completer for Typist {
     type Candidate = String;
 
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(complete::candidates(&self.names, &self.shell.borrow(), &line[..at]))
+        let typed = lines::plain(&line[..at]);
+        let (start, found) = complete::candidates(&self.names, &self.shell.borrow(), &typed);
+        // The last word is whole on its line, so its length is the same in both texts.
+        Ok((at - (typed.len() - start), found))
     }
 }
 
-/// Enter ends a line whatever is in it: what is missing is asked for with a prompt of its own.
+/// What is not finished never gets here: see `lines`.
 impl Validator for Typist {}
 
 impl Highlighter for Typist {
@@ -154,7 +145,8 @@ impl Highlighter for Typist {
         let known = |word: &str| self.names.has(word) || shell.names_with(word).iter().any(|it| it == word);
         let is_file = |word: &str| complete::is_file(&shell, word);
         match colour::line(line, known, is_file) {
-            Some(coloured) => Cow::Owned(coloured),
+            Some(coloured) => Cow::Owned(lines::drawn(&coloured)),
+            None if line.contains(lines::MARK) => Cow::Owned(lines::drawn(line)),
             None => Cow::Borrowed(line),
         }
     }

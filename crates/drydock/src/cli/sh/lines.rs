@@ -1,0 +1,126 @@
+//! A text of several lines in one editor: what is not finished goes on after a `> `, and every line of it can be
+//! reached and changed until the whole is run.
+//!
+//! The editor knows no prompt but the first, and counts the columns of what it holds. So the `> ` is a character of
+//! the text that is two columns wide, drawn as `> ` and taken out before anybody else sees the text.
+
+use drydock_embed::shell::{ShellLimits, explain};
+use rustyline::{
+    CharSearch, Cmd, ConditionalEventHandler, Editor, Event, EventContext, EventHandler, Helper, KeyCode,
+    KeyEvent, Modifiers, Movement, RepeatCount, history::History,
+};
+
+/// The beginning of a further line. No assigned character, and two columns wide as all of its plane are.
+pub(super) const MARK: char = '\u{3fffd}';
+
+const BREAK: &str = "\n\u{3fffd}";
+
+/// What was typed, without what only the editor needs.
+pub(super) fn plain(edited: &str) -> String {
+    edited.replace(MARK, "")
+}
+
+/// The same text as it is drawn.
+pub(super) fn drawn(edited: &str) -> String {
+    edited.replace(MARK, "> ")
+}
+
+/// Gives the editor the keys that know of further lines.
+pub(super) fn bind<H: Helper, I: History>(editor: &mut Editor<H, I>) {
+    let enter = KeyEvent(KeyCode::Enter, Modifiers::NONE);
+    for (event, key) in [
+        (enter, Key::Enter),
+        (KeyEvent::ctrl('J'), Key::Enter),
+        (KeyEvent(KeyCode::Enter, Modifiers::ALT), Key::Break),
+        (KeyEvent::ctrl('D'), Key::End),
+        (KeyEvent(KeyCode::Home, Modifiers::NONE), Key::Home),
+        (KeyEvent::ctrl('A'), Key::Home),
+        (KeyEvent(KeyCode::Backspace, Modifiers::NONE), Key::Backspace),
+        (KeyEvent::ctrl('H'), Key::Backspace),
+        (KeyEvent(KeyCode::Left, Modifiers::NONE), Key::Left),
+        (KeyEvent::ctrl('B'), Key::Left),
+    ] {
+        editor.bind_sequence(event, EventHandler::Conditional(Box::new(key)));
+    }
+}
+
+/// The keys whose meaning depends on the line.
+#[derive(Clone, Copy, Debug)]
+enum Key {
+    /// Runs the text, or goes on with it.
+    Enter,
+    /// A new line within the text, whatever is in it.
+    Break,
+    /// There is no more of it.
+    End,
+    Home,
+    Backspace,
+    Left,
+}
+
+impl Key {
+    /// What it does in this text at this place; nothing if it does what it always does.
+    fn does(self, text: &str, at: usize) -> Option<Cmd> {
+        let (before, after) = text.split_at_checked(at)?;
+        let at_start = before.ends_with(BREAK);
+        match self {
+            Self::Enter if !is_incomplete(&plain(text)) => None,
+            Self::Enter | Self::Break => Some(Cmd::Insert(1, BREAK.to_owned())),
+            // The shell says what is missing.
+            Self::End if at_start && after.is_empty() => Some(Cmd::AcceptLine),
+            Self::Home if at_start => Some(Cmd::Noop),
+            Self::Home if before.rsplit('\n').next()?.contains(MARK) => {
+                Some(Cmd::Move(back_to(CharSearch::BackwardAfter(MARK))))
+            }
+            Self::Backspace if at_start => Some(Cmd::Kill(back_to(CharSearch::Backward('\n')))),
+            Self::Left if at_start => Some(Cmd::Move(back_to(CharSearch::Backward('\n')))),
+            _ => None,
+        }
+    }
+}
+
+/// By what is searched for and not by a count: the editor replaces counts by how often a key was asked for.
+fn back_to(what: CharSearch) -> Movement {
+    Movement::ViCharSearch(1, what)
+}
+
+impl ConditionalEventHandler for Key {
+    fn handle(
+        &self,
+        _: &Event,
+        count: RepeatCount,
+        forward: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        (count <= 1 && forward).then(|| self.does(context.line(), context.pos()))?
+    }
+}
+
+fn is_incomplete(text: &str) -> bool {
+    matches!(explain(text, &ShellLimits::default()), Err(error) if error.incomplete)
+}
+
+#[test]
+fn keys_mind_the_beginning_of_a_further_line() {
+    let loop_begun = format!("for i in 1; do{BREAK}");
+    let end = loop_begun.len();
+    let inserts = Some(Cmd::Insert(1, BREAK.to_owned()));
+    assert_eq!(Key::Enter.does("for i in 1; do", 14), inserts);
+    assert_eq!(Key::Enter.does("echo done", 4), None, "what is whole is run, wherever the cursor is");
+    assert_eq!(Key::Enter.does("fi )", 4), None, "what can never be whole too");
+    assert_eq!(Key::Break.does("echo up", 7), inserts);
+    assert_eq!(Key::End.does(&loop_begun, end), Some(Cmd::AcceptLine));
+    assert_eq!(Key::End.does(&loop_begun, 3), None);
+    assert_eq!(Key::End.does("", 0), None, "nothing typed: the end of the shell");
+    assert_eq!(Key::Home.does(&loop_begun, end), Some(Cmd::Noop));
+    assert_eq!(Key::Home.does(&loop_begun, 3), None);
+    let (start, line_end) = (CharSearch::BackwardAfter(MARK), CharSearch::Backward('\n'));
+    assert_eq!(Key::Home.does(&format!("{loop_begun}echo"), end + 2), Some(Cmd::Move(back_to(start))));
+    assert_eq!(Key::Backspace.does(&loop_begun, end), Some(Cmd::Kill(back_to(line_end))));
+    assert_eq!(Key::Left.does(&loop_begun, end), Some(Cmd::Move(back_to(line_end))));
+    assert_eq!(Key::Left.does(&loop_begun, 14), None);
+    assert_eq!(
+        (plain(&loop_begun), drawn(&loop_begun)),
+        ("for i in 1; do\n".into(), "for i in 1; do\n> ".into())
+    );
+}
