@@ -22,7 +22,7 @@ use drydock_codemode::{
     provider::Providers,
     runner::Console,
 };
-use drydock_contract::{Artifact, Cap, Entropy, Fault, GuestTime, Principal, Switch, Tools};
+use drydock_contract::{Cap, Entropy, Fault, GuestTime, Principal, Switch, Tools};
 use drydock_gate::{Grant, SessionSpec};
 use drydock_store::{Contexts, WorkspaceName};
 
