@@ -174,7 +174,8 @@ async fn a_context_that_stays_is_the_programs_own_and_not_another_versions() {
         let result = open().execute("globalThis.n = (globalThis.n ?? 0) + 1", CodeInput::default()).await;
         assert_eq!(text(&result), want);
     }
-    let file = home.path().join("contexts/me@notes.memory");
+    let kept = std::fs::read_dir(home.path().join("contexts")).unwrap();
+    let file = kept.map(|it| it.unwrap().path()).next().unwrap();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[8] ^= 1;
     std::fs::write(&file, &bytes).unwrap();

@@ -77,8 +77,8 @@ struct Shared {
 struct Tray {
     records: Vec<AuditRecord>,
     error: Option<String>,
-    /// A denial was written by somebody who did not sync.
-    unsynced_denial: bool,
+    /// Denials that were written and not synced yet.
+    unsynced: Vec<AuditRecord>,
 }
 
 impl Audit {
@@ -244,18 +244,24 @@ impl Shared {
             let Some(record) = self.queue.pop() else { break };
             tray.records.push(record);
         }
-        tray.unsynced_denial |= tray.records.iter().any(|it| it.decision != Decision::Allowed);
-        let mut result = Ok(());
-        if !tray.records.is_empty() {
-            result = self.journal.append(&tray.records);
-        }
+        let Tray { records, unsynced, .. } = &mut *tray;
+        let mut result = match records.is_empty() {
+            true => Ok(()),
+            false => self.journal.append(records),
+        };
         if result.is_ok() {
-            tray.records.clear();
-            if tray.unsynced_denial && durability == Durability::Synced {
+            unsynced.extend(records.drain(..).filter(|it| it.decision != Decision::Allowed));
+            let due = durability == Durability::Synced || unsynced.len() >= QUEUED_MAX;
+            if due && !unsynced.is_empty() {
                 result = self.journal.sync();
-                tray.unsynced_denial = result.is_err();
+                // After a sync that failed nobody knows what the disk has, and the next one may succeed without
+                // it: they are written again. A record twice is better than none.
+                match result {
+                    Ok(()) => unsynced.clear(),
+                    Err(_) => records.append(unsynced),
+                }
             }
-            if !tray.unsynced_denial {
+            if result.is_ok() && unsynced.is_empty() {
                 self.durable_round.store(round, Ordering::Release);
             }
         }

@@ -269,6 +269,18 @@ fn nothing_is_allowed_while_it_cannot_be_recorded() {
 }
 
 #[test]
+fn a_record_is_not_forgotten_when_a_sync_fails() {
+    let room = room(GateSettings::default());
+    let session = open(&room, GrantSet::default());
+    act(&room, &session, b"first").unwrap_err();
+    room.journal.lose_next_sync();
+    act(&room, &session, b"second").unwrap_err();
+    room.gate.flush().unwrap();
+    let kept = room.journal.records();
+    assert_eq!((kept.len(), room.journal.synced()), (2, 2), "{kept:?}");
+}
+
+#[test]
 fn slots_are_given_back_on_every_path() {
     let room = room(GateSettings::default());
     let session = open(&room, exec());

@@ -28,12 +28,14 @@ impl Clock for FixedClock {
     }
 }
 
-/// Keeps records in memory. `break_now` makes it fail like a full disk.
+/// Keeps records in memory. `break_now` makes it fail like a full disk, `lose_next_sync` like a disk whose cache was
+/// lost: what was not synced is gone, and the sync after that succeeds.
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
     records: Mutex<Vec<AuditRecord>>,
     synced: AtomicU64,
     broken: AtomicBool,
+    loses: AtomicBool,
 }
 
 impl MemoryJournal {
@@ -48,6 +50,10 @@ impl MemoryJournal {
 
     pub fn break_now(&self) {
         self.broken.store(true, Ordering::SeqCst);
+    }
+
+    pub fn lose_next_sync(&self) {
+        self.loses.store(true, Ordering::SeqCst);
     }
 
     pub fn mend(&self) {
@@ -72,6 +78,12 @@ impl Journal for MemoryJournal {
 
     fn sync(&self) -> Result<(), JournalError> {
         self.check()?;
+        if self.loses.swap(false, Ordering::SeqCst) {
+            let synced = usize::try_from(self.synced()).unwrap_or(usize::MAX);
+            self.records.lock().truncate(synced);
+            let cause = std::io::Error::other("the disk lost its cache");
+            return Err(JournalError { path: "memory".into(), cause });
+        }
         self.synced.store(self.records.lock().len() as u64, Ordering::SeqCst);
         Ok(())
     }

@@ -8,6 +8,7 @@ mod file_tools;
 mod guest;
 mod log;
 mod python;
+mod runtime;
 mod time;
 mod tool_streams;
 mod types;
@@ -21,7 +22,7 @@ use drydock_codemode::{
     provider::Providers,
     runner::Console,
 };
-use drydock_contract::{Artifact, Cap, Entropy, Fault, GuestTime, Principal, Switch, Tools};
+use drydock_contract::{Cap, Entropy, Fault, GuestTime, Principal, Switch, Tools};
 use drydock_gate::{Grant, SessionSpec};
 use drydock_store::{Contexts, WorkspaceName};
 
@@ -142,20 +143,12 @@ impl Dock {
 
     /// What runs JavaScript, for a runner endpoint of one's own.
     pub fn js_guest(&self, time: GuestTime, entropy: Entropy) -> Result<JsGuest, Fault> {
-        let module = drydock_commands::runtime("js")
-            .ok_or_else(|| Fault::Internal("this build has no JavaScript guest".into()))?;
-        let artifact = Artifact::hash(bytes::Bytes::from_static(module.bytes));
-        if artifact.digest().to_string() != module.sha256 {
-            return Err(Fault::Internal("the JavaScript guest is not what the lock says".into()));
-        }
-        Ok(JsGuest::new(Arc::clone(&self.engine), artifact, time, entropy))
+        Ok(JsGuest::new(Arc::clone(&self.engine), runtime::artifact("js")?, time, entropy))
     }
 
     /// Compiles the JavaScript guest now, so that no program's time is spent on it.
     pub async fn warm_js(&self) -> Result<(), Fault> {
-        let module = drydock_commands::runtime("js")
-            .ok_or_else(|| Fault::Internal("this build has no JavaScript guest".into()))?;
-        self.engine.timed()?.warm(&Artifact::hash(bytes::Bytes::from_static(module.bytes)), None).await
+        self.engine.timed()?.warm(&runtime::artifact("js")?, None).await
     }
 
     /// Compiles the guest that strips types now, for the same reason.

@@ -7,14 +7,14 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use drydock_codemode::{protocol::Failure, runner::ToolDoor};
 use drydock_contract::{
-    Artifact, BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunRequest, Sink,
-    Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
+    BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunRequest, Sink, Source,
+    Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
     port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use serde::Deserialize;
 
-use super::Position;
+use super::{Position, runtime};
 
 /// What stripping one text may take: as long as a program of the default limits.
 const WALL_MAX: Duration = Duration::from_secs(5);
@@ -42,7 +42,7 @@ impl TypeStripper {
 
     /// Compiles the guest, so that no program's time is spent on it.
     pub(super) async fn warm(&self) -> Result<(), Fault> {
-        self.engine.timed()?.warm(&module()?, None).await
+        self.engine.timed()?.warm(&runtime::artifact("ts")?, None).await
     }
 
     /// The text without its types. `cancel` ends it.
@@ -69,7 +69,7 @@ impl TypeStripper {
 
     async fn run(&self, text: String, cancel: Arc<Switch>) -> Result<(Outcome, Streams), Fault> {
         let request = RunRequest {
-            artifact: module()?,
+            artifact: runtime::artifact("ts")?,
             argv: vec![b"ts".to_vec()],
             env: Arc::new([]),
             streams: Streams { stdin: Source::from(text), stdout: Sink::capture(), stderr: Sink::capture() },
@@ -113,16 +113,6 @@ fn read_error(text: &str) -> NotStripped {
         Some((position, message)) => NotStripped { message: message.to_owned(), position: Some(position) },
         None => NotStripped { message: text.to_owned(), position: None },
     }
-}
-
-fn module() -> Result<Artifact, Fault> {
-    let module = drydock_commands::runtime("ts")
-        .ok_or_else(|| Fault::Internal("this build has no guest for TypeScript".into()))?;
-    let artifact = Artifact::hash(Bytes::from_static(module.bytes));
-    if artifact.digest().to_string() != module.sha256 {
-        return Err(Fault::Internal("the guest for TypeScript is not what the lock says".into()));
-    }
-    Ok(artifact)
 }
 
 /// The program's tools, and beside them the one call that is no tool: an imported file's types are stripped.

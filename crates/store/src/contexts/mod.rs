@@ -130,7 +130,9 @@ impl Contexts {
         }
     }
 
+    /// A principal may be any printable text, `../..` too, and so only its hash is part of a path.
     fn file(&self, name: &WorkspaceName) -> PathBuf {
-        self.dir.join(format!("{}@{name}.memory", self.principal))
+        let whose = blake3::hash(self.principal.as_str().as_bytes()).to_hex();
+        self.dir.join(format!("{}@{name}.memory", &whose[..32]))
     }
 }

@@ -27,6 +27,24 @@ fn memory_comes_back_as_it_was_left() {
 }
 
 #[test]
+fn no_name_of_a_principal_leads_out_of_the_folder_or_to_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let long = ".".repeat(128);
+    let (name, module): (WorkspaceName, _) = ("notes".parse().unwrap(), Digest::of(b"module"));
+    let mut files = Vec::new();
+    for (at, who) in ["me", "../me", "a/../../me", "/etc/me", "me@notes", &long].into_iter().enumerate() {
+        let contexts = Contexts::of(&home, who.parse().unwrap()).unwrap();
+        contexts.save(&name, module, &[at as u8 + 1; PAGE]).unwrap();
+        files.push(contexts.file(&name));
+    }
+    let inside = std::fs::read_dir(home.root().join("contexts")).unwrap().count();
+    files.sort();
+    files.dedup();
+    assert_eq!((inside, files.len()), (6, 6), "{files:?}");
+}
+
+#[test]
 fn a_damaged_file_is_an_error_and_nothing_worse() {
     let (contexts, _folder) = contexts();
     let (name, module): (WorkspaceName, _) = ("x".parse().unwrap(), Digest::of(b"module"));
