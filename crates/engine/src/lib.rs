@@ -8,6 +8,7 @@
 mod burning;
 mod compile;
 mod config;
+mod deadline;
 mod engine;
 mod features;
 mod guest;

@@ -56,7 +56,7 @@ async fn host_command(
             // As much of it as a shell shows, so that none looks like a refusal.
             Ok(status & 0xff)
         }
-        Ok(other) => Ok(refuse(caller, other.code())),
+        Ok(other) => Ok(request::ended(caller, &other)),
         Err(_) => Ok(refuse(caller, "internal_error")),
     }
 }

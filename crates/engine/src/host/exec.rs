@@ -1,9 +1,9 @@
 //! `env.host_exec(req, req_len, out, out_cap) -> n`: the exec wire, from inside a run, and
-//! `env.host_status() -> status` of the last command that exited.
+//! `env.host_status() -> status` of the last command: what it exited with, or what a shell shows for its end.
 
 use bytes::Bytes;
 use drydock_abi::exec::{START, decode_report, decode_request};
-use drydock_contract::{Call, Outcome, Sink, Source, Streams};
+use drydock_contract::{Call, Outcome, Sink, Source, Streams, exit};
 use wasmtime::{Caller, Linker};
 
 use super::{
@@ -53,9 +53,14 @@ async fn host_exec(
     match decode_report(&reply.payload).map(|report| report.outcome) {
         Ok(Outcome::Exited(status)) => {
             caller.data_mut().last_status = status;
-            Ok(give(caller, out, cap, &reply.streams.stdout.into_captured()))
+            let given = give(caller, out, cap, &reply.streams.stdout.into_captured());
+            if given == REFUSED {
+                // It ran well, perhaps; that nobody can have its output is no success.
+                caller.data_mut().last_status = i32::from(exit::LIMITED);
+            }
+            Ok(given)
         }
-        Ok(other) => Ok(refuse(caller, other.code())),
+        Ok(other) => Ok(request::ended(caller, &other)),
         Err(_) => Ok(refuse(caller, "internal_error")),
     }
 }
