@@ -102,6 +102,12 @@ impl Dock {
         &self.gate
     }
 
+    /// For a process that serves others: whatever is compiled from now on takes one core each. Otherwise a
+    /// compilation takes all of them as long as no run is in flight (decision 0048).
+    pub fn serve(&self) {
+        self.engine.serve();
+    }
+
     /// What this machine gives.
     pub fn facts(&self) -> Facts {
         self.engine.facts()

@@ -15,7 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
 
-use crate::{deadline::Deadline, host::ToolCalls, outcome::Stop, wasi::Descriptors};
+use crate::{deadline::Deadline, host::ToolCalls, occupied::Running, outcome::Stop, wasi::Descriptors};
 
 /// One run.
 pub(crate) struct Guest {
@@ -45,6 +45,8 @@ pub(crate) struct Guest {
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
     deadline: Deadline,
+    /// For as long as it lives, it is in flight.
+    pub(crate) running: Running,
     breathed: Instant,
     switches: [Arc<Switch>; 2],
     files: Option<Arc<dyn Files>>,
@@ -75,7 +77,7 @@ pub(crate) struct Counts {
 }
 
 impl Guest {
-    pub(crate) fn new(request: RunRequest, deadline: Deadline) -> Self {
+    pub(crate) fn new(request: RunRequest, deadline: Deadline, running: Running) -> Self {
         let given = match request.working_dir {
             WorkingDir::Own => None,
             WorkingDir::Given => request.env.iter().find_map(|it| it.strip_prefix(b"PWD=")),
@@ -101,6 +103,7 @@ impl Guest {
             at_input: AtInput::Reads,
             quota: None,
             deadline,
+            running,
             breathed: Instant::now(),
             switches: request.switches,
             files: request.files,

@@ -81,7 +81,8 @@ impl Lane {
             }
         };
         let prepared = loaded.prepared(&self.engine, request.caps)?;
-        run::run(&self.engine, &prepared, request, image, self.ticker.as_ref()).await
+        let running = self.modules.run();
+        run::run(&self.engine, &prepared, request, image, self.ticker.as_ref(), running).await
     }
 
     /// The same as [`Runner::run`], in the memory that an earlier run of the module left, if there is one.

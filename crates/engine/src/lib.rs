@@ -17,6 +17,7 @@ mod lane;
 mod limiter;
 mod link;
 mod memory;
+mod occupied;
 mod outcome;
 mod run;
 mod snapshot;

@@ -21,6 +21,7 @@ use crate::{
     deadline::Deadline,
     guest::{AtInput, Guest},
     link::{Prepared, Start},
+    occupied::Running,
     outcome::{Stop, classify},
     ticker::Ticker,
 };
@@ -52,6 +53,7 @@ pub(crate) async fn run(
     mut request: RunRequest,
     mut image: Option<&mut Image>,
     ticker: Option<&Ticker>,
+    running: Running,
 ) -> Result<(RunReport, Streams), Fault> {
     tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
     let started = Instant::now();
@@ -62,7 +64,7 @@ pub(crate) async fn run(
     }
     let waited = Waited::from_now(request.preparing.take());
     let deadline = Deadline::new(started, limits.wall_max, waited);
-    let guest = Guest::new(request, deadline.clone());
+    let guest = Guest::new(request, deadline.clone(), running);
     let mut store = Burning::new(Store::new(engine, guest), limits.fuel_max, gauge);
     store.limiter(|guest| guest);
     store.data_mut().at_input = image.as_ref().map_or(AtInput::Reads, |it| it.at_input);

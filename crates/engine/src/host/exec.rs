@@ -42,7 +42,9 @@ async fn host_exec(
     let streams = Streams { stdin: Source::Bytes(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
     let umask = caller.data().umask;
     caller.data().clock.tell_session();
+    let waiting = caller.data().running.waits();
     let answer = door.dispatch(Call::new(START, &head, streams).with_umask(umask)).await;
+    drop(waiting);
     caller.data_mut().clock.follow_session();
     let reply = match answer {
         Ok(reply) => reply,
