@@ -1,6 +1,6 @@
 //! What goes on while code is compiled: whose time it is, how many cores it takes, and what is compiled although
 //! code came along.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod common;
 
