@@ -16,7 +16,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = Person::parse(bytes);
     if let Ok(found) = index::parse(bytes) {
         for entry in &found.entries {
-            let outside = entry.path.split(|it| *it == b'/').any(|part| part.is_empty() || part == b".." || part.eq_ignore_ascii_case(b".git"));
+            let outside = entry
+                .path
+                .split(|it| *it == b'/')
+                .any(|part| part.is_empty() || part == b".." || part.eq_ignore_ascii_case(b".git"));
             assert!(!(outside && is_safe(&entry.path, entry.mode)), "{}", entry.path);
         }
     }

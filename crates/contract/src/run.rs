@@ -2,14 +2,14 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crate::{
-    Artifact, CapSet, Dispatch, Limits, Meter, Outcome, SteppedClock, Streams, Switch, Timestamp,
+    Artifact, CapSet, Dispatch, Limits, Meter, Outcome, Preparing, SteppedClock, Streams, Switch, Timestamp,
     port::{CompileLimits, EntryTree, FileLimit, Files, LaneChoice, Mode},
 };
 
@@ -53,8 +53,11 @@ pub struct RunRequest {
     pub switches: [Arc<Switch>; 2],
     /// Told what the run burnt once it is over, also if it was dropped and has no report.
     pub gauge: Option<Arc<FuelGauge>>,
-    /// Told while the run waits for its code to be compiled, which is nobody's time.
+    /// What is waited for code to be compiled, by it and by others of its session: nobody's time, so its end moves.
     pub preparing: Option<Arc<Preparing>>,
+    /// Whether compiling its own code is somebody's time all the same: a guest wrote it, and could write others
+    /// without end.
+    pub pays_for_code: bool,
 }
 
 /// How a program comes to its working directory, which `PWD` names: WASI has none.
@@ -80,54 +83,6 @@ impl FuelGauge {
     /// What it burnt; nothing while it goes on.
     pub fn burnt(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// How long the runs of a session waited for code to be compiled. Waits that overlap count once.
-#[derive(Debug, Default)]
-pub struct Preparing(Mutex<Waits>);
-
-#[derive(Debug, Default)]
-struct Waits {
-    under_way: u32,
-    since: Option<Instant>,
-    total: Duration,
-}
-
-impl Preparing {
-    /// A wait begins, and ends when what is returned is dropped.
-    pub fn begin(self: &Arc<Self>) -> PreparingGuard {
-        let mut waits = self.waits();
-        waits.under_way += 1;
-        waits.since.get_or_insert_with(Instant::now);
-        PreparingGuard(Arc::clone(self))
-    }
-
-    /// All waits so far, the one under way included.
-    pub fn total(&self) -> Duration {
-        let waits = self.waits();
-        waits.total + waits.since.map_or(Duration::ZERO, |since| since.elapsed())
-    }
-
-    fn waits(&self) -> MutexGuard<'_, Waits> {
-        // Nothing here can leave it half changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// One wait of [`Preparing`].
-#[derive(Debug)]
-pub struct PreparingGuard(Arc<Preparing>);
-
-impl Drop for PreparingGuard {
-    fn drop(&mut self) {
-        let mut waits = self.0.waits();
-        waits.under_way = waits.under_way.saturating_sub(1);
-        if waits.under_way == 0
-            && let Some(since) = waits.since.take()
-        {
-            waits.total += since.elapsed();
-        }
     }
 }
 
@@ -172,23 +127,4 @@ pub struct RunReport {
     /// The limit of its files that it met first, if any. It was told so by an errno, and how it went on
     /// is its own affair.
     pub quota: Option<FileLimit>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_that_overlap_count_once_and_the_one_under_way_counts() {
-        let preparing = Arc::new(Preparing::default());
-        assert_eq!(preparing.total(), Duration::ZERO);
-        let (first, second) = (preparing.begin(), preparing.begin());
-        let begun = preparing.waits().since;
-        drop(first);
-        assert_eq!(preparing.waits().since, begun, "the second still waits");
-        drop(second);
-        let total = preparing.total();
-        assert!(preparing.waits().since.is_none() && total > Duration::ZERO);
-        assert_eq!(preparing.total(), total, "nobody waits, so nothing is added");
-    }
 }

@@ -58,6 +58,10 @@ impl Clock for SteppedClock {
         let moved = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_add(LOOK_NS));
         Timestamp(moved.map_or(u64::MAX, |before| before + LOOK_NS))
     }
+
+    fn passes_by_itself(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

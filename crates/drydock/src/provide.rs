@@ -37,6 +37,8 @@ pub(crate) fn in_background(dock: &Dock, names: &[String]) {
     if names.is_empty() {
         return;
     }
+    // Who goes on meanwhile is not to wait for it.
+    dock.serve();
     let (dock, names, provider) = (dock.clone(), names.to_vec(), Arc::new(provider()));
     let begun = std::thread::Builder::new().name("catalog".into()).spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };

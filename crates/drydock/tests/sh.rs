@@ -513,6 +513,37 @@ fn one_ending_has_one_status_wherever_it_happens() {
             said.stderr
         );
     }
+    // What starts others has the status of what it started; xargs has GNU's own for an end from outside.
+    for line in ["env seq 1 9000000", "timeout 60 seq 1 9000000", "echo 9000000 | xargs seq 1"] {
+        let said = shell.run(&["sh", "--fuel", "100000000", "-c", line]);
+        assert_eq!(said.status, 125, "{line}: {}", said.stderr);
+        assert!(said.stderr.contains("stopped: out_of_fuel"), "{line}: {}", said.stderr);
+    }
+    let traps = [
+        ("zero", "(drop (i32.div_s (i32.const 1) (i32.const 0)))", 136),
+        ("beyond", "(drop (i32.load (i32.const -1)))", 139),
+        ("never", "unreachable", 125),
+    ];
+    // In a home of their own: others list what is registered.
+    let own = Shell::new();
+    for (name, body, status) in traps {
+        let wat = format!("(module (memory (export \"memory\") 1) (func (export \"_start\") {body}))");
+        let file = own.file(&format!("{name}.wasm"), wat::parse_str(wat).unwrap());
+        let added = own.run(&["commands", "add", name, &file]);
+        assert_eq!(added.status, 0, "{}", added.stderr);
+        for line in [name.to_owned(), format!("env {name}"), format!("timeout 60 {name}")] {
+            let said = own.run(&["sh", "-c", &line]);
+            assert_eq!(said.status, status, "{line}: {}", said.stderr);
+        }
+        assert_eq!(
+            own.run(&["sh", "-c", &format!("echo x | xargs {name}")]).status,
+            125,
+            "as GNU's for signals"
+        );
+    }
+    for (line, status) in [("env nosuch", 127), ("timeout 9 nosuch", 127), ("timeout 0.2 sleep 9", 124)] {
+        assert_eq!(shell.run(&["sh", "-c", line]).status, status, "{line}");
+    }
     assert_eq!(shell.run(&["run", "nosuch"]).status, 127);
     assert_eq!(shell.run(&["sh", "-c", "nosuch"]).status, 127);
     let js = shell.run(&["js", "--timeout", "200ms", "-e", "for (;;) {}"]);

@@ -73,6 +73,12 @@ impl Dock {
 
     /// Opens a session for `principal`, with the powers and limits of `setup` and no others.
     pub fn session(&self, principal: &str, setup: Setup) -> Result<DockSession, BadSetup> {
+        // By itself it waits for nobody else's code.
+        self.session_beside(principal, Setup { preparing: Arc::default(), ..setup })
+    }
+
+    /// The same for the tools of a program, whose waits are the program's.
+    pub(crate) fn session_beside(&self, principal: &str, setup: Setup) -> Result<DockSession, BadSetup> {
         let principal: Principal = principal.parse()?;
         let may_install = setup.install_missing;
         let mut spec = setup.into_spec(principal)?;
@@ -94,6 +100,12 @@ impl Dock {
     /// The gate.
     pub fn gate(&self) -> &Arc<Gate> {
         &self.gate
+    }
+
+    /// For a process that serves others: whatever is compiled from now on takes one core each. Otherwise a
+    /// compilation takes all of them as long as no run is in flight (decision 0048).
+    pub fn serve(&self) {
+        self.engine.serve();
     }
 
     /// What this machine gives.

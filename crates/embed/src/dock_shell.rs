@@ -74,7 +74,17 @@ pub struct LineRefused(#[from] Denial);
 impl Dock {
     /// Opens a shell for `principal`. The limits of `setup` are those of a whole line: its stages share
     /// the fuel, the time and what may be written to the line's own stdout and stderr.
-    pub fn shell(&self, principal: &str, mut setup: Setup, shell: ShellSetup) -> Result<DockShell, BadSetup> {
+    pub fn shell(&self, principal: &str, setup: Setup, shell: ShellSetup) -> Result<DockShell, BadSetup> {
+        self.shell_beside(principal, Setup { preparing: Arc::default(), ..setup }, shell)
+    }
+
+    /// The same for a program's lines, whose waits are the program's.
+    pub(crate) fn shell_beside(
+        &self,
+        principal: &str,
+        mut setup: Setup,
+        shell: ShellSetup,
+    ) -> Result<DockShell, BadSetup> {
         let principal: Principal = principal.parse()?;
         let host_commands = setup.host_commands.clone();
         let may_install = setup.install_missing;

@@ -10,7 +10,7 @@ use std::{
 
 use drydock_contract::{
     BoxFuture, ByteSink, ByteSource, Call, CallError, Dispatch, Limits, Outcome, Reply, Sink, Source,
-    Streams, Switch,
+    Streams, Switch, Waited,
 };
 use drydock_gate::Session;
 use event_listener::EventListener;
@@ -49,14 +49,14 @@ struct Now {
     session: Option<Session>,
     started: Instant,
     time: Duration,
+    waited: Waited,
     end: Option<LineEnd>,
 }
 
 impl Now {
     /// When its time is up, as far as that can be said now: compiling is not its time. None is never.
     fn until(&self) -> Option<Instant> {
-        let compiling = self.session.as_ref().map_or(Duration::ZERO, |it| it.preparing().total());
-        self.started.checked_add(self.time)?.checked_add(compiling)
+        self.started.checked_add(self.time)?.checked_add(self.waited.so_far())
     }
 
     fn is_late(&self) -> bool {
@@ -66,15 +66,17 @@ impl Now {
 
 impl Line {
     pub(crate) fn new(door: Arc<dyn Dispatch>) -> Self {
-        let now = Now { door, session: None, started: Instant::now(), time: Duration::MAX, end: None };
+        let (started, waited) = (Instant::now(), Waited::default());
+        let now = Now { door, session: None, started, time: Duration::MAX, waited, end: None };
         Self { now: Mutex::new(now), over: Switch::default() }
     }
 
     /// A line begins, in a session of its own.
     pub(crate) fn begin(&self, door: Arc<dyn Dispatch>, session: Session, limits: &Limits) {
         self.over.reset();
-        let time = limits.wall_max;
-        *self.now.lock() = Now { door, session: Some(session), started: Instant::now(), time, end: None };
+        let (started, time) = (Instant::now(), limits.wall_max);
+        let waited = Waited::from_now(Some(Arc::clone(session.preparing())));
+        *self.now.lock() = Now { door, session: Some(session), started, time, waited, end: None };
     }
 
     /// Ends the line. The first reason stays.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    BadCommandName, BadPrincipal, Cap, CommandName, Denial, Entropy, GuestTime, Limits, Principal,
+    BadCommandName, BadPrincipal, Cap, CommandName, Denial, Entropy, GuestTime, Limits, Preparing, Principal,
     SteppedClock,
     port::{Clock, FileError, Files},
 };
@@ -51,6 +51,9 @@ pub struct Setup {
     pub host_commands: HostCommands,
     /// Whether a granted name that is in the catalog and not installed is installed when it is called.
     pub install_missing: bool,
+    /// What is waited for code to be compiled, which is nobody's time. Clones have it in common: programs of
+    /// [`Dock::code`](crate::Dock::code) stand still while the tools that were made of the same setup wait.
+    pub preparing: Arc<Preparing>,
 }
 
 impl Default for Setup {
@@ -71,6 +74,7 @@ impl Default for Setup {
             fuel_shared: None,
             host_commands: HostCommands::default(),
             install_missing: false,
+            preparing: Arc::default(),
         }
     }
 }
@@ -197,6 +201,7 @@ impl Setup {
             clock: self.clock,
             entropy: self.entropy,
             inside: self.host_commands.within(None),
+            preparing: Some(self.preparing),
             purse: self.fuel_shared.map(|fuel| Arc::new(Purse::holding(fuel))),
             ..SessionSpec::new(principal)
         })

@@ -1,7 +1,7 @@
 //! Code of the built-in modules that is made ahead of time, to be shipped with a program.
 
 use drydock_commands::{MODULES, ModuleKind};
-use drydock_contract::port::{Interruption, LaneChoice, LaneSettings, MemoryLayout};
+use drydock_contract::port::{CompileThreads, Interruption, LaneChoice, LaneSettings, MemoryLayout};
 use drydock_engine::{Cpu, Effort, precompile};
 
 /// One built-in module and the lane it runs in.
@@ -19,7 +19,7 @@ pub struct BuiltInCode {
 impl BuiltInCode {
     /// Compiles it, for any machine of this architecture.
     pub fn compile(&self) -> Result<Vec<u8>, String> {
-        precompile(self.wasm, self.lane, Cpu::Baseline, Effort::Full)
+        precompile(self.wasm, self.lane, Cpu::Baseline, Effort::Full, CompileThreads::All)
     }
 }
 

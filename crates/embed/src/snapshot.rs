@@ -92,6 +92,7 @@ impl Dock {
             switches: [Arc::default(), Arc::default()],
             gauge: None,
             preparing: None,
+            pays_for_code: false,
         };
         let image = lane.snapshot(request, recipe).await?;
         lane.warm(&image, options.compile_limits()).await.map_err(SnapshotError::from)?;

@@ -1,10 +1,11 @@
 //! The compile worker: modules of strangers are compiled in a process that has limits and no rights.
 #![allow(clippy::unwrap_used)]
 
-use std::{fmt::Write as _, path::Path, process::Command, time::Duration};
+use std::{fmt::Write as _, path::Path, process::Command, sync::Arc, time::Duration};
 
+use drydock_codemode::{executor::ExecuteOptions, provider::Providers};
 use drydock_embed::{
-    CompileLimits, Dock, DockSettings, Setup, ShellSetup, WorkerProgram,
+    CodeInput, CompileLimits, Dock, DockSettings, Setup, ShellSetup, WorkerProgram, command_tools,
     contract::{ArgMode, CallError, Limits, Outcome, Sink, Source, Streams},
 };
 use drydock_testkit::guests;
@@ -145,6 +146,64 @@ async fn compiling_is_not_the_time_of_a_line() {
     assert_eq!((report.status, report.limit), (7, None));
 }
 
+/// What a line, or a program, may take in the tests below, and what compiling takes at least.
+const WALL_MAX: Duration = Duration::from_secs(3);
+const COMPILES: &str = "/bin/sleep 4";
+
+fn impatient() -> Setup {
+    let limits = Limits { wall_max: WALL_MAX, ..Limits::default() };
+    Setup { limits: Some(limits), ..Setup::profile("minimal") }
+}
+
+#[tokio::test]
+async fn compiling_is_not_the_time_of_whoever_runs_meanwhile() {
+    let home = tempfile::tempdir().unwrap();
+    let dock = dock(home.path(), Some(worker_after(COMPILES)), CompileLimits::default());
+    for status in 1..=5 {
+        add(&dock, &format!("cold{status}"), &guests::exit(status));
+    }
+    // A stage beside the one that compiles; and what starts it, by itself and with a shell between them.
+    let lines = [
+        ("yes | cold1", 1),
+        ("env cold2", 2),
+        ("echo x | xargs cold3", 123),
+        ("timeout 3 cold4", 4),
+        ("timeout 3 sh -c 'cold5'", 5),
+    ];
+    let ended = lines.map(|(line, status)| {
+        let dock = dock.clone();
+        tokio::spawn(async move {
+            let mut shell = ShellSetup::default();
+            shell.mode.eval_allowed = true;
+            let mut shell = dock.shell("me", impatient(), shell).unwrap();
+            let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() };
+            let (report, streams) = shell.run(line, streams).await.unwrap();
+            let said = String::from_utf8(streams.stderr.into_captured()).unwrap();
+            assert_eq!((report.status, report.limit, said.as_str()), (status, None, ""), "{line}");
+        })
+    });
+    for it in ended {
+        it.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_cold_tool_does_not_end_the_program_that_calls_it() {
+    let home = tempfile::tempdir().unwrap();
+    let dock = Arc::new(dock(home.path(), Some(worker_after(COMPILES)), CompileLimits::default()));
+    add(&dock, "cold6", &guests::exit(6));
+    add(&dock, "cold7", &guests::exit(7));
+    dock.warm_js().await.unwrap();
+    let setup = impatient();
+    let tools = command_tools(&dock, "me", &setup, &ShellSetup::default()).unwrap();
+    let code = dock.code("me", setup, Providers::new([tools]).unwrap()).unwrap();
+    let program = "const one = await commands.cold6({});
+        const two = await commands.sh({line: 'cold7'}); [one.status, two.status]";
+    let options = ExecuteOptions { timeout_ms: Some(WALL_MAX.as_millis() as f64), ..Default::default() };
+    let result = code.execute(program, CodeInput { options, ..CodeInput::default() }).await;
+    assert_eq!(result.outcome.unwrap().unwrap().as_str(), "[6,7]");
+}
+
 #[test]
 fn the_worker_can_open_no_file_and_no_socket() {
     let told = |walls: &[&str]| {
@@ -174,7 +233,7 @@ fn the_worker_can_open_no_file_and_no_socket() {
 
 #[test]
 fn a_worker_that_is_started_by_hand_says_what_it_is() {
-    for args in [&[][..], &["compile", "x", "1", "1"], &["hello"]] {
+    for args in [&[][..], &["compile", "x", "1", "1", "all"], &["hello"]] {
         let said = Command::new(WORKER).args(args).output().unwrap();
         assert_eq!(said.status.code(), Some(2), "{args:?}");
         assert!(String::from_utf8_lossy(&said.stderr).contains("started by Drydock"), "{args:?}");

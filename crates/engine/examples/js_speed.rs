@@ -53,6 +53,7 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         memory: None,
         clock: None,
         preparing: None,
+        pays_for_code: false,
     }
 }
 

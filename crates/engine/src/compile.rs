@@ -27,6 +27,7 @@ use wasmtime::{Engine, Module};
 use crate::{
     config::{Cpu, Effort, EngineSettings, precompile},
     link::{self, Prepared},
+    occupied::{Occupied, Running},
 };
 
 /// A compilation began or ended.
@@ -69,12 +70,13 @@ pub(crate) struct Shared {
     pub(crate) observer: Option<Observer>,
     pub(crate) apart: Option<Arc<Apart>>,
     compiling: Arc<Semaphore>,
+    pub(crate) occupied: Arc<Occupied>,
 }
 
 impl Shared {
     pub(crate) fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Self {
         let compiling = Arc::new(Semaphore::new(settings.compilations_max.max(1)));
-        Self { settings, cache, observer: None, apart: None, compiling }
+        Self { settings, cache, observer: None, apart: None, compiling, occupied: Arc::default() }
     }
 }
 
@@ -117,6 +119,7 @@ pub(crate) struct Modules {
     loaded: RwLock<HashMap<Digest, Arc<Loaded>>>,
     pending: Mutex<HashMap<Digest, Arc<OnceCell<Arc<Loaded>>>>>,
     compiling: Arc<Semaphore>,
+    occupied: Arc<Occupied>,
     tick: AtomicU64,
 }
 
@@ -134,6 +137,7 @@ impl Modules {
             loaded: RwLock::default(),
             pending: Mutex::default(),
             compiling: Arc::clone(&shared.compiling),
+            occupied: Arc::clone(&shared.occupied),
             tick: AtomicU64::new(0),
             settings: shared.settings,
         }
@@ -187,6 +191,11 @@ impl Modules {
         }
         all.insert(digest, Arc::clone(&loaded));
         Ok(loaded)
+    }
+
+    /// A run begins in this lane.
+    pub(crate) fn run(&self) -> Running {
+        self.occupied.run()
     }
 
     fn key(&self, digest: Digest) -> CacheKey {
@@ -285,9 +294,10 @@ impl Modules {
         };
         let closed = |_| Fault::Internal("the engine is shutting down".into());
         let place = Arc::clone(&self.compiling).acquire_owned().await.map_err(closed)?;
+        let threads = self.occupied.threads();
         let _told = Told::started(self.observer.as_ref(), digest, artifact.bytes().len() as u64);
         if let Some(worker) = worker {
-            let code = worker.compile(artifact, self.lane, limits).await;
+            let code = worker.compile(artifact, self.lane, limits, threads).await;
             let code = code.map_err(|error| fault_of(digest, error))?;
             let module = self.made(digest, &code);
             let foreign = || Fault::Internal("the compile worker made code of another kind than ours".into());
@@ -300,7 +310,7 @@ impl Modules {
         let (wasm, lane, key, cache) = (artifact.clone(), self.lane, self.key(digest), self.cache.clone());
         let work = tokio::task::spawn_blocking(move || -> Result<Vec<u8>, String> {
             let effort = Effort::while_waiting(wasm.bytes().len());
-            let code = precompile(wasm.bytes(), lane, Cpu::Host, effort)?;
+            let code = precompile(wasm.bytes(), lane, Cpu::Host, effort, threads)?;
             if let Some(cache) = cache {
                 cache.put(&key, &code);
             }

@@ -1,6 +1,6 @@
 //! How wasmtime is set up, and what of it this machine really gives.
 
-use drydock_contract::port::{Interruption, LaneChoice, LaneSettings, MemoryLayout};
+use drydock_contract::port::{CompileThreads, Interruption, LaneChoice, LaneSettings, MemoryLayout};
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 /// What an embedder may choose.
@@ -111,8 +111,8 @@ pub enum Effort {
     Quick,
 }
 
-/// Modules of at least so many bytes take longer than a second on two cores with full effort.
-const LARGE_BYTES: usize = 1_400_000;
+/// Modules of at least so many bytes take about a second on two cores with full effort, or longer.
+const LARGE_BYTES: usize = 1_150_000;
 
 impl Effort {
     /// What a module of this size gets while somebody waits for it.
@@ -123,9 +123,16 @@ impl Effort {
 
 /// Compiles without running anything: what a worker, or whoever ships code, does. The code loads in every
 /// engine of the same version whose lane is this one.
-pub fn precompile(wasm: &[u8], lane: LaneSettings, cpu: Cpu, effort: Effort) -> Result<Vec<u8>, String> {
+pub fn precompile(
+    wasm: &[u8],
+    lane: LaneSettings,
+    cpu: Cpu,
+    effort: Effort,
+    threads: CompileThreads,
+) -> Result<Vec<u8>, String> {
     let compile = || -> wasmtime::Result<Vec<u8>> {
         let mut config = base(lane);
+        config.parallel_compilation(threads == CompileThreads::All);
         if cpu == Cpu::Baseline {
             baseline(&mut config)?;
         }
@@ -185,7 +192,6 @@ fn base(lane: LaneSettings) -> Config {
         config.memory_may_move(true);
     }
     config.cranelift_opt_level(OptLevel::Speed);
-    config.parallel_compilation(true);
     config.memory_init_cow(true);
     config.max_wasm_stack(STACK_BYTES_MAX);
     config.async_stack_size(STACK_BYTES_MAX + (1 << 20));

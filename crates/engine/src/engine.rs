@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
     Artifact, BoxFuture, Fault, RunReport, RunRequest, Streams,
-    port::{Interruption, LaneChoice, Runner},
+    port::{CompileThreads, Interruption, LaneChoice, Runner},
 };
 use drydock_store::CodeCache;
 
@@ -55,6 +55,16 @@ impl Engine {
         }
         self.shared.apart = Some(apart);
         self
+    }
+
+    /// From now on somebody is served here: compilations take one core each, also where no run is in flight.
+    pub fn serve(&self) {
+        self.shared.occupied.serve();
+    }
+
+    /// Whether a compilation that begins now takes one core only.
+    pub fn is_occupied(&self) -> bool {
+        self.shared.occupied.threads() == CompileThreads::One
     }
 
     /// What this machine gives.

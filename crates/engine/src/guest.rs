@@ -15,7 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
 
-use crate::{host::ToolCalls, outcome::Stop, wasi::Descriptors};
+use crate::{deadline::Deadline, host::ToolCalls, occupied::Running, outcome::Stop, wasi::Descriptors};
 
 /// One run.
 pub(crate) struct Guest {
@@ -44,7 +44,9 @@ pub(crate) struct Guest {
     pub(crate) at_input: AtInput,
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
-    deadline: Instant,
+    deadline: Deadline,
+    /// For as long as it lives, it is in flight.
+    pub(crate) running: Running,
     breathed: Instant,
     switches: [Arc<Switch>; 2],
     files: Option<Arc<dyn Files>>,
@@ -75,7 +77,7 @@ pub(crate) struct Counts {
 }
 
 impl Guest {
-    pub(crate) fn new(request: RunRequest, deadline: Instant) -> Self {
+    pub(crate) fn new(request: RunRequest, deadline: Deadline, running: Running) -> Self {
         let given = match request.working_dir {
             WorkingDir::Own => None,
             WorkingDir::Given => request.env.iter().find_map(|it| it.strip_prefix(b"PWD=")),
@@ -101,6 +103,7 @@ impl Guest {
             at_input: AtInput::Reads,
             quota: None,
             deadline,
+            running,
             breathed: Instant::now(),
             switches: request.switches,
             files: request.files,
@@ -119,7 +122,7 @@ impl Guest {
         if self.switches.iter().any(|switch| switch.is_tripped()) {
             return Err(Stop::Cancelled);
         }
-        if now >= self.deadline {
+        if self.deadline.is_over(now) {
             return Err(Stop::TimedOut);
         }
         Ok(())
@@ -135,9 +138,9 @@ impl Guest {
             Arc::new(MemoryFiles::with(meter))
         });
         let given = under(given, std::mem::take(&mut self.trees));
-        let (deadline, switches) = (self.deadline, self.switches.clone());
+        let (deadline, switches) = (self.deadline.clone(), self.switches.clone());
         let time_is_up: Interrupt =
-            Arc::new(move || Instant::now() >= deadline || switches.iter().any(|it| it.is_tripped()));
+            Arc::new(move || deadline.is_over(Instant::now()) || switches.iter().any(|it| it.is_tripped()));
         let view = given.until(&time_is_up).unwrap_or(given);
         self.view = Some(Arc::clone(&view));
         view

@@ -71,7 +71,8 @@ impl Lane {
         let loaded = match self.modules.ready(request.artifact.digest()) {
             Some(loaded) => loaded,
             None => {
-                let _waiting = request.preparing.as_ref().map(|it| it.begin());
+                let told = request.preparing.as_ref().filter(|_| !request.pays_for_code);
+                let _waiting = told.map(|it| it.begin());
                 let loading = self.modules.get(&request.artifact, request.compile);
                 match run::unless_cancelled(loading, &request.switches).await {
                     Some(loaded) => loaded?,
@@ -80,7 +81,8 @@ impl Lane {
             }
         };
         let prepared = loaded.prepared(&self.engine, request.caps)?;
-        run::run(&self.engine, &prepared, request, image, self.ticker.as_ref()).await
+        let running = self.modules.run();
+        run::run(&self.engine, &prepared, request, image, self.ticker.as_ref(), running).await
     }
 
     /// The same as [`Runner::run`], in the memory that an earlier run of the module left, if there is one.

@@ -8,6 +8,7 @@
 mod burning;
 mod compile;
 mod config;
+mod deadline;
 mod engine;
 mod features;
 mod guest;
@@ -16,6 +17,7 @@ mod lane;
 mod limiter;
 mod link;
 mod memory;
+mod occupied;
 mod outcome;
 mod run;
 mod snapshot;

@@ -12,22 +12,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch, WorkingDir};
+use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch, Waited, WorkingDir};
 use wasmtime::{Engine, Store};
 
 use crate::{
     burning::Burning,
     config::FUEL_BETWEEN_YIELDS,
+    deadline::Deadline,
     guest::{AtInput, Guest},
     link::{Prepared, Start},
+    occupied::Running,
     outcome::{Stop, classify},
     ticker::Ticker,
 };
 
-/// As good as never, for a wall limit beyond what the clock can say.
-const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
 /// What a sink gets to take its last bytes once the run is overdue or cancelled.
 const LAST_BYTES: Duration = Duration::from_millis(200);
+
+/// Between two looks at a deadline that moves.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Where a run in another's memory starts. `_start` will not do: libc's starts once in the life of a memory.
 const AGAIN: &str = "again";
@@ -50,6 +53,7 @@ pub(crate) async fn run(
     mut request: RunRequest,
     mut image: Option<&mut Image>,
     ticker: Option<&Ticker>,
+    running: Running,
 ) -> Result<(RunReport, Streams), Fault> {
     tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
     let started = Instant::now();
@@ -58,8 +62,10 @@ pub(crate) async fn run(
     if prepared.starts_in_pwd {
         request.working_dir = WorkingDir::Own;
     }
-    let deadline = started.checked_add(limits.wall_max).unwrap_or_else(|| started + A_YEAR);
-    let mut store = Burning::new(Store::new(engine, Guest::new(request, deadline)), limits.fuel_max, gauge);
+    let waited = Waited::from_now(request.preparing.take());
+    let deadline = Deadline::new(started, limits.wall_max, waited);
+    let guest = Guest::new(request, deadline.clone(), running);
+    let mut store = Burning::new(Store::new(engine, guest), limits.fuel_max, gauge);
     store.limiter(|guest| guest);
     store.data_mut().at_input = image.as_ref().map_or(AtInput::Reads, |it| it.at_input);
     let internal = |error: wasmtime::Error| Fault::Internal(format!("{error:#}"));
@@ -77,7 +83,7 @@ pub(crate) async fn run(
     let ending = {
         let before = image.as_ref().and_then(|it| it.before.as_deref());
         let guest = pin!(execute(&mut store, prepared, before));
-        watch(guest, deadline, &switches, ticker).await
+        watch(guest, &deadline, &switches, ticker).await
     };
     let outcome = match ending {
         Ending::Ended(Ok(())) => Outcome::Exited(0),
@@ -246,7 +252,7 @@ enum Ending {
 /// Polls the guest until it ends, its time is up, or a switch is thrown.
 async fn watch(
     mut guest: Pin<&mut impl Future<Output = wasmtime::Result<()>>>,
-    deadline: Instant,
+    deadline: &Deadline,
     switches: &[Arc<Switch>; 2],
     ticker: Option<&Ticker>,
 ) -> Ending {
@@ -262,10 +268,10 @@ async fn watch(
         if let Poll::Ready(result) = polled {
             return Poll::Ready(Ending::Ended(result));
         }
-        if Instant::now() >= deadline {
+        if deadline.is_over(Instant::now()) {
             return Poll::Ready(Ending::TimedOut);
         }
-        alarm.get_or_insert_with(|| Alarm::new(deadline, switches)).poll(cx, switches)
+        alarm.get_or_insert_with(|| Alarm::new(deadline, switches)).poll(cx, deadline, switches)
     })
     .await
 }
@@ -277,14 +283,24 @@ struct Alarm {
 }
 
 impl Alarm {
-    fn new(deadline: Instant, switches: &[Arc<Switch>; 2]) -> Self {
-        let timer = Box::pin(tokio::time::sleep_until(deadline.into()));
+    fn new(deadline: &Deadline, switches: &[Arc<Switch>; 2]) -> Self {
+        let timer = Box::pin(tokio::time::sleep_until(deadline.at().into()));
         Self { timer, listeners: [switches[0].listen(), switches[1].listen()] }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, switches: &[Arc<Switch>; 2]) -> Poll<Ending> {
-        if self.timer.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Ending::TimedOut);
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        deadline: &Deadline,
+        switches: &[Arc<Switch>; 2],
+    ) -> Poll<Ending> {
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            if deadline.is_over(now) {
+                return Poll::Ready(Ending::TimedOut);
+            }
+            // Somebody compiled meanwhile, or still does; then the deadline moves as time passes.
+            self.timer.as_mut().reset(deadline.at().max(now + LOOK_AGAIN).into());
         }
         for (listener, switch) in self.listeners.iter_mut().zip(switches) {
             let heard = Pin::new(&mut *listener).poll(cx).is_ready();

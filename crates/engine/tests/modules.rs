@@ -173,8 +173,9 @@ impl drydock_contract::port::Compiler for Elsewhere {
         wasm: &'a drydock_contract::Artifact,
         lane: drydock_contract::port::LaneSettings,
         _: Option<drydock_contract::port::CompileLimits>,
+        threads: drydock_contract::port::CompileThreads,
     ) -> drydock_contract::BoxFuture<'a, Result<Vec<u8>, drydock_contract::port::CompileError>> {
-        let code = drydock_engine::precompile(wasm.bytes(), lane, self.0, self.1);
+        let code = drydock_engine::precompile(wasm.bytes(), lane, self.0, self.1, threads);
         Box::pin(async move { code.map_err(drydock_contract::port::CompileError::Rejected) })
     }
 }

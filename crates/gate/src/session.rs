@@ -60,6 +60,8 @@ pub struct SessionSpec {
     pub tools: Option<Arc<dyn Tools>>,
     /// Commands the front end answers itself, or none.
     pub inside: Option<Arc<dyn Inside>>,
+    /// What is waited for code to be compiled, if it is another session's wait too; none for one of its own.
+    pub preparing: Option<Arc<Preparing>>,
 }
 
 impl SessionSpec {
@@ -81,6 +83,7 @@ impl SessionSpec {
             purse: None,
             tools: None,
             inside: None,
+            preparing: None,
         }
     }
 }
@@ -105,7 +108,8 @@ struct Inner {
 impl Session {
     pub(crate) fn open(spec: SessionSpec, standing: Arc<Standing>) -> Self {
         let caps = spec.grants.caps();
-        let (cancelled, preparing) = Default::default();
+        let cancelled = Arc::default();
+        let preparing = spec.preparing.clone().unwrap_or_default();
         Self { inner: Arc::new(Inner { spec, caps, standing, cancelled, preparing }), depth: 0, caller: None }
     }
 

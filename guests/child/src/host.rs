@@ -8,7 +8,7 @@ unsafe extern "C" {
     fn host_command(request: *const u8, bytes: usize, stdin: u32) -> i32;
     /// Runs the command in the request and writes what it printed to `out`. Returns how much, or -1.
     fn host_exec(request: *const u8, bytes: usize, out: *mut u8, bytes_max: usize) -> i32;
-    /// The status of the last command that exited.
+    /// The status of the last command; if it did not exit by itself, the one that a shell shows for it.
     fn host_status() -> i32;
     /// Writes why the last call answered -1.
     fn host_error(out: *mut u8, bytes_max: usize) -> i32;
@@ -18,6 +18,8 @@ const VERSION: u32 = 1;
 const STDIN_EMPTY: u32 = 0;
 const STDIN_OURS: u32 = 1;
 const REFUSED: i32 = -1;
+/// What a shell shows for a command that could not be started at all.
+const NOT_STARTED: i32 = 125;
 
 /// Where other systems keep commands; here a name is enough.
 const FOLDERS: [&[u8]; 5] = [b"/usr/local/bin/", b"/usr/bin/", b"/bin/", b"/usr/sbin/", b"/sbin/"];
@@ -76,11 +78,17 @@ pub fn capture(command: &Command<'_>, input: &[u8]) -> Captured {
 }
 
 fn failure(code: &str) -> Ended {
+    // SAFETY: it takes nothing and touches nothing.
+    let status = match unsafe { host_status() } {
+        // What was refused before anybody was asked, such as a request that is too long.
+        REFUSED => NOT_STARTED,
+        status => status,
+    };
     match code {
         "unknown_command" => Ended::NotFound,
         "trapped" | "out_of_fuel" | "timed_out" | "out_of_memory" | "output_limit" | "input_limit"
-        | "cancelled" | "reply_too_large" => Ended::Stopped(code.to_owned()),
-        code => Ended::Refused(code.to_owned()),
+        | "cancelled" | "reply_too_large" => Ended::Stopped(code.to_owned(), status),
+        code => Ended::Refused(code.to_owned(), status),
     }
 }
 

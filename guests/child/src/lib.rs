@@ -41,22 +41,22 @@ pub enum Ended {
     Exited(i32),
     /// Nobody knows such a command.
     NotFound,
-    /// It may not run, and why.
-    Refused(String),
-    /// It was stopped, and why: out of fuel, a trap.
-    Stopped(String),
+    /// It did not run, why, and the status that a shell shows for it.
+    Refused(String, i32),
+    /// It was stopped, why (out of fuel, a trap), and the status that a shell shows for it.
+    Stopped(String, i32),
     /// Its time was up.
     TimedOut,
 }
 
 impl Ended {
-    /// The status a shell would show.
+    /// The status a shell would show. Which one an ending has is the host's to say: there is one mapping,
+    /// and it is not here.
     pub fn status(&self) -> i32 {
         match self {
             Self::Exited(status) => *status,
             Self::NotFound => 127,
-            Self::Refused(_) => 126,
-            Self::Stopped(_) => 137,
+            Self::Refused(_, status) | Self::Stopped(_, status) => *status,
             Self::TimedOut => 124,
         }
     }

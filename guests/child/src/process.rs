@@ -3,10 +3,15 @@
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command as Process, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::{Captured, Command, Ended, Stdin};
+
+/// What shells show for a program that may not run, and for one that was killed.
+const NOT_ALLOWED: i32 = 126;
+const KILLED: i32 = 137;
 
 /// Runs with `input` and nothing more, unless there is no input.
 pub(crate) fn run_with_input(command: &Command<'_>, input: &[u8]) -> Ended {
@@ -32,15 +37,15 @@ fn fed(mut process: Process, input: &[u8]) -> Captured {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Captured::Failed(Ended::NotFound);
         }
-        Err(error) => return Captured::Failed(Ended::Refused(error.to_string())),
+        Err(error) => return Captured::Failed(Ended::Refused(error.to_string(), NOT_ALLOWED)),
     };
     let (stdin, input) = (child.stdin.take(), input.to_vec());
     let feeder = std::thread::spawn(move || stdin.map(|mut it| it.write_all(&input)));
     let output = child.wait_with_output();
     let _ = feeder.join();
     match output {
-        Ok(output) => Captured::Output(output.stdout, output.status.code().unwrap_or(137)),
-        Err(error) => Captured::Failed(Ended::Stopped(error.to_string())),
+        Ok(output) => Captured::Output(output.stdout, output.status.code().unwrap_or(KILLED)),
+        Err(error) => Captured::Failed(Ended::Stopped(error.to_string(), KILLED)),
     }
 }
 
@@ -67,12 +72,12 @@ pub(crate) fn run(command: &Command<'_>) -> Ended {
     let mut child = match process.spawn() {
         Ok(child) => child,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ended::NotFound,
-        Err(error) => return Ended::Refused(error.to_string()),
+        Err(error) => return Ended::Refused(error.to_string(), NOT_ALLOWED),
     };
     let Some(wall_ms_max) = command.wall_ms_max else {
         return match child.wait() {
             Ok(status) => ended(status),
-            Err(error) => Ended::Stopped(error.to_string()),
+            Err(error) => Ended::Stopped(error.to_string(), KILLED),
         };
     };
     let deadline = Instant::now() + Duration::from_millis(wall_ms_max);
@@ -92,6 +97,6 @@ pub(crate) fn run(command: &Command<'_>) -> Ended {
 fn ended(status: std::process::ExitStatus) -> Ended {
     match status.code() {
         Some(code) => Ended::Exited(code),
-        None => Ended::Stopped(status.to_string()),
+        None => Ended::Stopped(status.to_string(), status.signal().map_or(KILLED, |it| 128 + it)),
     }
 }

@@ -82,14 +82,14 @@ fn start(called: &str, job: &Job, children: &dyn Children) -> i32 {
             called,
             &format!("`{}` is not installed; `drydock catalog add clang` brings the compiler", job.program),
         ),
-        Ended::Refused(why) => complain(called, &format!("`{}` may not run: {why}", job.program)),
-        Ended::Stopped(why) => {
+        Ended::Refused(why, _) => complain(called, &format!("`{}` may not run: {why}", job.program)),
+        Ended::Stopped(why, _) => {
             complain(called, &format!("fatal error: `{}` was stopped: {why}", job.program))
         }
         Ended::TimedOut => complain(called, &format!("fatal error: `{}` ran out of time", job.program)),
     }
     match ended {
-        Ended::Stopped(_) | Ended::TimedOut => 1,
+        Ended::Stopped(..) | Ended::TimedOut => 1,
         other => other.status(),
     }
 }

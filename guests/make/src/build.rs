@@ -188,11 +188,7 @@ impl Builder {
         }
         let Some(lines) = lines.filter(|it| !it.is_empty()) else {
             // No recipe: it counts as made if something it needs was.
-            return Ok(Made {
-                time: before,
-                remade,
-                failed: false,
-            });
+            return Ok(Made { time: before, remade, failed: false });
         };
         let job = Job {
             target,

@@ -207,7 +207,7 @@ fn start(make: &mut Make, text: &str) -> Done<i32> {
     let ended = System.run(&command);
     match &ended {
         Ended::NotFound => complain(&format!("{}: {shell}: No such file or directory", make.options.name)),
-        Ended::Refused(why) | Ended::Stopped(why) => {
+        Ended::Refused(why, _) | Ended::Stopped(why, _) => {
             complain(&format!("{}: {shell}: {why}", make.options.name))
         }
         Ended::Exited(_) | Ended::TimedOut => {}

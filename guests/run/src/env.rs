@@ -124,8 +124,8 @@ pub(crate) fn told(program: &str, name: &str, ended: &Ended) -> i32 {
     match ended {
         Ended::Exited(_) | Ended::TimedOut => {}
         Ended::NotFound => crate::complain(program, &format!("'{name}': No such file or directory")),
-        Ended::Refused(why) => crate::complain(program, &format!("'{name}': may not run: {why}")),
-        Ended::Stopped(why) => crate::complain(program, &format!("'{name}': stopped: {why}")),
+        Ended::Refused(why, _) => crate::complain(program, &format!("'{name}': may not run: {why}")),
+        Ended::Stopped(why, _) => crate::complain(program, &format!("'{name}': stopped: {why}")),
     }
     ended.status()
 }

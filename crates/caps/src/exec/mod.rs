@@ -199,8 +199,10 @@ impl Exec {
             },
             switches: session.switches(),
             gauge: bill.as_ref().map(|bill| Arc::clone(&bill.gauge)),
-            // Who writes programs pays for the time that compiling them takes.
-            preparing: by_path.is_none().then(|| Arc::clone(session.preparing())),
+            preparing: Some(Arc::clone(session.preparing())),
+            // Who writes programs pays for the time that compiling them takes: each could write another one, and
+            // so live for ever on time that is nobody's.
+            pays_for_code: by_path.is_some(),
         };
         let ran = self.runner.run(request).await;
         if let Some(mut bill) = bill {

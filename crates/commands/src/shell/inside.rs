@@ -9,14 +9,14 @@
 
 use std::sync::{Arc, Weak, atomic::Ordering};
 
-use drydock_contract::{BoxFuture, Outcome, Streams, Timestamp};
+use drydock_contract::{BoxFuture, Outcome, Streams, Timestamp, Waited};
 use drydock_gate::{Inside, InsideCommand};
 
 use super::{
     builtin::nested,
     fd::{Fd, Input, Output},
     inbox::Inbox,
-    state::{Env, Flow, Shared},
+    state::{Env, Flow, NestedDeadline, Shared},
     syntax::is_name,
     text,
     vars::Value,
@@ -34,7 +34,7 @@ impl Inside for Within {
         let shared = self.0.upgrade();
         Box::pin(async move {
             let Some(shared) = shared else { return (Outcome::Cancelled, command.streams) };
-            let InsideCommand { name, args, env: entries, wall_max, umask, caller, streams, door, .. } =
+            let InsideCommand { name, args, env: entries, wall_max, umask, caller, streams, door, preparing } =
                 command;
             let mut env = Env::bare(Arc::clone(&shared));
             env.id = shared.next_id.fetch_add(1, Ordering::Relaxed);
@@ -45,7 +45,9 @@ impl Inside for Within {
             env.mask = umask.bits();
             env.deadline = wall_max.map(|wall| {
                 let nanos = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
-                Timestamp(shared.clock.now().0.saturating_add(nanos))
+                let until = Timestamp(shared.clock.now().0.saturating_add(nanos));
+                let preparing = shared.clock.passes_by_itself().then_some(preparing);
+                NestedDeadline { until, waited: Waited::from_now(preparing) }
             });
             take_environment(&mut env, &entries);
             env.functions = Arc::new(shared.handed.lock().clone());

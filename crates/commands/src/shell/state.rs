@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use drydock_contract::{Dispatch, Limits, Meter, Timestamp, exit, port::Clock, size_text};
+use drydock_contract::{Dispatch, Limits, Meter, Timestamp, Waited, exit, port::Clock, size_text};
 use parking_lot::Mutex;
 
 use super::{
@@ -197,7 +197,7 @@ pub(crate) struct Env {
     /// Where commands are called, if not at the line's own door.
     pub(crate) door: Option<Arc<dyn Dispatch>>,
     /// When it must have ended: what `timeout` allows.
-    pub(crate) deadline: Option<Timestamp>,
+    pub(crate) deadline: Option<NestedDeadline>,
     /// The stage of a pipeline that this belongs to.
     pub(crate) limited: Limited,
 }
@@ -208,6 +208,21 @@ pub(crate) struct Process {
     pub(crate) path: String,
     /// Runs when the command that writes the file is done.
     pub(crate) reader: Option<Arc<Script>>,
+}
+
+/// The end of what `timeout` allows a shell. Compiling what it starts is not its time.
+#[derive(Debug, Clone)]
+pub(crate) struct NestedDeadline {
+    pub(crate) until: Timestamp,
+    pub(crate) waited: Waited,
+}
+
+impl NestedDeadline {
+    /// Where it lies now.
+    pub(crate) fn at(&self) -> Timestamp {
+        let waited = u64::try_from(self.waited.so_far().as_nanos()).unwrap_or(u64::MAX);
+        Timestamp(self.until.0.saturating_add(waited))
+    }
 }
 
 impl Env {
@@ -384,7 +399,7 @@ impl Env {
 
     /// Whether its time is up.
     pub(crate) fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|it| self.shared.clock.now() >= it)
+        self.deadline.as_ref().is_some_and(|it| self.shared.clock.now() >= it.at())
     }
 
     /// Ends the run if its variables and its commands together hold too much.

@@ -6,4 +6,9 @@ use crate::Timestamp;
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Timestamp;
+
+    /// Whether it goes on while nobody looks. One that is stepped does not move while code is compiled.
+    fn passes_by_itself(&self) -> bool {
+        true
+    }
 }

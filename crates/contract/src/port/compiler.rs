@@ -17,7 +17,32 @@ pub trait Compiler: Send + Sync {
         wasm: &'a Artifact,
         lane: LaneSettings,
         limits: Option<CompileLimits>,
+        threads: CompileThreads,
     ) -> BoxFuture<'a, Result<Vec<u8>, CompileError>>;
+}
+
+/// How many cores a compilation may take. The code does not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompileThreads {
+    /// One: something else goes on.
+    One,
+    /// All there are: somebody waits, and nothing else goes on.
+    All,
+}
+
+impl CompileThreads {
+    /// As a worker is told it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::All => "all",
+        }
+    }
+
+    /// What a worker was told; `None` if it is no such word.
+    pub fn named(text: &str) -> Option<Self> {
+        [Self::One, Self::All].into_iter().find(|it| it.as_str() == text)
+    }
 }
 
 /// What compiling one module may take.

@@ -15,8 +15,8 @@ mod snapshot;
 
 pub use clock::Clock;
 pub use compiler::{
-    CompileError, CompileLimits, Compiler, Interruption, LaneChoice, LaneSettings, MemoryLayout, NotALane,
-    NotAnInterruption, WasmFeatures,
+    CompileError, CompileLimits, CompileThreads, Compiler, Interruption, LaneChoice, LaneSettings,
+    MemoryLayout, NotALane, NotAnInterruption, WasmFeatures,
 };
 pub use entry::{EntryCompile, EntryDir, EntryLimits, EntryOptions};
 pub use files::{

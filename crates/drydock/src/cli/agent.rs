@@ -45,6 +45,7 @@ where
         );
     }
     let dock = Arc::new(home::dock()?);
+    dock.serve();
     provide::in_background(&dock, &agent.catalog);
     let sandbox = Arc::new(open(&dock, agent, principal)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

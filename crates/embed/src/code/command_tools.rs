@@ -35,7 +35,7 @@ pub fn command_tools(
     setup: &Setup,
     shell: &ShellSetup,
 ) -> Result<Provider, BadCommandTools> {
-    let session = dock.session(principal, setup.clone())?;
+    let session = dock.session_beside(principal, setup.clone())?;
     let now = dock.gate.now();
     let granted =
         |name: &CommandName| session.inner().spec().grants.would_admit(Cap::Exec, name.as_str(), now);
@@ -156,7 +156,8 @@ fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> T
                 cwd.clone_into(&mut shell.cwd);
             }
             let (wanted, streams) = ToolStreams::of(&input)?;
-            let mut opened = dock.shell(&principal, setup, shell).map_err(|error| error.to_string())?;
+            let mut opened =
+                dock.shell_beside(&principal, setup, shell).map_err(|error| error.to_string())?;
             let line = input["line"].as_str().unwrap_or_default();
             let (report, streams) = opened.run(line, streams).await.map_err(|error| error.to_string())?;
             let warning = match report.limit.as_deref() {

@@ -7,8 +7,8 @@ use drydock_codemode::{
     runner::{Finished, Guest, Program, ToolDoor},
 };
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, RunReport, RunRequest,
-    Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
+    Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Preparing, RunReport,
+    RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
@@ -39,18 +39,27 @@ pub struct JsGuest {
     time: GuestTime,
     clock: Option<Arc<SteppedClock>>,
     entropy: Entropy,
+    preparing: Option<Arc<Preparing>>,
     remarks: Arc<Mutex<Remarks>>,
 }
 
 impl JsGuest {
     pub(crate) fn new(engine: Arc<Engine>, module: Artifact, time: GuestTime, entropy: Entropy) -> Self {
-        Self { engine, context: None, module, time, clock: None, entropy, remarks: Arc::default() }
+        let (context, clock, preparing, remarks) = Default::default();
+        Self { engine, context, module, time, clock, entropy, preparing, remarks }
     }
 
     /// Programs that start when the session's clock says so, and move it.
     #[must_use]
     pub(crate) fn on_clock(self, clock: Option<Arc<SteppedClock>>) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Programs whose time stands still while others of their session, such as their tools, wait for code to be
+    /// compiled.
+    #[must_use]
+    pub(crate) fn waiting_with(self, preparing: Option<Arc<Preparing>>) -> Self {
+        Self { preparing, ..self }
     }
 
     /// Programs that leave their globals to the next one of this name.
@@ -66,7 +75,7 @@ impl JsGuest {
 
     /// What makes JavaScript of TypeScript.
     pub(super) fn stripper(&self) -> TypeStripper {
-        TypeStripper::new(Arc::clone(&self.engine))
+        TypeStripper::new(Arc::clone(&self.engine), self.preparing.clone())
     }
 
     /// Notes where a program was wrong that did not even begin.
@@ -119,7 +128,8 @@ impl JsGuest {
             door: Arc::new(ToolDoor::new(tools)),
             switches: [cancel, Arc::default()],
             gauge: None,
-            preparing: None,
+            preparing: self.preparing.clone(),
+            pays_for_code: false,
         };
         let ended = match self.start(request).await {
             Ok((report, streams, after)) => {

@@ -129,14 +129,16 @@ impl Dock {
         let mut spec = setup.into_spec(principal)?;
         spec.inside = self.providing(spec.inside, may_install, spec.files.clone());
         let (time, clock, entropy) = (spec.time, spec.clock.clone(), spec.entropy);
+        let preparing = spec.preparing.clone();
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec })?;
-        let mut guest = self.js_guest(time, entropy)?.on_clock(clock);
+        let mut guest = self.js_guest(time, entropy)?.on_clock(clock).waiting_with(preparing.clone());
         if let Some((contexts, name)) = context {
             guest = guest.staying(contexts, name);
         }
         let guest = Arc::new(guest);
-        let executor = Arc::new(InProcess::new(Arc::clone(&guest) as _, Arc::new(TokioTime::default())));
+        let time = Arc::new(TokioTime::beside(preparing));
+        let executor = Arc::new(InProcess::new(Arc::clone(&guest) as _, time));
         let session = DockSession { gate: Arc::clone(&self.gate), session };
         Ok(DockCode { session, providers, guest, executor, is_here: true })
     }
@@ -153,7 +155,7 @@ impl Dock {
 
     /// Compiles the guest that strips types now, for the same reason.
     pub async fn warm_ts(&self) -> Result<(), Fault> {
-        types::TypeStripper::new(Arc::clone(&self.engine)).warm().await
+        types::TypeStripper::new(Arc::clone(&self.engine), None).warm().await
     }
 }
 

@@ -1,26 +1,52 @@
 //! Time as code mode wants it, from tokio.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use drydock_codemode::Time;
-use drydock_contract::BoxFuture;
+use drydock_contract::{BoxFuture, Preparing, Waited};
+
+/// Between two looks at whether something is still being compiled.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The runtime's clock.
-#[derive(Debug, Clone, Copy)]
-pub struct TokioTime(Instant);
+#[derive(Debug, Clone)]
+pub struct TokioTime {
+    began: Instant,
+    preparing: Option<Arc<Preparing>>,
+}
 
 impl Default for TokioTime {
     fn default() -> Self {
-        Self(Instant::now())
+        Self::beside(None)
+    }
+}
+
+impl TokioTime {
+    /// Spans that do not count what was waited meanwhile for code to be compiled.
+    pub(crate) fn beside(preparing: Option<Arc<Preparing>>) -> Self {
+        Self { began: Instant::now(), preparing }
     }
 }
 
 impl Time for TokioTime {
     fn now(&self) -> Duration {
-        self.0.elapsed()
+        self.began.elapsed()
     }
 
     fn sleep(&self, span: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(tokio::time::sleep(span))
+        let (began, waited) = (Instant::now(), Waited::from_now(self.preparing.clone()));
+        Box::pin(async move {
+            tokio::time::sleep(span).await;
+            loop {
+                let left = (span + waited.so_far()).saturating_sub(began.elapsed());
+                if left.is_zero() {
+                    return;
+                }
+                tokio::time::sleep(left.max(LOOK_AGAIN)).await;
+            }
+        })
     }
 }

@@ -7,8 +7,8 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use drydock_codemode::{protocol::Failure, runner::ToolDoor};
 use drydock_contract::{
-    BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunRequest, Sink, Source,
-    Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
+    BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing, RunRequest, Sink,
+    Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
     port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
@@ -27,6 +27,8 @@ const ERROR_BYTES_MAX: u64 = 4 << 10;
 #[derive(Clone)]
 pub(super) struct TypeStripper {
     engine: Arc<Engine>,
+    /// Told when the guest itself has to be compiled: that is no program's time.
+    preparing: Option<Arc<Preparing>>,
 }
 
 /// Why a text could not be stripped, and where.
@@ -36,8 +38,8 @@ pub(super) struct NotStripped {
 }
 
 impl TypeStripper {
-    pub(super) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+    pub(super) fn new(engine: Arc<Engine>, preparing: Option<Arc<Preparing>>) -> Self {
+        Self { engine, preparing }
     }
 
     /// Compiles the guest, so that no program's time is spent on it.
@@ -95,7 +97,8 @@ impl TypeStripper {
             umask: Mode::UMASK,
             memory: None,
             clock: None,
-            preparing: None,
+            preparing: self.preparing.clone(),
+            pays_for_code: false,
         };
         let (report, streams) = self.engine.timed()?.run(request).await?;
         Ok((report.outcome, streams))

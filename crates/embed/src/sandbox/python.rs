@@ -67,6 +67,8 @@ impl Sandbox {
         let (files, changes) = ChangeLog::of(&self.files);
         let mut setup = self.setup.clone();
         setup.files = Some(Arc::clone(&files));
+        // Programs that run side by side do not wait for each other's code.
+        setup.preparing = Arc::default();
         let commands = crate::command_tools(&self.dock, &self.principal, &setup, &self.shell)
             .map_err(|error| failed(&error))?;
         let tools = file_tools(&files, &self.shell.cwd, &setup.clone().one_clock())

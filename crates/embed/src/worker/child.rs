@@ -5,7 +5,10 @@ use std::{
     process::ExitCode,
 };
 
-use drydock_contract::{ARTIFACT_BYTES_MAX, port::LaneSettings};
+use drydock_contract::{
+    ARTIFACT_BYTES_MAX,
+    port::{CompileThreads, LaneSettings},
+};
 use drydock_engine::{Cpu, Effort, precompile};
 
 use super::{
@@ -22,10 +25,12 @@ const MISUSED: u8 = 2;
 pub fn serve(args: &[String]) -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["compile", lane, memory, cpu] => match (lane.parse(), memory.parse(), cpu.parse()) {
-            (Ok(lane), Ok(memory), Ok(cpu)) => compile(lane, memory, cpu),
-            _ => misused(),
-        },
+        ["compile", lane, memory, cpu, threads] => {
+            match (lane.parse(), memory.parse(), cpu.parse(), CompileThreads::named(threads)) {
+                (Ok(lane), Ok(memory), Ok(cpu), Some(threads)) => compile(lane, memory, cpu, threads),
+                _ => misused(),
+            }
+        }
         ["probe"] => probe::run(Walls::ALL),
         // For the test that shows that each wall holds by itself, and that without them nothing does.
         ["probe", walls] => probe::run(Walls::named(walls)),
@@ -38,7 +43,12 @@ fn misused() -> ExitCode {
     ExitCode::from(MISUSED)
 }
 
-fn compile(lane: LaneSettings, memory_bytes_max: u64, cpu_seconds_max: u64) -> ExitCode {
+fn compile(
+    lane: LaneSettings,
+    memory_bytes_max: u64,
+    cpu_seconds_max: u64,
+    threads: CompileThreads,
+) -> ExitCode {
     if let Err(error) = confine::limit(memory_bytes_max, cpu_seconds_max) {
         say(&format!("limits: {error}"));
         return ExitCode::FAILURE;
@@ -49,7 +59,7 @@ fn compile(lane: LaneSettings, memory_bytes_max: u64, cpu_seconds_max: u64) -> E
         say(&format!("stdin: {error}"));
         return ExitCode::FAILURE;
     }
-    match precompile(&wasm, lane, Cpu::Host, Effort::Full) {
+    match precompile(&wasm, lane, Cpu::Host, Effort::Full, threads) {
         Ok(code) => {
             let mut stdout = io::stdout().lock();
             match stdout.write_all(&code).and_then(|()| stdout.flush()) {

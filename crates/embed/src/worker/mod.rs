@@ -24,7 +24,7 @@ use std::{
 
 use drydock_contract::{
     Artifact, BoxFuture,
-    port::{CompileError, CompileLimits, Compiler, LaneSettings},
+    port::{CompileError, CompileLimits, CompileThreads, Compiler, LaneSettings},
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -103,13 +103,14 @@ impl Compiler for ChildCompiler {
         wasm: &'a Artifact,
         lane: LaneSettings,
         limits: Option<CompileLimits>,
+        threads: CompileThreads,
     ) -> BoxFuture<'a, Result<Vec<u8>, CompileError>> {
         let (this, wasm) = (self.with_limits(limits), wasm.clone());
         // Waited for on a thread of its own: a runtime without I/O can compile too.
         let abandoned = Abandoned(Arc::default());
         let seen = Arc::clone(&abandoned.0);
         Box::pin(async move {
-            let work = tokio::task::spawn_blocking(move || this.work(wasm, lane, &seen));
+            let work = tokio::task::spawn_blocking(move || this.work(wasm, lane, threads, &seen));
             let done = work.await.unwrap_or_else(|panic| Err(CompileError::Unavailable(panic.to_string())));
             drop(abandoned);
             done
@@ -135,6 +136,7 @@ impl ChildCompiler {
         &self,
         wasm: Artifact,
         lane: LaneSettings,
+        threads: CompileThreads,
         abandoned: &AtomicBool,
     ) -> Result<Vec<u8>, CompileError> {
         let CompileLimits { wall_max, memory_bytes_max } = self.limits;
@@ -147,8 +149,13 @@ impl ChildCompiler {
         let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
         // If we are killed ourselves, nobody looks at the wall clock any more.
         let cpu_seconds = (wall_max.as_secs() + 1).saturating_mul(cores);
-        let args =
-            ["compile".into(), lane.to_string(), memory_bytes_max.to_string(), cpu_seconds.to_string()];
+        let args = [
+            "compile".into(),
+            lane.to_string(),
+            memory_bytes_max.to_string(),
+            cpu_seconds.to_string(),
+            threads.as_str().into(),
+        ];
         let child = self.program.start(&args).map_err(unavailable)?;
         let ended = Job { child, wasm: Some(wasm), wall_max }.run(abandoned).map_err(unavailable)?;
         let Some(status) = ended.status else { return Err(CompileError::TooLate(wall_max)) };

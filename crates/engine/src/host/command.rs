@@ -40,7 +40,9 @@ async fn host_command(
     let streams = lent.streams(stdin == STDIN_OURS);
     let call = Call::new(COMMAND, &asked.payload, streams).with_umask(caller.data().umask);
     caller.data().clock.tell_session();
+    let waiting = caller.data().running.waits();
     let answer = asked.door.dispatch(call).await;
+    drop(waiting);
     caller.data_mut().clock.follow_session();
     if let Some(stop) = lent.give_back(caller.data_mut()) {
         return Err(stop.into());
@@ -56,7 +58,7 @@ async fn host_command(
             // As much of it as a shell shows, so that none looks like a refusal.
             Ok(status & 0xff)
         }
-        Ok(other) => Ok(refuse(caller, other.code())),
+        Ok(other) => Ok(request::ended(caller, &other)),
         Err(_) => Ok(refuse(caller, "internal_error")),
     }
 }

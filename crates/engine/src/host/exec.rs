@@ -1,9 +1,9 @@
 //! `env.host_exec(req, req_len, out, out_cap) -> n`: the exec wire, from inside a run, and
-//! `env.host_status() -> status` of the last command that exited.
+//! `env.host_status() -> status` of the last command: what it exited with, or what a shell shows for its end.
 
 use bytes::Bytes;
 use drydock_abi::exec::{START, decode_report, decode_request};
-use drydock_contract::{Call, Outcome, Sink, Source, Streams};
+use drydock_contract::{Call, Outcome, Sink, Source, Streams, exit};
 use wasmtime::{Caller, Linker};
 
 use super::{
@@ -42,7 +42,9 @@ async fn host_exec(
     let streams = Streams { stdin: Source::Bytes(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
     let umask = caller.data().umask;
     caller.data().clock.tell_session();
+    let waiting = caller.data().running.waits();
     let answer = door.dispatch(Call::new(START, &head, streams).with_umask(umask)).await;
+    drop(waiting);
     caller.data_mut().clock.follow_session();
     let reply = match answer {
         Ok(reply) => reply,
@@ -53,9 +55,14 @@ async fn host_exec(
     match decode_report(&reply.payload).map(|report| report.outcome) {
         Ok(Outcome::Exited(status)) => {
             caller.data_mut().last_status = status;
-            Ok(give(caller, out, cap, &reply.streams.stdout.into_captured()))
+            let given = give(caller, out, cap, &reply.streams.stdout.into_captured());
+            if given == REFUSED {
+                // It ran well, perhaps; that nobody can have its output is no success.
+                caller.data_mut().last_status = i32::from(exit::LIMITED);
+            }
+            Ok(given)
         }
-        Ok(other) => Ok(refuse(caller, other.code())),
+        Ok(other) => Ok(request::ended(caller, &other)),
         Err(_) => Ok(refuse(caller, "internal_error")),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drydock_abi::exec::REQUEST_BYTES_MAX;
-use drydock_contract::{Call, CallError, Dispatch};
+use drydock_contract::{Call, CallError, Dispatch, Outcome};
 use wasmtime::Caller;
 
 use super::reply::{REFUSED, code_for_guest, refuse};
@@ -46,11 +46,18 @@ pub(super) async fn take(
     Ok(Some(Request { payload, door, held }))
 }
 
+/// Answers for a command that something else ended: the guest gets the code, and the status that a shell shows.
+pub(super) fn ended(caller: &mut Caller<'_, Guest>, outcome: &Outcome) -> i32 {
+    caller.data_mut().last_status = i32::from(outcome.exit_status());
+    refuse(caller, outcome.code())
+}
+
 /// Answers a call that the gate refused or that failed.
 pub(super) fn refuse_call(caller: &mut Caller<'_, Guest>, error: &CallError) -> i32 {
     if let CallError::Failed(fault) = error {
         // The guest sees a code; what happened is for whoever runs us.
         tracing::debug!("a nested command failed: {fault}");
     }
+    caller.data_mut().last_status = i32::from(error.exit_status());
     refuse(caller, code_for_guest(error))
 }

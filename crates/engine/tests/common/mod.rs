@@ -50,6 +50,7 @@ pub fn request(wat: &str) -> RunRequest {
         memory: None,
         clock: None,
         preparing: None,
+        pays_for_code: false,
     }
 }
 

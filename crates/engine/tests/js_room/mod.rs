@@ -138,6 +138,7 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         memory: None,
         clock: None,
         preparing: None,
+        pays_for_code: false,
     }
 }
 

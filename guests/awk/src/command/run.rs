@@ -125,8 +125,8 @@ fn tell(name: &[u8], ended: &child::Ended) {
     let why = match ended {
         child::Ended::Exited(_) => return,
         child::Ended::NotFound => "not found".to_owned(),
-        child::Ended::Refused(code) => format!("refused: {code}"),
-        child::Ended::Stopped(code) => format!("stopped: {code}"),
+        child::Ended::Refused(code, _) => format!("refused: {code}"),
+        child::Ended::Stopped(code, _) => format!("stopped: {code}"),
         child::Ended::TimedOut => "its time was up".to_owned(),
     };
     use std::io::Write as _;

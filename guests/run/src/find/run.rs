@@ -121,8 +121,8 @@ fn problem(program: &[u8], ended: &Ended) -> Option<String> {
     match ended {
         Ended::Exited(_) => None,
         Ended::NotFound => Some(format!("'{program}': No such file or directory")),
-        Ended::Refused(why) => Some(format!("'{program}': may not run: {why}")),
-        Ended::Stopped(why) => Some(format!("'{program}' was stopped: {why}")),
+        Ended::Refused(why, _) => Some(format!("'{program}': may not run: {why}")),
+        Ended::Stopped(why, _) => Some(format!("'{program}' was stopped: {why}")),
         Ended::TimedOut => Some(format!("'{program}' took too long")),
     }
 }

@@ -152,11 +152,11 @@ impl Job<'_> {
                 crate::complain("xargs", &format!("{name}: No such file or directory"));
                 self.status = 127;
             }
-            Ended::Refused(why) => {
+            Ended::Refused(why, _) => {
                 crate::complain("xargs", &format!("{name}: may not run: {why}"));
                 self.status = 126;
             }
-            Ended::Stopped(why) => {
+            Ended::Stopped(why, _) => {
                 crate::complain("xargs", &format!("{name}: stopped: {why}"));
                 self.status = STOPPED;
             }

@@ -175,8 +175,8 @@ impl Env {
         let args: Vec<Vec<u8>> = args.iter().map(|word| text::to_bytes(word).into_owned()).collect();
         let mut payload = encode_command(&env, name, &args, b"").ok()?;
         // What it starts has no more time than it has itself.
-        if let Some(deadline) = self.deadline {
-            let millis = deadline.0.saturating_sub(started.0) / 1_000_000;
+        if let Some(deadline) = &self.deadline {
+            let millis = deadline.at().0.saturating_sub(started.0) / 1_000_000;
             payload.extend_from_slice(&u32::try_from(millis.max(1)).unwrap_or(u32::MAX).to_le_bytes());
         }
         Some(payload)

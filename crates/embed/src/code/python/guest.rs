@@ -11,8 +11,8 @@ use drydock_codemode::{
     runner::{Finished, Guest, Program, ToolDoor},
 };
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunReport,
-    RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
+    Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing,
+    RunReport, RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{
         Entry, EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry,
         Runner as _,
@@ -77,6 +77,8 @@ pub(super) struct World {
     pub(super) time: GuestTime,
     pub(super) clock: Option<Arc<SteppedClock>>,
     pub(super) entropy: Entropy,
+    /// What its session waits for code to be compiled.
+    pub(super) preparing: Option<Arc<Preparing>>,
 }
 
 impl Default for World {
@@ -89,6 +91,7 @@ impl Default for World {
             time: GuestTime::default(),
             clock: None,
             entropy: Entropy::default(),
+            preparing: None,
         }
     }
 }
@@ -246,7 +249,8 @@ impl PyGuest {
             door: Arc::new(ToolDoor::new(Arc::new(host))),
             switches: [cancel, Arc::default()],
             gauge: None,
-            preparing: None,
+            preparing: self.world.preparing.clone(),
+            pays_for_code: false,
         }
     }
 

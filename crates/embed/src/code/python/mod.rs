@@ -183,6 +183,7 @@ impl Dock {
             time: spec.time,
             clock: spec.clock.clone(),
             entropy: spec.entropy,
+            preparing: spec.preparing.clone(),
         }
     }
 
@@ -220,7 +221,10 @@ impl DockPy {
     pub async fn execute(&self, code: &str, input: PyInput) -> PyResult {
         let PyInput { options, args, argv, name, stdin, stdout, stderr, signal } = input;
         let guest = Arc::new(self.guest(Streaming { stdin, stdout, stderr, argv, name }));
-        let executor = InProcess::new(Arc::clone(&guest) as _, Arc::new(TokioTime::default()));
+        let executor = InProcess::new(
+            Arc::clone(&guest) as _,
+            Arc::new(TokioTime::beside(self.world.preparing.clone())),
+        );
         let gated = Gated::new(Arc::clone(&self.session.gate), self.session.session.clone());
         let request = ExecuteRequest {
             options,

@@ -1,0 +1,118 @@
+//! Time that is nobody's: what runs wait while code is compiled, or a program is installed.
+//!
+//! A run's deadline moves by what its session waited since the run began, whoever of the session waited: a stage
+//! beside the one that compiles, the command that started it, the program whose tool it is. All ask [`Waited`].
+//!
+//! Nobody lives for ever by it. Only modules that are registered count, and a guest registers none: a program
+//! that a guest wrote pays for its own compilation ([`crate::RunRequest::pays_for_code`]). Each is compiled once
+//! and within limits of its own (60 s, unless it was registered with others). And whatever happens, a run is given no more
+//! than [`WAITED_MAX`] in all.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// The most that the end of one run or one line moves.
+pub const WAITED_MAX: Duration = Duration::from_secs(600);
+
+/// How long the runs of a session waited for code to be compiled. Waits that overlap count once.
+#[derive(Debug, Default)]
+pub struct Preparing(Mutex<Waits>);
+
+#[derive(Debug, Default)]
+struct Waits {
+    under_way: u32,
+    since: Option<Instant>,
+    total: Duration,
+}
+
+impl Preparing {
+    /// A wait begins, and ends when what is returned is dropped.
+    pub fn begin(self: &Arc<Self>) -> PreparingGuard {
+        let mut waits = self.waits();
+        waits.under_way += 1;
+        waits.since.get_or_insert_with(Instant::now);
+        PreparingGuard(Arc::clone(self))
+    }
+
+    /// All waits so far, the one under way included.
+    pub fn total(&self) -> Duration {
+        let waits = self.waits();
+        waits.total + waits.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    fn waits(&self) -> MutexGuard<'_, Waits> {
+        // Nothing here can leave it half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One wait of [`Preparing`].
+#[derive(Debug)]
+pub struct PreparingGuard(Arc<Preparing>);
+
+impl Drop for PreparingGuard {
+    fn drop(&mut self) {
+        let mut waits = self.0.waits();
+        waits.under_way = waits.under_way.saturating_sub(1);
+        if waits.under_way == 0
+            && let Some(since) = waits.since.take()
+        {
+            waits.total += since.elapsed();
+        }
+    }
+}
+
+/// What was waited since something began.
+#[derive(Debug, Clone, Default)]
+pub struct Waited {
+    preparing: Option<Arc<Preparing>>,
+    before: Duration,
+}
+
+impl Waited {
+    /// It begins now. Without a [`Preparing`] nothing is ever waited.
+    pub fn from_now(preparing: Option<Arc<Preparing>>) -> Self {
+        let before = preparing.as_ref().map_or(Duration::ZERO, |it| it.total());
+        Self { preparing, before }
+    }
+
+    /// How long, the wait under way included; at most [`WAITED_MAX`].
+    pub fn so_far(&self) -> Duration {
+        let total = self.preparing.as_ref().map_or(Duration::ZERO, |it| it.total());
+        total.saturating_sub(self.before).min(WAITED_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_that_overlap_count_once_and_the_one_under_way_counts() {
+        let preparing = Arc::new(Preparing::default());
+        assert_eq!(preparing.total(), Duration::ZERO);
+        let (first, second) = (preparing.begin(), preparing.begin());
+        let begun = preparing.waits().since;
+        drop(first);
+        assert_eq!(preparing.waits().since, begun, "the second still waits");
+        drop(second);
+        let total = preparing.total();
+        assert!(preparing.waits().since.is_none() && total > Duration::ZERO);
+        assert_eq!(preparing.total(), total, "nobody waits, so nothing is added");
+    }
+
+    #[test]
+    fn only_what_was_waited_since_the_beginning_counts_and_not_without_end() {
+        let preparing = Arc::new(Preparing::default());
+        preparing.waits().total = Duration::from_secs(7);
+        let waited = Waited::from_now(Some(Arc::clone(&preparing)));
+        assert_eq!(waited.so_far(), Duration::ZERO);
+        preparing.waits().total += Duration::from_secs(3);
+        assert_eq!(waited.so_far(), Duration::from_secs(3));
+        preparing.waits().total += WAITED_MAX;
+        assert_eq!(waited.so_far(), WAITED_MAX);
+        assert_eq!(Waited::default().so_far(), Duration::ZERO);
+    }
+}
