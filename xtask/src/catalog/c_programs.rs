@@ -66,7 +66,9 @@ fn inside(binary: &Path, home: &Path, source: &Path, name: &str, input: &str) ->
 fn outside(source: &Path, name: &str, input: &str) -> anyhow::Result<String> {
     let folder = tempfile::tempdir()?;
     let program = folder.path().join(name);
-    crate::must_succeed(Command::new(compiler_of(source)).arg("-w").arg(source).arg("-o").arg(&program).arg("-lm"))?;
+    crate::must_succeed(
+        Command::new(compiler_of(source)).arg("-w").arg(source).arg("-o").arg(&program).arg("-lm"),
+    )?;
     // Through a shell, which knows how a signal is shown.
     let mut command = Command::new("bash");
     command.current_dir(&folder).args(["-c", &format!("{{ ./{name}; }} 2>/dev/null; exit $?")]);

@@ -16,7 +16,7 @@ pub(super) const NEEDS: [&str; 3] = ["python", "clang", "sqlite3"];
 
 /// What a line must print, by something that is in the line.
 const PRINTS: [(&str, &str); 6] = [
-    ("import glob", "{\"NOTES.md\":\"2\"}\n"),
+    ("import glob", "{\"NOTES.md\": \"2\"}\n"),
     ("report.py", "['report.py', '2026']\n"),
     ("os.listdir(\".\")", "['NOTES.md', 'report.py']\n"),
     ("select 6 * 7", "42\n"),
@@ -40,12 +40,18 @@ pub(super) fn run(root: &Path, binary: &Path, home: &Path) -> anyhow::Result<Vec
         for line in lines_after(&readme, block)? {
             count += 1;
             let mut shell = Command::new("bash");
-            shell.args(["-c", line]).current_dir(scratch.path()).env("PATH", &paths).env("DRYDOCK_HOME", home);
+            shell
+                .args(["-c", line])
+                .current_dir(scratch.path())
+                .env("PATH", &paths)
+                .env("DRYDOCK_HOME", home);
             let (stdout, stderr, status) = said(&mut shell, "")?;
             let known = expected.keys().copied().find(|it| line.contains(it));
             let want = known.and_then(|it| expected.remove(it));
             if status != Some(0) || want.is_some_and(|want| !stdout.ends_with(want)) {
-                failed.push(format!("README: `{line}`: status {status:?}, stdout {stdout:?}, stderr {stderr:?}"));
+                failed.push(format!(
+                    "README: `{line}`: status {status:?}, stdout {stdout:?}, stderr {stderr:?}"
+                ));
             }
         }
     }

@@ -17,9 +17,7 @@ pub(super) fn run(binary: &Path, home: &Path) -> anyhow::Result<Vec<String>> {
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18",
         "capabilities": {}, "clientInfo": { "name": "xtask", "version": "0" } } });
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let call = |id: u32, input: &Value| {
-        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "py", "arguments": input } })
-    };
+    let call = |id: u32, input: &Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "py", "arguments": input } });
     let raises = json!({ "code": "1 / 0" });
     let answers = asked(binary, home, "mcp", &[hello, ready, call(2, &input), call(3, &raises)], 3)?;
     let of = |id: u32| answers.iter().find(|it| it["id"] == id).cloned().unwrap_or_default();
