@@ -47,9 +47,9 @@ impl Start {
     ) -> Result<Self, Fault> {
         let argv = argv(entry);
         let env = env(Arc::clone(asked.env), &entry.options);
-        let artifact = match image(&entry.options, &argv, asked.args, &env) {
-            Some(image) => registry.load(&Entry { digest: image, ..entry.clone() })?,
-            None => registry.load(entry)?,
+        let (artifact, env) = match image(&entry.options, &argv, asked.args, &env) {
+            Some(image) => (registry.load(&Entry { digest: image, ..entry.clone() })?, env),
+            None => (registry.load(entry)?, plain_env(env, &entry.options)),
         };
         tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", entry.name);
         Ok(Self {
@@ -114,6 +114,14 @@ fn image(options: &EntryOptions, own: &[Vec<u8>], args: &[Vec<u8>], env: &[Vec<u
     let image = options.image.as_ref()?;
     let argv: Vec<Vec<u8>> = own.iter().chain(args).cloned().collect();
     image.serves(&argv, env).then_some(image.module)
+}
+
+/// What a program that has a snapshot finds in the environment of a run that does not start from it.
+fn plain_env(env: Arc<[Vec<u8>]>, options: &EntryOptions) -> Arc<[Vec<u8>]> {
+    match &options.image {
+        Some(image) if !image.plain_paths.is_empty() => image.plain_env(&env).into(),
+        _ => env,
+    }
 }
 
 /// Our own programs go to `PWD` by themselves, and so do those that say it.

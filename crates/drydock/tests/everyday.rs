@@ -98,6 +98,20 @@ fn what_needs_the_network_says_so() {
 }
 
 #[test]
+fn a_submodule_that_lies_outside_is_a_file_that_nobody_follows() {
+    let line = "mkdir r; cd r; git init -q; printf '[submodule \"x\"]\\n\\tpath = ../../out\\n\\turl = ../../out\\n' > .gitmodules
+        git add .; git commit -qm one; echo $?; git submodule update --init --recursive; echo $?
+        git clone --recurse-submodules . ../again; echo $?; git checkout -q -b other; git status --short; ls -A .. /";
+    let said = sh(line);
+    assert_eq!(
+        said.stdout, "0\n128\n128\n..:\nr\n\n/:\nmemory\ntmp\nworkspace\n",
+        "nothing was made outside: {}",
+        said.stderr
+    );
+    assert!(said.stderr.contains("fatal: submodule: not here"), "{}", said.stderr);
+}
+
+#[test]
 fn hooks_filters_and_external_diffs_of_a_repository_do_not_run() {
     let line = "git init -q; mkdir -p .git/hooks; printf '#!/bin/sh\\ntouch /workspace/hooked\\n' > .git/hooks/pre-commit
         chmod +x .git/hooks/pre-commit; cp .git/hooks/pre-commit .git/hooks/post-commit

@@ -101,6 +101,7 @@ impl Dock {
             module: kept.digest(),
             first: recipe.first.clone(),
             not_env: recipe.not_env.clone(),
+            plain_paths: recipe.plain_paths.clone(),
         };
         self.start_from(name, Some(&image))
     }

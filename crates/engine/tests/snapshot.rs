@@ -57,6 +57,7 @@ fn recipe() -> SnapshotRecipe {
         stack_bytes: 0,
         first: Vec::new(),
         not_env: Vec::new(),
+        plain_paths: Vec::new(),
     }
 }
 

@@ -68,6 +68,17 @@ async fn a_program_that_knows_no_directory_finds_its_files_by_both_kinds_of_path
 }
 
 #[tokio::test]
+async fn whoever_went_there_himself_and_syncs_it_names_everything_from_the_root() {
+    let script = open(Script::default(), 4, "x", 0, 0).call("fd_datasync", [I(4)], 0);
+    let script = open(open(script, 4, "x", 0, 44), 4, "work/in/x", 0, 0);
+    let script = open(script, 4, "new", 1, 0);
+    let request = asked(&script, "/work/in", WorkingDir::Given);
+    let files = request.files.clone().unwrap();
+    assert_eq!(run(request).await.unwrap().0.outcome, Outcome::Exited(0));
+    assert!(files.stat(&TreePath::new("new").unwrap(), Follow::No).is_ok());
+}
+
+#[tokio::test]
 async fn a_directory_that_was_opened_through_it_confines_as_ever() {
     let script = open(Script::default(), 4, ".", 2, 0);
     let up = [At(FD), I(1), text("../y"), I(0), L(2), L(2), I(0), I(8)];

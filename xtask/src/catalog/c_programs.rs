@@ -1,5 +1,5 @@
-//! Programs in C, compiled and run inside, must say and end as they do where gcc compiled them: `xtask/cases/c/*.c`, each
-//! with a `.want` that is its stdout and a last line with its status. Where gcc is on this machine, it is asked too, so
+//! Programs in C and C++, compiled and run inside, must say and end as they do where gcc compiled them:
+//! `xtask/cases/c/*.c` and `*.cpp`, each with a `.want` that is its stdout and a last line with its status. Where gcc is on this machine, it is asked too, so
 //! that no expectation is only ours.
 
 use std::{
@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail};
 pub(super) fn run(root: &Path, binary: &Path, home: &Path) -> anyhow::Result<Vec<String>> {
     let folder = root.join("xtask/cases/c");
     let mut sources: Vec<PathBuf> = fs::read_dir(&folder)?.flatten().map(|it| it.path()).collect();
-    sources.retain(|it| it.extension().is_some_and(|it| it == "c"));
+    sources.retain(|it| it.extension().is_some_and(|it| it == "c" || it == "cpp"));
     sources.sort();
     if sources.is_empty() {
         bail!("there are no programs in {}", folder.display());
@@ -27,7 +27,7 @@ pub(super) fn run(root: &Path, binary: &Path, home: &Path) -> anyhow::Result<Vec
         let want = fs::read_to_string(source.with_extension("want"))
             .with_context(|| format!("{name}.c has no {name}.want"))?;
         let input = stdin_of(&fs::read_to_string(source)?);
-        let inside = inside(binary, home, &folder, &name, &input)?;
+        let inside = inside(binary, home, source, &name, &input)?;
         let outside = if native { outside(source, &name, &input)? } else { want.clone() };
         for (place, got) in [("inside", inside), ("by gcc", outside)] {
             if got != want {
@@ -50,8 +50,14 @@ fn stdin_of(source: &str) -> String {
     line.unwrap_or_default().to_owned()
 }
 
-fn inside(binary: &Path, home: &Path, folder: &Path, name: &str, input: &str) -> anyhow::Result<String> {
-    let line = format!("gcc -w {name}.c -o {name} -lm && ./{name}");
+fn compiler_of(source: &Path) -> &'static str {
+    if source.extension().is_some_and(|it| it == "cpp") { "g++" } else { "gcc" }
+}
+
+fn inside(binary: &Path, home: &Path, source: &Path, name: &str, input: &str) -> anyhow::Result<String> {
+    let folder = source.parent().context("a program has a folder")?;
+    let file = source.file_name().unwrap_or_default().to_string_lossy();
+    let line = format!("{} -w {file} -o {name} -lm && ./{name}", compiler_of(source));
     let mut command = Command::new(binary);
     command.args(["sh", "--dir"]).arg(folder).args(["-c", &line]).env("DRYDOCK_HOME", home);
     finished(command, input)
@@ -60,14 +66,16 @@ fn inside(binary: &Path, home: &Path, folder: &Path, name: &str, input: &str) ->
 fn outside(source: &Path, name: &str, input: &str) -> anyhow::Result<String> {
     let folder = tempfile::tempdir()?;
     let program = folder.path().join(name);
-    crate::must_succeed(Command::new("gcc").arg("-w").arg(source).arg("-o").arg(&program).arg("-lm"))?;
+    crate::must_succeed(
+        Command::new(compiler_of(source)).arg("-w").arg(source).arg("-o").arg(&program).arg("-lm"),
+    )?;
     // Through a shell, which knows how a signal is shown.
     let mut command = Command::new("bash");
     command.current_dir(&folder).args(["-c", &format!("{{ ./{name}; }} 2>/dev/null; exit $?")]);
     finished(command, input)
 }
 
-fn finished(mut command: Command, input: &str) -> anyhow::Result<String> {
+pub(super) fn finished(mut command: Command, input: &str) -> anyhow::Result<String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("could not start {command:?}"))?;
     if let Some(mut stdin) = child.stdin.take() {

@@ -4,9 +4,13 @@
 //! was found into docs/catalog.json, and docs/catalog.md from that and from the rows. What is absent (a client, a
 //! registry) is an error and never a pass.
 
+mod after;
 mod c_programs;
+mod lines;
 mod page;
 mod py_cases;
+mod py_programs;
+mod readme;
 mod state;
 
 use std::{
@@ -87,15 +91,14 @@ fn prove(
         println!("{name}: {} ({:.1} s)", proof.summary(), begun.elapsed().as_secs_f64());
         if !proof.is_proven() {
             failed.push((*name).to_owned());
-        } else if *name == "python" {
-            failed.extend(py_cases::run(&binary, home.path())?);
-        }
-        // The compiler is proven by what it makes.
-        if *name == "clang" && proof.is_proven() {
-            failed.extend(c_programs::run(root, &binary, home.path())?);
+        } else {
+            failed.extend(after::run(root, &binary, home.path(), name)?);
         }
         states.set(name, proof);
         copy_all(&archives, &kept)?;
+    }
+    if readme::NEEDS.iter().all(|it| wanted.contains(it)) {
+        failed.extend(readme::run(root, &binary, home.path())?);
     }
     Ok(failed)
 }

@@ -50,6 +50,10 @@ pub struct SnapshotRecipe {
     /// Variables that the program looks at while it initialises, by how their names begin.
     #[serde(default)]
     pub not_env: Vec<String>,
+    /// Lists of directories that the plain module has in its environment, as `NAME=directory`: what the text does for
+    /// runs of the snapshot.
+    #[serde(default)]
+    pub plain_paths: Vec<String>,
 }
 
 /// A file that the program sees while it initialises.
@@ -84,6 +88,9 @@ pub struct EntryImage {
     /// Variables with which the plain module is run, by how their names begin.
     #[serde(default)]
     pub not_env: Vec<String>,
+    /// Lists of directories that runs of the plain module have, as `NAME=directory`; behind what the caller's list has.
+    #[serde(default)]
+    pub plain_paths: Vec<String>,
 }
 
 impl EntryImage {
@@ -95,6 +102,24 @@ impl EntryImage {
         };
         let initialised_by = |entry: &Vec<u8>| self.not_env.iter().any(|it| entry.starts_with(it.as_bytes()));
         understood && !env.iter().any(initialised_by)
+    }
+
+    /// The environment of a run that does not start from the snapshot.
+    pub fn plain_env(&self, env: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let mut env = env.to_vec();
+        for path in &self.plain_paths {
+            let Some((name, directory)) = path.split_once('=') else { continue };
+            let start = [name.as_bytes(), b"="].concat();
+            match env.iter_mut().find(|it| it.starts_with(&start)) {
+                Some(list) if list.len() > start.len() => {
+                    list.push(b':');
+                    list.extend_from_slice(directory.as_bytes());
+                }
+                Some(empty) => empty.extend_from_slice(directory.as_bytes()),
+                None => env.push(path.as_bytes().to_vec()),
+            }
+        }
+        env
     }
 }
 
@@ -108,6 +133,7 @@ mod tests {
             module: Digest::of(b"x"),
             first: vec!["-c".into(), "-".into()],
             not_env: vec!["PYTHON".into()],
+            plain_paths: Vec::new(),
         };
         let cases: [(&[&str], &[&str], bool); 9] = [
             (&["python"], &[], true),
@@ -123,6 +149,26 @@ mod tests {
         let bytes = |all: &[&str]| all.iter().map(|it| it.as_bytes().to_vec()).collect::<Vec<_>>();
         for (argv, env, want) in cases {
             assert_eq!(image.serves(&bytes(argv), &bytes(env)), want, "{argv:?} {env:?}");
+        }
+    }
+
+    #[test]
+    fn the_plain_modules_lists_of_directories_come_behind_the_callers() {
+        let image = EntryImage {
+            module: Digest::of(b"x"),
+            first: Vec::new(),
+            not_env: Vec::new(),
+            plain_paths: vec!["LIST=.site".into()],
+        };
+        let cases: [(&[&str], &[&str]); 4] = [
+            (&["A=b"], &["A=b", "LIST=.site"]),
+            (&["LIST=x:y", "A=b"], &["LIST=x:y:.site", "A=b"]),
+            (&["LIST="], &["LIST=.site"]),
+            (&["LISTS=x"], &["LISTS=x", "LIST=.site"]),
+        ];
+        let bytes = |all: &[&str]| all.iter().map(|it| it.as_bytes().to_vec()).collect::<Vec<_>>();
+        for (env, want) in cases {
+            assert_eq!(image.plain_env(&bytes(env)), bytes(want), "{env:?}");
         }
     }
 }

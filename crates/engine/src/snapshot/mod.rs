@@ -108,6 +108,7 @@ mod tests {
             stack_bytes: 0,
             first: Vec::new(),
             not_env: Vec::new(),
+            plain_paths: Vec::new(),
         }
     }
 

@@ -57,6 +57,14 @@ pub(super) struct OpenedDirectory {
     pub(super) listing: Option<Listing>,
 }
 
+impl OpenedDirectory {
+    /// A program that went to its working directory itself (libc then names everything from the root) says so by a sync of
+    /// [`HERE`], which means nothing otherwise: closing it is what libraries between libc and us do not survive.
+    pub(super) fn stand_for_the_root(&mut self) {
+        *self = Self { path: TreePath::root(), here: false, listing: None };
+    }
+}
+
 /// A listing, on the run's bill for as long as it is kept.
 pub(super) struct Listing {
     pub(super) entries: Vec<DirEntry>,

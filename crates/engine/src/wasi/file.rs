@@ -71,6 +71,10 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     for (name, needed) in [("fd_sync", rights::FD_SYNC), ("fd_datasync", rights::FD_DATASYNC)] {
         linker.func_wrap(SPACE, name, move |mut c: Ctx<'_>, fd: u32| {
             answer(&mut c, |_, guest| match guest.descriptors.get(fd)? {
+                Descriptor::Directory(directory) if directory.here => {
+                    directory.stand_for_the_root();
+                    Ok(())
+                }
                 Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr | Descriptor::Door(_) => {
                     Err(Errno::Inval)
                 }

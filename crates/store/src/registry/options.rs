@@ -54,7 +54,7 @@ pub(super) fn check(options: &EntryOptions) -> Result<(), BadOptions> {
     if env.iter().any(|it| it.find('=').is_none_or(|at| at == 0)) {
         return bad("variables", "are not all `NAME=value`");
     }
-    let rules = || image.iter().flat_map(|it| it.first.iter().chain(&it.not_env));
+    let rules = || image.iter().flat_map(|it| it.first.iter().chain(&it.not_env).chain(&it.plain_paths));
     if rules().count() > WORDS_MAX || rules().any(|it| it.is_empty() || it.len() > RULE_BYTES_MAX) {
         return bad("snapshot", "has rules that are too many, empty or too long");
     }

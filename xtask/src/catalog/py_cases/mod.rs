@@ -1,7 +1,9 @@
 //! `drydock py` with CPython itself: a table of programs, what each must print and how it must end. The same bytes
 //! and status as the machine's own python3, where the row says so and there is one.
 
+mod results;
 mod runner;
+mod served;
 mod table;
 
 use std::{
@@ -76,11 +78,13 @@ pub(super) fn run(binary: &Path, home: &Path) -> anyhow::Result<Vec<String>> {
         }
     }
     failed.extend(runner::run(binary, home)?);
+    failed.extend(results::run(binary, home)?);
+    failed.extend(served::run(binary, home)?);
     println!("drydock py: {} of {} cases", CASES.len() - failed.len().min(CASES.len()), CASES.len());
     Ok(failed)
 }
 
-fn said(command: &mut Command, stdin: &str) -> anyhow::Result<(String, String, Option<i32>)> {
+pub(super) fn said(command: &mut Command, stdin: &str) -> anyhow::Result<(String, String, Option<i32>)> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("could not start {command:?}"))?;
     if let Some(mut input) = child.stdin.take() {

@@ -282,6 +282,9 @@ def display(*values):
         _part("rich").display(value)
 
 
+# Packages with native code that another row of the catalog has.
+_CARRIED = ("numpy", "pandas", "scipy", "sklearn", "matplotlib")
+
 _PROCESSES = {"fork", "forkpty", "execv", "execve", "execvp", "execl", "execlp", "spawnv", "spawnl", "posix_spawn",
               "wait", "waitpid", "kill", "killpg", "nice", "setsid"}
 
@@ -422,11 +425,16 @@ def _error(error, name, text):
         if not kept:
             link.stack = None
         links += [link.__cause__, link.__context__, *(link.exceptions or ())]
+    carried = isinstance(error, ModuleNotFoundError) and error.name in _CARRIED
+    if carried:
+        # Said once, by the hint.
+        shown.__notes__ = None
     told = "".join(shown.format())
     if sys.excepthook is sys.__excepthook__:
         sys.stderr.write(told)
     else:
         sys.excepthook(type(error), error, error.__traceback__)
+    shown.__notes__ = None
     message = "".join(shown.format_exception_only()).strip().splitlines()[-1]
     if isinstance(error, ToolError):
         message = str(error)
@@ -436,6 +444,8 @@ def _error(error, name, text):
         answer["line"] = line
     if isinstance(error, MemoryError):
         answer["hint"] = "its memory is limited; --memory allows more"
+    if carried:
+        answer["hint"] = f"{error.name} is part of python-data: drydock catalog add python-data"
     return answer
 
 

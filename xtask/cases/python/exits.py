@@ -1,0 +1,2 @@
+import sys
+print('a'); sys.stderr.write('err\n'); sys.exit(42)

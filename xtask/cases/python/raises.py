@@ -1,0 +1,4 @@
+import atexit
+atexit.register(print,'bye')
+d={}
+d['k']

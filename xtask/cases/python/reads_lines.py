@@ -1,0 +1,3 @@
+# stdin: one two
+import sys
+for i,l in enumerate(sys.stdin): print(i,l.rstrip()[::-1])
