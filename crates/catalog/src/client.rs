@@ -158,9 +158,11 @@ pub enum FetchError {
 
 impl FetchError {
     /// The stable code.
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::ClientAbsent { .. } => "client_absent",
+            // Its own words, in the one language it was asked to speak.
+            Self::ClientFailed { said, .. } if said.contains("No space left on device") => "disk_full",
             Self::ClientFailed { .. } => "fetch_failed",
             Self::TooLate { .. } => "fetch_timed_out",
             Self::TooLarge { .. } => "fetch_too_large",

@@ -57,8 +57,8 @@ mod workspace;
 
 pub use clock::SystemClock;
 pub use code::{
-    ChangeLog, ChangedFile, ChildRunner, CodeInput, DockCode, DockPy, JsGuest, Language, OpenPyError, Position,
-    PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools, file_tools,
+    ChangeLog, ChangedFile, ChildRunner, CodeInput, DockCode, DockPy, JsGuest, Language, OpenPyError,
+    Position, PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools, file_tools,
 };
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};

@@ -83,7 +83,11 @@ async fn a_snapshot_starts_where_the_program_was_ready_and_takes_over_what_the_r
     let first = printed(image.clone(), &["A=1", "B=2", "C=3"]).await;
     assert_eq!(first, (Outcome::Exited(0), "1T3".into()), "initialised once, before");
     let deep = snapshot(PROGRAM, &SnapshotRecipe { stack_bytes: 1 << 20, ..recipe() }).await.unwrap();
-    assert_eq!(printed(deep, &["A=1"]).await, (Outcome::Exited(0), "1T1".into()), "and may have another stack");
+    assert_eq!(
+        printed(deep, &["A=1"]).await,
+        (Outcome::Exited(0), "1T1".into()),
+        "and may have another stack"
+    );
     let without = PROGRAM.replace("(global $stack (mut i32)", "(global $stack i32");
     let refused = snapshot(&without, &SnapshotRecipe { stack_bytes: 1, ..recipe() }).await.unwrap_err();
     assert_eq!(refused.code(), "snapshot_module");

@@ -34,7 +34,8 @@ impl Inside for Within {
         let shared = self.0.upgrade();
         Box::pin(async move {
             let Some(shared) = shared else { return (Outcome::Cancelled, command.streams) };
-            let InsideCommand { name, args, env: entries, wall_max, umask, caller, streams, door, .. } = command;
+            let InsideCommand { name, args, env: entries, wall_max, umask, caller, streams, door, .. } =
+                command;
             let mut env = Env::bare(Arc::clone(&shared));
             env.id = shared.next_id.fetch_add(1, Ordering::Relaxed);
             env.pid = env.id;

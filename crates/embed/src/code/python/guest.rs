@@ -14,7 +14,8 @@ use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, RunReport,
     RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{
-        Entry, EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry, Runner as _,
+        Entry, EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry,
+        Runner as _,
     },
 };
 use drydock_engine::Engine;

@@ -137,7 +137,8 @@ impl Dock {
         providers: Providers,
         keep_as: Option<&WorkspaceName>,
     ) -> Result<DockPy, OpenPyError> {
-        let env: Vec<_> = setup.env.iter().map(|(name, value)| format!("{name}={value}").into_bytes()).collect();
+        let env: Vec<_> =
+            setup.env.iter().map(|(name, value)| format!("{name}={value}").into_bytes()).collect();
         let interpreter = Interpreter::of(&self.registry, &env)?.ok_or(OpenPyError::NotInstalled)?;
         let context = match keep_as {
             Some(name) => Some((self.contexts(principal)?, python_context(name))),
