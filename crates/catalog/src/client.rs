@@ -27,6 +27,8 @@ use crate::source::{Package, PackageRegistry};
 const LOOK: Duration = Duration::from_millis(100);
 /// The end of what a client said that is shown.
 const SAID_BYTES_MAX: usize = 800;
+/// A disk with less room than this is full.
+const ROOM_BYTES: usize = 64 << 10;
 /// The most files that are counted; a client with more has written too much.
 const FILES_MAX: u64 = 20_000;
 
@@ -158,11 +160,9 @@ pub enum FetchError {
 
 impl FetchError {
     /// The stable code.
-    pub fn code(&self) -> &'static str {
+    pub const fn code(&self) -> &'static str {
         match self {
             Self::ClientAbsent { .. } => "client_absent",
-            // Its own words, in the one language it was asked to speak.
-            Self::ClientFailed { said, .. } if said.contains("No space left on device") => "disk_full",
             Self::ClientFailed { .. } => "fetch_failed",
             Self::TooLate { .. } => "fetch_timed_out",
             Self::TooLarge { .. } => "fetch_too_large",
@@ -411,6 +411,11 @@ async fn watch(
     };
     if status.success() {
         return Ok(());
+    }
+    // On a full disk a client cannot even say so: its words lie there, too.
+    match fs::write(scratch.join("room"), [0; ROOM_BYTES]) {
+        Err(cause) if cause.kind() == io::ErrorKind::StorageFull => return Err(failed(cause)),
+        _ => {}
     }
     let said = fs::read(scratch.join("said")).unwrap_or_default();
     let end = said.get(said.len().saturating_sub(SAID_BYTES_MAX)..).unwrap_or_default();

@@ -173,7 +173,12 @@ fn long_to_compile() -> Vec<u8> {
         "(local.set 0 (i32.add (i32.mul (local.get 0) (i32.const 7)) (i32.load (local.get 0))))".repeat(400);
     let function = format!("(func (param i32) (result i32) {body} (local.get 0))");
     let text = format!(
-        "(module (memory (export \"memory\") 1) (func (export \"_start\")) {})",
+        r#"(module
+            (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 0) "\10\00\00\00\05\00\00\00") (data (i32.const 16) "seen\n")
+            (func (export "_start") (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))
+            {})"#,
         function.repeat(400)
     );
     wat::parse_str(text).unwrap()
@@ -189,7 +194,7 @@ fn a_terminal_sees_what_an_installation_hashes_unpacks_compiles_and_checks() {
     let row = format!(
         "name = \"row-seen\"\nversion = \"1\"\nsummary = \"a test\"\nlicence = \"MIT\"\nlane = \"prebuilt\"\nsha256 = \"{}\"\n\
          [[commands]]\nname = \"row-seen\"\n[[sources]]\nfrom = \"file:{}#x.wasm\"\nsha256 = \"{}\"\n\
-         [[checks]]\nargv = [\"row-seen\"]\nstdout = \"\"\n",
+         [[checks]]\nargv = [\"row-seen\"]\nstdout = \"seen\\n\"\n",
         hash(&module),
         shell.file("x.tgz", &archive),
         hash(&archive)
