@@ -69,7 +69,7 @@ impl Records {
             file.write_all(&serde_json::to_vec_pretty(installed)?)?;
             file.sync_all()?;
             match fs::hard_link(&place, &before) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => fs::rename(&fresh, &place),
             }
         };
