@@ -98,7 +98,6 @@ impl ArchiveError {
             Self::NoEgress { .. } => "no_egress",
             Self::Unreadable { .. } => "unreadable",
             Self::TooLarge { .. } => "fetch_too_large",
-            Self::Write { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => "disk_full",
             Self::Write { .. } => "write_failed",
         }
     }

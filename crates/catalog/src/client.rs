@@ -27,6 +27,8 @@ use crate::source::{Package, PackageRegistry};
 const LOOK: Duration = Duration::from_millis(100);
 /// The end of what a client said that is shown.
 const SAID_BYTES_MAX: usize = 800;
+/// A disk with less room than this is full.
+const ROOM_BYTES: usize = 64 << 10;
 /// The most files that are counted; a client with more has written too much.
 const FILES_MAX: u64 = 20_000;
 
@@ -409,6 +411,11 @@ async fn watch(
     };
     if status.success() {
         return Ok(());
+    }
+    // On a full disk a client cannot even say so: its words lie there, too.
+    match fs::write(scratch.join("room"), [0; ROOM_BYTES]) {
+        Err(cause) if cause.kind() == io::ErrorKind::StorageFull => return Err(failed(cause)),
+        _ => {}
     }
     let said = fs::read(scratch.join("said")).unwrap_or_default();
     let end = said.get(said.len().saturating_sub(SAID_BYTES_MAX)..).unwrap_or_default();

@@ -101,9 +101,22 @@ fn with_causes(error: &ArchiveError) -> String {
     text
 }
 
+/// Whether an error is, in the end, a disk that takes no more.
+fn disk_is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let full = error.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == io::ErrorKind::StorageFull);
+    full || error.source().is_some_and(disk_is_full)
+}
+
 impl CatalogError {
-    /// The stable code.
+    /// The stable code. A full disk is one thing, whatever was being written.
     pub fn code(&self) -> &'static str {
+        let is_full = match self {
+            Self::Archive(errors) => errors.last().is_some_and(|it| disk_is_full(it)),
+            other => disk_is_full(other),
+        };
+        if is_full {
+            return "disk_full";
+        }
         match self {
             Self::UnknownRow { .. } => "unknown_row",
             Self::Unavailable { .. } => "row_unavailable",
@@ -116,11 +129,6 @@ impl CatalogError {
             Self::Tree(error) => error.code(),
             Self::Compile(fault) => fault.code(),
             Self::Snapshot(error) => error.code(),
-            Self::Register(RegisterError::WriteFailed { cause, .. }) | Self::Write { cause, .. }
-                if cause.kind() == io::ErrorKind::StorageFull =>
-            {
-                "disk_full"
-            }
             Self::Register(error) => error.code(),
             Self::Write { .. } => "write_failed",
             Self::NotInstalled(_) => "not_installed",

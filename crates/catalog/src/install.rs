@@ -3,16 +3,16 @@
 //! Names are refused before anything is fetched, and bound after everything else succeeded, so that a failure at
 //! any step leaves the names that were there before as they were.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use bytes::Bytes;
 use drydock_contract::{
-    BoxFuture, Digest,
-    port::{EntryCompile, EntryDir, EntryLimits, EntryOptions},
+    Artifact, BoxFuture, Digest,
+    port::{Entry, EntryCompile, EntryDir, EntryImage, EntryLimits, EntryOptions},
 };
 use drydock_embed::{
     Dock,
-    store::{Registration, TreeBounds, TreeStore},
+    store::{RegisterError, Registration, TreeBounds, TreeStore},
 };
 
 use crate::{
@@ -156,8 +156,7 @@ impl Catalog {
         watcher.tell(Progress::Compiling { bytes: module.len() as u64 });
         let first = row.commands.first().map(|it| options(row, it, &trees)).unwrap_or_default();
         dock.check_as(module.clone(), &first).await.map_err(CatalogError::Compile)?;
-        register(dock, row, &module, &trees)?;
-        snapshot(dock, row, watcher).await?;
+        let image = snapshot(dock, row, &module, &first, watcher).await?;
         let installed = Installed {
             row: row.name.clone(),
             version: row.version.clone(),
@@ -167,8 +166,10 @@ impl Catalog {
             trees: trees.iter().map(|it| it.tree).collect(),
             accepted,
         };
-        let kept = self.records(dock).keep(&installed);
-        kept.map_err(|cause| CatalogError::Write { path: root.join("installed"), cause })?;
+        dock.registry().artifacts().put(module).map_err(RegisterError::from)?;
+        let unwritten = |cause| CatalogError::Write { path: root.join("installed"), cause };
+        self.records(dock)
+            .keep_if(&installed, unwritten, || bind(dock, row, sha256, &trees, image.as_ref()))?;
         Ok(installed)
     }
 
@@ -288,38 +289,42 @@ fn options(row: &Row, command: &RowCommand, dirs: &[EntryDir]) -> EntryOptions {
     }
 }
 
-/// Keeps the program as it is after its initialisation, where the row says how, and lets all its names start
-/// from there: they differ in nothing but what they are called by.
-async fn snapshot(dock: &Dock, row: &Row, watcher: &Watcher) -> Result<(), CatalogError> {
-    let (Some(recipe), Some((first, others))) = (&row.snapshot, row.commands.split_first()) else {
-        return Ok(());
+/// Keeps the program as it is after its initialisation, where the row says how. All its names start from there:
+/// they differ in nothing but what they are called by.
+async fn snapshot(
+    dock: &Dock,
+    row: &Row,
+    module: &Bytes,
+    options: &EntryOptions,
+    watcher: &Watcher,
+) -> Result<Option<EntryImage>, CatalogError> {
+    let (Some(recipe), Some(first)) = (&row.snapshot, row.commands.first()) else {
+        return Ok(None);
     };
     watcher.tell(Progress::Snapshotting);
-    let entry = dock.snapshot(first.name.as_str(), recipe).await?;
-    for command in others {
-        dock.start_from(command.name.as_str(), entry.options.image.as_ref())?;
-    }
-    Ok(())
+    let artifact = Artifact::hash(module.clone());
+    let entry = Entry {
+        name: first.name.clone(),
+        digest: artifact.digest(),
+        mode: first.mode,
+        builtin: false,
+        options: Arc::new(options.clone()),
+    };
+    Ok(Some(dock.image_of(artifact, &entry, recipe).await?))
 }
 
-/// Binds all names of a row, or none that was not bound before.
-fn register(dock: &Dock, row: &Row, module: &Bytes, dirs: &[EntryDir]) -> Result<(), CatalogError> {
-    use drydock_contract::port::Registry as _;
-    let mut added: Vec<&str> = Vec::new();
-    for command in &row.commands {
-        let name = command.name.as_str();
-        let fresh = dock.registry().lookup(name, None).is_none();
-        let how =
-            Registration { mode: command.mode, expected: row.sha256, options: options(row, command, dirs) };
-        if let Err(error) = dock.registry().register(name, module.clone(), how) {
-            for name in added {
-                let _ = dock.registry().remove(name);
-            }
-            return Err(error.into());
-        }
-        if fresh {
-            added.push(name);
-        }
-    }
-    Ok(())
+/// Binds all names of a row, or changes none.
+fn bind(
+    dock: &Dock,
+    row: &Row,
+    module: Digest,
+    dirs: &[EntryDir],
+    image: Option<&EntryImage>,
+) -> Result<(), CatalogError> {
+    let how = |command: &RowCommand| {
+        let options = EntryOptions { image: image.cloned(), ..options(row, command, dirs) };
+        Registration { mode: command.mode, options, ..Registration::default() }
+    };
+    let names = row.commands.iter().map(|it| (it.name.as_str(), how(it))).collect();
+    Ok(dock.registry().register_all(module, names)?)
 }

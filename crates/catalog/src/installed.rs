@@ -52,20 +52,36 @@ impl Records {
         (read.row.as_str() == row).then_some(read)
     }
 
-    /// Keeps a record, whole or not at all.
-    pub(crate) fn keep(&self, installed: &Installed) -> io::Result<()> {
-        fs::create_dir_all(&self.0)?;
+    /// Writes a record, does `then`, and has the record in its place only if both succeed: otherwise the one
+    /// that was there before is there again. Nothing of that needs room on the disk but the first writing.
+    pub(crate) fn keep_if<E>(
+        &self,
+        installed: &Installed,
+        unwritten: impl Fn(io::Error) -> E,
+        then: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
         let place = self.place(installed.row.as_str());
-        let beside = self.0.join(format!(".{}-{}", installed.row, std::process::id()));
-        let written = || -> io::Result<()> {
-            let mut file = fs::File::create(&beside)?;
+        let beside = |what: &str| self.0.join(format!(".{}-{}-{what}", installed.row, std::process::id()));
+        let (fresh, before) = (beside("new"), beside("before"));
+        let replaced = || -> io::Result<()> {
+            fs::create_dir_all(&self.0)?;
+            let mut file = fs::File::create(&fresh)?;
             file.write_all(&serde_json::to_vec_pretty(installed)?)?;
             file.sync_all()?;
-            fs::rename(&beside, &place)
+            match fs::hard_link(&place, &before) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => fs::rename(&fresh, &place),
+            }
         };
-        let done = written();
-        if done.is_err() {
-            let _ = fs::remove_file(&beside);
+        let done = match replaced() {
+            Err(error) => Err(unwritten(error)),
+            Ok(()) => then().inspect_err(|_| {
+                // A record without names is as good as none: the row counts as not installed.
+                let _ = if before.exists() { fs::rename(&before, &place) } else { fs::remove_file(&place) };
+            }),
+        };
+        for left in [fresh, before] {
+            let _ = fs::remove_file(left);
         }
         done
     }

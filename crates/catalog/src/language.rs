@@ -22,6 +22,23 @@ const NATIVE: [(&str, &str); 3] = [
     ("zig", "zig_native_build: `zig cc` would run natively"),
 ];
 
+/// What people type to use them, and the language of each.
+const NATIVE_TOOLS: [(&str, &str); 7] = [
+    ("cargo", "rust"),
+    ("rustc", "rust"),
+    ("rustup", "rust"),
+    ("go", "go"),
+    ("gofmt", "go"),
+    ("tinygo", "go"),
+    ("zig", "zig"),
+];
+
+/// Why a tool of such a language is no command here, if it is one.
+pub(crate) fn native_tool(name: &str) -> Option<BuildError> {
+    let language = NATIVE_TOOLS.iter().find(|it| it.0 == name)?.1;
+    BuildLanguage::named(language).err()
+}
+
 impl BuildLanguage {
     /// The language of that name, or why it is none.
     pub fn named(name: &str) -> Result<Self, BuildError> {

@@ -1,5 +1,7 @@
 //! Whether what is installed is what the rows say, and works: hashes anew, and each row's own checks.
 
+use std::collections::BTreeSet;
+
 use drydock_contract::{Outcome, port::LoadError};
 use drydock_embed::{Dock, Setup, ShellSetup, line_limits, store::TreeStore};
 
@@ -74,9 +76,16 @@ impl Catalog {
     }
 }
 
-/// Hashes the module and every file of its directories.
+/// Hashes the module, the snapshot that runs in its place where there is one, and every file of its directories.
 fn intact(dock: &Dock, installed: &crate::Installed) -> Result<(), LoadError> {
-    dock.registry().artifacts().verify(installed.sha256)?;
+    use drydock_contract::port::Registry as _;
+    let artifacts = dock.registry().artifacts();
+    artifacts.verify(installed.sha256)?;
+    let images = installed.commands.iter().filter_map(|name| {
+        let entry = dock.registry().lookup(name.as_str(), None)?;
+        entry.options.image.as_ref().map(|it| it.module)
+    });
+    images.collect::<BTreeSet<_>>().into_iter().try_for_each(|it| artifacts.verify(it))?;
     let trees = TreeStore::new(dock.home());
     installed.trees.iter().try_for_each(|it| trees.verify(*it).map(drop))
 }

@@ -7,7 +7,7 @@ use drydock_contract::{BoxFuture, port::Registry as _};
 use drydock_embed::{Dock, HostOutput, Provider, StandIn};
 use tokio::sync::Mutex;
 
-use crate::{install::Catalog, stand_in};
+use crate::{install::Catalog, language, stand_in};
 
 /// A catalog that a dock asks. Clones are the same one.
 #[derive(Clone)]
@@ -53,11 +53,13 @@ impl CatalogProvider {
 
 impl Provider for CatalogProvider {
     fn remedy(&self, name: &str) -> Option<String> {
-        let row = self.catalog().table.offering(name)?;
-        Some(match &row.unavailable {
-            Some(why) => format!("in the catalog, and unavailable: {why}"),
-            None => format!("not installed; drydock catalog add {}", row.name),
-        })
+        match self.catalog().table.offering(name) {
+            Some(row) => Some(match &row.unavailable {
+                Some(why) => format!("in the catalog, and unavailable: {why}"),
+                None => format!("not installed; drydock catalog add {}", row.name),
+            }),
+            None => language::native_tool(name).map(|error| format!("{}: {error}", error.code())),
+        }
     }
 
     fn knows(&self, name: &str) -> bool {

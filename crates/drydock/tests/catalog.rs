@@ -4,155 +4,12 @@
 
 mod common;
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt as _,
-    path::PathBuf,
-    process::{Command, Stdio},
+use std::{fs, path::PathBuf, process::Command};
+
+use common::{
+    Shell,
+    room::{Member, Room, module, tar},
 };
-
-use common::{Said, Shell};
-
-/// A program that says so, and some bytes that make it longer.
-fn module(says: &str, padding: usize) -> Vec<u8> {
-    let mut bytes = wat::parse_str(format!(
-        r#"(module
-            (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-            (memory (export "memory") 1)
-            (data (i32.const 16) "{says}\n")
-            (data (i32.const 0) "\10\00\00\00\{:02x}\00\00\00")
-            (func (export "_start") (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#,
-        says.len() + 1
-    ))
-    .unwrap();
-    if padding > 0 {
-        // A custom section: an id, a length, and a name of no length.
-        bytes.push(0);
-        let mut length = padding + 1;
-        while length > 0x7f {
-            bytes.push((length & 0x7f) as u8 | 0x80);
-            length >>= 7;
-        }
-        bytes.push(length as u8);
-        bytes.push(0);
-        bytes.extend((0..padding).map(|it| (it * 7919 % 251) as u8));
-    }
-    bytes
-}
-
-/// A member of a tar file: its name, its type and what it says or leads to.
-struct Member<'a>(&'a str, u8, &'a [u8]);
-
-/// A tar file with any names, also those that no tar would write.
-fn tar(members: &[Member<'_>]) -> Vec<u8> {
-    let mut all = Vec::new();
-    for Member(name, kind, content) in members {
-        let mut header = [0_u8; 512];
-        header[..name.len()].copy_from_slice(name.as_bytes());
-        header[100..108].copy_from_slice(b"0000644\0");
-        header[257..265].copy_from_slice(b"ustar\x0000");
-        header[156] = *kind;
-        let size = if *kind == b'0' { content.len() } else { 0 };
-        header[124..136].copy_from_slice(format!("{size:011o}\0").as_bytes());
-        if *kind != b'0' {
-            header[157..157 + content.len()].copy_from_slice(content);
-        }
-        header[148..156].fill(b' ');
-        let sum: u32 = header.iter().map(|it| u32::from(*it)).sum();
-        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-        all.extend(header);
-        if *kind == b'0' {
-            all.extend(*content);
-            all.resize(all.len().next_multiple_of(512), 0);
-        }
-    }
-    all.resize(all.len() + 1024, 0);
-    all
-}
-
-/// A place with rows, archives and a `bin` for clients, whose data directory others share.
-struct Room {
-    shell: Shell,
-}
-
-impl Room {
-    fn new() -> Self {
-        let shell = Shell::sharing();
-        for name in ["rows", "bin"] {
-            fs::create_dir(shell.path(name)).unwrap();
-        }
-        Self { shell }
-    }
-
-    /// A row from the parts that matter; the rest is the same for all.
-    fn row(&self, name: &str, from: &str, archive: &[u8], module: &[u8], more: &str) {
-        let hash = |bytes: &[u8]| drydock_embed::contract::Digest::of(bytes).to_string();
-        let archive =
-            if archive.is_empty() { String::new() } else { format!("sha256 = \"{}\"\n", hash(archive)) };
-        let text = format!(
-            "name = \"{name}\"\nversion = \"1.0\"\nsummary = \"a test\"\nlane = \"prebuilt\"\nsha256 = \"{}\"\n{more}\n\
-             [[sources]]\nfrom = \"{from}\"\n{archive}\n[[checks]]\nargv = [\"{name}\"]\nstdout = \"{name}\\n\"\n",
-            hash(module)
-        );
-        let licence = if more.contains("licence") { "" } else { "licence = \"MIT\"\n" };
-        let commands = if more.contains("[[commands]]") { "" } else { "\n[[commands]]\nname = \"" };
-        let commands = if commands.is_empty() { String::new() } else { format!("{commands}{name}\"\n") };
-        fs::write(self.shell.path(&format!("rows/{name}.toml")), format!("{licence}{text}{commands}"))
-            .unwrap();
-    }
-
-    /// A file beside the rows, as a source.
-    fn file(&self, name: &str, bytes: &[u8]) -> String {
-        format!("file:{}", self.shell.file(name, bytes))
-    }
-
-    /// A client of ours in the place of npm: a script of the shell.
-    fn npm(&self, script: &str) {
-        let path = self.shell.path("bin/npm");
-        let text = format!(
-            "#!/bin/sh\necho \"$@\" > {0}/said\nenv >> {0}/said\npwd >> {0}/said\n\
-             while [ $# -gt 0 ]; do [ \"$1\" = --pack-destination ] && out=$2; shift; done\n{script}\n",
-            self.shell.path("bin").display()
-        );
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-
-    /// What the client saw, if it was started.
-    fn npm_saw(&self) -> Option<String> {
-        fs::read_to_string(self.shell.path("bin/said")).ok()
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let path = format!("{}:/usr/bin:/bin", self.shell.path("bin").display());
-        let mut command = self.shell.command(args);
-        command.env("PATH", path).env("HOME", self.shell.path("nobody")).env("SECRET", "a secret");
-        command.stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Said {
-        self.shell.said(self.command(args).output().unwrap())
-    }
-
-    fn catalog(&self, args: &[&str]) -> Said {
-        let rows = self.shell.path("rows");
-        let mut all = vec!["catalog", "--rows", rows.to_str().unwrap()];
-        all.extend(args);
-        self.run(&all)
-    }
-
-    fn cached(&self, archive: &[u8]) -> PathBuf {
-        let hash = drydock_embed::contract::Digest::of(archive).to_string();
-        self.shell.home().join("catalog/archives").join(hash)
-    }
-
-    /// Nothing of a failed installation is left: no name, no archive, no directory of the client.
-    fn holds_nothing_of(&self, name: &str, archive: &[u8]) {
-        assert_eq!(self.run(&["run", name]).status, 127, "{name} can be called");
-        assert!(!self.cached(archive).exists(), "{name}: the archive was kept");
-    }
-}
 
 #[test]
 fn a_row_is_fetched_by_its_client_checked_unpacked_registered_and_kept_for_later() {
@@ -454,6 +311,27 @@ fn a_name_of_the_catalog_that_is_not_installed_says_how_it_would_be() {
         1,
         "it is not there, so it is not found"
     );
+}
+
+#[test]
+fn what_would_be_built_natively_says_that_its_lane_is_unavailable_and_why() {
+    let shell = Shell::sharing();
+    for (line, want) in [
+        (
+            "cargo install ripgrep",
+            "cargo: lane_unavailable: rust_crate_native_build: `cargo install` would run",
+        ),
+        ("go get example.com/x", "go: lane_unavailable: go_package_native_build: `go get` would run"),
+        ("go install example.com/x@latest", "go: lane_unavailable: go_package_native_build"),
+        ("zig cc -o x x.c", "zig: lane_unavailable: zig_native_build: `zig cc` would run natively"),
+    ] {
+        let said = shell.run(&["sh", "-c", line]);
+        assert!(said.status == 127 && said.stderr.contains(want), "{line}: {}", said.all());
+        let words: Vec<&str> = line.split(' ').collect();
+        let said = shell.run(&[&["run", "--json"], &words[..]].concat());
+        let reason = want.split_once(": ").unwrap().1;
+        assert!(said.status == 127 && said.stdout.contains(reason), "{line}: {}", said.all());
+    }
 }
 
 #[test]

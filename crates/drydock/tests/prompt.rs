@@ -1,4 +1,4 @@
-//! `drydock sh` at a terminal: a real one, opened for the test.
+//! `drydock` at a terminal: a real one, opened for the test. The shell's prompt, and how far an installation is.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -225,4 +225,52 @@ fn changes_that_end_with_the_process_are_told_on_a_terminal() {
     assert!(!terminal.seen.lock().unwrap().contains("dropped"));
     let said = shell.run(&["run", "--dir", dir, "touch", "new"]);
     assert_eq!((said.status, said.stderr.as_str()), (0, ""));
+}
+
+/// A module that takes the compiler some seconds: many functions of many additions each.
+fn long_to_compile() -> Vec<u8> {
+    let body =
+        "(local.set 0 (i32.add (i32.mul (local.get 0) (i32.const 7)) (i32.load (local.get 0))))".repeat(400);
+    let function = format!("(func (param i32) (result i32) {body} (local.get 0))");
+    let text = format!(
+        r#"(module
+            (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 0) "\10\00\00\00\05\00\00\00") (data (i32.const 16) "seen\n")
+            (func (export "_start") (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))
+            {})"#,
+        function.repeat(400)
+    );
+    wat::parse_str(text).unwrap()
+}
+
+#[test]
+fn a_terminal_sees_what_an_installation_hashes_unpacks_compiles_and_checks() {
+    let shell = Shell::new();
+    std::fs::create_dir(shell.path("rows")).unwrap();
+    let module = long_to_compile();
+    let archive = common::room::tar(&[common::room::Member("x.wasm", b'0', &module)]);
+    let hash = |bytes: &[u8]| drydock_embed::contract::Digest::of(bytes).to_string();
+    let row = format!(
+        "name = \"row-seen\"\nversion = \"1\"\nsummary = \"a test\"\nlicence = \"MIT\"\nlane = \"prebuilt\"\nsha256 = \"{}\"\n\
+         [[commands]]\nname = \"row-seen\"\n[[sources]]\nfrom = \"file:{}#x.wasm\"\nsha256 = \"{}\"\n\
+         [[checks]]\nargv = [\"row-seen\"]\nstdout = \"seen\\n\"\n",
+        hash(&module),
+        shell.file("x.tgz", &archive),
+        hash(&archive)
+    );
+    shell.file("rows/row-seen.toml", row);
+    let rows = shell.path("rows").display().to_string();
+    let mut terminal = Terminal::running(&shell, &["catalog", "--rows", &rows, "add", "row-seen"]);
+    terminal.expect("row-seen: hashing ");
+    terminal.expect("row-seen: unpacking ");
+    terminal.expect("drydock: compiling ");
+    terminal.expect(" for this machine, once");
+    terminal.expect("row-seen 1: row-seen from file:");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
+    let mut terminal =
+        Terminal::running(&shell, &["catalog", "--rows", &rows, "verify", "--run", "row-seen"]);
+    terminal.expect("row-seen: checking");
+    terminal.expect("proven");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
 }

@@ -7,8 +7,8 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
-    BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, Fault, GuestTime, Limits, Reply,
-    RunRequest, Sink, Source, Streams, WorkingDir,
+    Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, Fault, GuestTime, Limits,
+    Reply, RunRequest, Sink, Source, Streams, WorkingDir,
     port::{Entry, EntryImage, EntryOptions, Mode, Registry, SnapshotRecipe},
 };
 use drydock_engine::SnapshotError;
@@ -67,6 +67,18 @@ impl Dock {
         let unknown = || SnapshotCommandError::Unknown(Denial::UnknownCommand(name.into()));
         let entry = self.registry.lookup(name, None).ok_or_else(unknown)?;
         let artifact = self.registry.load(&entry).map_err(|error| SnapshotError::from(Fault::from(error)))?;
+        let image = self.image_of(artifact, &entry, recipe).await?;
+        self.start_from(name, Some(&image))
+    }
+
+    /// Makes, compiles and keeps the snapshot of a module that would be started as `entry` says, and binds no
+    /// name: the entry need not be registered.
+    pub async fn image_of(
+        &self,
+        artifact: Artifact,
+        entry: &Entry,
+        recipe: &SnapshotRecipe,
+    ) -> Result<EntryImage, SnapshotCommandError> {
         let options = &*entry.options;
         let lane = self.engine.lane(options.lane()).map_err(SnapshotError::from)?;
         let files = recipe.files.iter().map(|it| (&it.path, &it.text));
@@ -76,7 +88,7 @@ impl Dock {
             env: bytes(&recipe.env).into(),
             streams: Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() },
             files: Some(crate::tree::with_files("/", files)?),
-            trees: Registry::trees(&*self.registry, &entry)
+            trees: Registry::trees(&*self.registry, entry)
                 .map_err(|error| SnapshotError::from(Fault::from(error)))?,
             working_dir: WorkingDir::Own,
             umask: Mode::UMASK,
@@ -97,13 +109,12 @@ impl Dock {
         let image = lane.snapshot(request, recipe).await?;
         lane.warm(&image, options.compile_limits()).await.map_err(SnapshotError::from)?;
         let kept = self.registry.artifacts().put(bytes::Bytes::copy_from_slice(image.bytes()))?;
-        let image = EntryImage {
+        Ok(EntryImage {
             module: kept.digest(),
             first: recipe.first.clone(),
             not_env: recipe.not_env.clone(),
             plain_paths: recipe.plain_paths.clone(),
-        };
-        self.start_from(name, Some(&image))
+        })
     }
 
     /// Binds a name to a snapshot that was made of its module under another one, or to none.

@@ -13,10 +13,10 @@ const HEAD: &str = "\
 # The catalog
 
 Programs that `drydock catalog add NAME` installs. A row is a file of [crates/catalog/rows](../crates/catalog/rows). This page is
-generated from the rows and from docs/catalog.json, which `cargo xtask catalog --all --write` writes. The trials of 2026-11-16 were
-single runs of `catalog add` and `catalog verify --run`, on two cores that some twenty builds shared: times are upper bounds and no benchmark.
+generated from the rows and from docs/catalog.json, which `cargo xtask catalog --all --write` writes. The trials were
+single runs of `catalog add` and `catalog verify --run`, on two cores that other builds shared: times are upper bounds and no benchmark.
 *Size* is that of the module, *first add* is fetching (where it was not cached), unpacking, building where the lane is `c`, and
-compiling together; *check* is how many checks a row has and how long they took, each of which computes something from input and
+compiling together; *first compile* is the last part of that, with the snapshot where the row has one; *check* is how many checks a row has and how long they took, each of which computes something from input and
 compares bytes. A dash was not measured.
 
 ";
@@ -60,16 +60,21 @@ fn row(file: &Path) -> anyhow::Result<Row> {
 /// The whole page.
 pub(super) fn text(root: &Path, states: &States) -> anyhow::Result<String> {
     let mut page = HEAD.to_owned();
-    page.push_str("| Row | Version | Commands | Lane | Licence | Size | First add | Check | State |\n");
-    page.push_str("|---|---|---|---|---|---|---|---|---|\n");
+    page.push_str(
+        "| Row | Version | Commands | Lane | Licence | Size | First add | First compile | Check | State |\n",
+    );
+    page.push_str("|---|---|---|---|---|---|---|---|---|---|\n");
     for row in rows(root)? {
         let proof = states.of(&row.name);
         let known = proof.filter(|it| it.is_proven());
         let dash = || "–".to_owned();
         let size = known.map_or_else(dash, |it| format!("{:.1} MB", it.size as f64 / 1e6));
-        let add = known
-            .filter(|it| it.add_ms > 0)
-            .map_or_else(dash, |it| format!("{:.1} s", it.add_ms as f64 / 1e3));
+        let seconds = |ms: Option<u64>| match ms.filter(|it| *it > 0) {
+            Some(ms) => format!("{:.1} s", ms as f64 / 1e3),
+            None => dash(),
+        };
+        let add = seconds(known.map(|it| it.add_ms));
+        let compile = seconds(known.map(|it| it.compile_ms));
         let check =
             known.map_or_else(dash, |it| format!("{}, {:.1} s", row.checks, it.check_ms as f64 / 1e3));
         let state = match (&row.unavailable, proof) {
@@ -79,7 +84,7 @@ pub(super) fn text(root: &Path, states: &States) -> anyhow::Result<String> {
         };
         let commands = row.commands.join(", ");
         page.push_str(&format!(
-            "| {} | {} | {commands} | {} | {} | {size} | {add} | {check} | {state} |\n",
+            "| {} | {} | {commands} | {} | {} | {size} | {add} | {compile} | {check} | {state} |\n",
             row.name, row.version, row.lane, row.licence
         ));
     }

@@ -23,6 +23,9 @@ pub(super) struct Proof {
     /// Adding it, with fetching and compiling.
     #[serde(default)]
     pub(super) add_ms: u64,
+    /// Of that, compiling the module for the machine, and making and compiling its snapshot.
+    #[serde(default)]
+    pub(super) compile_ms: u64,
     /// Its checks.
     #[serde(default)]
     pub(super) check_ms: u64,
@@ -30,7 +33,7 @@ pub(super) struct Proof {
 
 impl Proof {
     pub(super) fn proven(size: u64, add_ms: u64, check_ms: u64) -> Self {
-        Self { state: "proven".into(), date: today(), why: None, size, add_ms, check_ms }
+        Self { state: "proven".into(), date: today(), why: None, size, add_ms, compile_ms: 0, check_ms }
     }
 
     pub(super) fn failed(why: &str) -> Self {

@@ -1,6 +1,8 @@
 //! Runs the real binary in a data directory of its own.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod room;
+
 use std::{
     fs,
     io::Write as _,

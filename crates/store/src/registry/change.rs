@@ -104,6 +104,29 @@ impl CommandRegistry {
         self.bind(name, Binding { sha256, mode: how.mode, options: Arc::new(how.options) })
     }
 
+    /// Binds several names to a module that lies in the artifact directory: all of them in one change of the
+    /// file, or none. What they were bound to before stays if it fails.
+    pub fn register_all(
+        &self,
+        sha256: Digest,
+        names: Vec<(&str, Registration)>,
+    ) -> Result<(), RegisterError> {
+        let mut bindings = Vec::new();
+        for (name, how) in names {
+            let name = self.free_name(name)?;
+            self.check_options(&how.options)?;
+            bindings.push((name, Binding { sha256, mode: how.mode, options: Arc::new(how.options) }));
+        }
+        self.artifacts.load_from_disk(sha256)?;
+        self.change(|document| {
+            for (name, bound) in bindings {
+                room_for(&name, document)?;
+                document.commands.insert(name, bound);
+            }
+            Ok(())
+        })
+    }
+
     fn check_options(&self, options: &EntryOptions) -> Result<(), RegisterError> {
         options::check(options)?;
         if let Some(image) = &options.image {
@@ -222,10 +245,11 @@ impl CommandRegistry {
     fn write(&self, document: Document) -> std::io::Result<()> {
         let path = self.home.registry_file();
         let text = document::print(&document)?;
-        write_atomic(&path, &[&text], Durability::Power)?;
         // A second copy of the same names, not a second name of the same copy: what damages the one
-        // leaves the other, and a repair loses nothing that was acknowledged.
+        // leaves the other, and a repair loses nothing that was acknowledged. It comes first, so that a
+        // full disk says no before the names have changed.
         write_atomic(&previous(&path), &[&text], Durability::Process)?;
+        write_atomic(&path, &[&text], Durability::Power)?;
         let _one_at_a_time = self.reloading.lock();
         *self.view.write() = View::new(document, &self.builtins, Stamp::of(&path));
         Ok(())

@@ -2,7 +2,10 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, thread};
 
-use drydock_contract::{ArgMode, Digest, port::EntryOptions};
+use drydock_contract::{
+    ArgMode, Digest,
+    port::{EntryDir, EntryOptions},
+};
 
 use super::*;
 
@@ -270,6 +273,40 @@ fn a_repair_without_a_previous_file_starts_empty_and_keeps_every_broken_one() {
         let want = Repaired::SetAside { broken, restored: None };
         assert_eq!(shop.registry.repair().unwrap(), want);
         add(&shop.registry, "again", "x").unwrap();
+    }
+}
+
+#[test]
+fn several_names_are_bound_in_one_change_or_none_is() {
+    let shop = shop();
+    let older = add(&shop.registry, "one", "older").unwrap().digest;
+    let newer = shop.registry.artifacts().put(module("newer")).unwrap().digest();
+    let plain = Registration::default;
+    let absent = EntryDir { tree: Digest::of(b"absent"), path: "/lib".into() };
+    let options = EntryOptions { dirs: vec![absent], ..EntryOptions::default() };
+    let cases = [
+        (newer, ("jq", plain()), "reserved_name"),
+        (newer, ("no name", plain()), "invalid_name"),
+        (newer, ("two", Registration { options, ..plain() }), "unknown_tree"),
+        (Digest::of(b"absent"), ("two", plain()), "artifact_read"),
+    ];
+    for (digest, second, code) in cases {
+        let error = shop.registry.register_all(digest, vec![("one", plain()), second]).unwrap_err();
+        assert_eq!(error.code(), code);
+        assert_eq!(shop.registry.lookup("one", None).unwrap().digest, older, "{code}");
+        assert!(shop.registry.lookup("two", None).is_none(), "{code}");
+    }
+    // A disk that takes no more refuses before any name has changed.
+    let previous = shop.home.root().join("registry.json.prev");
+    fs::remove_file(&previous).unwrap();
+    fs::create_dir(&previous).unwrap();
+    let both = || vec![("one", plain()), ("two", plain())];
+    assert_eq!(shop.registry.register_all(newer, both()).unwrap_err().code(), "write_failed");
+    assert_eq!(open(&shop.home).lookup("one", None).unwrap().digest, older);
+    fs::remove_dir(&previous).unwrap();
+    shop.registry.register_all(newer, both()).unwrap();
+    for name in ["one", "two"] {
+        assert_eq!(open(&shop.home).lookup(name, None).unwrap().digest, newer);
     }
 }
 

@@ -1,6 +1,11 @@
 //! How far an installation is, on one line of a terminal. In a pipe, nothing.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::{
+    collections::BTreeMap,
+    io::{IsTerminal as _, Write as _},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 use drydock_catalog::{Progress, Watcher};
 
@@ -9,11 +14,37 @@ use crate::show;
 /// Cells of a bar.
 const CELLS: u64 = 24;
 
-/// Draws what it is told.
-pub(super) fn watcher() -> Watcher {
-    Watcher::new(|row, progress| match line(row, progress) {
-        Some(text) => say(&text),
-        None => wipe(),
+/// How long each row's module took from the compiler to the end, its snapshot included.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CompileTimes(Arc<Mutex<BTreeMap<String, (Instant, Duration)>>>);
+
+impl CompileTimes {
+    fn note(&self, row: &str, progress: Progress) {
+        let Ok(mut times) = self.0.lock() else { return };
+        match (progress, times.get_mut(row)) {
+            (Progress::Compiling { .. }, _) => {
+                times.insert(row.to_owned(), (Instant::now(), Duration::ZERO));
+            }
+            (Progress::Done, Some((begun, took))) => *took = begun.elapsed(),
+            _ => {}
+        }
+    }
+
+    /// In milliseconds; nothing where nothing was compiled.
+    pub(super) fn of(&self, row: &str) -> Option<u64> {
+        let took = self.0.lock().ok()?.get(row)?.1;
+        u64::try_from(took.as_millis()).ok()
+    }
+}
+
+/// Draws what it is told, and notes the times.
+pub(super) fn watcher(times: CompileTimes) -> Watcher {
+    Watcher::new(move |row, progress| {
+        times.note(row, progress);
+        match line(row, progress) {
+            Some(text) => say(&text),
+            None => wipe(),
+        }
     })
 }
 
@@ -60,6 +91,16 @@ pub(super) fn wipe() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_that_compiled_has_a_time_and_the_others_have_none() {
+        let times = CompileTimes::default();
+        for progress in [Progress::Verifying { bytes: 1 }, Progress::Compiling { bytes: 1 }, Progress::Done] {
+            times.note("lua", progress);
+        }
+        times.note("clang", Progress::Done);
+        assert!(times.of("lua").is_some() && times.of("clang").is_none());
+    }
 
     #[test]
     fn a_bar_is_never_longer_than_itself() {

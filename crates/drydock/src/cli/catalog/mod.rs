@@ -110,15 +110,22 @@ fn act(catalog: Catalog) -> anyhow::Result<ExitCode> {
         Act::Add { names, offline, fetch_timeout, accept_licence } => {
             rows.fetch.wall_max = fetch_timeout;
             (rows.offline, rows.accepted) = (offline, accept_licence);
-            rows.watcher = bar::watcher();
-            add(&dock, &rows, &names, json)
+            let times = bar::CompileTimes::default();
+            rows.watcher = bar::watcher(times.clone());
+            add(&dock, &rows, &names, json.then_some(&times))
         }
         Act::Remove { names } => remove(&dock, &rows, &names, json),
         Act::Verify { run, names } => verify(&dock, &rows, &names, run, json),
     }
 }
 
-fn add(dock: &Dock, rows: &Rows, names: &[String], json: bool) -> anyhow::Result<ExitCode> {
+/// Installs rows; `json` has what is told besides, where JSON is wanted.
+fn add(
+    dock: &Dock,
+    rows: &Rows,
+    names: &[String],
+    json: Option<&bar::CompileTimes>,
+) -> anyhow::Result<ExitCode> {
     // All of them are known before the first is fetched.
     for name in names {
         rows.row(name)?;
@@ -141,9 +148,10 @@ fn add(dock: &Dock, rows: &Rows, names: &[String], json: bool) -> anyhow::Result
         };
         let installed = done?;
         let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if json {
+        if let Some(times) = json {
             let mut value = serde_json::to_value(&installed)?;
             value["ms"] = ms.into();
+            value["compile_ms"] = times.of(installed.row.as_str()).into();
             told.push(value);
             continue;
         }
@@ -157,7 +165,7 @@ fn add(dock: &Dock, rows: &Rows, names: &[String], json: bool) -> anyhow::Result
             ms as f64 / 1e3
         ))?;
     }
-    if json {
+    if json.is_some() {
         show::json(&told)?;
     }
     Ok(ExitCode::SUCCESS)
