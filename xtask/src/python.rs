@@ -2,9 +2,8 @@
 //! machine, byte for byte and by the clock.
 //!
 //! Needs a data directory (`DRYDOCK_HOME`) where `drydock catalog add python` was done; `cargo xtask catalog` does the
-//! comparison in its own. Every case is run by both,
-//! from the snapshot and plainly; what they print and how they end must be the same. Then both start, and run a
-//! CPU-bound script, in turn: the medians and their ratio are printed, and judged by whoever reads them.
+//! comparison in its own. Every case is run by both, from the snapshot and plainly; what they print and how they end
+//! must be the same. Then both start, and run a CPU-bound script, in turn: the medians and their ratio are printed, and judged by whoever reads them.
 
 use std::{
     io::Write as _,
