@@ -100,6 +100,22 @@ fn what_a_program_is_read_from_is_a_file_a_word_or_stdin() {
 }
 
 #[test]
+fn what_follows_the_program_is_the_programs_own_flags_too() {
+    let shell = with("", r#"{"ok":true,"exit":0,"result":1}"#, 0);
+    let file = shell.file("p.py", "x");
+    for args in [&["py", &file, "-x", "--json", "--", "-1"][..], &["py", "-c", "x", "--types"]] {
+        let said = shell.run(args);
+        assert_eq!((said.status, said.stdout.as_str()), (0, "1\n"), "{args:?}: {}", said.stderr);
+    }
+    let said = shell.run(&["py", "--jsn", &file]);
+    assert!(said.status != 0 && said.stderr.contains("`--jsn` is no flag"), "{}", said.stderr);
+    let said = shell.run(&["py", "list", "--workspace", "notes", "--json"]);
+    assert_eq!((said.status, said.stdout.as_str()), (0, "[]\n"), "{}", said.stderr);
+    let said = shell.run(&["py", "--workspace", "notes", "list", "--nonsense"]);
+    assert!(said.status == 2 && said.stderr.contains("--nonsense"), "{}", said.stderr);
+}
+
+#[test]
 fn a_device_that_was_not_granted_is_not_there() {
     let shell = with("", r#"{"ok":true}"#, 0);
     let said = shell.run(&["run", "python"]);

@@ -52,7 +52,7 @@ enum Act {
         #[arg(long, default_value = "argv")]
         mode: ArgMode,
         #[command(flatten)]
-        start: StartFlags,
+        start: Box<StartFlags>,
         #[command(flatten)]
         compile: CompileFlags,
     },

@@ -77,7 +77,7 @@ pub(crate) struct Py {
     #[arg(long)]
     json: bool,
     /// The program (`-` for stdin), then its own arguments; or add, list, remove, runner
-    #[arg(value_name = "FILE [ARG]")]
+    #[arg(value_name = "FILE [ARG]", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }
 
@@ -111,6 +111,9 @@ pub(crate) fn usual() -> Limits {
 }
 
 pub(crate) fn run(py: Py) -> anyhow::Result<ExitCode> {
+    if let Some(flag) = py.file().filter(|it| it.starts_with('-')) {
+        bail!("`{flag}` is no flag of `drydock py`; its help lists them, and `./{flag}` is a file");
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if py.file() == Some("runner") {
         let code = runner::run(&runtime);
@@ -121,7 +124,7 @@ pub(crate) fn run(py: Py) -> anyhow::Result<ExitCode> {
         && py.code.is_none()
         && packages::ACTIONS.contains(&action.as_str())
     {
-        return packages::run(&py, action, words);
+        return packages::run(py.powers, py.json, action, words);
     }
     let dock = Arc::new(home::dock_with(py.powers.compile.limits())?);
     if py.forget

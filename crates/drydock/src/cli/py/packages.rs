@@ -3,27 +3,46 @@
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::bail;
+use clap::Parser;
 use drydock_embed::{
     Dock,
     contract::{exit::UNKNOWN, port::Clock as _},
     packages::{LockedPackage, PackageError, Packages, Requirement, WheelSource},
 };
 
-use super::Py;
-use crate::{cli::tree, exit, home, show};
+use crate::{
+    cli::{powers::Powers, tree},
+    exit, home, show,
+};
 
 /// The words that are no file's name here; `./add` is.
 pub(super) const ACTIONS: [&str; 3] = ["add", "list", "remove"];
 
-pub(super) fn run(py: &Py, action: &str, words: &[String]) -> anyhow::Result<ExitCode> {
-    if py.powers.workspace.is_none() && py.powers.dir.is_empty() {
+/// What follows the action: here flags may come after words, which a program's arguments do not allow.
+#[derive(Debug, Parser)]
+#[command(name = "drydock py", disable_help_flag = true)]
+struct Rest {
+    #[command(flatten)]
+    powers: Powers,
+    #[arg(long)]
+    json: bool,
+    packages: Vec<String>,
+}
+
+pub(super) fn run(before: Powers, json: bool, action: &str, words: &[String]) -> anyhow::Result<ExitCode> {
+    let line = std::iter::once("drydock py").chain(words.iter().map(String::as_str));
+    let rest = Rest::try_parse_from(line).unwrap_or_else(|error| error.exit());
+    let given = rest.powers.workspace.is_some() || !rest.powers.dir.is_empty();
+    let powers = if given { rest.powers } else { before };
+    let (json, words) = (json || rest.json, &rest.packages[..]);
+    if powers.workspace.is_none() && powers.dir.is_empty() {
         bail!("packages lie in a workspace or in a directory: give --workspace NAME or --dir DIR:rw");
     }
-    if action != "list" && py.powers.workspace.is_none() && !py.powers.dir.iter().all(|it| it.is_written()) {
+    if action != "list" && powers.workspace.is_none() && !powers.dir.iter().all(|it| it.is_written()) {
         bail!("what is installed would be dropped with the process: give --dir DIR:rw, or --workspace NAME");
     }
     let dock = Arc::new(home::dock()?);
-    let Some(found) = tree::of(dock.home(), &py.powers, py.powers.builtin_memory())? else {
+    let Some(found) = tree::of(dock.home(), &powers, powers.builtin_memory())? else {
         bail!("there is no directory");
     };
     let now = drydock_embed::SystemClock.now();
@@ -34,7 +53,7 @@ pub(super) fn run(py: &Py, action: &str, words: &[String]) -> anyhow::Result<Exi
         _ => add(&dock, &packages, words),
     };
     match done {
-        Ok(all) => told(py, action, &all),
+        Ok(all) => told(json, action, &all),
         Err(error) => {
             exit::warn(&format!("{}: {error}", error.code()));
             let status = if matches!(error, PackageError::NotInstalled(_)) { UNKNOWN } else { 1 };
@@ -55,8 +74,8 @@ fn add(dock: &Dock, packages: &Packages<'_>, words: &[String]) -> Result<Vec<Loc
     runtime.block_on(packages.add(&wanted, &*source))
 }
 
-fn told(py: &Py, action: &str, all: &[LockedPackage]) -> anyhow::Result<ExitCode> {
-    if py.json {
+fn told(json: bool, action: &str, all: &[LockedPackage]) -> anyhow::Result<ExitCode> {
+    if json {
         show::line(&serde_json::to_string(all)?)?;
         return Ok(ExitCode::SUCCESS);
     }
