@@ -103,7 +103,7 @@ fn what_a_program_is_read_from_is_a_file_a_word_or_stdin() {
 fn what_follows_the_program_is_the_programs_own_flags_too() {
     let shell = with("", r#"{"ok":true,"exit":0,"result":1}"#, 0);
     let file = shell.file("p.py", "x");
-    for args in [&["py", &file, "-x", "--json", "--", "-1"][..], &["py", "-c", "x", "--types"]] {
+    for args in [&["py", &file, "-x", "--json", "--", "-1"][..], &["py", "-c", "x", "a", "--types"]] {
         let said = shell.run(args);
         assert_eq!((said.status, said.stdout.as_str()), (0, "1\n"), "{args:?}: {}", said.stderr);
     }
