@@ -11,7 +11,7 @@ use std::{
 use arbitrary::Arbitrary;
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, GuestTime, Limits, Meter,
-    Outcome, Reply, RunRequest, Sink, Source, Streams, Timestamp,
+    Outcome, Reply, RunRequest, Sink, Source, Streams, Timestamp, WorkingDir,
     port::{Mode, Runner as _},
 };
 use drydock_engine::{Engine, EngineSettings};
@@ -112,6 +112,10 @@ libfuzzer_sys::fuzz_target!(|steps: Vec<Step<'_>>| {
             stderr: Sink::capture(),
         },
         files: Some(files),
+        trees: Vec::new(),
+        working_dir: WorkingDir::Given,
+        lane: None,
+        compile: None,
         umask: Mode::UMASK,
         limits: LIMITS,
         caps: CapSet::of(&[Cap::Vfs]),
@@ -124,6 +128,7 @@ libfuzzer_sys::fuzz_target!(|steps: Vec<Step<'_>>| {
         memory: None,
         clock: None,
         preparing: None,
+        pays_for_code: false,
     };
     let (report, streams) = runtime.block_on(engine.run(request)).expect("no call of a guest is our fault");
     assert!(

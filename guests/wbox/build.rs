@@ -32,9 +32,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The manifests of all locked packages, in a fixed order.
 fn manifests() -> Result<Vec<String>, Box<dyn Error>> {
     let cargo = env::var("CARGO")?;
+    // Of the platform that is built for: what another one needs may never have been downloaded.
     let asked = Command::new(cargo)
         .args(["metadata", "--format-version=1", "--locked", "--offline"])
-        .arg("--filter-platform=wasm32-wasip1")
+        .arg(format!("--filter-platform={}", env::var("TARGET")?))
         .output()?;
     if !asked.status.success() {
         return Err(String::from_utf8_lossy(&asked.stderr).into());

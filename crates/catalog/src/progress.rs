@@ -40,9 +40,11 @@ pub enum Progress {
     Done,
 }
 
+type Listener = Arc<dyn Fn(&str, Progress) + Send + Sync>;
+
 /// Who is told. The default tells nobody.
 #[derive(Clone, Default)]
-pub struct Watcher(Option<Arc<dyn Fn(&str, Progress) + Send + Sync>>, String);
+pub struct Watcher(Option<Listener>, String);
 
 impl Watcher {
     /// Tells `listener` the name of the row and how far it is.

@@ -7,8 +7,11 @@ use crate::{
     row::Row,
 };
 
+/// Name and text of a file that belongs to a row.
+type RowFile = (&'static str, &'static str);
+
 /// Name, TOML, and the files that belong to it, of every row in `rows/`.
-const BUILT_IN: &[(&str, &str, &[(&str, &str)])] = include!(concat!(env!("OUT_DIR"), "/rows.rs"));
+const BUILT_IN: &[(&str, &str, &[RowFile])] = include!(concat!(env!("OUT_DIR"), "/rows.rs"));
 
 /// The most rows a directory may have.
 const ROWS_MAX: usize = 1024;

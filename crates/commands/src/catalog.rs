@@ -66,9 +66,16 @@ pub fn is_near(typed: &str, known: &str) -> bool {
     if !(2..=64).contains(&length) || known.chars().count() < 2 {
         return false;
     }
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let same_first = typed.chars().next() == known.chars().next();
     match strsim::damerau_levenshtein(typed, known) {
-        1 => true,
-        2 => length > 5 && typed.chars().next() == known.chars().next(),
+        // Another first letter makes another word (`man`, `xan`), unless one is missing or two are swapped.
+        1 => same_first || length != known.chars().count() || sorted(typed) == sorted(known),
+        2 => length > 5 && same_first,
         _ => false,
     }
 }
@@ -93,6 +100,10 @@ mod tests {
             ("gerp", Some("grep")),
             ("sorrt", Some("sort")),
             ("jqq", Some("jq")),
+            ("sl", Some("ls")),
+            ("rep", Some("grep")),
+            ("mat", None),
+            ("port", None),
             ("nosuch", None),
             ("l", None),
             ("frobnicate", None),

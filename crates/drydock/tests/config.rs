@@ -76,6 +76,7 @@ fn a_damaged_file_is_named_with_the_place_and_nothing_runs() {
     for (text, want) in [
         ("timeout = \n", "line 1"),
         ("timout = \"3s\"\n", "did you mean `timeout`?"),
+        ("timeout = \"soon\"\n", "`timeout` in"),
         ("\u{0}", "drydock.toml"),
     ] {
         fs::write(project.join("drydock.toml"), text).unwrap();

@@ -237,6 +237,19 @@ fn redirections_stay_inside() {
 }
 
 #[test]
+fn the_shell_sees_a_directory_that_a_command_made_beside_the_mounts() {
+    let shell = Shell::sharing();
+    let inside = shell.path("beside");
+    fs::create_dir(&inside).unwrap();
+    let line = "mkdir -p /app && cd /app && printf 'hi\\n' > /app/x.py && [ -f /app/x.py ] && echo /app/*.py && cat < x.py";
+    let said = shell.run(&["sh", "--dir", &inside.display().to_string(), "-c", line]);
+    assert_eq!((said.status, said.stdout.as_str()), (0, "/app/x.py\nhi\n"), "{}", said.stderr);
+    let said =
+        shell.run(&["sh", "--dir", &inside.display().to_string(), "-c", "cat > /app/x.py < /dev/null"]);
+    assert!(said.status != 0 && said.stderr.contains("outside_sandbox"), "{}", said.stderr);
+}
+
+#[test]
 fn too_much_of_anything_is_refused() {
     let shell = Shell::sharing();
     let stages = vec!["cat"; 10_000].join("|");

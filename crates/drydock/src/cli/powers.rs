@@ -21,7 +21,7 @@ pub(crate) struct Powers {
     /// Only these commands may run, nested ones included
     #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
     allow: Option<Vec<CommandName>>,
-    /// Wall-clock limit, such as 500ms, 30s or 2m [default: 30s, a shell's line 2m, a program 5s]
+    /// Wall-clock limit, such as 500ms, 30s or 2m [default: 30s, a shell's line 2m, a JavaScript program 5s]
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     timeout: Option<Duration>,
     /// Instructions that may be executed [default: 5000000000, a shell's line 100000000000]

@@ -12,7 +12,7 @@ mod narrow;
 
 use std::{ffi::OsString, path::PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::{ArgMatches, CommandFactory as _, parser::ValueSource};
 use etcetera::BaseStrategy as _;
 
@@ -83,10 +83,25 @@ pub(crate) fn with_defaults(words: Vec<OsString>) -> anyhow::Result<Vec<OsString
     let Some(given) = matches.subcommand_matches(&subcommand) else { return Ok(words) };
     let settings = settings(&subcommand)?;
     let counted = settings.iter().filter(|it| it.ignored.is_none() && !on_the_line(given, &it.entry));
-    let defaults: Vec<OsString> = counted.flat_map(|it| it.entry.words()).map(OsString::from).collect();
-    let mut all = words;
-    all.splice(2..2, defaults);
-    Ok(all)
+    let mut defaults: Vec<OsString> = Vec::new();
+    for Setting { entry, .. } in counted {
+        let said: Vec<OsString> = entry.words().into_iter().map(OsString::from).collect();
+        // Nobody typed it, so the message names the file and not the flag alone.
+        if let Err(why) = Arguments::command().try_get_matches_from(with(&words, said.clone())) {
+            let why = why.to_string();
+            let first = why.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            bail!("`{}` in `{}`: {first}; correct or remove it", entry.flag, entry.file);
+        }
+        defaults.extend(said);
+    }
+    Ok(with(&words, defaults))
+}
+
+/// The words with more of them behind the subcommand.
+fn with(words: &[OsString], more: Vec<OsString>) -> Vec<OsString> {
+    let mut all = words.to_vec();
+    all.splice(2..2, more);
+    all
 }
 
 /// Whether the person said it, and so the files do not count.

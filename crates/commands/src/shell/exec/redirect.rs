@@ -253,10 +253,19 @@ impl Env {
         };
         // A directory on the way to a root may be looked at.
         let above = |root: &String| full == "/" || root.starts_with(&format!("{full}/"));
-        if !roots.is_empty() && !roots.iter().any(|root| inside(root) || above(root)) {
-            return Err("outside_sandbox".into());
+        let path = TreePath::new(full.trim_start_matches('/')).map_err(file_error)?;
+        if roots.is_empty() || roots.iter().any(|root| inside(root) || above(root)) || self.is_made(&full) {
+            return Ok(path);
         }
-        TreePath::new(full.trim_start_matches('/')).map_err(file_error)
+        Err("outside_sandbox".into())
+    }
+
+    /// Whether a command of this session made the directory at the top: `mkdir /app` does where the tree lets it, and
+    /// then the shell sees what the commands see.
+    fn is_made(&self, full: &str) -> bool {
+        let top = full.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let stat = TreePath::new(top).map(|top| self.shared.files.stat(&top, Follow::No));
+        matches!(stat, Ok(Ok(stat)) if stat.kind == FileKind::Directory)
     }
 
     /// The name seen from the root, `.` and `..` worked out as text.

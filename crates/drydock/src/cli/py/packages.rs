@@ -20,12 +20,14 @@ pub(super) const ACTIONS: [&str; 3] = ["add", "list", "remove"];
 
 /// What follows the action: here flags may come after words, which a program's arguments do not allow.
 #[derive(Debug, Parser)]
-#[command(name = "drydock py", disable_help_flag = true)]
+#[command(name = "drydock py add|list|remove")]
 struct Rest {
     #[command(flatten)]
     powers: Powers,
+    /// Print the packages as JSON
     #[arg(long)]
     json: bool,
+    /// Names, with `==VERSION` where it matters
     packages: Vec<String>,
 }
 
