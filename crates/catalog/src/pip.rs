@@ -97,6 +97,8 @@ async fn install(
         root: dock.home().root().join("catalog"),
         limits: FetchLimits::default(),
     };
+    let names: Vec<&str> = wanted.iter().map(Requirement::as_str).collect();
+    let _waiting = call.time.begin(&format!("pip {}", names.join(" ")));
     match packages.add(&wanted, &source).await {
         Ok(added) => {
             let names: Vec<String> = added.iter().map(|it| format!("{}-{}", it.name, it.version)).collect();
@@ -110,11 +112,11 @@ fn failed(text: &str) -> HostOutput {
     HostOutput { status: 1, stdout: Vec::new(), stderr: format!("ERROR: {text}\n").into_bytes() }
 }
 
+/// Options of `pip install` that say where packages come from.
+const INDEXES: [&str; 5] = ["-i", "--index-url", "--extra-index-url", "-f", "--find-links"];
+
 /// Options of `pip install` that take a word.
-const WITH_WORD: [&str; 12] = [
-    "-i",
-    "--index-url",
-    "--extra-index-url",
+const WITH_WORD: [&str; 9] = [
     "-t",
     "--target",
     "--prefix",
@@ -136,6 +138,12 @@ fn parse(args: &[String]) -> Request {
             "-V" | "--version" => return Request::Version,
             "-r" | "--requirement" | "-e" | "--editable" | "-c" | "--constraint" => {
                 return Request::Other(format!("`{arg}` is not answered here; name the packages"));
+            }
+            // Left out, it would be fetched from somewhere else than was asked for.
+            index if INDEXES.iter().any(|it| index.split('=').next() == Some(it)) => {
+                return Request::Other(format!(
+                    "`{index}` is not answered here: the machine's own index is used"
+                ));
             }
             option if WITH_WORD.contains(&option) => skip = true,
             option if option.starts_with('-') => {}
@@ -207,7 +215,8 @@ mod tests {
         };
         for (line, want) in [
             ("install --quiet --break-system-packages rich six==1.16", "install rich six==1.16"),
-            ("install -i x rich", "install rich"),
+            ("install --target x rich", "install rich"),
+            ("install -i x rich", "no: `-i` is not answered here: the machine's own index is used"),
             ("install -r requirements.txt", "no: `-r` is not answered here"),
             ("install", "no: nothing was asked for: name packages"),
             ("uninstall -y rich", "uninstall rich"),

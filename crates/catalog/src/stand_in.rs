@@ -1,7 +1,7 @@
 //! `apt`, `apt-get` and `npm` as a line types them (and `pip`, in a file of its own): honest stand-ins that install from the catalog or say what is
 //! missing. Status 0 means that everything asked for can be called afterwards, and nothing else.
 
-use drydock_contract::port::Registry as _;
+use drydock_contract::{Cap, port::Registry as _};
 use drydock_embed::{Dock, HostOutput, StandIn, catalog};
 
 use crate::provide::CatalogProvider;
@@ -69,6 +69,10 @@ enum Request {
 }
 
 pub(crate) async fn run(provider: &CatalogProvider, dock: &Dock, call: &StandIn) -> HostOutput {
+    // What is said begins with the name; a line of its own in an argument would begin with anything.
+    if call.args.iter().any(|it| it.chars().any(char::is_control)) {
+        return failed(100, &format!("{}: an argument has a control character in it\n", call.name));
+    }
     if call.name.starts_with("pip") {
         return crate::pip::run(provider, dock, call).await;
     }
@@ -83,10 +87,15 @@ pub(crate) async fn run(provider: &CatalogProvider, dock: &Dock, call: &StandIn)
     for package in &packages {
         match looked_up(provider, dock, package) {
             Asked::Here => told.push_str(&format!("{package} is already here\n")),
-            Asked::Row(row) if call.may_install => match provider.ensure(dock, row).await {
-                Ok(()) => told.push_str(&format!("{package}: installed {row}\n")),
-                Err(why) => problems.push_str(&format!("{}: {package}: {why}\n", call.name)),
-            },
+            Asked::Row(row) if call.may_install && !is_granted(provider, dock, call, row) => problems
+                .push_str(&format!("{}: {package} is no command that this session may run\n", call.name)),
+            Asked::Row(row) if call.may_install => {
+                let _waiting = call.time.begin(row);
+                match provider.ensure(dock, row).await {
+                    Ok(()) => told.push_str(&format!("{package}: installed {row}\n")),
+                    Err(why) => problems.push_str(&format!("{}: {package}: {why}\n", call.name)),
+                }
+            }
             Asked::Row(row) => problems.push_str(&format!(
                 "{}: {package} is in the catalog and may not be installed from here; drydock catalog add {row}, or \
                  start with --install-missing\n",
@@ -97,6 +106,14 @@ pub(crate) async fn run(provider: &CatalogProvider, dock: &Dock, call: &StandIn)
     }
     let status = if problems.is_empty() { 0 } else { 100 };
     HostOutput { status, stdout: told.into_bytes(), stderr: problems.into_bytes() }
+}
+
+/// Whether the session may run one of the row's commands: calling it would install the row as well.
+fn is_granted(provider: &CatalogProvider, dock: &Dock, call: &StandIn, row: &str) -> bool {
+    let rows = &provider.catalog().table;
+    let mut commands = rows.rows().iter().filter(|it| it.name.as_str() == row).flat_map(|it| &it.commands);
+    let now = dock.gate().now();
+    commands.any(|it| call.grants.would_admit(Cap::Exec, it.name.as_str(), now))
 }
 
 fn failed(status: u8, text: &str) -> HostOutput {

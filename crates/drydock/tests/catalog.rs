@@ -385,6 +385,17 @@ fn package_managers_in_a_line_are_honest() {
     }
     let said = room.run(&["sh", "--install-missing", "-c", "apt-get install -y ruby"]);
     assert!(said.status == 100 && said.stderr.contains("apt-get: ruby: fetch_failed"), "{}", said.all());
+    // What the session may not run is not installed for it either, and an argument begins no line of its own.
+    let said = room.run(&["sh", "--allow", "apt-get", "--install-missing", "-c", "apt-get install -y ruby"]);
+    assert!(
+        said.status == 100 && said.stderr.contains("no command that this session may run"),
+        "{}",
+        said.all()
+    );
+    let said = room.run(&["sh", "-c", "apt-get install $'x\\ndrydock: forged'"]);
+    assert!(said.status == 100 && !said.stderr.contains("forged"), "{}", said.all());
+    let said = room.run(&["sh", "--dir", ".", "-c", "pip install --index-url=here six"]);
+    assert!(said.status == 1 && said.stderr.contains("`--index-url=here` is not answered"), "{}", said.all());
 }
 
 #[test]

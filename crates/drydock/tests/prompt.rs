@@ -80,6 +80,19 @@ impl Terminal {
 }
 
 #[test]
+fn lines_that_arrive_together_all_run() {
+    let shell = Shell::new();
+    let mut terminal = Terminal::open(&shell);
+    terminal.expect("$ ");
+    terminal.type_in("echo o''ne\recho t''wo\recho th''ree\r");
+    for said in ["\none\r", "\ntwo\r", "\nthree\r"] {
+        terminal.expect(said);
+    }
+    terminal.type_in("exit\r");
+    terminal.child.wait().unwrap();
+}
+
+#[test]
 fn a_prompt_runs_lines_completes_names_and_survives_ctrl_c() {
     let shell = Shell::new();
     let mut terminal = Terminal::open(&shell);

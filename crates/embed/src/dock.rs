@@ -82,7 +82,8 @@ impl Dock {
         let principal: Principal = principal.parse()?;
         let may_install = setup.install_missing;
         let mut spec = setup.into_spec(principal)?;
-        spec.inside = self.providing(spec.inside, may_install, spec.files.clone());
+        let (files, grants) = (spec.files.clone(), spec.grants.clone());
+        spec.inside = self.providing(spec.inside, may_install, files, grants);
         let session = self.gate.open(spec)?;
         Ok(DockSession { gate: Arc::clone(&self.gate), session })
     }

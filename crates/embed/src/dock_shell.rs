@@ -147,8 +147,8 @@ impl Dock {
             stage_limits: Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..line_limits },
             line_memory_bytes_max,
         });
-        spec.inside =
-            self.providing(host_commands.within(Some(inner.inside())), may_install, spec.files.clone());
+        let (within, grants) = (host_commands.within(Some(inner.inside())), spec.grants.clone());
+        spec.inside = self.providing(within, may_install, spec.files.clone(), grants);
         let gate = Arc::clone(&self.gate);
         Ok(DockShell { gate, spec, line_limits, line_memory_bytes_max, line, files, shell: inner })
     }

@@ -66,7 +66,7 @@ pub use drydock_contract::port::CompileLimits;
 pub use exec::{Exec, ExecError, Executed, line_limits};
 pub use host_command::{HostCommands, HostInput, HostOutput};
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
-pub use provide::{Provider, StandIn};
+pub use provide::{InstallTime, Provider, StandIn};
 pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch};
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup, ordinary_variables};

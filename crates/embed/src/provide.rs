@@ -3,14 +3,15 @@
 //! This room knows no catalog. It asks the [`Provider`] of its settings, behind the gate like any command: a name
 //! that was not granted is not installed, and what is installed runs by a second call at the same gate.
 
-use std::{future::poll_fn, io, sync::Arc};
+use std::{collections::BTreeSet, future::poll_fn, io, sync::Arc};
 
 use drydock_abi::exec::{decode_report, encode_command};
 use drydock_contract::{
-    BoxFuture, Call, CommandName, Outcome, Sink, Streams,
+    BoxFuture, Call, CommandName, Outcome, Preparing, PreparingGuard, Sink, Streams,
     port::{Files, Registry as _},
 };
-use drydock_gate::{Inside, InsideCommand};
+use drydock_gate::{GrantSet, Inside, InsideCommand};
+use parking_lot::Mutex;
 
 use crate::{Dock, HostOutput};
 
@@ -48,6 +49,30 @@ pub struct StandIn {
     pub files: Option<Arc<dyn Files>>,
     /// Its working directory.
     pub cwd: String,
+    /// What its session may call: nothing else is installed for it.
+    pub grants: GrantSet,
+    /// Whose time an installation is.
+    pub time: InstallTime,
+}
+
+/// Installations that a session does not pay for with its own time.
+const FREE_INSTALLS_MAX: usize = 16;
+
+/// Time that is not the session's while something is installed for it: the first time for each name, and for so many
+/// names. A line that tries again and again what fails does so in its own time.
+#[derive(Clone)]
+pub struct InstallTime {
+    preparing: Arc<Preparing>,
+    given: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl InstallTime {
+    /// An installation of this name begins, and ends when what is returned is dropped.
+    pub fn begin(&self, name: &str) -> Option<PreparingGuard> {
+        let mut given = self.given.lock();
+        let is_first = given.len() < FREE_INSTALLS_MAX && given.insert(name.to_owned());
+        is_first.then(|| self.preparing.begin())
+    }
 }
 
 impl Dock {
@@ -87,10 +112,12 @@ impl Dock {
         other: Option<Arc<dyn Inside>>,
         may_install: bool,
         files: Option<Arc<dyn Files>>,
+        grants: GrantSet,
     ) -> Option<Arc<dyn Inside>> {
+        let (dock, given) = (self.clone(), Arc::default());
         match self.provider {
             None => other,
-            Some(_) => Some(Arc::new(Provided { dock: self.clone(), may_install, files, other })),
+            Some(_) => Some(Arc::new(Provided { dock, may_install, files, grants, given, other })),
         }
     }
 }
@@ -99,6 +126,8 @@ struct Provided {
     dock: Dock,
     may_install: bool,
     files: Option<Arc<dyn Files>>,
+    grants: GrantSet,
+    given: Arc<Mutex<BTreeSet<String>>>,
     other: Option<Arc<dyn Inside>>,
 }
 
@@ -115,16 +144,17 @@ impl Inside for Provided {
             return Box::pin(async move { (Outcome::Exited(127), command.streams) });
         };
         let dock = self.dock.clone();
+        let time = InstallTime { preparing: Arc::clone(&command.preparing), given: Arc::clone(&self.given) };
         if provider.stands_in(&command.name) {
             let args = command.args.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect();
             let pwd = command.env.iter().find_map(|it| it.strip_prefix(b"PWD="));
             let cwd = pwd.map_or_else(|| "/".into(), |it| String::from_utf8_lossy(it).into_owned());
-            let (may_install, files) = (self.may_install, self.files.clone());
-            let call = StandIn { name: command.name.clone(), args, may_install, files, cwd };
+            let (name, may_install, files) = (command.name.clone(), self.may_install, self.files.clone());
+            let call = StandIn { name, args, may_install, files, cwd, grants: self.grants.clone(), time };
             return Box::pin(answer(command, move || provider.stand_in(dock, call)));
         }
         Box::pin(async move {
-            let waiting = command.preparing.begin();
+            let waiting = time.begin(&command.name);
             let installed = provider.install(dock, command.name.clone()).await;
             drop(waiting);
             match installed {
@@ -140,14 +170,11 @@ impl Inside for Provided {
     }
 }
 
-/// The time of a stand-in is not the session's either: it may install.
 async fn answer<F>(command: InsideCommand, body: impl FnOnce() -> F) -> (Outcome, Streams)
 where
     F: Future<Output = HostOutput>,
 {
-    let waiting = command.preparing.begin();
     let output = body().await;
-    drop(waiting);
     let mut streams = command.streams;
     // A reader that went away is nobody's error.
     let _ = write(&mut streams.stdout, &output.stdout).await;
@@ -186,4 +213,17 @@ async fn write(sink: &mut Sink, mut bytes: &[u8]) -> io::Result<()> {
         bytes = bytes.get(count..).unwrap_or_default();
     }
     poll_fn(|cx| sink.poll_flush(cx)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_installation_of_a_few_names_is_nobodys_time_and_no_other() {
+        let time = InstallTime { preparing: Arc::default(), given: Arc::default() };
+        assert!(time.begin("php").is_some() && time.begin("php").is_none(), "it failed, and is tried again");
+        let free = (0..100).filter(|at| time.begin(&format!("row-{at}")).is_some()).count();
+        assert_eq!(free, FREE_INSTALLS_MAX - 1);
+    }
 }

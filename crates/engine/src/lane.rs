@@ -1,9 +1,9 @@
 //! A lane: one wasmtime engine, the modules it has compiled, and how to run them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Fault, RunReport, RunRequest, Streams,
+    Artifact, BoxFuture, Cap, CapSet, Fault, Outcome, RunReport, RunRequest, Streams,
     port::{CompileLimits, Interruption, LaneChoice, Runner, SnapshotRecipe},
 };
 
@@ -65,7 +65,7 @@ impl Lane {
 
     async fn start(
         &self,
-        request: RunRequest,
+        mut request: RunRequest,
         image: Option<&mut run::Image>,
     ) -> Result<(RunReport, Streams), Fault> {
         let loaded = match self.modules.ready(request.artifact.digest()) {
@@ -73,11 +73,23 @@ impl Lane {
             None => {
                 let told = request.preparing.as_ref().filter(|_| !request.pays_for_code);
                 let _waiting = told.map(|it| it.begin());
-                let loading = self.modules.get(&request.artifact, request.compile);
-                match run::unless_cancelled(loading, &request.switches).await {
-                    Some(loaded) => loaded?,
-                    None => return Ok((run::cancelled(), request.streams)),
+                let (began, wall_max) = (Instant::now(), request.limits.wall_max);
+                let loading = async {
+                    let loading = self.modules.get(&request.artifact, request.compile);
+                    match request.pays_for_code {
+                        true => tokio::time::timeout(wall_max, loading).await.ok(),
+                        false => Some(loading.await),
+                    }
+                };
+                let loaded = match run::unless_cancelled(loading, &request.switches).await {
+                    Some(Some(loaded)) => loaded?,
+                    Some(None) => return Ok((run::not_begun(Outcome::TimedOut), request.streams)),
+                    None => return Ok((run::not_begun(Outcome::Cancelled), request.streams)),
+                };
+                if request.pays_for_code {
+                    request.limits.wall_max = wall_max.saturating_sub(began.elapsed());
                 }
+                loaded
             }
         };
         let prepared = loaded.prepared(&self.engine, request.caps)?;

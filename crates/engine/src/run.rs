@@ -170,10 +170,10 @@ pub(crate) async fn unless_cancelled<T>(
     .await
 }
 
-/// The report of a run that was cancelled before it began.
-pub(crate) fn cancelled() -> RunReport {
+/// The report of a run that was ended before it began.
+pub(crate) fn not_begun(outcome: Outcome) -> RunReport {
     RunReport {
-        outcome: Outcome::Cancelled,
+        outcome,
         fuel: 0,
         memory_bytes: 0,
         duration: std::time::Duration::ZERO,

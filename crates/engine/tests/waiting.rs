@@ -70,6 +70,30 @@ async fn compiling_a_program_that_a_guest_wrote_is_somebodys_time() {
     }
 }
 
+/// Never done.
+struct Endless;
+
+impl Compiler for Endless {
+    fn compile<'a>(
+        &'a self,
+        _: &'a Artifact,
+        _: LaneSettings,
+        _: Option<CompileLimits>,
+        _: CompileThreads,
+    ) -> BoxFuture<'a, Result<Vec<u8>, CompileError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn who_pays_for_compiling_is_timed_out_while_it_is_compiled() {
+    let apart = Apart { worker: Some(Arc::new(Endless)), ..Apart::default() };
+    let engine = Engine::new(small(), None).unwrap().compiling_apart(apart);
+    let mut request = RunRequest { pays_for_code: true, ..request(&guests::exit(0)) };
+    request.limits.wall_max = Duration::from_millis(50);
+    assert_eq!(engine.run(request).await.unwrap().0.outcome, Outcome::TimedOut);
+}
+
 /// Compiles as a worker would, in this process, and notes how many cores it was to take.
 #[derive(Default)]
 struct Noting(Mutex<Vec<CompileThreads>>);

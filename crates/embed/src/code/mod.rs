@@ -127,7 +127,8 @@ impl Dock {
         }
         let may_install = setup.install_missing;
         let mut spec = setup.into_spec(principal)?;
-        spec.inside = self.providing(spec.inside, may_install, spec.files.clone());
+        let (files, grants) = (spec.files.clone(), spec.grants.clone());
+        spec.inside = self.providing(spec.inside, may_install, files, grants);
         let (time, clock, entropy) = (spec.time, spec.clock.clone(), spec.entropy);
         let preparing = spec.preparing.clone();
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);

@@ -7,6 +7,8 @@ use super::Requirement;
 /// Its name, in the directory it belongs to.
 pub const LOCK_FILE: &str = "drydock-py.lock";
 const VERSION: u32 = 1;
+/// More than any directory has; the lock lies where programs can write.
+const PACKAGES_MAX: usize = 4096;
 
 /// One package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,16 +54,22 @@ impl Lock {
         if document.version != VERSION {
             return Err(format!("version {} is not {VERSION}", document.version));
         }
-        let mut lock = Self::default();
-        for package in document.packages {
+        if document.packages.len() > PACKAGES_MAX {
+            return Err(format!("it names more than {PACKAGES_MAX} packages"));
+        }
+        for package in &document.packages {
             let asked = Requirement::parse(&format!("{}=={}", package.name, package.version));
             let hash = package.sha256.len() == 64 && package.sha256.bytes().all(|it| it.is_ascii_hexdigit());
             if asked.map_err(|error| error.to_string())?.name() != package.name || !hash {
                 return Err(format!("`{}` is no package with a hash", package.name.escape_default()));
             }
-            lock.put(package);
         }
-        Ok(lock)
+        let mut packages = document.packages;
+        packages.sort_by(|one, two| one.name.cmp(&two.name));
+        if packages.windows(2).any(|pair| pair[0].name == pair[1].name) {
+            return Err("a package stands twice in it".into());
+        }
+        Ok(Self { packages })
     }
 
     /// The text of it.

@@ -21,7 +21,10 @@ impl Requirement {
     pub fn parse(text: &str) -> Result<Self, BadRequirement> {
         let bad = || BadRequirement(text.chars().take(80).collect::<String>().escape_default().to_string());
         let whole: String = text.chars().filter(|it| !it.is_ascii_whitespace()).collect();
-        if whole.len() > TEXT_BYTES_MAX || !whole.is_ascii() {
+        // Blanks may stand around a version; what looks like two names is none.
+        let torn = text.split_ascii_whitespace().collect::<Vec<_>>();
+        let torn = torn.windows(2).any(|it| it[0].ends_with(is_plain) && it[1].starts_with(is_plain));
+        if whole.len() > TEXT_BYTES_MAX || !whole.is_ascii() || torn || text.chars().any(char::is_control) {
             return Err(bad());
         }
         let end = whole.find(|it: char| !is_plain(it)).unwrap_or(whole.len());
@@ -145,6 +148,8 @@ mod tests {
             "é",
             "a==-r",
             "a\u{0}",
+            "a b",
+            "a\nb",
         ] {
             assert!(Requirement::parse(text).is_err(), "{text:?}");
         }

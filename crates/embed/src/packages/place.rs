@@ -3,7 +3,7 @@
 //! Beside each package is the list of its files, made by us when it was written: what is removed is what that
 //! list names, below the packages and nowhere else.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use drydock_contract::{
     Timestamp,
@@ -16,6 +16,9 @@ use crate::SITE_PACKAGES;
 /// Where the lists are.
 const LISTS: &str = ".drydock/packages";
 const TEXT_BYTES_MAX: u64 = 8 << 20;
+/// Files that the list of a package may name, and how deep they may lie.
+const FILES_MAX: usize = 20_000;
+const DEPTH_MAX: usize = 64;
 
 fn failed(path: &str) -> impl Fn(FileError) -> PackageError {
     let path = format!("/{path}");
@@ -76,11 +79,16 @@ pub(super) fn remove(
         Err(FileError::NotFound) => return Ok(()),
         Err(cause) => return Err(failed(&path)(cause)),
     };
-    let mut directories = BTreeSet::new();
-    // The list lies where programs can write: a line that leads out is not followed.
-    for line in
-        list.lines().filter(|it| !it.is_empty() && !it.split('/').any(|name| name == ".." || name.is_empty()))
-    {
+    // The list lies where programs can write: a line that leads out is not followed, nor one that is deeper than
+    // any package, and what it costs is bounded by its length.
+    if list.lines().count() > FILES_MAX {
+        return Err(failed(&path)(FileError::TooBig));
+    }
+    let inside = |line: &&str| {
+        let mut names = line.split('/');
+        line.split('/').count() <= DEPTH_MAX && names.all(|name| name != ".." && !name.is_empty())
+    };
+    for line in list.lines().filter(inside) {
         let file = below(root, &format!("{SITE_PACKAGES}/{line}"));
         match TreePath::new(&file).and_then(|it| files.unlink(&it, now)) {
             Ok(()) | Err(FileError::NotFound | FileError::NotADirectory) => {}
@@ -88,14 +96,13 @@ pub(super) fn remove(
         }
         let mut above = line;
         while let Some((directory, _)) = above.rsplit_once('/') {
-            directories.insert(directory.to_owned());
+            let path = below(root, &format!("{SITE_PACKAGES}/{directory}"));
+            // Others may have files there, or this package more of them.
+            if TreePath::new(&path).and_then(|it| files.remove_dir(&it, now)).is_err() {
+                break;
+            }
             above = directory;
         }
-    }
-    for directory in directories.iter().rev() {
-        let path = below(root, &format!("{SITE_PACKAGES}/{directory}"));
-        // Others may have files there.
-        let _ = TreePath::new(&path).and_then(|it| files.remove_dir(&it, now));
     }
     TreePath::new(&path).and_then(|it| files.unlink(&it, now)).map_err(failed(&path))
 }

@@ -95,6 +95,8 @@ async fn what_is_not_pure_python_is_refused_by_name_and_leaves_nothing() {
         ("numpy", "numpy-1.0-cp312-cp312-linux_x86_64.whl".into(), vec![], "native_wheel"),
         ("a library inside", pure("sly"), vec![("sly/_x.so", "")], "native_wheel"),
         ("a pth", pure("hook"), vec![("hook.pth", "import os\n")], "bad_archive"),
+        ("a hook", pure("hook"), vec![("sitecustomize.py", "import os\n")], "bad_archive"),
+        ("a package as a hook", pure("hook"), vec![("usercustomize/__init__.py", "")], "bad_archive"),
     ];
     for (what, file, members, code) in cases {
         let given = Given(vec![wheel(&dock, &file, &members).await]);
@@ -127,4 +129,37 @@ async fn a_list_that_leads_out_removes_nothing_there() {
     write("workspace/.drydock/packages/six", "../../mine\n/six.py\nsix.py\n");
     packages.remove("six").unwrap();
     assert!(has(&files, "workspace/mine"));
+}
+
+#[tokio::test]
+async fn a_list_or_a_lock_that_a_program_wrote_costs_no_more_than_its_length() {
+    let (dock, _home) = dock();
+    let memory = Arc::new(MemoryFiles::with(Arc::new(Meter::new(64 << 20))));
+    let hash = "0".repeat(64);
+    let row = |name: &str| {
+        format!(r#"{{"name":"{name}","version":"1","sha256":"{hash}","file":"f","wanted":true}}"#)
+    };
+    let lock = |rows: &[String]| format!(r#"{{"version":1,"packages":[{}]}}"#, rows.join(","));
+    memory.write("workspace/drydock-py.lock", lock(&[row("a")]).as_bytes()).unwrap();
+    // Lines that are deeper than any package: each of their directories was remembered once.
+    let deep = format!("{}x\n", "a/".repeat(2_000)).repeat(1_000);
+    memory.write("workspace/.drydock/packages/a", deep.as_bytes()).unwrap();
+    memory.write("workspace/.drydock/site-packages/pkg/in/x.py", b"1").unwrap();
+    let files: Arc<dyn Files> = Arc::clone(&memory) as _;
+    let packages = Packages::of(&dock, &files, "workspace", Timestamp(0));
+    packages.remove("a").unwrap();
+
+    memory.write("workspace/drydock-py.lock", lock(&[row("a")]).as_bytes()).unwrap();
+    memory.write("workspace/.drydock/packages/a", b"pkg/in/x.py\n../../../secret\n").unwrap();
+    packages.remove("a").unwrap();
+    assert!(!has(&files, "workspace/.drydock/site-packages/pkg"), "empty directories go too");
+
+    memory.write("workspace/drydock-py.lock", lock(&[row("a")]).as_bytes()).unwrap();
+    memory.write("workspace/.drydock/packages/a", "x\n".repeat(20_001).as_bytes()).unwrap();
+    assert!(packages.remove("a").is_err());
+    let many: Vec<String> = (0..5_000).map(|at| row(&format!("p{at}"))).collect();
+    memory.write("workspace/drydock-py.lock", lock(&many).as_bytes()).unwrap();
+    assert!(packages.list().unwrap_err().to_string().contains("4096"));
+    memory.write("workspace/drydock-py.lock", lock(&[row("a"), row("a")]).as_bytes()).unwrap();
+    assert!(packages.list().unwrap_err().to_string().contains("twice"));
 }

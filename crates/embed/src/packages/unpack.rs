@@ -15,6 +15,8 @@ use drydock_store::MemoryFiles;
 use super::{LockedPackage, PackageError, Wheel};
 use crate::{Dock, Setup};
 
+/// Modules that Python looks for and runs when it starts.
+const STARTED: [&str; 2] = ["sitecustomize", "usercustomize"];
 /// Who the guest runs for, in the audit journal.
 const PRINCIPAL: &str = "packages";
 const TREE_BYTES_MAX: u64 = 256 << 20;
@@ -53,7 +55,12 @@ pub(super) async fn wheel(
         let (name, file, hint) = (package.name.clone(), native.path.clone(), "");
         return Err(PackageError::Native { name, file, hint });
     }
-    match members.iter().find(|it| it.path.ends_with(".pth") && !it.path.contains('/')) {
+    let at_start = |it: &&Member| {
+        let top = it.path.split('/').next().unwrap_or_default();
+        let module = top.strip_suffix(".py").unwrap_or(top);
+        (it.path.ends_with(".pth") && !it.path.contains('/')) || STARTED.contains(&module)
+    };
+    match members.iter().find(at_start) {
         Some(pth) => Err(broken(format!("`{}` would run at every start of Python", pth.path))),
         None => Ok(members),
     }
