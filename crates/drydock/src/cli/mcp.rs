@@ -13,8 +13,8 @@ const PRINCIPAL: &str = "mcp";
 #[command(after_help = "\
 The tools are sh, run, js, py, read_file, write_file, edit_file, list_files, search and diff, and
 with --allow-commit also commit; the files are resources (drydock:///path). Files live as long as
-the server, or in a workspace; a directory of --dir is copy-on-write, so that nothing of yours changes
-before a commit. The client starts this command and ends it by closing its stdin.
+the server, or in a workspace; a directory of --dir is copy-on-write, so that nothing of yours
+changes before a commit. The client starts this command and ends it by closing its stdin.
 A line has 2 minutes and 1 MiB of output, a program 30 s, unless the flags say otherwise.
 
 Set-up, for example:
