@@ -109,7 +109,7 @@ mod tests {
         let star = format!("all: {0}/*.c ; @cc $^\n{0}/*.c: {0}/%.c: {0}/%.h\n", folder.display());
         let mut made = make(&[], &star);
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(made.targets["all"].needs, [found.clone()]);
+        assert_eq!(made.targets["all"].needs, std::slice::from_ref(&found));
         let header = made.targets[&found].needs[0].clone();
         assert!(header.ends_with("x;id;.h"), "{header}");
         assert!(is_foreign(&mut made, "all", &[&header], "", "cc $^"));
