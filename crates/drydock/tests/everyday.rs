@@ -234,6 +234,44 @@ fn a_value_from_outside_of_the_makefile_does_not_become_code() {
 }
 
 #[test]
+fn a_goal_a_name_of_a_file_and_a_second_line_do_not_become_code() {
+    let shell = Shell::sharing();
+    fs::create_dir(shell.path("w")).unwrap();
+    let makefile = "X = hi\nall: ; @echo $(X)\nat%: ; @echo $@\n%.o: %.c ; @echo cc $<\n\
+                    own: a(1)\na(1): ; @echo '$@'\nstar: *.c ; @echo $^\nfolder: ; @echo $(CURDIR)\n";
+    for place in ["w", "w/;echo code"] {
+        fs::create_dir_all(shell.path(place)).unwrap();
+        fs::write(shell.path(place).join("Makefile"), makefile).unwrap();
+    }
+    let run = |line: &str| {
+        let line = format!("cd /w; {line}");
+        shell.run(&["sh", "--posix-unknown", "--dir", "w:/w:rw", "-c", &line])
+    };
+    let said = run("make; make all X='a b'; make at-home; touch y.c; make y.o star; make own");
+    let want = "hi\na b\nat-home\ncc y.c\ny.c\na(1)\n";
+    assert_eq!((said.status, said.stdout.as_str()), (0, want), "{}", said.stderr);
+    for line in [
+        "make 'at;echo code'",
+        "make 'at`echo code`'",
+        "make ./'at;echo code'",
+        "touch 'x;echo code;.c'; make 'x;echo code;.o'",
+        "make star",
+        "make all X=$'a\\necho code'",
+        "make -C ';echo code' folder",
+        "make .SHELLFLAGS='-c pwd'",
+        "make .SHELLFLAGS='-c echo;'",
+        "make all at-home 'Z=$(eval at-home: ; @echo code)'",
+        "make 'Z:=$(eval all: ; @echo code)'",
+    ] {
+        let said = run(line);
+        let ran = said.stdout.lines().any(|it| it.ends_with("code") && !it.starts_with("make:"));
+        assert_eq!((said.status, ran), (2, false), "{line}: {}{}", said.stdout, said.stderr);
+        assert!(said.stderr.contains("would become code"), "{line}: {}", said.stderr);
+        assert!(said.stderr.contains("Error 126"), "{line}: {}", said.stderr);
+    }
+}
+
+#[test]
 fn a_recipe_that_names_a_native_path_gets_what_the_shell_says() {
     let said = Shell::sharing().run(&[
         "sh",

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use crate::build::Builder;
 use crate::read::{Make, assignment};
 use crate::recipe::complain;
-use crate::variable::{Origin, Variables};
+use crate::variable::{Assign, Origin, Variables};
 use crate::{Done, Stop};
 
 const HELP: &str = "Usage: make [options] [target] ...
@@ -336,6 +336,10 @@ fn whole(make: &mut Make) -> Done<i32> {
     for text in make.options.given.clone() {
         if let Some(found) = assignment(&text) {
             let (name, value) = (found.name.to_owned(), found.value.to_owned());
+            if found.how != Assign::Recursive {
+                // Expanded here and now, and `$(eval …)` may be in it.
+                make.note_foreign(&value);
+            }
             make.assign(&name, found.how, &value, Origin::CommandLine)?;
         }
     }

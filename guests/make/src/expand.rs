@@ -1,8 +1,7 @@
 //! `$x`, `$(name)`, `$(name:a=b)` and `$(function …)`.
 
 use crate::read::Make;
-use crate::text::{find_outside, is_plain, patsubst};
-use crate::variable::Origin;
+use crate::text::{find_outside, patsubst};
 use crate::{Done, Stop, function};
 
 /// Values inside values.
@@ -75,10 +74,7 @@ impl Make {
             return Ok(value);
         }
         let Some(variable) = self.variables.get(name).cloned() else { return Ok(String::new()) };
-        if matches!(variable.origin, Origin::Environment | Origin::EnvironmentOverride | Origin::CommandLine)
-        {
-            self.note_foreign(&variable.value);
-        }
+        self.note_used(name, &variable);
         if !variable.recursive {
             return Ok(variable.value);
         }
@@ -95,25 +91,22 @@ impl Make {
     }
 
     /// `$(@D)` and `$(^F)`: directories and names of automatic variables.
-    fn automatic_part(&self, name: &str) -> Option<String> {
+    fn automatic_part(&mut self, name: &str) -> Option<String> {
         let mut letters = name.chars();
         let (sign, part) = (letters.next()?, letters.next()?);
         if letters.next().is_some() || !"@<^+?*%|".contains(sign) || !"DF".contains(part) {
             return None;
         }
-        let value = self.variables.get(&sign.to_string())?.value.clone();
+        let sign = sign.to_string();
+        let variable = self.variables.get(&sign)?.clone();
+        self.note_used(&sign, &variable);
         let one = |word: &str| match part {
             'D' => {
                 crate::text::dir(word).strip_suffix('/').filter(|it| !it.is_empty()).unwrap_or("/").to_owned()
             }
             _ => crate::text::notdir(word).to_owned(),
         };
-        Some(value.split_whitespace().map(one).collect::<Vec<_>>().join(" "))
-    }
-
-    /// Remembers that text which no makefile holds, and which a shell would not take as it is, was used.
-    pub fn note_foreign(&mut self, text: &str) {
-        self.foreign |= !is_plain(text);
+        Some(variable.value.split_whitespace().map(one).collect::<Vec<_>>().join(" "))
     }
 
     /// An end with the place that is being read.

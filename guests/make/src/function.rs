@@ -173,10 +173,18 @@ pub fn call(make: &mut Make, name: &str, text: &str) -> Done<String> {
             make.note_foreign(&text);
             text
         }
-        "realpath" => each(&|it| if Path::new(it).exists() { absolute(make, it) } else { String::new() })
-            .trim()
-            .to_owned(),
-        _ => each(&|it| absolute(make, it)),
+        // `realpath` and `abspath`.
+        _ => {
+            let one = |it: &str| match name == "abspath" || Path::new(it).exists() {
+                true => absolute(make, it),
+                false => String::new(),
+            };
+            let text = each(&one).trim().to_owned();
+            // The name of the folder we are in is in no makefile.
+            let folder = make.folder.clone();
+            make.note_foreign(&folder);
+            text
+        }
     })
 }
 
@@ -253,7 +261,9 @@ fn lazy(make: &mut Make, name: &str, text: &str) -> Done<String> {
         }
         "value" => {
             let name = make.expand(text)?;
-            Ok(make.variables.get(name.trim()).map(|it| it.value.clone()).unwrap_or_default())
+            let Some(variable) = make.variables.get(name.trim()).cloned() else { return Ok(String::new()) };
+            make.note_used(name.trim(), &variable);
+            Ok(variable.value)
         }
         "origin" | "flavor" => {
             let variable = make.expand(text)?;
@@ -298,6 +308,7 @@ fn call_own(make: &mut Make, text: &str) -> Done<String> {
         return call(make, &name, &args[1..].join(","));
     }
     let Some(body) = make.variables.get(&name).cloned() else { return Ok(String::new()) };
+    make.note_used(&name, &body);
     let count = args.len().max(10);
     let old: Vec<_> = (0..count).map(|at| make.variables.get(&at.to_string()).cloned()).collect();
     for at in 0..count {
@@ -331,8 +342,9 @@ fn file(make: &mut Make, text: &str) -> Done<String> {
     let cannot = |make: &Make, cause: std::io::Error| make.stop(format!("open: {target}: {cause}"));
     if let Some(path) = target.strip_prefix('<') {
         let text = std::fs::read_to_string(path.trim()).unwrap_or_default();
-        make.note_foreign(&text);
-        return Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned());
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        make.note_foreign(text);
+        return Ok(text.to_owned());
     }
     let (path, append) = match target.strip_prefix(">>") {
         Some(path) => (path, true),

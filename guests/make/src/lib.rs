@@ -7,6 +7,7 @@
 pub mod build;
 pub mod cli;
 pub mod expand;
+pub mod foreign;
 pub mod function;
 pub mod implicit;
 pub mod read;

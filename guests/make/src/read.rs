@@ -2,7 +2,7 @@
 
 mod rules;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rule::{Line, Own, Pattern, Target};
 use crate::text::{find_outside, split, stem};
@@ -33,6 +33,12 @@ pub struct Make {
     pub calls: usize,
     /// Text from outside of the makefiles was used that a shell would not take as it is.
     pub foreign: bool,
+    /// The automatic variables of the recipe in hand that hold such text.
+    pub foreign_signs: Vec<&'static str>,
+    /// Targets and needs as the makefiles write them.
+    pub written: HashSet<String>,
+    /// How often `$(eval …)` read a text.
+    pub evals: usize,
     /// The makefiles, by their paths.
     pub files: BTreeSet<String>,
     depth: usize,
@@ -124,6 +130,7 @@ impl Make {
         if self.depth >= INCLUDES_MAX {
             return Err(self.stop("evals are nested too deeply"));
         }
+        self.evals += 1;
         let (file, line) = self.place.clone().unwrap_or(("eval".to_owned(), 1));
         let context = std::mem::take(&mut self.context);
         let conditions = std::mem::take(&mut self.conditions);
@@ -275,8 +282,14 @@ impl Make {
                     Some(old) if !old.value.is_empty() => format!("{} {value}", old.value),
                     _ => value,
                 };
-                if old.is_some_and(|it| it.origin == Origin::CommandLine) && origin != Origin::Override {
+                if old.as_ref().is_some_and(|it| it.origin == Origin::CommandLine)
+                    && origin != Origin::Override
+                {
                     return Ok(());
+                }
+                // From here on it looks as if the makefile said it.
+                if let Some(old) = old {
+                    self.note_used(name, &old);
                 }
                 self.variables.put(name, &text, recursive, origin);
             }

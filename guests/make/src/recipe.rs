@@ -12,6 +12,7 @@ use child::{Children as _, Command, Ended, Stdin, System};
 use crate::build::Job;
 use crate::read::Make;
 use crate::rule::Line;
+use crate::text::is_plain;
 use crate::variable::Origin;
 use crate::{Done, Stop};
 
@@ -143,7 +144,8 @@ fn step(text: &str) -> Step {
     step
 }
 
-fn set_automatic(make: &mut Make, job: &Job<'_>) {
+/// What `$@` and its like are in a target's recipe.
+pub fn set_automatic(make: &mut Make, job: &Job<'_>) {
     let mut unique: Vec<&str> = Vec::new();
     for need in &job.needs {
         if !unique.contains(&need.as_str()) {
@@ -160,6 +162,20 @@ fn set_automatic(make: &mut Make, job: &Job<'_>) {
         ("*", job.stem.clone()),
         ("%", String::new()),
     ];
+    let foreign = |words: &[String]| words.iter().any(|it| !make.is_own_word(it));
+    let target = foreign(&[job.target.to_owned()]);
+    let needs = foreign(&job.needs);
+    let judged = [
+        ("@", target),
+        // What a pattern took out of a word of the makefile is the makefile's.
+        ("*", target && !is_plain(&job.stem)),
+        ("<", needs),
+        ("^", needs),
+        ("+", needs),
+        ("?", needs),
+        ("|", foreign(&job.order_only)),
+    ];
+    make.foreign_signs = judged.into_iter().filter(|it| it.1).map(|it| it.0).collect();
     for (name, value) in values {
         make.variables.put(name, &value, false, Origin::Automatic);
     }
@@ -182,15 +198,16 @@ fn environment(make: &mut Make) -> Done<Vec<Vec<u8>>> {
 
 fn start(make: &mut Make, text: &str) -> Done<i32> {
     let _ = std::io::stdout().flush();
-    // Exported values are data to the shell, whatever is in them.
-    let foreign = make.foreign;
+    // Exported values are data to the shell, whatever is in them; what one of them had read as rules is not.
+    let (foreign, evals) = (make.foreign, make.evals);
     let env = environment(make)?;
-    make.foreign = foreign;
+    make.foreign = foreign || (make.foreign && make.evals != evals);
+    // They say what is code: from outside that is more than a value.
+    make.foreign |= make.variables.get(".SHELLFLAGS").is_some_and(|it| it.origin.is_outside());
+    let (flags, shell) = (make.value(".SHELLFLAGS")?, make.value("SHELL")?);
     let mut args: Vec<Vec<u8>> = origin(make);
-    let flags = make.value(".SHELLFLAGS")?;
     args.extend(flags.split_whitespace().map(|it| it.as_bytes().to_vec()));
     args.push(facts::name::bytes(text).into_owned());
-    let shell = make.value("SHELL")?;
     let shell = match crate::text::notdir(&shell) {
         name @ ("sh" | "bash" | "dash") => name.to_owned(),
         _ => shell.clone(),

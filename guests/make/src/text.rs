@@ -86,7 +86,7 @@ pub fn find_outside(text: &str, wanted: &[u8]) -> Option<usize> {
 }
 
 /// Whether a text has only characters that a shell takes as they are. What came from outside of a makefile
-/// and has others is no part of the makefile's own program.
+/// and has others is no part of the makefile's own program; a newline begins a further command of a recipe.
 pub fn is_plain(text: &str) -> bool {
-    text.chars().all(|it| it.is_alphanumeric() || " \t\n_-./:=+,@%^~".contains(it))
+    text.chars().all(|it| it.is_alphanumeric() || " \t_-./:=+,@%^~".contains(it))
 }

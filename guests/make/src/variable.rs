@@ -16,6 +16,11 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// No makefile says it.
+    pub fn is_outside(self) -> bool {
+        matches!(self, Self::Environment | Self::EnvironmentOverride | Self::CommandLine)
+    }
+
     /// As `$(origin …)` says it.
     pub fn name(self) -> &'static str {
         match self {
@@ -132,12 +137,8 @@ impl Variables {
             None => {
                 let plain =
                     !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-                let by_origin = matches!(
-                    variable.origin,
-                    Origin::Environment | Origin::EnvironmentOverride | Origin::CommandLine
-                );
                 plain
-                    && (by_origin
+                    && (variable.origin.is_outside()
                         || (self.export_all
                             && variable.origin != Origin::Default
                             && variable.origin != Origin::Automatic))

@@ -103,7 +103,7 @@ impl Make {
 
     fn add(&mut self, names: &str, needs: &str, double: bool) -> Done {
         self.context.clear();
-        let names: Vec<String> = globbed(names);
+        let names: Vec<String> = self.globbed(names);
         // `targets: pattern: needs`.
         if let Some((pattern, needs)) = needs.split_once(':').filter(|it| it.0.contains('%')) {
             let pattern = pattern.trim();
@@ -117,7 +117,10 @@ impl Make {
                 };
                 let filled: Vec<String> =
                     needs.split_whitespace().map(|it| crate::text::filled(it, &found)).collect();
+                // A name that a pattern of files found makes no words of the makefile.
+                let written = (!self.is_own_word(&name)).then(|| self.written.clone());
                 self.add_one(&name, &filled.join(" "), false);
+                self.written = written.unwrap_or_else(|| std::mem::take(&mut self.written));
                 if let Some(target) = self.targets.get_mut(&name) {
                     target.stem = Some(found);
                 }
@@ -125,7 +128,7 @@ impl Make {
             return Ok(());
         }
         if names.iter().any(|it| split(it).is_some()) {
-            let (needs, order_only) = parts(needs);
+            let (needs, order_only) = self.parts(needs);
             let row =
                 Pattern { targets: names.clone(), needs, order_only, recipe: Vec::new(), built_in: false };
             self.context = vec![format!("\0{}", names.join(" "))];
@@ -144,7 +147,7 @@ impl Make {
     }
 
     fn add_one(&mut self, name: &str, needs: &str, double: bool) {
-        let (needs, order_only) = parts(needs);
+        let (needs, order_only) = self.parts(needs);
         if !self.targets.contains_key(name) {
             self.order.push(name.to_owned());
         }
@@ -159,25 +162,32 @@ impl Make {
         target.order_only.extend(order_only);
         self.context.push(name.to_owned());
     }
-}
 
-fn globbed(words: &str) -> Vec<String> {
-    let one = |word: &str| {
-        let found = if word.contains(['*', '?', '[']) && !word.contains('%') {
-            crate::function::wildcard(word)
-        } else {
-            Vec::new()
-        };
-        let name = word.strip_prefix("./").filter(|it| !it.is_empty()).unwrap_or(word);
-        if found.is_empty() { vec![name.to_owned()] } else { found }
-    };
-    words.split_whitespace().flat_map(one).collect()
-}
+    /// Words, with the files that fit in the place of those that are patterns of the shell. The others are the
+    /// makefile's own, and remembered as such.
+    fn globbed(&mut self, words: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        for word in words.split_whitespace() {
+            let found = if word.contains(['*', '?', '[']) && !word.contains('%') {
+                crate::function::wildcard(word)
+            } else {
+                Vec::new()
+            };
+            if found.is_empty() {
+                let name = word.strip_prefix("./").filter(|it| !it.is_empty()).unwrap_or(word);
+                self.written.insert(name.to_owned());
+                all.push(name.to_owned());
+            }
+            all.extend(found);
+        }
+        all
+    }
 
-fn parts(needs: &str) -> (Vec<String>, Vec<String>) {
-    match needs.split_once('|') {
-        Some((usual, order_only)) => (globbed(usual), globbed(order_only)),
-        None => (globbed(needs), Vec::new()),
+    fn parts(&mut self, needs: &str) -> (Vec<String>, Vec<String>) {
+        match needs.split_once('|') {
+            Some((usual, order_only)) => (self.globbed(usual), self.globbed(order_only)),
+            None => (self.globbed(needs), Vec::new()),
+        }
     }
 }
 

@@ -25,8 +25,8 @@ impl Names {
 
 /// Where the last word of `typed` starts, and what it could be.
 pub(super) fn candidates(names: &Names, shell: &DockShell, typed: &str) -> (usize, Vec<String>) {
-    let start = typed.rfind(|it: char| it.is_whitespace() || "|&;()<>".contains(it)).map_or(0, |at| at + 1);
-    let word = &typed[start..];
+    let word = last_word(typed);
+    let start = typed.len() - word.len();
     let mut found = match stands_first(&typed[..start]) && !word.contains('/') {
         true => {
             let mut all = shell.names_with(word);
@@ -39,6 +39,11 @@ pub(super) fn candidates(names: &Names, shell: &DockShell, typed: &str) -> (usiz
     found.dedup();
     found.truncate(CANDIDATES_MAX);
     (start, found)
+}
+
+/// What stands behind the last blank or operator. A blank may have several bytes.
+fn last_word(typed: &str) -> &str {
+    typed.rsplit(|it: char| it.is_whitespace() || "|&;()<>".contains(it)).next().unwrap_or_default()
 }
 
 /// Whether a command is expected after this text.
@@ -91,6 +96,15 @@ mod tests {
         }
         for text in ["cat ", "echo a b ", "x < "] {
             assert!(!stands_first(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_word_begins_behind_any_blank_or_operator() {
+        let cases =
+            [("", ""), ("upp", "upp"), ("a b", "b"), ("a\u{a0}é", "é"), ("a\u{3000}", ""), ("x>f", "f")];
+        for (typed, word) in cases {
+            assert_eq!(last_word(typed), word, "{typed}");
         }
     }
 }

@@ -2,7 +2,9 @@
 //! reached and changed until the whole is run.
 //!
 //! The editor knows no prompt but the first, and counts the columns of what it holds. So the `> ` is a character of
-//! the text that is two columns wide, drawn as `> ` and taken out before anybody else sees the text.
+//! the text that is two columns wide, drawn as `> ` and taken out before anybody else sees the text. That is so
+//! behind a newline only. Wherever else it stands (typed, pasted, from the history, or left over when two lines
+//! were joined) it is two spaces, drawn as such and run as such: what is shown is what runs.
 
 use drydock_embed::shell::{ShellLimits, explain};
 use rustyline::{
@@ -15,14 +17,17 @@ pub(super) const MARK: char = '\u{3fffd}';
 
 const BREAK: &str = "\n\u{3fffd}";
 
+/// What the mark is where it begins no line: as wide, and the same to the shell as to the eye.
+const STRAY: &str = "  ";
+
 /// What was typed, without what only the editor needs.
 pub(super) fn plain(edited: &str) -> String {
-    edited.replace(MARK, "")
+    edited.replace(BREAK, "\n").replace(MARK, STRAY)
 }
 
 /// The same text as it is drawn.
 pub(super) fn drawn(edited: &str) -> String {
-    edited.replace(MARK, "> ")
+    edited.replace(BREAK, "\n> ").replace(MARK, STRAY)
 }
 
 /// Gives the editor the keys that know of further lines.
@@ -69,7 +74,7 @@ impl Key {
             // The shell says what is missing.
             Self::End if at_start && after.is_empty() => Some(Cmd::AcceptLine),
             Self::Home if at_start => Some(Cmd::Noop),
-            Self::Home if before.rsplit('\n').next()?.contains(MARK) => {
+            Self::Home if before.rsplit_once('\n').is_some_and(|it| it.1.starts_with(MARK)) => {
                 Some(Cmd::Move(back_to(CharSearch::BackwardAfter(MARK))))
             }
             Self::Backspace if at_start => Some(Cmd::Kill(back_to(CharSearch::Backward('\n')))),
@@ -123,4 +128,21 @@ fn keys_mind_the_beginning_of_a_further_line() {
         (plain(&loop_begun), drawn(&loop_begun)),
         ("for i in 1; do\n".into(), "for i in 1; do\n> ".into())
     );
+}
+
+#[test]
+fn a_mark_that_begins_no_line_is_shown_as_what_runs() {
+    let stray = ["echo secret \u{3fffd}/dev/null", "\u{3fffd}f", "echo a\u{3fffd}b", "\u{3fffd}\u{3fffd}"];
+    for text in stray {
+        assert_eq!(drawn(text), plain(text), "{text}");
+        assert!(!plain(text).contains([MARK, '>']), "{text}");
+    }
+    assert_eq!(plain("echo secret \u{3fffd}/dev/null"), "echo secret   /dev/null");
+    // Behind one that begins a line too.
+    let twice = format!("echo 'a{BREAK}\u{3fffd}/dev/null");
+    assert_eq!(
+        (plain(&twice).as_str(), drawn(&twice).as_str()),
+        ("echo 'a\n  /dev/null", "echo 'a\n>   /dev/null")
+    );
+    assert_eq!(Key::Home.does("echo \u{3fffd}f", 9), None);
 }
