@@ -1,4 +1,5 @@
 //! A program that was stopped when it was ready, and starts from there.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
