@@ -55,6 +55,7 @@ fn recipe() -> SnapshotRecipe {
         dead_from: 0,
         dead_to: 512,
         stack_bytes: 0,
+        unoptimised: false,
         first: Vec::new(),
         not_env: Vec::new(),
         plain_paths: Vec::new(),

@@ -8,6 +8,9 @@
 //! Only bytes are changed here; running is the lane's. The result is a module like any other: it is validated,
 //! compiled in the worker and has the powers of the run.
 
+mod code;
+mod frames;
+mod inline;
 mod module;
 mod section;
 
@@ -106,6 +109,7 @@ mod tests {
             dead_from: 0,
             dead_to: 0,
             stack_bytes: 0,
+            unoptimised: false,
             first: Vec::new(),
             not_env: Vec::new(),
             plain_paths: Vec::new(),
