@@ -281,3 +281,40 @@ pub(super) fn imports(sections: &Sections<'_>) -> Result<Vec<u32>, SnapshotError
     }
     Ok(types)
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{Code, Sections};
+
+    fn wasm(functions: &str) -> Vec<u8> {
+        wat::parse_str(format!("(module (memory 1) (global (mut i32) (i32.const 512)) {functions})")).unwrap()
+    }
+
+    /// Functions of a module whose stack pointer is its first global.
+    pub(in crate::snapshot) fn code(functions: &str) -> Code {
+        Code::parse(&Sections::parse(&wasm(functions)).unwrap()).unwrap()
+    }
+
+    /// Their variables and instructions. What they call need not be there.
+    pub(in crate::snapshot) fn bodies(functions: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let code = code(functions);
+        code.functions.into_iter().map(|it| (it.locals, it.body)).collect()
+    }
+
+    #[test]
+    fn what_was_read_is_written_again() {
+        let wasm = wasm(
+            "(func (param i32) (local i32 i32 f64 i32) (drop (i64.const -9000000000)) (drop (f32.const 1))
+               (memory.copy (local.get 0) (local.get 1) (i32.const -1)) (memory.fill (i32.const 1) (i32.const 2) (i32.const 3))
+               (block (block (br_table 0 1 0 (local.get 0)))) (drop (i32.trunc_sat_f64_s (local.get 3))))
+             (func)",
+        );
+        let sections = Sections::parse(&wasm).unwrap();
+        let code = Code::parse(&sections).unwrap();
+        assert_eq!(code.section(), sections.need(super::id::CODE, "code").unwrap());
+        let ops = super::decoded(&code.functions[0].body).unwrap();
+        assert_eq!(ops[0].first, -9_000_000_000);
+        assert_eq!(ops.last().unwrap().bytes.end, code.functions[0].body.len());
+        assert_eq!(ops.iter().filter(|it| it.code == super::op::END).count(), 3);
+    }
+}

@@ -292,3 +292,76 @@ fn put_access(out: &mut Vec<u8>, this: &Op, local: u32) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::code::tests::{bodies, code};
+
+    const MAKE: &str = "(local.tee 1 (i32.sub (global.get 0) (i32.const 16)))";
+    const LEAVE: &str = "(global.set 0 (i32.add (local.get 1) (i32.const 16)))";
+
+    fn promoted(function: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+        let code = code(&format!("{function} (func (param i32))"));
+        super::promoted(&code, &code.functions[0], 0).map(|it| (it.locals, it.body))
+    }
+
+    #[test]
+    fn a_frame_whose_address_goes_nowhere_is_gone() {
+        let leaf = format!(
+            "(func (param i32) (result i32) (local i32) (i32.store offset=12 {MAKE} (local.get 0))
+              (i32.load offset=4 (i32.load offset=12 (local.get 1))))"
+        );
+        let without = "(func (param i32) (result i32) (local i32 i32) (local.set 2 (local.get 0))
+            (i32.load offset=4 (local.get 2)))";
+        assert_eq!(promoted(&leaf), bodies(without).pop());
+        let calls = format!(
+            "(func (param i32) (local i32) (global.set 0 {MAKE}) (i64.store (local.get 1) (i64.const 7))
+              (block (br_if 0 (i64.eqz (i64.load (local.get 1)))) (i32.store8 offset=8 (local.get 1) (local.get 0)))
+              (call 1 (i32.load8_s offset=8 (local.get 1))) (call 1 (i32.load8_u offset=8 (local.get 1))) {LEAVE})"
+        );
+        let without = "(func (param i32) (local i32 i64 i32) (local.set 2 (i64.const 7))
+            (block (br_if 0 (i64.eqz (local.get 2))) (local.set 3 (local.get 0)))
+            (call 1 (i32.extend8_s (local.get 3))) (call 1 (i32.and (local.get 3) (i32.const 255))))";
+        assert_eq!(promoted(&calls), bodies(without).pop());
+    }
+
+    #[test]
+    fn a_frame_that_somebody_else_could_know_stays() {
+        let stays = [
+            ("the address is given away", "(call 1 (local.get 1))"),
+            ("that of a part is", "(call 1 (i32.add (local.get 1) (i32.const 8)))"),
+            ("it is kept", "(i32.store (i32.const 64) (local.get 1))"),
+            ("it is kept in the frame itself", "(i32.store (local.get 1) (local.get 1))"),
+            ("it is another variable", "(local.set 0 (local.get 1))"),
+            ("it is what a block gives", "(drop (block (result i32) (local.get 1)))"),
+            ("a branch takes it along", "(drop (block (result i32) (br 0 (local.get 1))))"),
+            (
+                "a table of branches does",
+                "(drop (block (result i32) (br_table 0 (local.get 1) (i32.const 0))))",
+            ),
+            (
+                "it is one of two",
+                "(i32.store (select (local.get 1) (local.get 0) (i32.const 1)) (i32.const 0))",
+            ),
+            (
+                "a place has two widths",
+                "(i32.store (local.get 1) (i32.const 1)) (i32.store8 (local.get 1) (i32.const 1))",
+            ),
+            (
+                "places overlap",
+                "(i64.store (local.get 1) (i64.const 1)) (i32.store offset=4 (local.get 1) (i32.const 1))",
+            ),
+            ("memory is filled", "(memory.fill (local.get 1) (i32.const 0) (i32.const 8))"),
+            ("room is made on the stack", "(global.set 0 (i32.sub (global.get 0) (local.get 0)))"),
+            ("the variable is set again", "(local.set 1 (i32.const 0))"),
+            ("an instruction is not known", "(drop (ref.is_null (ref.null func)))"),
+        ];
+        let with = |inside| format!("(func (param i32) (local i32) (global.set 0 {MAKE}) {inside} {LEAVE})");
+        assert!(promoted(&with("(i32.store (local.get 1) (local.get 0))")).is_some());
+        for (why, inside) in stays {
+            assert!(promoted(&with(inside)).is_none(), "{why}");
+        }
+        let parameter = "(func (param i32 i32) (i32.store (local.tee 1 (i32.sub (global.get 0) (i32.const 16))) (i32.const 1)))";
+        assert!(promoted(parameter).is_none(), "a parameter had another value before");
+    }
+}

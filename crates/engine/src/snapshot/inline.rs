@@ -147,3 +147,46 @@ fn put_zero(out: &mut Vec<u8>, kind: u8) -> Option<()> {
     });
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::code::tests::{bodies, code};
+
+    fn inlined(functions: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+        let mut code = code(functions);
+        super::inline(&mut code);
+        code.functions.pop().map(|it| (it.locals, it.body))
+    }
+
+    #[test]
+    fn what_small_functions_do_is_done_where_they_were_called() {
+        let field = "(func (param i32) (result i32) (i32.load offset=4 (local.get 0)))";
+        // Both bodies use the same variable.
+        let twice = format!("{field} (func (param i32) (result i32) (call 0 (call 0 (local.get 0))))");
+        let with = "(func (param i32) (result i32) (local i32) (local.get 0) (local.set 1) (i32.load offset=4 (local.get 1))
+            (local.set 1) (i32.load offset=4 (local.get 1)))";
+        assert_eq!(inlined(&twice), bodies(with).pop());
+        // One that returns early leaves its block, and its variable is zero each time.
+        let early = "(func (param i64) (result i32) (local i32)
+            (if (i64.eqz (local.get 0)) (then (return (local.get 1)))) (local.tee 1 (i32.const 5)))
+            (func (result i32) (i32.add (i32.const 1) (call 0 (i64.const 9))))";
+        let with =
+            "(func (result i32) (local i64 i32) (i32.const 1) (i64.const 9) (local.set 0) (i32.const 0) (local.set 1)
+              (block (result i32) (if (i64.eqz (local.get 0)) (then (br 1 (local.get 1)))) (local.tee 1 (i32.const 5)))
+              i32.add)";
+        assert_eq!(inlined(early), bodies(with).pop());
+    }
+
+    #[test]
+    fn functions_that_are_large_or_call_themselves_stay_calls() {
+        let large = "(i32.store (i32.const 1000) (i32.const 1000))".repeat(10);
+        for callee in [format!("(func {large})"), "(func (call 0))".to_owned()] {
+            let functions = format!("{callee} (func (call 0))");
+            assert_eq!(inlined(&functions), bodies("(func) (func (call 0))").pop(), "{callee}");
+        }
+        let calls = "(call 0)".repeat(5000);
+        let (_, body) =
+            inlined(&format!("(func (i32.store (i32.const 1000) (i32.const 1))) (func {calls})")).unwrap();
+        assert!(body.len() < 4 * calls.len() / 8 + 8192, "and nothing grows beyond measure: {}", body.len());
+    }
+}
