@@ -1,4 +1,5 @@
 //! A program that was stopped when it was ready, and starts from there.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -55,6 +56,7 @@ fn recipe() -> SnapshotRecipe {
         dead_from: 0,
         dead_to: 512,
         stack_bytes: 0,
+        unoptimised: false,
         first: Vec::new(),
         not_env: Vec::new(),
         plain_paths: Vec::new(),
@@ -94,6 +96,120 @@ async fn a_snapshot_starts_where_the_program_was_ready_and_takes_over_what_the_r
     assert_eq!(refused.code(), "snapshot_module");
     let again = printed(image, &[]).await;
     assert_eq!(again, (Outcome::Exited(0), "1T0".into()), "each run starts from the same memory");
+}
+
+/// As a compiler writes C that does not optimise: every variable is in the frame, every field is read by a function.
+/// Prints eight letters that depend on each: widths and signs, loops, calls of itself, an early return, room on the stack,
+/// an address that is given away, and the stack pointer at the end.
+const UNOPTIMISED: &str = r#"
+(module
+  (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "args_sizes_get" (func $args (param i32 i32) (result i32)))
+  (memory (export "memory") 2)
+  (table 1 funcref) (elem (i32.const 0) $double)
+  (type $one (func (param i32) (result i32)))
+  (global $stack (mut i32) (i32.const 4096))
+  (func $field (param i32) (result i32) (local i32)
+    (i32.store offset=12 (local.tee 1 (i32.sub (global.get $stack) (i32.const 16))) (local.get 0))
+    (i32.load8_u offset=1 (i32.load offset=12 (local.get 1))))
+  (func $double (param i32) (result i32) (local i32)
+    (i32.store offset=12 (local.tee 1 (i32.sub (global.get $stack) (i32.const 16))) (local.get 0))
+    (i32.add (i32.load offset=12 (local.get 1)) (i32.load offset=12 (local.get 1))))
+  ;; 0xf1 as signed and unsigned of 8, 16 and 32 bits: -15 + 241 + -3855 + 61681 + -1 + 4294967295 = 4295025346
+  (func $widths (param i32) (result i32) (local i32)
+    (global.set $stack (local.tee 1 (i32.sub (global.get $stack) (i32.const 32))))
+    (i32.store8 offset=1 (local.get 1) (local.get 0))
+    (i64.store16 offset=2 (local.get 1) (i64.const 0x7f0f1))
+    (i64.store32 offset=4 (local.get 1) (i64.const 0x7ffffffff))
+    (i64.store offset=8 (local.get 1) (i64.extend_i32_s (i32.add
+      (i32.load8_s offset=1 (local.get 1)) (i32.load8_u offset=1 (local.get 1)))))
+    (i64.store offset=8 (local.get 1) (i64.add (i64.load offset=8 (local.get 1))
+      (i64.add (i64.load16_s offset=2 (local.get 1)) (i64.load16_u offset=2 (local.get 1)))))
+    (i64.store offset=8 (local.get 1) (i64.add (i64.load offset=8 (local.get 1))
+      (i64.add (i64.load32_s offset=4 (local.get 1)) (i64.load32_u offset=4 (local.get 1)))))
+    (f64.store offset=16 (local.get 1) (f64.convert_i64_s (i64.load offset=8 (local.get 1))))
+    (local.set 0 (i32.add (i32.const 97)
+      (i64.eq (i64.trunc_f64_s (f64.load offset=16 (local.get 1))) (i64.const 4295025346))))
+    (global.set $stack (i32.add (local.get 1) (i32.const 32)))
+    (local.get 0))
+  ;; The sum of 1 to the number: by calls of itself.
+  (func $sum (param i32) (result i32) (local i32)
+    (global.set $stack (local.tee 1 (i32.sub (global.get $stack) (i32.const 16))))
+    (i32.store offset=8 (local.get 1) (local.get 0))
+    (block
+      (if (i32.eqz (i32.load offset=8 (local.get 1))) (then (i32.store offset=12 (local.get 1) (i32.const 0)) (br 1)))
+      (i32.store offset=12 (local.get 1) (i32.add (i32.load offset=8 (local.get 1))
+        (call $sum (i32.sub (i32.load offset=8 (local.get 1)) (i32.const 1))))))
+    (local.set 0 (i32.load offset=12 (local.get 1)))
+    (global.set $stack (i32.add (local.get 1) (i32.const 16)))
+    (local.get 0))
+  ;; The same in a loop, with a small function that returns early.
+  (func $limit (param i32) (result i32)
+    (if (i32.gt_u (local.get 0) (i32.const 9)) (then (return (i32.const 9)))) (local.get 0))
+  (func $loop (param i32) (result i32) (local i32)
+    (global.set $stack (local.tee 1 (i32.sub (global.get $stack) (i32.const 16))))
+    (i32.store offset=8 (local.get 1) (local.get 0))
+    (i32.store offset=12 (local.get 1) (i32.const 0))
+    (loop
+      (i32.store offset=12 (local.get 1) (i32.add (i32.load offset=12 (local.get 1))
+        (call $limit (i32.load offset=8 (local.get 1)))))
+      (i32.store offset=8 (local.get 1) (i32.sub (i32.load offset=8 (local.get 1)) (i32.const 1)))
+      (br_if 0 (i32.load offset=8 (local.get 1))))
+    (local.set 0 (i32.load offset=12 (local.get 1)))
+    (global.set $stack (i32.add (local.get 1) (i32.const 16)))
+    (local.get 0))
+  ;; Room on the stack, given back with the frame.
+  (func $room (param i32) (local i32 i32)
+    (global.set $stack (local.tee 1 (i32.sub (global.get $stack) (i32.const 16))))
+    (i32.store offset=12 (local.get 1) (local.get 0))
+    (global.set $stack (local.tee 2 (i32.sub (global.get $stack) (i32.load offset=12 (local.get 1)))))
+    (i32.store8 (local.get 2) (i32.const 1))
+    (global.set $stack (i32.add (local.get 1) (i32.const 16))))
+  ;; Parameters in a structure whose address is given away.
+  (func $print (param i32 i32) (local i32)
+    (global.set $stack (local.tee 2 (i32.sub (global.get $stack) (i32.const 16))))
+    (i32.store offset=4 (local.get 2) (local.get 0))
+    (i32.store offset=8 (local.get 2) (local.get 1))
+    (drop (call $write (i32.const 1) (i32.add (local.get 2) (i32.const 4)) (i32.const 1) (i32.const 1056)))
+    (global.set $stack (i32.add (local.get 2) (i32.const 16))))
+  (func (export "_start")
+    (drop (call $args (i32.const 1040) (i32.const 1044)))
+    (if (i32.eq (i32.load (i32.const 1040)) (i32.const 1)) (then
+      (i32.store (i32.const 1048) (i32.const 3000))
+      (i32.store (i32.const 1052) (i32.const 1))
+      (drop (call $read (i32.const 0) (i32.const 1048) (i32.const 1) (i32.const 1056)))))
+    (i32.store8 (i32.const 5000) (call $field (i32.const 6000)))
+    (i32.store8 (i32.const 5001) (call_indirect (type $one) (i32.const 49) (i32.const 0)))
+    (i32.store8 (i32.const 5002) (call $widths (i32.const 0xabcdf1)))
+    (i32.store8 (i32.const 5003) (call $sum (i32.const 14)))
+    (i32.store8 (i32.const 5004) (call $loop (i32.const 14)))
+    (call $room (i32.const 64))
+    (i32.store8 (i32.const 5005) (call $double (call $field (i32.const 6001))))
+    (i32.store8 (i32.const 5006) (call $limit (call $field (i32.const 6002))))
+    (i32.store8 (i32.const 5007) (i32.add (i32.const 65) (i32.ne (global.get $stack) (i32.const 4096))))
+    (i32.store8 (i32.const 5006) (i32.add (i32.const 48) (i32.load8_u (i32.const 5006))))
+    (call $print (i32.const 5000) (i32.const 8)))
+  (func (param i32 i32) (result i32) (i32.const 0))
+  (data (i32.const 6000) "-x!~"))
+"#;
+
+#[tokio::test]
+async fn code_that_was_not_optimised_does_the_same_afterwards_and_needs_no_frames() {
+    let plain = Artifact::hash(wat::parse_str(UNOPTIMISED).unwrap());
+    let expected = (Outcome::Exited(0), "xbbiZB9A".into());
+    assert_eq!(printed(plain, &[]).await, expected);
+    let recipe = SnapshotRecipe { before: Vec::new(), run: 12, words: Vec::new(), ..recipe() };
+    let same = snapshot(UNOPTIMISED, &recipe).await.unwrap();
+    assert_eq!(printed(same.clone(), &[]).await, expected);
+    let other = snapshot(UNOPTIMISED, &SnapshotRecipe { unoptimised: true, ..recipe }).await.unwrap();
+    assert_eq!(printed(other.clone(), &[]).await, expected);
+    // `global.get $stack`, `i32.const`, `i32.sub`. What makes room, and what gives its address away, has a frame yet; both
+    // are small, and so are twice there.
+    let frames = |image: &Artifact| {
+        image.bytes().windows(5).filter(|it| it[..3] == [0x23, 0, 0x41] && it[4] == 0x6b).count()
+    };
+    assert_eq!((frames(&same), frames(&other)), (7, 4));
 }
 
 #[tokio::test]

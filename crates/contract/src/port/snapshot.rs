@@ -44,6 +44,11 @@ pub struct SnapshotRecipe {
     /// The stack that runs of the snapshot have, behind all other memory; 0 for the one that the program came with.
     #[serde(default)]
     pub stack_bytes: u32,
+    /// Whether the module was compiled without optimisation. Variables in frames whose address goes nowhere are then
+    /// made variables of the functions, and small functions part of their callers. Not for a program that looks for
+    /// values in its own stack.
+    #[serde(default)]
+    pub unoptimised: bool,
     /// First arguments that begin with `-` and that runs of the snapshot understand as the program does.
     #[serde(default)]
     pub first: Vec<String>,

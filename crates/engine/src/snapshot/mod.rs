@@ -5,9 +5,14 @@
 //! which takes over what the new run brings (its environment), and then the program's `_start` once more. A
 //! [`SnapshotRecipe`] says how that is done with this very module, known by its hash.
 //!
+//! Where the recipe says that nobody optimised the code, [`frames`] and [`inline`] do the most needed.
+//!
 //! Only bytes are changed here; running is the lane's. The result is a module like any other: it is validated,
 //! compiled in the worker and has the powers of the run.
 
+mod code;
+mod frames;
+mod inline;
 mod module;
 mod section;
 
@@ -106,6 +111,7 @@ mod tests {
             dead_from: 0,
             dead_to: 0,
             stack_bytes: 0,
+            unoptimised: false,
             first: Vec::new(),
             not_env: Vec::new(),
             plain_paths: Vec::new(),
@@ -116,7 +122,11 @@ mod tests {
         wat::parse_str(
             r#"(module (memory (export "memory") 1) (global (mut i32) (i32.const 9))
                 (func (param i32 i32) (result i32) (i32.const 0))
-                (func (export "_start")) (data (i32.const 8) "data"))"#,
+                (func (param i32) (result i32) (local i32)
+                  (i32.store offset=12 (local.tee 1 (i32.sub (global.get 0) (i32.const 16))) (local.get 0))
+                  (if (i32.load offset=12 (local.get 1)) (then (return (i32.const 1))))
+                  (block (br_table 0 0 (call 0 (i32.const 1) (local.get 0)))) (i32.load offset=12 (local.get 1)))
+                (func (export "_start") (drop (call 1 (i32.const 1)))) (data (i32.const 8) "data"))"#,
         )
         .unwrap()
     }
@@ -141,7 +151,10 @@ mod tests {
                 bytes[at] ^= with;
             }
             let end = cut.index(bytes.len() + 1);
-            let _ = super::image(&bytes[..end], &recipe(), vec![0; 1 << 16]);
+            for unoptimised in [false, true] {
+                let recipe = SnapshotRecipe { unoptimised, ..recipe() };
+                let _ = super::image(&bytes[..end], &recipe, vec![0; 1 << 16]);
+            }
         }
     }
 }

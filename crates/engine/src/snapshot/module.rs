@@ -4,6 +4,8 @@ use drydock_contract::port::SnapshotRecipe;
 
 use super::{
     SnapshotError,
+    code::{self, Code},
+    frames, inline,
     section::{Reader, Sections, bad, id, put_i32_const, put_u32},
 };
 
@@ -13,6 +15,9 @@ const START: &str = "_start";
 /// A page of memory, and the piece in which zeros are left out.
 pub(super) const PAGE_BYTES: usize = 64 << 10;
 const PIECE_BYTES: usize = 4 << 10;
+
+/// How deep calls of small functions by small functions are followed.
+const INLINE_ROUNDS: usize = 2;
 
 /// The facts of the format that are used here.
 const FUNC: u8 = 0x60;
@@ -34,12 +39,16 @@ pub(super) fn with_memory(
         _ => Some((stack_pointer.ok_or_else(|| bad("it has no pointer to a stack"))?, memory.len() as u32)),
     };
     let start = exported(&sections, START)?;
+    let code = match recipe.unoptimised {
+        true => optimised(&sections, stack_pointer)?,
+        false => sections.need(id::CODE, "code")?.to_vec(),
+    };
     let (types, plain) = with_plain_type(&sections)?;
     let (functions, resume) = with_function(&sections, plain)?;
     Ok(sections.rebuild(&[
         (id::TYPE, types),
         (id::FUNCTION, functions),
-        (id::CODE, with_code(&sections, recipe, stack, start)?),
+        (id::CODE, with_code(&code, recipe, stack, start)?),
         (id::EXPORT, with_start(&sections, resume)?),
         (id::MEMORY, memory_of(&sections, memory)?),
         (id::DATA, data_of(memory)),
@@ -85,17 +94,35 @@ fn with_plain_type(sections: &Sections<'_>) -> Result<(Vec<u8>, u32), SnapshotEr
 fn with_function(sections: &Sections<'_>, plain: u32) -> Result<(Vec<u8>, u32), SnapshotError> {
     let (mut functions, count) = grown(sections.need(id::FUNCTION, "functions")?)?;
     put_u32(&mut functions, plain);
-    let index = imported_functions(sections)?.checked_add(count);
+    let index = (code::imports(sections)?.len() as u32).checked_add(count);
     Ok((functions, index.ok_or_else(|| bad("it has too many functions"))?))
 }
 
+/// The code of a module that was compiled without optimisation, with what it lacks most.
+fn optimised(sections: &Sections<'_>, stack_pointer: Option<u32>) -> Result<Vec<u8>, SnapshotError> {
+    let mut code = Code::parse(sections)?;
+    if let Some(pointer) = stack_pointer {
+        let all = code.functions.iter().map(|it| frames::promoted(&code, it, pointer));
+        let all: Vec<_> = all.collect();
+        for (function, promoted) in code.functions.iter_mut().zip(all) {
+            if let Some(promoted) = promoted {
+                *function = promoted;
+            }
+        }
+    }
+    for _ in 0..INLINE_ROUNDS {
+        inline::inline(&mut code);
+    }
+    Ok(code.section())
+}
+
 fn with_code(
-    sections: &Sections<'_>,
+    code: &[u8],
     recipe: &SnapshotRecipe,
     stack: Option<(u32, u32)>,
     start: u32,
 ) -> Result<Vec<u8>, SnapshotError> {
-    let (mut codes, _) = grown(sections.need(id::CODE, "code")?)?;
+    let (mut codes, _) = grown(code)?;
     // No locals; the stack; what comes before the text; the text's function, whose answer nobody needs, and the
     // program.
     let mut body = vec![0];
@@ -150,23 +177,6 @@ fn exported(sections: &Sections<'_>, wanted: &str) -> Result<u32, SnapshotError>
         }
     }
     Err(bad(&format!("it exports no function `{wanted}`")))
-}
-
-fn imported_functions(sections: &Sections<'_>) -> Result<u32, SnapshotError> {
-    let Some(imports) = sections.get(id::IMPORT) else { return Ok(0) };
-    let mut reader = Reader(imports);
-    let count = reader.u32()?;
-    for _ in 0..count {
-        for _ in 0..2 {
-            let len = reader.u32()?;
-            reader.take(len)?;
-        }
-        if reader.byte()? != 0 {
-            return Err(bad("it imports something that is not a function"));
-        }
-        reader.u32()?;
-    }
-    Ok(count)
 }
 
 /// The one memory, as large as it was.

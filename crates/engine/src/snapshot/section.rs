@@ -90,6 +90,20 @@ impl<'a> Reader<'a> {
         Err(bad("a number is too long"))
     }
 
+    /// A signed number in LEB128, at most ten bytes long.
+    pub(super) fn signed(&mut self) -> Result<i64, SnapshotError> {
+        let mut value = 0i64;
+        for shift in (0..70).step_by(7) {
+            let byte = self.byte()?;
+            value |= i64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                let unused = 64u32.saturating_sub(shift + 7);
+                return Ok(value << unused >> unused);
+            }
+        }
+        Err(bad("a number is too long"))
+    }
+
     /// Skips a number of any width; its value does not matter.
     pub(super) fn skip_number(&mut self) -> Result<(), SnapshotError> {
         while self.byte()? & 0x80 != 0 {}
