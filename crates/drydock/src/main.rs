@@ -31,7 +31,8 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let arguments = cli::Arguments::parse_from(words);
+    let arguments = cli::Arguments::try_parse_from(words);
+    let arguments = arguments.unwrap_or_else(|error| cli::mistyped::with_subcommand(error).exit());
     let done = match arguments.command {
         // A status of 1 would read as the command's own.
         cli::Command::Run(run) => {

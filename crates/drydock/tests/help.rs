@@ -42,6 +42,8 @@ fn wrong_words_are_answered_with_what_to_do() {
         &["run", "--fuel", "-1", "jq"],
         &["run", "--allow", "a/b", "jq"],
         &["run", "--env", "=x", "jq"],
+        &["rnu", "jq"],
+        &["sh", "--evla", "-c", "x"],
         &["commands"],
         &["commands", "add", "x"],
         &["commands", "add", "x", "y.wasm", "--sha256", "abc"],

@@ -108,7 +108,7 @@ fn what_follows_the_program_is_the_programs_own_flags_too() {
         assert_eq!((said.status, said.stdout.as_str()), (0, "1\n"), "{args:?}: {}", said.stderr);
     }
     let said = shell.run(&["py", "--jsn", &file]);
-    assert!(said.status != 0 && said.stderr.contains("`--jsn` is no flag"), "{}", said.stderr);
+    assert!(said.status == 2 && said.stderr.contains("did you mean `--json`?"), "{}", said.stderr);
     let said = shell.run(&["py", "list", "--workspace", "notes", "--json"]);
     assert_eq!((said.status, said.stdout.as_str()), (0, "[]\n"), "{}", said.stderr);
     let said = shell.run(&["py", "--workspace", "notes", "list", "--nonsense"]);

@@ -13,6 +13,7 @@ pub(crate) mod explain;
 pub(crate) mod js;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod mistyped;
 mod mount;
 mod powers;
 pub(crate) mod precompile;

@@ -20,6 +20,7 @@ use drydock_embed::{
 
 use super::{
     js::{ahead, json_value, until_interrupted},
+    mistyped,
     powers::Powers,
     run, tree,
 };
@@ -112,7 +113,7 @@ pub(crate) fn usual() -> Limits {
 
 pub(crate) fn run(py: Py) -> anyhow::Result<ExitCode> {
     if let Some(flag) = py.file().filter(|it| it.starts_with('-')) {
-        bail!("`{flag}` is no flag of `drydock py`; its help lists them, and `./{flag}` is a file");
+        mistyped::flag("py", flag);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if py.file() == Some("runner") {

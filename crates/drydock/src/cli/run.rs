@@ -2,13 +2,13 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::ExitCode};
 
-use clap::{Args, CommandFactory as _, error::ErrorKind};
+use clap::Args;
 use drydock_embed::{
     DockSession,
     contract::{CallError, Denial, Limits, RunReport, Sink, Streams, exit::CANCELLED, port::Registry as _},
 };
 
-use super::{powers::Powers, tree};
+use super::{mistyped, powers::Powers, tree};
 use crate::{exit, home, interrupt::Interrupts, show, streams, units};
 
 pub(super) mod record;
@@ -43,9 +43,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let (name, args) = run.line.split_first().ok_or_else(|| anyhow::anyhow!("no command named"))?;
     let name = name.to_string_lossy().into_owned();
     if name.starts_with('-') {
-        // Everything from the name on is the command's, so clap takes a mistyped flag for a name.
-        let text = format!("unexpected argument '{name}' found; `drydock help run` lists the flags");
-        super::Arguments::command().error(ErrorKind::UnknownArgument, text).exit();
+        mistyped::flag("run", &name);
     }
     let args: Vec<Vec<u8>> = args.iter().map(|it| it.as_bytes().to_vec()).collect();
     let json = run.json;

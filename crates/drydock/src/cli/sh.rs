@@ -17,7 +17,7 @@ use drydock_embed::{
     shell::{LineReport, Mode, text_of},
 };
 
-use super::{mount, powers::Powers, run, tree};
+use super::{mistyped, mount, powers::Powers, run, tree};
 use crate::{exit, home, interrupt::Interrupts, provide, show, streams, units};
 
 mod colour;
@@ -134,7 +134,7 @@ fn text(sh: &Sh) -> anyhow::Result<(Text, bool)> {
     }
     match sh.rest.first() {
         Some(flag) if flag.as_bytes().starts_with(b"-") && flag.len() > 1 => {
-            bail!("unexpected argument `{}`; `drydock help sh` lists the flags", flag.to_string_lossy())
+            mistyped::flag("sh", &flag.to_string_lossy())
         }
         Some(path) if path != "-" => {
             let path = Path::new(path);

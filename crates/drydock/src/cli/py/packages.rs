@@ -18,9 +18,12 @@ use crate::{
 /// The words that are no file's name here; `./add` is.
 pub(super) const ACTIONS: [&str; 3] = ["add", "list", "remove"];
 
-/// What follows the action: here flags may come after words, which a program's arguments do not allow.
+// Here flags may come after words, which a program's arguments do not allow.
 #[derive(Debug, Parser)]
-#[command(name = "drydock py add|list|remove")]
+#[command(
+    name = "drydock py add|list|remove",
+    about = "Add, list or remove Python packages of a workspace or a directory"
+)]
 struct Rest {
     #[command(flatten)]
     powers: Powers,
@@ -32,7 +35,7 @@ struct Rest {
 }
 
 pub(super) fn run(before: Powers, json: bool, action: &str, words: &[String]) -> anyhow::Result<ExitCode> {
-    let line = std::iter::once("drydock py").chain(words.iter().map(String::as_str));
+    let line = std::iter::once("drydock py add|list|remove").chain(words.iter().map(String::as_str));
     let rest = Rest::try_parse_from(line).unwrap_or_else(|error| error.exit());
     let given = rest.powers.workspace.is_some() || !rest.powers.dir.is_empty();
     let powers = if given { rest.powers } else { before };
