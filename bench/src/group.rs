@@ -6,6 +6,7 @@ mod interruption;
 mod js;
 mod mcp;
 pub(crate) mod memory;
+mod neighbour;
 mod process;
 mod programs;
 mod shell;
@@ -45,6 +46,12 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "concurrent",
         about: "64 callers at once, against spawning `tr`",
         measure: concurrent::measure,
+        needs: &[],
+    },
+    Group {
+        name: "neighbour",
+        about: "a tiny command beside four heavy guests, against a bare task that yields",
+        measure: neighbour::measure,
         needs: &[],
     },
     Group {

@@ -128,6 +128,8 @@ libfuzzer_sys::fuzz_target!(|steps: Vec<Step<'_>>| {
         memory: None,
         clock: None,
         preparing: None,
+        depth: 0,
+        tenant: drydock_contract::Tenant::default(),
         pays_for_code: false,
     };
     let (report, streams) = runtime.block_on(engine.run(request)).expect("no call of a guest is our fault");

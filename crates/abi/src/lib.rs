@@ -4,7 +4,9 @@
 
 pub mod exec;
 pub mod json;
+pub mod kernel;
 mod reader;
+pub mod runner;
 pub mod tool;
 
 pub use reader::{Reader, Truncated};

@@ -14,7 +14,7 @@ mod wire_tests;
 
 pub use frame::{FrameEvent, FrameReader, answer_head, encode_frame};
 pub use reply::{BadToolReply, decode_reply, encode_reply};
-pub use request::{BadToolRequest, decode_request, encode_request};
+pub use request::{BadToolRequest, decode_request, encode_request, request_bytes};
 
 /// The operation that calls a tool.
 pub const CALL: &str = "tool.call";

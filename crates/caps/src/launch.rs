@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
-    ArgMode, Artifact, Digest, Fault, Limits, WorkingDir,
+    ArgMode, Artifact, Digest, Fault, Limits, Unit, WorkingDir,
     port::{Entry, EntryLimits, EntryOptions, EntryTree, Registry},
 };
 use drydock_gate::SessionSpec;
@@ -48,10 +48,10 @@ impl Start {
         let argv = argv(entry);
         let env = env(Arc::clone(asked.env), &entry.options);
         let (artifact, env) = match image(&entry.options, &argv, asked.args, &env) {
-            Some(image) => (registry.load(&Entry { digest: image, ..entry.clone() })?, env),
-            None => (registry.load(entry)?, plain_env(env, &entry.options)),
+            Some(image) => (registry.to_run(&Entry { digest: image, ..entry.clone() })?, env),
+            None => (registry.to_run(entry)?, plain_env(env, &entry.options)),
         };
-        tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is a verified artifact", entry.name);
+        tracing::trace!(target: "drydock::hop", "caps/exec: `{}` is an artifact by its hash", entry.name);
         Ok(Self {
             artifact,
             argv,
@@ -143,8 +143,9 @@ fn within(spec: &SessionSpec, mut limits: Limits, own: EntryLimits, wall_max: Op
     limits.memory_bytes_max = instead(limits.memory_bytes_max, own.memory_bytes_max, defaults.memory);
     limits.wall_max = instead(limits.wall_max, own.wall_ms_max.map(Duration::from_millis), defaults.wall);
     limits.wall_max = wall_max.map_or(limits.wall_max, |wanted| wanted.min(limits.wall_max));
-    // What an entry says of fuel is a default too, and the purse pays for it as far as it goes.
-    let fuel = spec.purse.as_ref().map_or(limits.fuel_max, |purse| limits.fuel_max.min(purse.left()));
+    // What an entry says of fuel is a default too, and the budget pays for it as far as it goes.
+    let left = spec.budget.as_ref().and_then(|it| it.left(Unit::Fuel));
+    let fuel = left.map_or(limits.fuel_max, |left| limits.fuel_max.min(left));
     limits.fuel_max = instead(fuel, own.fuel_max, defaults.fuel);
     limits
 }
@@ -170,8 +171,9 @@ fn instead<T: Ord>(callers: T, own: Option<T>, is_default: bool) -> T {
 
 #[cfg(test)]
 mod tests {
+    use drydock_contract::Budget;
     use drydock_contract::Meter;
-    use drydock_gate::{DefaultLimits, Purse};
+    use drydock_gate::DefaultLimits;
     use drydock_testkit::principal;
 
     use super::*;
@@ -200,7 +202,7 @@ mod tests {
         assert_eq!(asked.wall_max, Duration::from_secs(5), "whoever asks for less time gets less");
         let plain = entry(EntryOptions::default());
         assert_eq!(limits(&defaults, &plain, None), Limits::default());
-        let poor = SessionSpec { purse: Some(Arc::new(Purse::holding(3))), ..defaults };
+        let poor = SessionSpec { budget: Some(Arc::new(Budget::of([(Unit::Fuel, 3)]))), ..defaults };
         assert_eq!(limits(&poor, &plain, None).fuel_max, 3);
     }
 

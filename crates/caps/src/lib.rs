@@ -3,16 +3,43 @@
 //!
 //! A power does what its permit covers and nothing else. It knows no wasm and no other power.
 
+pub mod code;
 pub mod commands;
 pub mod exec;
+mod handler;
+pub mod instance;
+mod kernel;
 mod launch;
 mod program;
+mod rules;
+mod shelf;
 pub mod tool;
 
+use drydock_contract::{Cap, Terms};
 use drydock_gate::{CapSpec, Capability};
 
 /// The folders of this room. A power that is not listed here does not exist.
-pub const ROOMS: &[&str] = &["commands", "exec", "tool"];
+pub const ROOMS: &[&str] = &["code", "commands", "exec", "instance", "tool"];
 
 /// What each of them is, for the reference.
-pub const SPECS: &[&CapSpec] = &[&commands::Commands::SPEC, &exec::Exec::SPEC, &tool::Tool::SPEC];
+pub const SPECS: &[&CapSpec] = &[
+    &code::Code::SPEC,
+    &commands::Commands::SPEC,
+    &exec::Exec::SPEC,
+    &instance::Instance::SPEC,
+    &tool::Tool::SPEC,
+];
+
+/// Whether a grant of the power with such patterns and rules means anything; if not, what is wrong with it. A power that
+/// is not built yet takes patterns, and no rules: nobody knows what its arguments are.
+pub fn judge_terms(cap: Cap, terms: &Terms) -> Result<(), String> {
+    match cap {
+        Cap::Code => code::Code::judge_terms(terms),
+        Cap::Commands => commands::Commands::judge_terms(terms),
+        Cap::Exec => exec::Exec::judge_terms(terms),
+        Cap::Instance => instance::Instance::judge_terms(terms),
+        Cap::Tool => tool::Tool::judge_terms(terms),
+        _ if terms.rules.is_empty() => Ok(()),
+        _ => Err(format!("field `rules`: a request of `{cap}` has no arguments to have rules about")),
+    }
+}

@@ -7,10 +7,14 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    ARTIFACT_BYTES_MAX, Artifact, Denial, Meter, Timestamp,
+    ARTIFACT_BYTES_MAX, Artifact, ArtifactInPieces, Denial, Meter, Timestamp,
     port::{FileKind, Follow, OpenFile, OpenHow, TreePath},
+    yield_now,
 };
 use drydock_gate::SessionSpec;
+
+/// Read and hashed at a time: well under a millisecond.
+const PIECE_BYTES: usize = 128 << 10;
 
 /// How every module begins.
 const MAGIC: &[u8] = b"\0asm";
@@ -44,8 +48,9 @@ pub(crate) fn is_path(name: &str) -> bool {
     name.contains('/') && !name.ends_with('/')
 }
 
-/// Reads what lies at `path`, as seen from the working directory that the environment names.
-pub(crate) fn read(spec: &SessionSpec, env: &[Vec<u8>], path: &str) -> Result<Program, Denial> {
+/// Reads what lies at `path`, as seen from the working directory that the environment names. Others get the thread
+/// in between: a program may be large.
+pub(crate) async fn read(spec: &SessionSpec, env: &[Vec<u8>], path: &str) -> Result<Program, Denial> {
     let refused = |why| Denial::NotExecutable { path: short(path), why };
     let unknown = || Denial::UnknownCommand(short(path));
     let files = spec.files.as_ref().ok_or_else(unknown)?;
@@ -75,8 +80,8 @@ pub(crate) fn read(spec: &SessionSpec, env: &[Vec<u8>], path: &str) -> Result<Pr
         }
         meter => Held(meter.clone().map(|meter| (meter, size))),
     };
-    let bytes = whole(&*file, size).ok_or_else(|| refused("it cannot be read"))?;
-    Ok(Program::Module(Artifact::hash(bytes), held))
+    let artifact = whole(&*file, size).await.ok_or_else(|| refused("it cannot be read"))?;
+    Ok(Program::Module(artifact, held))
 }
 
 /// The path in the tree.
@@ -90,17 +95,22 @@ fn place(env: &[Vec<u8>], path: &str) -> Option<TreePath> {
 }
 
 /// As many bytes as the file had, or fewer if it shrank meanwhile.
-fn whole(file: &dyn OpenFile, size: u64) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(size).ok()?];
-    let mut at = 0;
-    while let Some(rest) = bytes.get_mut(at..).filter(|it| !it.is_empty()) {
-        match file.read_at(at as u64, rest).ok()? {
-            0 => break,
-            count => at += count.min(rest.len()),
+async fn whole(file: &dyn OpenFile, size: u64) -> Option<Artifact> {
+    let mut all = ArtifactInPieces::with_capacity(usize::try_from(size).ok()?);
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        let left = usize::try_from(size).ok()? - all.len();
+        let room = &mut piece[..left.min(PIECE_BYTES)];
+        match room.is_empty() {
+            true => break,
+            false => match file.read_at(all.len() as u64, room).ok()? {
+                0 => break,
+                count => all.push(&room[..count.min(room.len())]),
+            },
         }
+        yield_now().await;
     }
-    bytes.truncate(at);
-    Some(bytes)
+    Some(all.finish())
 }
 
 #[cfg(test)]

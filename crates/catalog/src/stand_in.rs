@@ -113,7 +113,7 @@ fn is_granted(provider: &CatalogProvider, dock: &Dock, call: &StandIn, row: &str
     let rows = &provider.catalog().table;
     let mut commands = rows.rows().iter().filter(|it| it.name.as_str() == row).flat_map(|it| &it.commands);
     let now = dock.gate().now();
-    commands.any(|it| call.grants.would_admit(Cap::Exec, it.name.as_str(), now))
+    commands.any(|it| call.grants.now().would_admit(Cap::Exec, it.name.as_str(), now))
 }
 
 fn failed(status: u8, text: &str) -> HostOutput {

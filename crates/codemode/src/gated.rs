@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use drydock_abi::tool::{CALL, decode_reply, encode_request};
+use drydock_abi::tool::{CALL, request_bytes};
 use drydock_contract::{
     BoxFuture, Call, CallError, FailureCode, Streams, ToolAnswer, ToolFailure, ToolRequest, Tools,
 };
@@ -26,18 +26,21 @@ impl Gated {
 impl Tools for Gated {
     fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
         Box::pin(async move {
-            let wire = encode_request(&request);
-            let call = Call::new(CALL, &wire, Streams::default());
+            let name = request.name();
+            tracing::trace!(target: "drydock::hop", "codemode: `{name}` becomes a call of the session");
+            let bytes = request_bytes(&request);
+            let call = Call::typed(CALL, request, bytes, Streams::default());
             match self.gate.dispatch(&self.session, call).await {
-                Ok(reply) => decode_reply(reply.payload.into())
-                    .unwrap_or_else(|bad| Err(ToolFailure::new(FailureCode::InternalError, bad.to_string()))),
+                Ok(mut reply) => reply.value::<ToolAnswer>().unwrap_or_else(|| {
+                    Err(ToolFailure::new(FailureCode::InternalError, "the gate's answer is no tool's"))
+                }),
                 Err(CallError::Denied(denial)) => {
                     Err(ToolFailure::new(FailureCode::ToolError, denial.to_string()))
                 }
                 // What broke is for whoever runs us; the program learns that something did.
                 Err(CallError::Failed(fault)) => Err(ToolFailure::new(
                     FailureCode::InternalError,
-                    format!("Tool {} could not be called: {}", request.name(), fault.code()),
+                    format!("Tool {name} could not be called: {}", fault.code()),
                 )),
             }
         })

@@ -10,6 +10,7 @@ pub mod host;
 pub mod protocol;
 pub mod provider;
 mod result;
+mod rules;
 pub mod runner;
 mod signal;
 #[cfg(any(test, feature = "suite"))]

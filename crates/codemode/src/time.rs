@@ -1,8 +1,8 @@
 //! Time as this room needs it: how much has passed, and waiting for some.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use drydock_contract::BoxFuture;
+use drydock_contract::{BoxFuture, SteppedClock};
 
 /// A clock that can be waited for. Whoever has a runtime gives one.
 pub trait Time: Send + Sync {
@@ -11,6 +11,12 @@ pub trait Time: Send + Sync {
 
     /// Ends after this long.
     fn sleep(&self, span: Duration) -> BoxFuture<'static, ()>;
+
+    /// The clock of the programs, if their time is not the real one: then their calls go on in an order that does not
+    /// depend on the machine.
+    fn stepped(&self) -> Option<Arc<SteppedClock>> {
+        None
+    }
 }
 
 /// Milliseconds, as messages count them.

@@ -154,7 +154,7 @@ async fn run(call: Call<'_>) -> Result<Reply, CallError> {
         stdout_bytes: 0,
         stderr_bytes: 0,
     };
-    Ok(Reply { payload: encode_report(&report), streams })
+    Ok(Reply::of_bytes(encode_report(&report), streams))
 }
 
 fn main() {

@@ -2,7 +2,8 @@
 //!
 //! What runs is the very bytes that were hashed, held in memory from then on, so there is no gap
 //! between check and use. Bytes that nobody needs, because code was made from them before, may stay unread;
-//! whoever needs them after all gets them hashed.
+//! whoever needs them after all gets them hashed. Where reading and hashing would hold up others, an artifact may be
+//! handed on unverified, and whoever runs it has it verified first, on a thread that may wait.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -91,6 +92,8 @@ pub struct Artifact {
     bytes: Bytes,
     /// Where the bytes are to be had, if they were not read.
     unread: Option<Arc<dyn ReadArtifact>>,
+    /// They were hashed at some time, and have not changed since.
+    verified: bool,
 }
 
 /// Reads an artifact's bytes when they are needed after all, and hashes them.
@@ -128,12 +131,30 @@ impl Artifact {
     /// Names new bytes by their hash: the way bytes enter the system.
     pub fn hash(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self { digest: Digest::of(&bytes), bytes, unread: None }
+        Self { digest: Digest::of(&bytes), bytes, unread: None, verified: true }
     }
 
     /// An artifact that was verified before, and whose bytes nobody may need: its code is compiled already.
     pub fn unread(digest: Digest, source: Arc<dyn ReadArtifact>) -> Self {
-        Self { digest, bytes: Bytes::new(), unread: Some(source) }
+        Self { digest, bytes: Bytes::new(), unread: Some(source), verified: true }
+    }
+
+    /// An artifact that nobody has verified yet. It is only a claim until [`verified`](Self::verified) was asked.
+    pub fn unverified(digest: Digest, source: Arc<dyn ReadArtifact>) -> Self {
+        Self { digest, bytes: Bytes::new(), unread: Some(source), verified: false }
+    }
+
+    /// Whether its bytes have the hash that it is named by.
+    pub fn is_verified(&self) -> bool {
+        self.verified
+    }
+
+    /// The same, verified now if it was not before: that reads and hashes the whole file.
+    pub fn verified(&self) -> Result<Self, LoadError> {
+        match &self.unread {
+            Some(source) if !self.verified => source.read(self.digest),
+            _ => Ok(self.clone()),
+        }
     }
 
     /// The same with its bytes, read and hashed now if they were not before.
@@ -155,6 +176,43 @@ impl Artifact {
     }
 }
 
+/// An artifact in the making: its bytes come in pieces, and are hashed as they come, so that nobody has to hash many
+/// of them at once.
+#[derive(Debug, Default)]
+pub struct ArtifactInPieces {
+    bytes: Vec<u8>,
+    hasher: Sha256,
+}
+
+impl ArtifactInPieces {
+    /// Room for that many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes), hasher: Sha256::new() }
+    }
+
+    /// The next piece.
+    pub fn push(&mut self, piece: &[u8]) {
+        self.hasher.update(piece);
+        self.bytes.extend_from_slice(piece);
+    }
+
+    /// How many bytes have come.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether none have come.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// All of them, under the hash they have.
+    pub fn finish(self) -> Artifact {
+        let digest = Digest(self.hasher.finalize().into());
+        Artifact { digest, bytes: self.bytes.into(), unread: None, verified: true }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +223,16 @@ mod tests {
         assert!(Artifact::verify(&b"trusted"[..], digest).is_ok());
         let refused = Artifact::verify(&b"hostile"[..], digest).unwrap_err();
         assert_eq!(refused.got, Digest::of(b"hostile"));
+    }
+
+    #[test]
+    fn an_artifact_in_pieces_is_the_same_as_a_whole_one() {
+        let mut pieces = ArtifactInPieces::with_capacity(4);
+        for piece in ["trus", "", "ted"] {
+            pieces.push(piece.as_bytes());
+        }
+        let (whole, pieces) = (Artifact::hash(&b"trusted"[..]), pieces.finish());
+        assert_eq!((whole.digest(), whole.bytes()), (pieces.digest(), pieces.bytes()));
     }
 
     #[test]

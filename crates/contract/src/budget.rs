@@ -1,4 +1,4 @@
-//! What one run may spend, and the counter of what the host holds on its behalf.
+//! What one run may spend, what several share, and the counter of what the host holds on their behalf.
 
 use std::{
     sync::{
@@ -38,6 +38,84 @@ impl Default for Limits {
             argv_bytes_max: 256 << 10,
             stdout_bytes_max: 8 << 20,
             stderr_bytes_max: 8 << 20,
+        }
+    }
+}
+
+/// What a budget is counted in. Wall time is none of them: it passes for all at once and cannot be divided, so it is
+/// a deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Instructions, roughly; where they are not counted, time that a guest computed, at [`FUEL_PER_MICROSECOND`].
+    Fuel,
+    /// Calls at the gate.
+    Calls,
+    /// Bytes of requests and replies that cross the gate.
+    Bytes,
+}
+
+/// What a microsecond of computing costs where instructions are not counted: about what they would have been.
+pub const FUEL_PER_MICROSECOND: u64 = 1_000;
+
+/// Amounts that several runs share. What is spent is reserved before: no unit is ever spent twice.
+#[derive(Debug, Default)]
+pub struct Budget {
+    fuel: Option<AtomicU64>,
+    calls: Option<AtomicU64>,
+    bytes: Option<AtomicU64>,
+}
+
+impl Budget {
+    /// A budget of so much of each unit that is named, and of the others without end.
+    pub fn of(amounts: impl IntoIterator<Item = (Unit, u64)>) -> Self {
+        let mut budget = Self::default();
+        for (unit, amount) in amounts {
+            *budget.place(unit) = Some(AtomicU64::new(amount));
+        }
+        budget
+    }
+
+    /// What is left that nobody reserved; none if there is no end to it.
+    pub fn left(&self, unit: Unit) -> Option<u64> {
+        self.tank(unit).map(|it| it.load(Ordering::Relaxed))
+    }
+
+    /// Reserves all of it, or nothing and says no.
+    #[must_use]
+    pub fn reserve(&self, unit: Unit, amount: u64) -> bool {
+        let Some(tank) = self.tank(unit) else { return true };
+        let less = |left: u64| left.checked_sub(amount);
+        tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    /// Reserves as much of it as there is, and says how much that was.
+    pub fn reserve_up_to(&self, unit: Unit, amount: u64) -> u64 {
+        let Some(tank) = self.tank(unit) else { return amount };
+        let less = |left: u64| Some(left.saturating_sub(amount));
+        let before = tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).unwrap_or_default();
+        before.min(amount)
+    }
+
+    /// Gives back what was reserved and not spent.
+    pub fn settle(&self, unit: Unit, unspent: u64) {
+        if let Some(tank) = self.tank(unit) {
+            tank.fetch_add(unspent, Ordering::Relaxed);
+        }
+    }
+
+    fn tank(&self, unit: Unit) -> Option<&AtomicU64> {
+        match unit {
+            Unit::Fuel => self.fuel.as_ref(),
+            Unit::Calls => self.calls.as_ref(),
+            Unit::Bytes => self.bytes.as_ref(),
+        }
+    }
+
+    fn place(&mut self, unit: Unit) -> &mut Option<AtomicU64> {
+        match unit {
+            Unit::Fuel => &mut self.fuel,
+            Unit::Calls => &mut self.calls,
+            Unit::Bytes => &mut self.bytes,
         }
     }
 }

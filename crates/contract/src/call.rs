@@ -1,6 +1,10 @@
 //! One sentence for five dialects: a named operation, some bytes in, some bytes out, maybe no.
 
-use crate::{BoxFuture, Denial, Fault, Sink, Source, port::Mode};
+use std::any::Any;
+
+use bytes::Bytes;
+
+use crate::{BoxFuture, Denial, Fault, Outcome, Sink, Source, port::Mode};
 
 /// One request at the gate.
 pub struct Call<'a> {
@@ -11,22 +15,56 @@ pub struct Call<'a> {
     /// Bytes of the request that were not even read, because no operation takes so many. The
     /// ladder counts them, so that the refusal is recorded like any other.
     pub unread_bytes: u64,
+    /// The request as a value, in the place of its encoding: for callers in this process.
+    pub typed: Option<Typed>,
+    /// Whether the answer may come as a value too.
+    pub wants_typed: bool,
     /// Streams beside the bytes.
     pub streams: Streams,
     /// The mask of whoever asks: what it starts has the same.
     pub umask: Mode,
+    /// Which of the caller's calls this is, where the caller itself says so: one that makes calls from several
+    /// places at once numbers them by place. Otherwise the gate counts.
+    pub ordinal: Option<u64>,
+}
+
+/// A request that was never encoded.
+pub struct Typed {
+    /// What the power decodes bytes to.
+    pub value: Box<dyn Any + Send>,
+    /// How many bytes it would take, for the ladder.
+    pub bytes: u64,
 }
 
 impl<'a> Call<'a> {
     /// A request with its streams.
     pub const fn new(operation: &'a str, payload: &'a [u8], streams: Streams) -> Self {
-        Self { operation, payload, unread_bytes: 0, streams, umask: Mode::UMASK }
+        let (unread_bytes, umask, ordinal) = (0, Mode::UMASK, None);
+        Self { operation, payload, unread_bytes, typed: None, wants_typed: false, streams, umask, ordinal }
+    }
+
+    /// A request that travels as a value, and whose answer does.
+    pub fn typed(operation: &'a str, value: impl Any + Send, bytes: u64, streams: Streams) -> Self {
+        let typed = Some(Typed { value: Box::new(value), bytes });
+        Self { typed, wants_typed: true, ..Self::new(operation, &[], streams) }
     }
 
     /// The same under another mask.
     #[must_use]
     pub fn with_umask(self, umask: Mode) -> Self {
         Self { umask, ..self }
+    }
+
+    /// The same by a caller that takes the answer as a value.
+    #[must_use]
+    pub fn answered_typed(self) -> Self {
+        Self { wants_typed: true, ..self }
+    }
+
+    /// The same with a number that the caller gives none of its other calls.
+    #[must_use]
+    pub fn numbered(self, ordinal: u64) -> Self {
+        Self { ordinal: Some(ordinal), ..self }
     }
 
     /// A request that is too long to be read. It can only be refused.
@@ -42,17 +80,61 @@ pub struct Streams {
     pub stdin: Source,
     /// Written by whoever carries the call out.
     pub stdout: Sink,
-    /// Likewise.
+    /// Where it complains.
     pub stderr: Sink,
 }
 
 /// The answer to a call that was let through.
 #[derive(Default)]
 pub struct Reply {
-    /// The answer in the operation's own encoding.
+    /// The answer in the operation's own encoding; empty where it comes as a value.
     pub payload: Vec<u8>,
+    /// The answer as a value, for a caller that takes one.
+    pub typed: Option<Box<dyn Any + Send>>,
+    /// What the record's digest of such a value is made of.
+    pub digested: Option<Bytes>,
     /// The call's streams handed back, captures filled.
     pub streams: Streams,
+    /// How what was started ended, for the record; none where nothing was.
+    pub ending: Option<Ending>,
+}
+
+/// What the record of a call's end says of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Bytes that went through stdin, stdout and stderr.
+    pub stream_bytes: [u64; 3],
+}
+
+impl Reply {
+    /// An answer in bytes.
+    pub fn of_bytes(payload: Vec<u8>, streams: Streams) -> Self {
+        Self { payload, streams, ..Self::default() }
+    }
+
+    /// An answer as a value.
+    pub fn of_value(value: impl Any + Send, streams: Streams) -> Self {
+        Self { typed: Some(Box::new(value)), streams, ..Self::default() }
+    }
+
+    /// The same, with how it ended for the record.
+    #[must_use]
+    pub fn ended(self, outcome: Outcome, stream_bytes: [u64; 3]) -> Self {
+        Self { ending: Some(Ending { outcome, stream_bytes }), ..self }
+    }
+
+    /// Takes the value out, if there is one of that type.
+    pub fn value<T: 'static>(&mut self) -> Option<T> {
+        match self.typed.take()?.downcast::<T>() {
+            Ok(value) => Some(*value),
+            Err(other) => {
+                self.typed = Some(other);
+                None
+            }
+        }
+    }
 }
 
 /// Why a call has no reply.

@@ -1,7 +1,7 @@
 //! The powers a principal may hold, as a closed list and as a set of bits.
 //!
-//! The list is the seed's (`002`, capability profiles), and `tool` for code mode (seed `000`). A name that
-//! is not on it grants nothing.
+//! The list is the seed's (`002`, capability profiles), `tool` and `code` for code mode (seed `000`), and `instance` for
+//! what is called from outside (seeds `001` and `002`). A name that is not on it grants nothing.
 
 use std::{fmt, str::FromStr};
 
@@ -45,6 +45,8 @@ caps! {
     Posix "posix" "Runs programs that expect a POSIX-like environment.",
     Parallel "parallel" "Maps a command over many inputs at once.",
     Tool "tool" "Calls the tools that its program was handed.",
+    Code "code" "Runs programs in JavaScript and Python.",
+    Instance "instance" "Makes instances of modules that are called from outside: handlers and kernels.",
 }
 
 /// The text names no power.
@@ -61,6 +63,12 @@ impl FromStr for Cap {
             .copied()
             .find(|cap| cap.as_str() == text)
             .ok_or_else(|| UnknownCap(text.escape_default().to_string()))
+    }
+}
+
+impl serde::Serialize for Cap {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
     }
 }
 

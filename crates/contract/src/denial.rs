@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::Cap;
+use crate::{ArgumentRule, Cap, GrantSpec, Must, SUBJECT_BYTES_MAX, Scalar};
 
 /// Why a call was refused, and what would have allowed it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Denial {
     /// The principal lost every power.
     #[error("principal is revoked")]
     Revoked,
+    /// The session was cancelled: it performs nothing more.
+    #[error("the session was cancelled")]
+    Cancelled,
     /// Too many calls in the current minute, or too many principals to count.
     #[error("rate limit of {calls_max} calls in {window_s} s reached; try again later")]
     RateLimited {
@@ -23,6 +26,8 @@ pub enum Denial {
     NotGranted {
         /// The power that was asked for.
         cap: Cap,
+        /// What it was asked for, as far as that could be read; else empty.
+        subject: Arc<str>,
         /// Empty, or why a grant that was there does not count.
         why: &'static str,
     },
@@ -51,8 +56,15 @@ pub enum Denial {
     #[error("unknown operation `{}`", shown(.0))]
     UnknownOperation(String),
     /// The grant names other commands.
-    #[error("command `{}` is not in the granted list", shown(.0))]
-    CommandNotGranted(Arc<str>),
+    #[error("command `{}` is not in the granted list{why}", shown(command))]
+    CommandNotGranted {
+        /// Its name, or its path.
+        command: Arc<str>,
+        /// Empty, or which part of a grant that names it stands in the way.
+        why: &'static str,
+        /// What the arguments are, where a grant that names it stands in the way by its rules.
+        rules: Arc<[ArgumentRule]>,
+    },
     /// Nobody registered the name.
     #[error("unknown command `{}`", shown(.0))]
     UnknownCommand(Arc<str>),
@@ -71,6 +83,8 @@ pub enum Denial {
         tool: Arc<str>,
         /// Empty, or which part of a grant that names it stands in the way.
         why: &'static str,
+        /// What the arguments are, where a grant that names it stands in the way by its rules.
+        rules: Arc<[ArgumentRule]>,
     },
     /// The principal has as many runs in flight as it may.
     #[error("{max} commands are running already for this principal")]
@@ -83,6 +97,24 @@ pub enum Denial {
     BudgetExceeded(&'static str),
 }
 
+/// A denial as a value: for `--json`, for an agent, for whoever approves.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct DenialDetails {
+    /// The power that was asked for, where the denial is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<Cap>,
+    /// The stable code.
+    pub code: &'static str,
+    /// What it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Arc<str>>,
+    /// In words.
+    pub why: String,
+    /// The smallest grant that would have allowed the call, where a grant would.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantSpec>,
+}
+
 /// A guest's text without the power to move a cursor or to start a line.
 fn shown(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
@@ -93,13 +125,14 @@ impl Denial {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Revoked => "revoked",
+            Self::Cancelled => "cancelled",
             Self::RateLimited { .. } => "rate_limited",
             Self::NotGranted { .. } => "denied",
             Self::MaxDepth { .. } => "max_depth",
             Self::TooLarge { .. } => "too_large",
             Self::Malformed(_) => "malformed",
             Self::UnknownOperation(_) => "unknown_operation",
-            Self::CommandNotGranted(_) => "command_not_granted",
+            Self::CommandNotGranted { .. } => "command_not_granted",
             Self::UnknownCommand(_) => "unknown_command",
             Self::NotExecutable { .. } => "not_executable",
             Self::ToolNotGranted { .. } => "tool_not_granted",
@@ -108,13 +141,53 @@ impl Denial {
         }
     }
 
-    /// The smallest grant that would have allowed the call, where a grant would.
-    pub fn remedy(&self) -> Option<String> {
+    /// The power that a grant would have to be of, and what it would have to name.
+    fn about(&self) -> (Option<Cap>, Option<&Arc<str>>) {
         match self {
-            Self::NotGranted { cap, .. } => Some(format!("grant `{cap}`")),
-            Self::CommandNotGranted(name) => Some(format!("grant `exec` for `{name}`")),
-            Self::ToolNotGranted { tool, .. } => Some(format!("grant `tool` for `{tool}`")),
-            _ => None,
+            Self::NotGranted { cap, subject, .. } => (Some(*cap), Some(subject).filter(|it| !it.is_empty())),
+            Self::CommandNotGranted { command: name, .. } | Self::UnknownCommand(name) => {
+                (Some(Cap::Exec), Some(name))
+            }
+            Self::NotExecutable { path, .. } => (Some(Cap::Exec), Some(path)),
+            Self::ToolNotGranted { tool, .. } => (Some(Cap::Tool), Some(tool)),
+            _ => (None, None),
+        }
+    }
+
+    /// The smallest grant that would have allowed the call, where a grant would: the power, for this subject and no
+    /// other, and with these arguments if others are all that is granted.
+    pub fn remedy(&self) -> Option<GrantSpec> {
+        let rules = match self {
+            Self::NotGranted { .. } => &[][..],
+            Self::CommandNotGranted { rules, .. } | Self::ToolNotGranted { rules, .. } => rules,
+            _ => return None,
+        };
+        let (cap, subject) = self.about();
+        let grant = match subject {
+            Some(subject) => GrantSpec::exactly(cap?, subject)?,
+            None => GrantSpec::of(cap?),
+        };
+        Some(GrantSpec { rules: rules.to_vec(), ..grant })
+    }
+
+    /// The denial as a value that can be shown to a person, and approved.
+    pub fn details(&self) -> DenialDetails {
+        let (power, subject) = self.about();
+        DenialDetails {
+            power,
+            code: self.code(),
+            subject: subject.cloned(),
+            why: self.to_string(),
+            grant: self.remedy(),
+        }
+    }
+
+    /// As much of a guest's text as a denial holds on to: all that a grant could name. What is longer ends with three
+    /// dots, and no grant is proposed for it.
+    pub fn subject(text: &str) -> Arc<str> {
+        match text.len() {
+            0..=SUBJECT_BYTES_MAX => text.into(),
+            _ => format!("{}...", &text[..text.floor_char_boundary(SUBJECT_BYTES_MAX)]).into(),
         }
     }
 
@@ -122,18 +195,28 @@ impl Denial {
     pub fn samples() -> Vec<Denial> {
         vec![
             Self::Revoked,
+            Self::Cancelled,
             Self::RateLimited { calls_max: 120_000, window_s: 60 },
-            Self::NotGranted { cap: Cap::Exec, why: "" },
-            Self::NotGranted { cap: Cap::Exec, why: ": the grant has expired" },
+            Self::NotGranted { cap: Cap::Exec, subject: "".into(), why: "" },
+            Self::NotGranted { cap: Cap::Exec, subject: "jq".into(), why: ": the grant has expired" },
             Self::MaxDepth { depth: 9, max: 8 },
             Self::TooLarge { what: "argv", bytes: 300_000, max: 262_144 },
             Self::Malformed("4 bytes of a name were promised, 2 are there".into()),
             Self::UnknownOperation("exec.destroy".into()),
-            Self::CommandNotGranted("jq".into()),
+            Self::CommandNotGranted { command: "jq".into(), why: "", rules: Arc::new([]) },
+            Self::CommandNotGranted {
+                command: "jq".into(),
+                why: " with these arguments",
+                rules: Arc::new([ArgumentRule::new("/1", Must::Equal(Scalar::Text("-r".into())))]),
+            },
             Self::UnknownCommand("rm -rf /".into()),
             Self::NotExecutable { path: "./prog".into(), why: "it has no permission bit for it" },
-            Self::ToolNotGranted { tool: "files.write".into(), why: "" },
-            Self::ToolNotGranted { tool: "files.write".into(), why: " with these arguments" },
+            Self::ToolNotGranted { tool: "files.write".into(), why: "", rules: Arc::new([]) },
+            Self::ToolNotGranted {
+                tool: "files.write".into(),
+                why: " with these arguments",
+                rules: Arc::new([ArgumentRule::new("/path", Must::Equal(Scalar::Text("/etc/a".into())))]),
+            },
             Self::TooManyProcesses { max: 64 },
             Self::BudgetExceeded("fuel"),
         ]
@@ -148,24 +231,47 @@ mod tests {
     fn every_denial_has_a_stable_code_and_a_clear_message() {
         let list: Vec<String> = Denial::samples()
             .iter()
-            .map(|it| format!("{:<20} {it} [{}]", it.code(), it.remedy().unwrap_or_default()))
+            .map(|it| {
+                format!("{:<20} {it} [{}]", it.code(), it.remedy().map(|it| it.to_json()).unwrap_or_default())
+            })
             .collect();
-        insta::assert_snapshot!(list.join("\n"), @r"
+        insta::assert_snapshot!(list.join("\n"), @r#"
         revoked              principal is revoked []
+        cancelled            the session was cancelled []
         rate_limited         rate limit of 120000 calls in 60 s reached; try again later []
-        denied               capability `exec` is not granted [grant `exec`]
-        denied               capability `exec` is not granted: the grant has expired [grant `exec`]
+        denied               capability `exec` is not granted [{"cap":"exec"}]
+        denied               capability `exec` is not granted: the grant has expired [{"cap":"exec","subjects":["jq"]}]
         max_depth            nesting depth 9 exceeds 8 []
         too_large            argv of 300000 bytes exceeds the limit of 262144 []
         malformed            malformed request: 4 bytes of a name were promised, 2 are there []
         unknown_operation    unknown operation `exec.destroy` []
-        command_not_granted  command `jq` is not in the granted list [grant `exec` for `jq`]
+        command_not_granted  command `jq` is not in the granted list [{"cap":"exec","subjects":["jq"]}]
+        command_not_granted  command `jq` is not in the granted list with these arguments [{"cap":"exec","subjects":["jq"],"rules":[{"argument":"/1","equal":"-r"}]}]
         unknown_command      unknown command `rm -rf /` []
         not_executable       `./prog` cannot be executed: it has no permission bit for it []
-        tool_not_granted     tool `files.write` is not granted [grant `tool` for `files.write`]
-        tool_not_granted     tool `files.write` is not granted with these arguments [grant `tool` for `files.write`]
+        tool_not_granted     tool `files.write` is not granted [{"cap":"tool","subjects":["files.write"]}]
+        tool_not_granted     tool `files.write` is not granted with these arguments [{"cap":"tool","subjects":["files.write"],"rules":[{"argument":"/path","equal":"/etc/a"}]}]
         too_many_processes   64 commands are running already for this principal []
         budget_exceeded      budget exceeded: fuel []
-        ");
+        "#);
+    }
+
+    #[test]
+    fn a_denial_is_a_value_with_the_grant_that_would_have_helped() {
+        let denial = Denial::CommandNotGranted { command: "jq".into(), why: "", rules: Arc::new([]) };
+        insta::assert_snapshot!(serde_json::to_string(&denial.details()).unwrap(), @r#"{"power":"exec","code":"command_not_granted","subject":"jq","why":"command `jq` is not in the granted list","grant":{"cap":"exec","subjects":["jq"]}}"#);
+        insta::assert_snapshot!(serde_json::to_string(&Denial::Revoked.details()).unwrap(), @r#"{"code":"revoked","why":"principal is revoked"}"#);
+        let unknown = Denial::UnknownCommand("rm".into()).details();
+        assert!(unknown.grant.is_none() && unknown.subject.is_some(), "no grant makes a command");
+    }
+
+    #[test]
+    fn no_grant_is_proposed_for_a_subject_that_none_can_name() {
+        for (subject, want) in [("x".repeat(1024), true), ("x".repeat(1025), false), ("ü".repeat(600), false)]
+        {
+            let subject = Denial::subject(&subject);
+            let denial = Denial::NotGranted { cap: Cap::Kv, subject, why: "" };
+            assert_eq!(denial.remedy().is_some(), want);
+        }
     }
 }

@@ -11,7 +11,7 @@
 //! | 130 | it was cancelled: Ctrl-C |
 //! | 136, 139 | it divided by zero, or left its memory or its stack: what a shell shows for the signals of these |
 
-use crate::{CallError, Denial, FailureCode, Outcome};
+use crate::{CallError, Denial, FailureCode, Fault, Outcome};
 
 /// Its time was up.
 pub const TIMED_OUT: u8 = 124;
@@ -66,7 +66,9 @@ impl CallError {
             Self::Denied(Denial::TooLarge { .. } | Denial::Malformed(_) | Denial::BudgetExceeded(_)) => {
                 LIMITED
             }
+            Self::Denied(Denial::Cancelled) => CANCELLED,
             Self::Denied(_) => DENIED,
+            Self::Failed(Fault::Overdue) => TIMED_OUT,
             Self::Failed(_) => LIMITED,
         }
     }
@@ -86,7 +88,6 @@ impl FailureCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Fault;
 
     #[test]
     fn every_ending_has_one_exit_status() {
@@ -96,8 +97,10 @@ mod tests {
             let error = CallError::from(denial);
             rows.push(format!("{:<20} {}", error.code(), error.exit_status()));
         }
-        let fault = CallError::from(Fault::Internal("x".into()));
-        rows.push(format!("{:<20} {}", fault.code(), fault.exit_status()));
+        for fault in [Fault::Overdue, Fault::Internal("x".into())] {
+            let fault = CallError::from(fault);
+            rows.push(format!("{:<20} {}", fault.code(), fault.exit_status()));
+        }
         for code in FailureCode::ALL {
             rows.push(format!("{:<20} {}", code.as_str(), code.exit_status()));
         }
@@ -112,6 +115,7 @@ mod tests {
         input_limit          125
         cancelled            130
         revoked              126
+        cancelled            130
         rate_limited         126
         denied               126
         max_depth            126
@@ -124,6 +128,7 @@ mod tests {
         tool_not_granted     126
         too_many_processes   126
         budget_exceeded      125
+        timed_out            124
         internal_error       125
         timeout              124
         memory_limit         125

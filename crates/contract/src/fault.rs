@@ -3,7 +3,7 @@
 use crate::{Digest, port::LoadError};
 
 /// Why a permitted call could not be carried out.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// The artifact could not be loaded as what it claims to be.
@@ -35,9 +35,22 @@ pub enum Fault {
         /// Not granted, unknown, or of another type.
         reason: String,
     },
-    /// There is no room for one more instance right now.
+    /// The module lacks an export of what it is to be used as, or has it with another type.
+    #[error("module {digest} is no {kind}: {reason}")]
+    Exports {
+        /// Which module.
+        digest: Digest,
+        /// What it was to be: `handler` or `kernel`.
+        kind: &'static str,
+        /// The export, and what is wrong with it.
+        reason: String,
+    },
+    /// There is no slot for one more run, and no place in the queue for one.
     #[error("no free instance slot: {0}")]
     Saturated(String),
+    /// The call's deadline passed before whoever carried it out was done.
+    #[error("the deadline passed before it was done")]
+    Overdue,
     /// The audit journal cannot be written, so nothing that must be recorded is done.
     #[error("audit record could not be written: {0}")]
     Unrecorded(String),
@@ -57,7 +70,9 @@ impl Fault {
             Self::BadModule { .. } => "bad_module",
             Self::NoCompiler { .. } => "no_compile_worker",
             Self::Import { .. } => "import_not_granted",
+            Self::Exports { .. } => "bad_exports",
             Self::Saturated(_) => "saturated",
+            Self::Overdue => "timed_out",
             Self::Unrecorded(_) => "audit_unavailable",
             Self::Output(_) => "output_failed",
             Self::Internal(_) => "internal_error",

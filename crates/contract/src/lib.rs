@@ -1,4 +1,4 @@
-//! The shared nouns of Drydock, and the five ports between its rooms.
+//! The shared nouns of Drydock, and the seven ports between its rooms.
 //!
 //! A word means one thing everywhere: a *grant* is given to a principal, a *call* is one request at
 //! the gate, a *denial* is policy saying no, an *outcome* is how a guest ended, a *fault* is us
@@ -12,6 +12,10 @@ mod capability;
 mod denial;
 pub mod exit;
 mod fault;
+mod grant;
+mod identity;
+mod live;
+mod moment;
 mod name;
 mod outcome;
 pub mod port;
@@ -19,30 +23,41 @@ mod preparing;
 mod principal;
 mod remark;
 mod run;
+pub mod schedule;
 mod stream;
 mod switch;
+mod tenant;
 mod terms;
 pub mod text;
 mod time;
 mod tool;
+mod yielding;
 
-pub use artifact::{ARTIFACT_BYTES_MAX, Artifact, Digest, NotADigest, NotThoseBytes, ReadArtifact};
-pub use budget::{Limits, Meter};
-pub use call::{Call, CallError, Dispatch, Reply, Streams};
+pub use artifact::{
+    ARTIFACT_BYTES_MAX, Artifact, ArtifactInPieces, Digest, NotADigest, NotThoseBytes, ReadArtifact,
+};
+pub use budget::{Budget, FUEL_PER_MICROSECOND, Limits, Meter, Unit};
+pub use call::{Call, CallError, Dispatch, Ending, Reply, Streams, Typed};
 pub use capability::{Cap, CapSet, UnknownCap};
-pub use denial::Denial;
+pub use denial::{Denial, DenialDetails};
 pub use fault::Fault;
+pub use grant::{BadGrantId, BadGrants, GRANTS_BYTES_MAX, GrantFile, GrantId, GrantSpec};
+pub use identity::{CallId, Deadline, Lineage, TraceId, Who};
+pub use live::{CallLimits, GuestLog, Kernel, LiveError, LiveKind, LiveReply, LiveSpec, LogLevel, NoLog};
+pub use moment::BadMoment;
 pub use name::{ArgMode, BadCommandName, CommandName, UnknownArgMode};
 pub use outcome::Outcome;
 pub use preparing::{Preparing, PreparingGuard, WAITED_MAX, Waited};
 pub use principal::{BadPrincipal, Principal};
 pub use remark::size_text;
-pub use run::{Entropy, FuelGauge, GuestTime, RunReport, RunRequest, WorkingDir};
+pub use run::{Entropy, GuestTime, RunReport, RunRequest, WorkingDir};
 pub use stream::{ByteSink, ByteSource, Sink, Source, StreamFile};
 pub use switch::Switch;
-pub use terms::{ArgumentRule, BadToolPattern, IfAbsent, Must, Scalar, ToolPattern, ToolTerms};
-pub use time::{SteppedClock, Timestamp};
+pub use tenant::{BadTenant, DEFAULT_TENANT, Node, Tenant};
+pub use terms::{ArgumentRule, BadPattern, IfAbsent, Must, Pattern, SUBJECT_BYTES_MAX, Scalar, Terms};
+pub use time::{Sleep, SteppedClock, Timestamp};
 pub use tool::{FailureCode, ToolAnswer, ToolFailure, ToolRequest, Tools};
+pub use yielding::yield_now;
 
 /// A boxed future, the return type of the object-safe ports.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -3,22 +3,34 @@
 //! A run's deadline moves by what its session waited since the run began, whoever of the session waited: a stage
 //! beside the one that compiles, the command that started it, the program whose tool it is. All ask [`Waited`].
 //!
+//! The same runs wait for one another, so the slots they hold in the engine are counted here too: whoever has
+//! some gets the next one sooner, or a pipeline would wait for a stage that never starts.
+//!
 //! Nobody lives for ever by it. Only modules that are registered count, and a guest registers none: a program
 //! that a guest wrote pays for its own compilation ([`crate::RunRequest::pays_for_code`]). Each is compiled once
 //! and within limits of its own (60 s, unless it was registered with others). And whatever happens, a run is given no more
 //! than [`WAITED_MAX`] in all.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 /// The most that the end of one run or one line moves.
 pub const WAITED_MAX: Duration = Duration::from_secs(600);
 
-/// How long the runs of a session waited for code to be compiled. Waits that overlap count once.
+/// How long the runs of a session waited for code to be compiled, and how many of them hold a slot. Waits that
+/// overlap count once.
 #[derive(Debug, Default)]
-pub struct Preparing(Mutex<Waits>);
+pub struct Preparing {
+    waits: Mutex<Waits>,
+    /// Whether anybody ever waited: mostly nobody did, and every run asks.
+    any: AtomicBool,
+    slots: AtomicU32,
+}
 
 #[derive(Debug, Default)]
 struct Waits {
@@ -31,6 +43,7 @@ impl Preparing {
     /// A wait begins, and ends when what is returned is dropped.
     pub fn begin(self: &Arc<Self>) -> PreparingGuard {
         let mut waits = self.waits();
+        self.any.store(true, Ordering::Release);
         waits.under_way += 1;
         waits.since.get_or_insert_with(Instant::now);
         PreparingGuard(Arc::clone(self))
@@ -38,13 +51,31 @@ impl Preparing {
 
     /// All waits so far, the one under way included.
     pub fn total(&self) -> Duration {
+        if !self.any.load(Ordering::Acquire) {
+            return Duration::ZERO;
+        }
         let waits = self.waits();
         waits.total + waits.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
+    /// How many of its runs hold a slot in the engine.
+    pub fn slots_held(&self) -> u32 {
+        self.slots.load(Ordering::Relaxed)
+    }
+
+    /// One of its runs got a slot.
+    pub fn slot_taken(&self) {
+        self.slots.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One of its runs gave its slot back.
+    pub fn slot_returned(&self) {
+        self.slots.fetch_sub(1, Ordering::Relaxed);
+    }
+
     fn waits(&self) -> MutexGuard<'_, Waits> {
         // Nothing here can leave it half changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -106,6 +137,7 @@ mod tests {
     #[test]
     fn only_what_was_waited_since_the_beginning_counts_and_not_without_end() {
         let preparing = Arc::new(Preparing::default());
+        preparing.any.store(true, Ordering::Release);
         preparing.waits().total = Duration::from_secs(7);
         let waited = Waited::from_now(Some(Arc::clone(&preparing)));
         assert_eq!(waited.so_far(), Duration::ZERO);

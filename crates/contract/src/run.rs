@@ -1,15 +1,14 @@
 //! One guest execution: what it is given, and what is told of it afterwards.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
     time::Duration,
 };
 
 use crate::{
-    Artifact, CapSet, Dispatch, Limits, Meter, Outcome, Preparing, SteppedClock, Streams, Switch, Timestamp,
+    Artifact, Budget, CallId, CapSet, Dispatch, Limits, Meter, Outcome, Preparing, SteppedClock, Streams,
+    Switch, Tenant, Timestamp,
     port::{CompileLimits, EntryTree, FileLimit, Files, LaneChoice, Mode},
 };
 
@@ -51,10 +50,15 @@ pub struct RunRequest {
     pub door: Arc<dyn Dispatch>,
     /// Any of these, tripped, ends the run.
     pub switches: [Arc<Switch>; 2],
-    /// Told what the run burnt once it is over, also if it was dropped and has no report.
-    pub gauge: Option<Arc<FuelGauge>>,
+    /// What it shares with other runs, and draws from ahead of what it burns.
+    pub budget: Option<Arc<Budget>>,
     /// What is waited for code to be compiled, by it and by others of its session: nobody's time, so its end moves.
     pub preparing: Option<Arc<Preparing>>,
+    /// How many runs lie between the host and this one. A run holds its slot while what it started runs, so the
+    /// deeper one of two is not made to wait for the other.
+    pub depth: u32,
+    /// Whose run it is: where slots are short, tenants take turns.
+    pub tenant: Tenant,
     /// Whether compiling its own code is somebody's time all the same: a guest wrote it, and could write others
     /// without end.
     pub pays_for_code: bool,
@@ -68,22 +72,6 @@ pub enum WorkingDir {
     Own,
     /// It knows nothing of it, and is given that directory under the name `.`.
     Given,
-}
-
-/// What a run burnt, for whoever pays for it.
-#[derive(Debug, Default)]
-pub struct FuelGauge(AtomicU64);
-
-impl FuelGauge {
-    /// The run is over.
-    pub fn tell(&self, fuel: u64) {
-        self.0.store(fuel, Ordering::Relaxed);
-    }
-
-    /// What it burnt; nothing while it goes on.
-    pub fn burnt(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// What clocks tell a guest.
@@ -107,6 +95,27 @@ pub enum Entropy {
     Seeded(u64),
 }
 
+impl Entropy {
+    /// What one call starts with: a stream of its own, that no other call of the session has and that does not
+    /// depend on what runs beside it.
+    #[must_use]
+    pub fn for_call(self, call: CallId) -> Self {
+        match self {
+            Self::System => Self::System,
+            Self::Seeded(seed) => Self::Seeded(CallId(seed).child(call.0).0),
+        }
+    }
+
+    /// A number to start a generator with that needs to be no secret.
+    pub fn seed(self) -> u64 {
+        match self {
+            Self::Seeded(seed) => seed,
+            // A fresh hasher is keyed by the operating system.
+            Self::System => RandomState::new().hash_one(0),
+        }
+    }
+}
+
 /// What one run did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
@@ -127,4 +136,20 @@ pub struct RunReport {
     /// The limit of its files that it met first, if any. It was told so by an errno, and how it went on
     /// is its own affair.
     pub quota: Option<FileLimit>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_call_of_a_seeded_session_has_a_stream_of_its_own() {
+        let seed = Entropy::Seeded(7);
+        let (first, second) = (CallId(0).child(0), CallId(0).child(1));
+        assert_eq!(seed.for_call(first), seed.for_call(CallId(0).child(0)));
+        assert_ne!(seed.for_call(first), seed.for_call(second));
+        assert_ne!(seed.for_call(first), Entropy::Seeded(8).for_call(first));
+        assert_ne!(first.child(second.0), second.child(first.0), "who calls whom is told apart");
+        assert_eq!(Entropy::System.for_call(first), Entropy::System);
+    }
 }

@@ -74,6 +74,8 @@ pub struct ToolRequest {
     pub tool: Arc<str>,
     /// JSON, or nothing where the program passed nothing.
     pub input: Option<Bytes>,
+    /// Which call this is, for what is derived of it: known where the gate let it through, zero before.
+    pub span: u64,
 }
 
 impl ToolRequest {

@@ -5,9 +5,10 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::{Context as _, bail};
 use drydock_embed::{
     CompileLimits, Dock, DockSettings, WorkerProgram,
+    contract::Tenant,
     engine::EngineSettings,
     gate::{GateSettings, Recording},
-    store::{Home, Shipped, ShippedCode},
+    store::{Home, Shipped, ShippedCode, TenantHome},
 };
 use etcetera::BaseStrategy as _;
 
@@ -28,6 +29,11 @@ pub(crate) fn path() -> anyhow::Result<PathBuf> {
 /// Opens the data directory alone.
 pub(crate) fn open() -> anyhow::Result<Home> {
     Ok(Home::open(path()?)?)
+}
+
+/// What is kept for the tenant of the command line.
+pub(crate) fn tenant() -> anyhow::Result<TenantHome> {
+    Ok(open()?.tenant(&Tenant::default()))
 }
 
 /// Opens the whole machine, for one command and then the end of the process.

@@ -10,6 +10,7 @@ mod home;
 mod interrupt;
 mod limits;
 mod log;
+mod module;
 mod progress;
 mod provide;
 mod show;
@@ -47,6 +48,12 @@ fn main() -> ExitCode {
         cli::Command::Py(py) => {
             return cli::py::run(py).unwrap_or_else(|error| exit::could_not_run(&error));
         }
+        cli::Command::Ext(ext) => {
+            return cli::ext::run(ext).unwrap_or_else(|error| exit::could_not_run(&error));
+        }
+        cli::Command::Kernel(kernel) => {
+            return cli::kernel::run(kernel).unwrap_or_else(|error| exit::could_not_run(&error));
+        }
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),
         cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),
@@ -55,7 +62,10 @@ fn main() -> ExitCode {
         cli::Command::BuildInline(build) => cli::build::inline(build),
         cli::Command::Catalog(catalog) => cli::catalog::run(catalog),
         cli::Command::Ws(ws) => cli::ws::run(ws),
+        cli::Command::Grants(grants) => cli::grants::run(grants),
         cli::Command::Audit(audit) => cli::audit::run(audit),
+        cli::Command::Revoke(revoke) => cli::revoke::run(revoke),
+        cli::Command::Unrevoke(unrevoke) => cli::revoke::unrevoke(unrevoke),
         cli::Command::Profiles(profiles) => cli::profiles::run(profiles),
         cli::Command::Doctor(doctor) => cli::doctor::run(doctor),
         cli::Command::Config(config) => cli::config::run(config),

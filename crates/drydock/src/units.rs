@@ -51,37 +51,10 @@ pub(crate) fn memory(text: &str) -> Result<u64, String> {
 /// Seconds since 1970, or `2026-01-31T12:00:00Z`.
 pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
     let bad = || format!("`{text}` is not a moment: use 2026-01-31T12:00:00Z or seconds since 1970");
-    let seconds = match text.parse::<u64>() {
-        Ok(seconds) => seconds,
-        Err(_) => utc_seconds(text).ok_or_else(bad)?,
-    };
-    seconds.checked_mul(1_000_000_000).map(Timestamp).ok_or_else(bad)
-}
-
-fn utc_seconds(text: &str) -> Option<u64> {
-    let text = text.strip_suffix('Z')?;
-    let (date, time) = text.split_once(['T', ' '])?;
-    let numbers = |part: &str, sep: char, widths: [usize; 3]| -> Option<[u64; 3]> {
-        let fields: Vec<&str> = part.split(sep).collect();
-        let fits = fields.len() == 3 && fields.iter().zip(widths).all(|(field, width)| field.len() == width);
-        let digits = fields.iter().all(|field| field.bytes().all(|b| b.is_ascii_digit()));
-        if !fits || !digits {
-            return None;
-        }
-        Some([fields[0].parse().ok()?, fields[1].parse().ok()?, fields[2].parse().ok()?])
-    };
-    let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
-    let [hour, minute, second] = numbers(time, ':', [2, 2, 2])?;
-    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let lengths = [31, if leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let month_index = usize::try_from(month.checked_sub(1)?).ok()?;
-    let in_range = year >= 1970 && (1..=*lengths.get(month_index)?).contains(&day);
-    if !in_range || hour > 23 || minute > 59 || second > 59 {
-        return None;
+    match text.parse::<u64>() {
+        Ok(seconds) => seconds.checked_mul(1_000_000_000).map(Timestamp).ok_or_else(bad),
+        Err(_) => text.parse().map_err(|_| bad()),
     }
-    let years: u64 = (1970..year).map(|it| if leap(it) { 366 } else { 365 }).sum();
-    let days = years + lengths[..month_index].iter().sum::<u64>() + day - 1;
-    Some(days * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ fn snapshot(run: u32) -> String {
 
 /// The hash of the module that a name starts from.
 fn image(room: &Room, name: &str) -> Option<String> {
-    let text = fs::read(room.shell.home().join("registry.json")).unwrap();
+    let text = fs::read(room.shell.home().join("tenants/dev/registry.json")).unwrap();
     let names: serde_json::Value = serde_json::from_slice(&text).unwrap();
     names["commands"][name]["options"]["image"]["module"].as_str().map(str::to_owned)
 }

@@ -144,7 +144,7 @@ fn a_registry_cut_in_half_is_said_kept_and_repaired() {
     let shell = Shell::new();
     shell.add("one", &guests::exit(1));
     shell.add("two", &guests::exit(2));
-    let path = shell.home().join("registry.json");
+    let path = shell.home().join("tenants/dev/registry.json");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     assert_eq!(shell.run(&["run", "true"]).status, 0, "built-ins still run");
@@ -197,7 +197,7 @@ fn the_audit_shows_who_was_let_through_and_who_was_not() {
     assert!(!text.contains("secret"));
     let counts: serde_json::Value =
         serde_json::from_str(&shell.run(&["audit", "--counts", "--json"]).stdout).unwrap();
-    assert_eq!(counts.as_array().unwrap().len(), 3);
+    assert_eq!(counts.as_array().unwrap().len(), 4);
 }
 
 #[test]

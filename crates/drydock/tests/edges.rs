@@ -41,7 +41,7 @@ fn no_command_can_take_a_name_of_the_shell() {
     }
     // Nor does a file that somebody else wrote bind one.
     shell.add("mine", &guests::exit(7));
-    let file = shell.home().join("registry.json");
+    let file = shell.home().join("tenants/dev/registry.json");
     let text = std::fs::read_to_string(&file).unwrap().replace("\"mine\"", "\"sh\"");
     std::fs::write(&file, text).unwrap();
     let said = shell.run(&["run", "sh"]);

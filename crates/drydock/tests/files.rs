@@ -295,7 +295,7 @@ fn a_damaged_workspace_is_called_so_and_can_be_brought_back() {
     let shell = Shell::new();
     shell.run(&["ws", "put", "w", &shell.file("in", "x".repeat(100_000)), "f"]);
     shell.run(&["ws", "snapshot", "w", "good"]);
-    let file = shell.home().join("workspaces/w.sqlite");
+    let file = shell.home().join("tenants/dev/workspaces/w.sqlite");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     let said = shell.run(&["run", "--workspace", "w", "ls", "/workspace"]);

@@ -15,6 +15,7 @@ fn help_pages_read_well() {
         &["help", "commands"],
         &["help", "commands", "add"],
         &["help", "audit"],
+        &["help", "revoke"],
         &["help", "profiles"],
         &["help", "doctor"],
         &["help", "completions"],
@@ -49,6 +50,11 @@ fn wrong_words_are_answered_with_what_to_do() {
         &["commands", "add", "x", "y.wasm", "--sha256", "abc"],
         &["commands", "add", "x", "y.wasm", "--mode", "shell"],
         &["completions", "csh"],
+        &["revoke"],
+        &["revoke", "a b"],
+        &["revoke", "--tenant", ""],
+        &["unrevoke"],
+        &["audit", "--tenant", "a b"],
     ];
     let mut all = String::new();
     for args in asked {

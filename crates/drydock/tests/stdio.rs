@@ -157,3 +157,15 @@ fn a_client_that_goes_away_ends_what_runs_and_the_process() {
     assert!(client.child.wait().unwrap().success());
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
+
+#[test]
+fn a_refused_operation_carries_the_grant_it_lacked_as_a_value() {
+    let (mut client, _) = Client::new(&Shell::sharing(), &["--allow", "jq"]);
+    let want = r#"{"cap":"exec","subjects":["upper"]}"#;
+    let refused = client.ask("run", json!({ "name": "upper" }));
+    assert_eq!(refused["error"]["denial"]["grant"].to_string(), want, "{refused}");
+    let line = client.ask("sh", json!({ "script": "upper </dev/null; true" }));
+    assert_eq!(line["result"]["denials"][0]["grant"].to_string(), want, "{line}");
+    let well = client.ask("sh", json!({ "script": "true" }));
+    assert_eq!(well["result"].get("denials"), None, "the next call has a log of its own: {well}");
+}

@@ -2,13 +2,14 @@
 
 use std::{path::Path, sync::Arc};
 
+use drydock_caps::instance::Shelf;
 use drydock_contract::{
-    Denial, Fault, Principal,
-    port::{EntryOptions, JournalError},
+    Denial, Fault, Node, Principal, Tenant,
+    port::{EntryOptions, LedgerError},
 };
 use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
-use drydock_gate::{Gate, GateSettings};
-use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Shipped};
+use drydock_gate::{Gate, GateSettings, SessionSpec};
+use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Registries, Shipped, SqliteLedger};
 
 use crate::{BadSetup, CompileLimits, DockSession, Provider, Setup, WorkerProgram, wiring};
 
@@ -17,9 +18,16 @@ use crate::{BadSetup, CompileLimits, DockSession, Provider, Setup, WorkerProgram
 pub struct Dock {
     pub(crate) gate: Arc<Gate>,
     pub(crate) engine: Arc<Engine>,
+    /// Whose principals, names, workspaces and contexts it is about.
+    pub(crate) tenant: Tenant,
+    /// That tenant's.
     pub(crate) registry: Arc<CommandRegistry>,
+    pub(crate) registries: Arc<Registries>,
+    pub(crate) ledger: Arc<SqliteLedger>,
     pub(crate) home: Home,
     pub(crate) provider: Option<Arc<dyn Provider>>,
+    /// Modules and kernels that calls name.
+    pub(crate) shelf: Arc<Shelf>,
 }
 
 /// What an embedder may choose. The default runs built-in commands and no others: those need a worker.
@@ -52,9 +60,9 @@ pub enum OpenDockError {
     /// The built-in commands contradict each other.
     #[error(transparent)]
     Builtins(#[from] BadBuiltin),
-    /// The audit journal cannot be written.
+    /// Nobody can say what is revoked.
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Ledger(#[from] LedgerError),
     /// The engine cannot run here.
     #[error(transparent)]
     Engine(Fault),
@@ -81,21 +89,44 @@ impl Dock {
     pub(crate) fn session_beside(&self, principal: &str, setup: Setup) -> Result<DockSession, BadSetup> {
         let principal: Principal = principal.parse()?;
         let may_install = setup.install_missing;
-        let mut spec = setup.into_spec(principal)?;
+        let mut spec = self.spec_of(setup, principal)?;
         let (files, grants) = (spec.files.clone(), spec.grants.clone());
         spec.inside = self.providing(spec.inside, may_install, files, grants);
         let session = self.gate.open(spec)?;
         Ok(DockSession { gate: Arc::clone(&self.gate), session })
     }
 
-    /// Takes every power from a principal, runs in flight included.
-    pub fn revoke(&self, principal: &str) -> Result<(), BadSetup> {
-        Ok(self.gate.revoke(&principal.parse::<Principal>()?)?)
+    /// The same machine for another tenant: its principals, names of commands, workspaces, contexts and grants.
+    #[must_use]
+    pub fn for_tenant(&self, tenant: Tenant) -> Self {
+        Self { registry: self.registries.of(&tenant), tenant, ..self.clone() }
     }
 
-    /// The names of commands, and the way to add and remove them.
+    /// Whose machine this is.
+    pub fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    /// What a session of this tenant is opened with.
+    pub(crate) fn spec_of(&self, setup: Setup, principal: Principal) -> Result<SessionSpec, BadSetup> {
+        let registry = (self.tenant != Tenant::default()).then(|| Arc::clone(&self.registry) as _);
+        Ok(SessionSpec { tenant: self.tenant.clone(), registry, ..setup.into_spec(principal)? })
+    }
+
+    /// Takes every power from a principal of the tenant, runs in flight included, here and in every process of the home.
+    /// [`Gate::revoke`] does it for whole tenants and grants.
+    pub fn revoke(&self, principal: &str) -> Result<(), BadSetup> {
+        Ok(self.gate.revoke(&Node::Principal(self.tenant.clone(), principal.parse()?))?)
+    }
+
+    /// The names of commands of the tenant, and the way to add and remove them.
     pub fn registry(&self) -> &CommandRegistry {
         &self.registry
+    }
+
+    /// What every process of this home agrees on: revocations, counters, cells.
+    pub fn ledger(&self) -> &Arc<SqliteLedger> {
+        &self.ledger
     }
 
     /// The gate.

@@ -7,10 +7,10 @@ use std::{
 
 use drydock_commands::shell::{LineFiles, LineReport, Mode, Shell, ShellLimits, ShellSpec};
 use drydock_contract::{
-    Cap, Denial, Entropy, Limits, Meter, Outcome, Principal, Streams,
+    Budget, CallId, Cap, Denial, Limits, Lineage, Meter, Outcome, Principal, Streams, Unit,
     port::{Files, Registry as _},
 };
-use drydock_gate::{Gate, Purse, SessionSpec};
+use drydock_gate::{Gate, Session, SessionSpec};
 use drydock_store::{MemoryFiles, Mounts, Volume};
 
 use crate::{
@@ -55,9 +55,10 @@ impl Default for ShellSetup {
 }
 
 /// A shell of a [`Dock`]. Variables, functions and the working directory live as long as it does; each
-/// line has a session of its own with one purse of fuel and one deadline for all its stages.
+/// line has a session of its own with one budget of fuel and one deadline for all its stages.
 pub struct DockShell {
     gate: Arc<Gate>,
+    session: Session,
     spec: SessionSpec,
     line_limits: Limits,
     line_memory_bytes_max: u64,
@@ -75,13 +76,14 @@ impl Dock {
     /// Opens a shell for `principal`. The limits of `setup` are those of a whole line: its stages share
     /// the fuel, the time and what may be written to the line's own stdout and stderr.
     pub fn shell(&self, principal: &str, setup: Setup, shell: ShellSetup) -> Result<DockShell, BadSetup> {
-        self.shell_beside(principal, Setup { preparing: Arc::default(), ..setup }, shell)
+        self.shell_beside(principal, None, Setup { preparing: Arc::default(), ..setup }, shell)
     }
 
-    /// The same for a program's lines, whose waits are the program's.
+    /// The same for a program's lines, whose waits are the program's, and whose calls belong to the program's call of a tool.
     pub(crate) fn shell_beside(
         &self,
         principal: &str,
+        call: Option<CallId>,
         mut setup: Setup,
         shell: ShellSetup,
     ) -> Result<DockShell, BadSetup> {
@@ -90,7 +92,7 @@ impl Dock {
         let may_install = setup.install_missing;
         let clock = setup.one_clock();
         let line_memory_bytes_max = setup.line_memory_bytes_max;
-        let mut spec = setup.into_spec(principal)?;
+        let mut spec = self.spec_of(setup, principal)?;
         let line_limits = spec.limits;
         let files = match spec.files.take() {
             Some(files) => files,
@@ -106,11 +108,13 @@ impl Dock {
             ..line_limits
         };
         let session = self.gate.open(spec.clone())?;
+        let lineage = session.lineage();
+        spec.lineage = Some(call.map_or_else(|| lineage.clone(), |call| lineage.at(call, 1)));
         let line = Arc::new(Line::new(self.gate.door(&session)));
         let (registry, names) = (Arc::clone(&self.registry), Arc::clone(&self.registry));
         // Whoever may not run a command is not told either that there is one.
         let (gate, grants) = (Arc::clone(&self.gate), spec.grants.clone());
-        let admits = move |name: &str| grants.would_admit(Cap::Exec, name, gate.now());
+        let admits = move |name: &str| grants.now().would_admit(Cap::Exec, name, gate.now());
         let known = admits.clone();
         let mut limits = shell.limits;
         limits.expired = Some(line.expired(limits.expired.take()));
@@ -142,7 +146,7 @@ impl Dock {
             name: shell.name,
             args: shell.args,
             mode: shell.mode,
-            seed: seed(spec.entropy),
+            seed: spec.entropy.for_call(call.unwrap_or(CallId(0))).seed(),
             limits,
             stage_limits: Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..line_limits },
             line_memory_bytes_max,
@@ -150,7 +154,7 @@ impl Dock {
         let (within, grants) = (host_commands.within(Some(inner.inside())), spec.grants.clone());
         spec.inside = self.providing(within, may_install, spec.files.clone(), grants);
         let gate = Arc::clone(&self.gate);
-        Ok(DockShell { gate, spec, line_limits, line_memory_bytes_max, line, files, shell: inner })
+        Ok(DockShell { gate, session, spec, line_limits, line_memory_bytes_max, line, files, shell: inner })
     }
 }
 
@@ -180,6 +184,11 @@ impl DockShell {
         self.shell.set_status(i32::from(Outcome::Cancelled.exit_status()));
     }
 
+    /// The session whose grants its lines hold: what it is given or loses, they have or have not from the next line on.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
     /// The working directory.
     pub fn cwd(&self) -> &str {
         self.shell.cwd()
@@ -207,12 +216,15 @@ impl DockShell {
         whole: bool,
     ) -> Result<(LineReport, Streams), LineRefused> {
         let started = Instant::now();
-        let purse = Some(Arc::new(Purse::holding(self.line_limits.fuel_max)));
+        let budget = Some(Arc::new(Budget::of([(Unit::Fuel, self.line_limits.fuel_max)])));
+        let lineage = self.spec.lineage.as_ref().map(Lineage::branch);
         let memory = Arc::new(Meter::new(self.line_memory_bytes_max));
         self.shell.charge(Arc::clone(&memory));
         self.files.begin_line();
-        let session = self.gate.open(SessionSpec { purse, memory: Some(memory), ..self.spec.clone() })?;
+        let session =
+            self.gate.open(SessionSpec { budget, lineage, memory: Some(memory), ..self.spec.clone() })?;
         self.line.begin(self.gate.door(&session), session, &self.line_limits);
+        tracing::trace!(target: "drydock::hop", "embed: a line has a session, a budget and a deadline of its own");
         let (streams, kept) = self.line.guard(streams, &self.line_limits);
         let done = {
             let mut running = std::pin::pin!(async {
@@ -235,6 +247,7 @@ impl DockShell {
             // The next line of a prompt sees it as `$?`.
             self.shell.set_status(report.status);
         }
+        tracing::trace!(target: "drydock::hop", "embed: the line ended with status {}", report.status);
         report.micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok((report, kept.back(rest.stdin)))
     }
@@ -254,16 +267,4 @@ pub fn empty_tree(memory_bytes_max: u64) -> Arc<dyn Files> {
 fn variable(entry: &[u8]) -> Option<(String, String)> {
     let (name, value) = std::str::from_utf8(entry).ok()?.split_once('=')?;
     Some((name.into(), value.into()))
-}
-
-/// Where `$RANDOM` starts.
-fn seed(entropy: Entropy) -> u32 {
-    match entropy {
-        Entropy::Seeded(seed) => (seed ^ (seed >> 32)) as u32,
-        // A fresh hasher is keyed by the operating system, which is all that is asked of `$RANDOM`.
-        Entropy::System => {
-            use std::hash::{BuildHasher as _, RandomState};
-            RandomState::new().hash_one(0) as u32
-        }
-    }
 }

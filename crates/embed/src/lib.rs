@@ -40,11 +40,14 @@ mod code;
 mod dock;
 mod dock_shell;
 mod exec;
+mod grants;
 mod host_command;
+mod instance;
 mod line;
 mod output;
 pub mod packages;
 mod provide;
+mod revocations;
 mod sandbox;
 mod session;
 mod setup;
@@ -57,14 +60,16 @@ mod workspace;
 
 pub use clock::SystemClock;
 pub use code::{
-    ChangeLog, ChangedFile, ChildRunner, CodeInput, DockCode, DockPy, JsGuest, Language, OpenPyError,
-    Position, PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools, file_tools,
+    ChangeLog, ChangedFile, ChildRunner, CodeInput, CodeResult, DockCode, DockPy, JsGuest, Language,
+    OpenPyError, Position, PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools, file_tools,
 };
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};
 pub use drydock_contract::port::CompileLimits;
 pub use exec::{Exec, ExecError, Executed, line_limits};
+pub use grants::{StoredGrant, StoredGrants, StoredGrantsError};
 pub use host_command::{HostCommands, HostInput, HostOutput};
+pub use instance::{DockKernel, HANDLER_LIMITS, KERNEL_LIMITS, KernelError};
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
 pub use provide::{InstallTime, Provider, StandIn};
 pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch};
@@ -78,6 +83,7 @@ pub use workspace::{DockWorkspace, WorkspaceError};
 pub use drydock_codemode as codemode;
 pub use drydock_contract as contract;
 pub use drydock_engine as engine;
+pub use drydock_extension as extension;
 pub use drydock_gate as gate;
 pub use drydock_store as store;
 
@@ -85,7 +91,7 @@ pub use drydock_store as store;
 pub use drydock_commands::{catalog, shell};
 
 /// The names of the powers behind the gate, for the reference.
-pub use drydock_caps::SPECS;
+pub use drydock_caps::{SPECS, judge_terms, tool::pattern as tool_pattern};
 
 /// README's own block for whoever embeds Drydock: it compiles, or `cargo test` fails.
 #[cfg(doctest)]

@@ -187,6 +187,7 @@ impl Kept {
 
 impl Dispatch for Line {
     fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
+        // A shell numbers its calls itself, so that it does not matter when this is first polled.
         let door = Arc::clone(&self.now.lock().door);
         Box::pin(async move { door.dispatch(call).await })
     }

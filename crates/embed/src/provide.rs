@@ -5,12 +5,12 @@
 
 use std::{collections::BTreeSet, future::poll_fn, io, sync::Arc};
 
-use drydock_abi::exec::{decode_report, encode_command};
+use drydock_abi::exec::{encode_command, take_report};
 use drydock_contract::{
     BoxFuture, Call, CommandName, Outcome, Preparing, PreparingGuard, Sink, Streams,
     port::{Files, Registry as _},
 };
-use drydock_gate::{GrantSet, Inside, InsideCommand};
+use drydock_gate::{HeldGrants, Inside, InsideCommand};
 use parking_lot::Mutex;
 
 use crate::{Dock, HostOutput};
@@ -50,7 +50,7 @@ pub struct StandIn {
     /// Its working directory.
     pub cwd: String,
     /// What its session may call: nothing else is installed for it.
-    pub grants: GrantSet,
+    pub grants: HeldGrants,
     /// Whose time an installation is.
     pub time: InstallTime,
 }
@@ -112,7 +112,7 @@ impl Dock {
         other: Option<Arc<dyn Inside>>,
         may_install: bool,
         files: Option<Arc<dyn Files>>,
-        grants: GrantSet,
+        grants: HeldGrants,
     ) -> Option<Arc<dyn Inside>> {
         let (dock, given) = (self.clone(), Arc::default());
         match self.provider {
@@ -126,7 +126,7 @@ struct Provided {
     dock: Dock,
     may_install: bool,
     files: Option<Arc<dyn Files>>,
-    grants: GrantSet,
+    grants: HeldGrants,
     given: Arc<Mutex<BTreeSet<String>>>,
     other: Option<Arc<dyn Inside>>,
 }
@@ -192,10 +192,10 @@ async fn again(command: InsideCommand) -> (Outcome, Streams) {
         let millis = u32::try_from(wall.as_millis().max(1)).unwrap_or(u32::MAX);
         payload.extend_from_slice(&millis.to_le_bytes());
     }
-    let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams).with_umask(umask);
+    let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams).with_umask(umask).answered_typed();
     match door.dispatch(call).await {
-        Ok(reply) => {
-            let outcome = decode_report(&reply.payload)
+        Ok(mut reply) => {
+            let outcome = take_report(&mut reply)
                 .map_or_else(|bad| Outcome::Trapped(bad.to_string()), |report| report.outcome);
             (outcome, reply.streams)
         }

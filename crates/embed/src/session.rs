@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use drydock_abi::exec::{START, decode_report, encode_request};
-use drydock_contract::{Call, CallError, Fault, Outcome, RunReport, Sink, Source, Streams};
-use drydock_gate::{Gate, Session};
+use drydock_abi::exec::{START, encode_request, take_report};
+use drydock_contract::{Call, CallError, CallId, Fault, Outcome, RunReport, Sink, Source, Streams};
+use drydock_gate::{DenialLog, Gate, Session};
 
 /// A session of a [`Dock`](crate::Dock). Cheap to clone; clones are the same session.
 #[derive(Clone)]
@@ -69,11 +69,25 @@ impl DockSession {
                     .unwrap_or_else(refused_nothing));
             }
         };
-        let call = Call::new(START, &payload, streams);
-        let reply = self.gate.dispatch(&self.session, call).await?;
-        let report = decode_report(&reply.payload).map_err(|bad| Fault::Internal(bad.to_string()))?;
+        let call = Call::new(START, &payload, streams).answered_typed();
+        let mut reply = self.gate.dispatch(&self.session, call).await?;
+        let report = take_report(&mut reply).map_err(|bad| Fault::Internal(bad.to_string()))?;
         tracing::trace!(target: "drydock::hop", "embed: {} and what it cost", report.outcome);
         Ok((report, reply.streams))
+    }
+
+    /// The same session for one program of several: what is refused to it is told to that log, if there is one.
+    pub(crate) fn telling(&self, denials: Option<Arc<DenialLog>>) -> Self {
+        let session = match denials {
+            Some(log) => self.session.telling(log),
+            None => self.session.clone(),
+        };
+        Self { gate: Arc::clone(&self.gate), session }
+    }
+
+    /// The same session for what belongs to a call elsewhere.
+    pub(crate) fn at(&self, call: CallId) -> Self {
+        Self { gate: Arc::clone(&self.gate), session: self.session.at(call) }
     }
 
     /// Ends every run of this session in flight.

@@ -1,15 +1,14 @@
-//! What a session gets: a profile, and what narrows or widens it.
+//! What a session gets: a profile, and what narrows or widens it. Fails closed: what is not said is not granted.
 
 use std::sync::Arc;
 
 use drydock_contract::{
-    BadCommandName, BadPrincipal, Cap, CommandName, Denial, Entropy, GuestTime, Limits, Preparing, Principal,
-    SteppedClock,
+    BadCommandName, BadPrincipal, Budget, Cap, CommandName, Denial, Entropy, GuestTime, Limits, Preparing,
+    Principal, SteppedClock, Unit,
     port::{Clock, FileError, Files},
 };
 use drydock_gate::{
-    BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Grant, GrantSet, LINE_MEMORY_BYTES_MAX, Profile, Purse,
-    SessionSpec,
+    BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, DenialLog, Grant, LINE_MEMORY_BYTES_MAX, Profile, SessionSpec,
 };
 
 use crate::SystemClock;
@@ -26,6 +25,13 @@ pub struct Setup {
     pub allow: Option<Vec<CommandName>>,
     /// Further grants, such as ones that expire or are used up.
     pub grants: Vec<Arc<Grant>>,
+    /// Whether those are all: then the profile grants nothing but the session's own files, and tools that are handed
+    /// over are not granted by that.
+    pub only_grants: bool,
+    /// Grants that the principal was given before. They only ever add: what holds without them holds with them.
+    pub stored: Vec<Arc<Grant>>,
+    /// Told what is refused to the session and to whatever it starts, for whoever shows it to a person.
+    pub denials: Option<Arc<DenialLog>>,
     /// Limits of each run, if not the profile's.
     pub limits: Option<Limits>,
     /// Memory of a run of a built-in command, if not that of `limits`; 256 MiB where there are none.
@@ -62,6 +68,9 @@ impl Default for Setup {
             profile: Profile::named("compute"),
             allow: None,
             grants: Vec::new(),
+            only_grants: false,
+            stored: Vec::new(),
+            denials: None,
             limits: None,
             builtin_memory_bytes_max: None,
             line_memory_bytes_max: LINE_MEMORY_BYTES_MAX,
@@ -105,6 +114,9 @@ pub enum BadSetup {
     /// What it needs is broken in this build.
     #[error(transparent)]
     Broken(#[from] drydock_contract::Fault),
+    /// What all processes of the home agree by cannot be read or written.
+    #[error(transparent)]
+    Ledger(#[from] drydock_contract::port::LedgerError),
     /// The gate refuses the principal.
     #[error(transparent)]
     Denied(#[from] Denial),
@@ -138,6 +150,18 @@ impl Setup {
     {
         self.host_commands.insert(name.parse()?, body);
         Ok(self)
+    }
+
+    /// Whoever opens code mode may run programs, and call the tools that were handed over; grants of the setup's own
+    /// decide instead where there are any.
+    pub(crate) fn grant_programs(&mut self) {
+        let mut unless_said = |cap, said: bool| {
+            if !said && !self.grants.iter().any(|grant| grant.cap() == cap) {
+                self.grants.push(Arc::new(Grant::of(cap)));
+            }
+        };
+        unless_said(Cap::Tool, self.only_grants);
+        unless_said(Cap::Code, false);
     }
 
     /// Memory of a run of a built-in command.
@@ -182,15 +206,20 @@ impl Setup {
         let builtin_memory_bytes_max = self.builtin_memory();
         let default_limits = self.default_limits();
         self.one_clock();
-        let of_profile =
-            self.profile.grants().filter(|grant| self.allow.is_none() || grant.cap() != Cap::Exec);
+        let kept = |cap| match self.only_grants {
+            true => cap == Cap::Vfs,
+            false => self.allow.is_none() || cap != Cap::Exec,
+        };
+        let of_profile = self.profile.grants().filter(|grant| kept(grant.cap()));
         let mut grants: Vec<Arc<Grant>> = of_profile.map(Arc::new).collect();
         if let Some(names) = self.allow {
             grants.push(Arc::new(Grant::of(Cap::Exec).only(names)));
         }
-        grants.extend(self.grants);
+        grants.extend(self.grants.into_iter().chain(self.stored));
         Ok(SessionSpec {
-            grants: grants.into_iter().collect::<GrantSet>(),
+            grants: grants.into_iter().collect(),
+            importable: self.profile.importable,
+            denials: self.denials,
             limits: self.limits.unwrap_or_else(|| self.profile.limits()),
             builtin_memory_bytes_max,
             default_limits,
@@ -202,7 +231,7 @@ impl Setup {
             entropy: self.entropy,
             inside: self.host_commands.within(None),
             preparing: Some(self.preparing),
-            purse: self.fuel_shared.map(|fuel| Arc::new(Purse::holding(fuel))),
+            budget: self.fuel_shared.map(|fuel| Arc::new(Budget::of([(Unit::Fuel, fuel)]))),
             ..SessionSpec::new(principal)
         })
     }

@@ -102,8 +102,10 @@ impl Dock {
             entropy: Entropy::System,
             door: Arc::new(NoDoor),
             switches: [Arc::default(), Arc::default()],
-            gauge: None,
+            budget: None,
             preparing: None,
+            depth: 0,
+            tenant: drydock_contract::Tenant::default(),
             pays_for_code: false,
         };
         let image = lane.snapshot(request, recipe).await?;

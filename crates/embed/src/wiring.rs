@@ -1,23 +1,33 @@
 //! Where every port meets its implementation. The whole machine is on this page.
 
-use std::sync::Arc;
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+};
 
-use drydock_caps::{commands::Commands, exec::Exec, tool::Tool};
-use drydock_contract::{ArgMode, Digest, Fault};
+use drydock_caps::{
+    code::Code,
+    commands::Commands,
+    exec::Exec,
+    instance::{Instance, Shelf},
+    tool::Tool,
+};
+use drydock_contract::{ArgMode, Digest, Fault, Tenant};
 use drydock_engine::{Apart, Engine};
-use drydock_gate::Gate;
-use drydock_store::{Builtin, CodeCache, CommandRegistry, FileJournal, Home, Part};
+use drydock_gate::{Gate, GateSettings};
+use drydock_store::{Builtin, CodeCache, FileJournal, Home, Part, Registries, SqliteLedger};
 
-use crate::{Dock, DockSettings, OpenDockError, SystemClock, worker::ChildCompiler};
+use crate::{Dock, DockSettings, OpenDockError, SystemClock, revocations, worker::ChildCompiler};
 
 pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockError> {
-    let registry =
-        Arc::new(CommandRegistry::reserving(&home, builtins()?, drydock_commands::shell::own_names())?);
+    let registries = Arc::new(Registries::open(&home, builtins()?, drydock_commands::shell::own_names())?);
+    let registry = registries.of(&Tenant::default());
+    let ledger = Arc::new(SqliteLedger::of(&home));
     // Without a cache everything still runs; it only compiles more often.
     let cache = CodeCache::open(&home).ok().map(Arc::new);
     let worker = settings.worker.map(|program| ChildCompiler { program, limits: settings.compile });
     let mut engine =
-        Engine::new(settings.engine, cache).map_err(OpenDockError::Engine)?.compiling_apart(Apart {
+        Engine::new(settings.engine, cache.clone()).map_err(OpenDockError::Engine)?.compiling_apart(Apart {
             built_in: drydock_commands::MODULES.iter().filter_map(|it| it.sha256.parse().ok()).collect(),
             worker: worker.map(|it| Arc::new(it) as _),
             shipped: settings.shipped,
@@ -26,12 +36,35 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
         engine = engine.on_compile(move |event| observer(event));
     }
     let engine = Arc::new(engine);
-    let journal = Arc::new(FileJournal::open(&home)?);
-    let gate = Gate::new(settings.gate, Arc::new(SystemClock), journal)
+    let journal = Arc::new(FileJournal::open(&home));
+    let shelf = Arc::new(Shelf::default());
+    let gate_settings = GateSettings { digest_key: digest_key(cache.as_deref()), ..settings.gate };
+    let gate = Gate::new(gate_settings, Arc::new(SystemClock), journal)
         .with(Exec::new(Arc::clone(&registry) as _, Arc::clone(&engine) as _))
         .with(Commands::new(Arc::clone(&registry) as _))
-        .with(Tool);
-    Ok(Dock { gate: Arc::new(gate), engine, registry, home, provider: settings.provider })
+        .with(Tool)
+        .with(Code)
+        .with(Instance::new(Arc::clone(&engine) as _, Arc::clone(&shelf)));
+    // Whoever cannot read what is revoked lets nobody in. Where nothing ever was, this is one look at a name.
+    let gate = Arc::new(gate.agreeing_by(Arc::clone(&ledger) as _)?);
+    revocations::hear(&gate, Arc::clone(&ledger) as _)
+        .map_err(|error| OpenDockError::Engine(Fault::Internal(format!("no thread: {error}"))))?;
+    let tenant = Tenant::default();
+    Ok(Dock { gate, engine, tenant, registry, registries, ledger, home, provider: settings.provider, shelf })
+}
+
+/// What the digests in audit records are keyed with. Without a key of the installation, one of this process: then they
+/// can be compared with each other, and with nothing else.
+fn digest_key(cache: Option<&CodeCache>) -> [u8; 32] {
+    if let Some(cache) = cache {
+        return cache.key_for("drydock audit digests");
+    }
+    let mut key = [0; 32];
+    for (index, word) in key.chunks_exact_mut(8).enumerate() {
+        // A fresh hasher is keyed by the operating system.
+        word.copy_from_slice(&RandomState::new().hash_one(index).to_le_bytes());
+    }
+    key
 }
 
 /// The built-in commands in the registry's terms.

@@ -39,7 +39,7 @@ pub enum WorkspaceError {
 impl Dock {
     /// Opens the workspace of that name, making it if it is missing.
     pub fn workspace(&self, name: &str) -> Result<DockWorkspace, WorkspaceError> {
-        let all = Workspaces::of(&self.home, Quota::default());
+        let all = Workspaces::of(&self.home.tenant(&self.tenant), Quota::default());
         let inner = all.open_or_create(&parse(name)?)?;
         Ok(DockWorkspace { all, inner, mounted: Vec::new() })
     }

@@ -12,10 +12,11 @@ use drydock_codemode::{
     suite,
 };
 use drydock_embed::{
-    CodeInput, Dock, Setup, ShellSetup, TokioTime, command_tools,
-    contract::{Cap, Entropy, GuestTime, ToolTerms},
+    CodeInput, Dock, DockSettings, PyInput, Setup, ShellSetup, TokioTime, WorkerProgram, command_tools,
+    contract::{ArgMode, Cap, Entropy, GuestTime, Terms},
     empty_tree, file_tools,
     gate::Grant,
+    store::{Filter, read_audit},
 };
 use serde_json::{Value, json};
 
@@ -64,7 +65,8 @@ async fn every_tool_call_passes_the_gate() {
         .execute("const all = await Promise.all([1, 2, 3].map(n => t.echo({n}))); all", CodeInput::default())
         .await;
     assert_eq!(text(&result), r#"[{"n":1},{"n":2},{"n":3}]"#);
-    assert_eq!((calls.load(Ordering::Relaxed), dock.gate().counts().allowed - before), (3, 3));
+    // Starting the program is a call too.
+    assert_eq!((calls.load(Ordering::Relaxed), dock.gate().counts().allowed - before), (3, 4));
 }
 
 #[tokio::test]
@@ -72,8 +74,8 @@ async fn grants_name_tools_constrain_arguments_and_count_uses() {
     let (dock, _home) = dock();
     dock.warm_js().await.unwrap();
     let calls = Arc::new(AtomicU32::new(0));
-    let terms = ToolTerms { tools: vec!["t.echo".parse().unwrap()], arguments: Vec::new() };
-    let grant = Arc::new(Grant::of(Cap::Tool).tools(terms).times(2));
+    let terms = Terms::of(["t.echo".parse().unwrap()]);
+    let grant = Arc::new(Grant::of(Cap::Tool).within(terms).times(2));
     let setup = Setup { grants: vec![grant], ..Setup::default() };
     let code = dock.code("me", setup, tools(&calls)).unwrap();
     let program = "const out = []; for (const n of [1, 2, 3]) { try { out.push(await t.echo(n)) } catch (e) { out.push(e.code) } } out";
@@ -174,7 +176,7 @@ async fn a_context_that_stays_is_the_programs_own_and_not_another_versions() {
         let result = open().execute("globalThis.n = (globalThis.n ?? 0) + 1", CodeInput::default()).await;
         assert_eq!(text(&result), want);
     }
-    let kept = std::fs::read_dir(home.path().join("contexts")).unwrap();
+    let kept = std::fs::read_dir(home.path().join("tenants/dev/contexts")).unwrap();
     let file = kept.map(|it| it.unwrap().path()).next().unwrap();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[8] ^= 1;
@@ -182,4 +184,100 @@ async fn a_context_that_stays_is_the_programs_own_and_not_another_versions() {
     let refused = text(&open().execute("n", CodeInput::default()).await);
     assert!(refused.starts_with("internal_error") && refused.contains(&*file.to_string_lossy()), "{refused}");
     assert_eq!(std::fs::read(&file).unwrap(), bytes, "what cannot be read is not overwritten");
+}
+
+/// An interpreter of Python is a registered module; what revocation does to one does not depend on which.
+const ENDLESS: &str = r#"(module (memory (export "memory") 1) (func (export "_start") (loop (br 0))))"#;
+
+#[tokio::test]
+async fn a_revoked_principal_loses_its_python_program_in_flight_and_both_ends_are_on_record() {
+    let home = tempfile::tempdir().unwrap();
+    let worker = WorkerProgram::new(env!("CARGO_BIN_EXE_drydock-compile-worker"), [""; 0]);
+    let settings = DockSettings { worker: Some(worker), ..DockSettings::default() };
+    let dock = Dock::open_with(home.path(), settings).unwrap();
+    dock.registry().add("python", wat::parse_str(ENDLESS).unwrap(), ArgMode::Argv, None).unwrap();
+    let calls = Arc::new(AtomicU32::new(0));
+    let py = dock.py("me", Setup::default(), &ShellSetup::default(), tools(&calls), None).unwrap();
+    py.warm().await.unwrap();
+    let options = ExecuteOptions { timeout_ms: Some(60_000.0), ..ExecuteOptions::default() };
+    let endless = py.execute("while True: pass", PyInput { options, ..PyInput::default() });
+    let (done, ()) = tokio::join!(endless, async {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        dock.revoke("me").unwrap();
+    });
+    assert!(text(&done.execute).starts_with("timeout"), "{}", text(&done.execute));
+    let after = py.execute("1", PyInput::default()).await;
+    assert_eq!(after.status, 126, "{}", text(&after.execute));
+    let starts = starts(&dock);
+    assert_eq!(starts[0], "python Allowed ");
+    assert!(starts[1].contains("Ended") || starts[1].contains("revoked"), "{starts:?}");
+}
+
+/// What the audit has of `code.run`, in order.
+fn starts(dock: &Dock) -> Vec<String> {
+    dock.gate().flush().unwrap();
+    let all = read_audit(&dock.home().tenant(dock.tenant()), Filter::default()).unwrap();
+    let all = all.map(Result::unwrap).filter(|it| it.operation == "code.run");
+    all.map(|it| format!("{} {:?} {}", it.subject, it.decision, it.outcome.unwrap_or_default())).collect()
+}
+
+#[tokio::test]
+async fn a_revoked_principal_loses_its_javascript_program_in_flight_and_both_ends_are_on_record() {
+    let (dock, _home) = dock();
+    dock.warm_js().await.unwrap();
+    let calls = Arc::new(AtomicU32::new(0));
+    let code = dock.code("me", Setup::default(), tools(&calls)).unwrap();
+    let other = dock.code("other", Setup::default(), tools(&calls)).unwrap();
+    let options = ExecuteOptions { timeout_ms: Some(60_000.0), ..ExecuteOptions::default() };
+    let endless = code.execute("for (;;) {}", CodeInput { options, ..CodeInput::default() });
+    let (done, ()) = tokio::join!(endless, async {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        dock.revoke("me").unwrap();
+    });
+    assert!(text(&done).starts_with("timeout"), "{}", text(&done));
+    let after = code.execute_whole("1", CodeInput::default()).await;
+    assert_eq!(after.refused.map(|it| it.code()), Some("revoked"));
+    assert_eq!(text(&other.execute("1 + 1", CodeInput::default()).await), "2", "a neighbour goes on");
+    let starts = starts(&dock);
+    assert_eq!(starts[0], "javascript Allowed ");
+    assert!(starts[1].starts_with("javascript Ended(None)") || starts[1].contains("revoked"), "{starts:?}");
+    assert!(starts.iter().any(|it| it.contains("Denied(\"revoked\")")), "{starts:?}");
+}
+
+#[tokio::test]
+async fn what_is_said_of_programs_that_fail_side_by_side_is_each_ones_own() {
+    let (dock, _home) = dock();
+    dock.warm_js().await.unwrap();
+    let calls = Arc::new(AtomicU32::new(0));
+    let code = Arc::new(dock.code("me", Setup::default(), tools(&calls)).unwrap());
+    let mut all = tokio::task::JoinSet::new();
+    for line in 0..20 {
+        let code = Arc::clone(&code);
+        all.spawn(async move {
+            let text = format!("{}await t.echo(1);\nthrow new Error('x')", "\n".repeat(line));
+            (line, code.execute_whole(&text, CodeInput::default()).await.position)
+        });
+    }
+    while let Some(done) = all.join_next().await {
+        let (line, position) = done.unwrap();
+        assert_eq!(position.map(|it| it.line as usize), Some(line + 2), "{line}");
+    }
+    let fine = code.execute_whole("1", CodeInput::default()).await;
+    assert!(fine.position.is_none() && fine.hint.is_none());
+}
+
+#[tokio::test]
+async fn limits_of_the_session_bound_a_program_and_its_depth_does_not_start_again() {
+    let (dock, _home) = dock();
+    dock.warm_js().await.unwrap();
+    let limits = drydock_embed::contract::Limits {
+        wall_max: std::time::Duration::from_millis(100),
+        ..Default::default()
+    };
+    let calls = Arc::new(AtomicU32::new(0));
+    let setup = Setup { limits: Some(limits), ..Setup::default() };
+    let code = dock.code("me", setup, tools(&calls)).unwrap();
+    let options = ExecuteOptions { timeout_ms: Some(60_000.0), ..ExecuteOptions::default() };
+    let done = code.execute("for (;;) {}", CodeInput { options, ..CodeInput::default() }).await;
+    assert!(text(&done).starts_with("timeout"), "{}", text(&done));
 }

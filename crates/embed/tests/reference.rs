@@ -65,14 +65,18 @@ fn the_page_of_capabilities_is_up_to_date() {
 
 #[test]
 fn the_page_of_profiles_is_up_to_date() {
-    let mut text =
-        String::from("# Profiles\n\n| profile | memory | call | capabilities |\n|---|---|---|---|\n");
+    let mut text = String::from(
+        "# Profiles\n\n| profile | memory | call | importable | granted |\n|---|---|---|---|---|\n",
+    );
     for it in Profile::ALL {
-        let caps: Vec<_> = it.caps.iter().map(Cap::as_str).collect();
+        let [importable, granted] = [it.importable, it.granted()]
+            .map(|caps| caps.iter().map(Cap::as_str).collect::<Vec<_>>().join(" "));
         let (memory, call) = (it.memory_bytes_max >> 20, it.call_max.as_secs());
-        writeln!(text, "| `{}` | {memory} MiB | {call} s | {} |", it.name, caps.join(" ")).unwrap();
+        writeln!(text, "| `{}` | {memory} MiB | {call} s | {importable} | {granted} |", it.name).unwrap();
     }
-    text.push_str("\nAn unknown name is `compute`.\n");
+    text.push_str(
+        "\nAn unknown name is `compute`. A power that is importable and not granted reaches only what a grant names.\n",
+    );
     check("profiles.md", &text);
 }
 

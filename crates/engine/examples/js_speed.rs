@@ -26,7 +26,7 @@ struct Instantly;
 
 impl Dispatch for Instantly {
     fn dispatch<'a>(&'a self, _: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
-        Box::pin(async { Ok(Reply { payload: b"{\"a\":1}".to_vec(), streams: Streams::default() }) })
+        Box::pin(async { Ok(Reply::of_bytes(b"{\"a\":1}".to_vec(), Streams::default())) })
     }
 }
 
@@ -49,10 +49,12 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         entropy: Entropy::System,
         door: Arc::clone(door),
         switches: [Arc::default(), Arc::default()],
-        gauge: None,
+        budget: None,
         memory: None,
         clock: None,
         preparing: None,
+        depth: 0,
+        tenant: drydock_contract::Tenant::default(),
         pays_for_code: false,
     }
 }

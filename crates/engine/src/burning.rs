@@ -1,4 +1,4 @@
-//! The store of one run, which tells what was burnt when it goes: a run that is dropped in the middle is
+//! The store of one run or instance, which tells what was burnt when it goes: a run that is dropped in the middle is
 //! paid for by what it used, and not by what it might have.
 
 use std::{
@@ -6,21 +6,32 @@ use std::{
     sync::Arc,
 };
 
-use drydock_contract::FuelGauge;
 use wasmtime::Store;
 
-use crate::guest::Guest;
+use crate::{guest::Guest, spending::Burnt};
 
 pub(crate) struct Burning {
     /// Taken at the end only.
     store: Option<Store<Guest>>,
     fuel_max: u64,
-    gauge: Option<Arc<FuelGauge>>,
+    burnt: Option<Arc<Burnt>>,
 }
 
 impl Burning {
-    pub(crate) fn new(store: Store<Guest>, fuel_max: u64, gauge: Option<Arc<FuelGauge>>) -> Self {
-        Self { store: Some(store), fuel_max, gauge }
+    pub(crate) fn new(store: Store<Guest>, fuel_max: u64, burnt: Option<Arc<Burnt>>) -> Self {
+        Self { store: Some(store), fuel_max, burnt }
+    }
+
+    /// One more call begins, which may burn so much and is paid for by itself.
+    pub(crate) fn begin_call(&mut self, fuel_max: u64, burnt: Option<Arc<Burnt>>) {
+        (self.fuel_max, self.burnt) = (fuel_max, burnt);
+    }
+
+    /// The call is over; what it burnt.
+    pub(crate) fn end_call(&mut self) -> u64 {
+        let fuel = self.tell();
+        self.burnt = None;
+        fuel
     }
 
     /// What was burnt, and what the guest left.
@@ -34,8 +45,8 @@ impl Burning {
         // Where none is counted, none was used.
         let left = self.store.as_ref().and_then(|store| store.get_fuel().ok());
         let fuel = left.map_or(0, |left| self.fuel_max.saturating_sub(left));
-        if let Some(gauge) = &self.gauge {
-            gauge.tell(fuel);
+        if let Some(burnt) = &self.burnt {
+            burnt.see(fuel);
         }
         fuel
     }

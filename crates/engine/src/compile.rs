@@ -6,27 +6,26 @@
 //! by somebody else, whom the wiring names.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
 use drydock_contract::{
-    Artifact, CapSet, Digest, Fault,
+    Artifact, Digest, Fault,
     port::{CompileError, CompileLimits, Compiler, LaneSettings},
 };
 use drydock_store::{CacheKey, CodeCache, CodeFile, CompileTurn, Shipped};
-use parking_lot::{Mutex, RwLock};
-use tokio::sync::{OnceCell, Semaphore};
+use parking_lot::RwLock;
+use tokio::sync::Semaphore;
 use wasmtime::{Engine, Module};
 
 use crate::{
+    blocking::off_thread,
     config::{Cpu, Effort, EngineSettings, precompile},
-    link::{self, Prepared},
+    loaded::{Loaded, LoadedModules},
+    loads::Loads,
     occupied::{Occupied, Running},
 };
 
@@ -80,122 +79,106 @@ impl Shared {
     }
 }
 
-/// A compiled module, linked for the sets of powers it was run with so far.
-pub(crate) struct Loaded {
-    module: Module,
-    digest: Digest,
-    used: AtomicU64,
-    prepared: RwLock<Vec<(CapSet, Arc<Prepared>)>>,
-}
-
-impl Loaded {
-    /// The module linked for these powers.
-    pub(crate) fn prepared(&self, engine: &Engine, caps: CapSet) -> Result<Arc<Prepared>, Fault> {
-        let find = |all: &[(CapSet, Arc<Prepared>)]| {
-            all.iter().find(|(set, _)| *set == caps).map(|(_, prepared)| Arc::clone(prepared))
-        };
-        if let Some(found) = find(&self.prepared.read()) {
-            return Ok(found);
-        }
-        let prepared = Arc::new(link::prepare(engine, &self.module, self.digest, caps)?);
-        let mut all = self.prepared.write();
-        if let Some(found) = find(&all) {
-            return Ok(found);
-        }
-        all.push((caps, Arc::clone(&prepared)));
-        Ok(prepared)
-    }
-}
-
-/// Every module in memory.
+/// The modules of one lane.
 pub(crate) struct Modules {
+    lane: Arc<Compilation>,
+    loads: Loads<Digest, Arc<Loaded>>,
+}
+
+/// What it takes to load or compile a module for a lane. Loads that outlive who began them have it too.
+struct Compilation {
     engine: Engine,
     lane: LaneSettings,
     settings: EngineSettings,
     cache: Option<Arc<CodeCache>>,
     compat: u64,
-    observer: Option<Observer>,
-    apart: Option<Arc<Apart>>,
-    loaded: RwLock<HashMap<Digest, Arc<Loaded>>>,
-    pending: Mutex<HashMap<Digest, Arc<OnceCell<Arc<Loaded>>>>>,
+    observer: RwLock<Option<Observer>>,
+    apart: RwLock<Option<Arc<Apart>>>,
+    loaded: LoadedModules,
     compiling: Arc<Semaphore>,
     occupied: Arc<Occupied>,
-    tick: AtomicU64,
 }
 
 impl Modules {
     pub(crate) fn new(engine: Engine, lane: LaneSettings, shared: &Shared) -> Self {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        Self {
+        let lane = Compilation {
             compat: hasher.finish(),
             engine,
             lane,
             cache: shared.cache.clone(),
-            observer: shared.observer.clone(),
-            apart: shared.apart.clone(),
-            loaded: RwLock::default(),
-            pending: Mutex::default(),
+            observer: RwLock::new(shared.observer.clone()),
+            apart: RwLock::new(shared.apart.clone()),
+            loaded: LoadedModules::default(),
             compiling: Arc::clone(&shared.compiling),
             occupied: Arc::clone(&shared.occupied),
-            tick: AtomicU64::new(0),
             settings: shared.settings,
-        }
+        };
+        Self { lane: Arc::new(lane), loads: Loads::default() }
     }
 
-    pub(crate) fn observe(&mut self, observer: Observer) {
-        self.observer = Some(observer);
+    pub(crate) fn observe(&self, observer: Observer) {
+        *self.lane.observer.write() = Some(observer);
     }
 
-    pub(crate) fn apart(&mut self, apart: Arc<Apart>) {
-        self.apart = Some(apart);
+    pub(crate) fn apart(&self, apart: Arc<Apart>) {
+        *self.lane.apart.write() = Some(apart);
     }
 
     /// The module, if it is in memory.
     pub(crate) fn ready(&self, digest: Digest) -> Option<Arc<Loaded>> {
-        let loaded = Arc::clone(self.loaded.read().get(&digest)?);
-        loaded.used.store(self.tick.load(Ordering::Relaxed), Ordering::Relaxed);
-        Some(loaded)
+        self.lane.loaded.get(digest)
     }
 
-    /// The module, loaded or compiled if need be, within these limits where they are not the usual ones.
+    /// The module, loaded or compiled if need be, within these limits where they are not the usual ones. Whoever
+    /// stops waiting, because its time is up or it was cancelled, leaves the load to the others.
     pub(crate) async fn get(
         &self,
         artifact: &Artifact,
         limits: Option<CompileLimits>,
     ) -> Result<Arc<Loaded>, Fault> {
         let digest = artifact.digest();
-        if let Some(loaded) = self.ready(digest) {
+        if artifact.is_verified()
+            && let Some(loaded) = self.ready(digest)
+        {
             return Ok(loaded);
         }
-        let cell = Arc::clone(self.pending.lock().entry(digest).or_default());
-        let result = cell.get_or_try_init(|| self.load(artifact, limits)).await.cloned();
-        self.pending.lock().remove(&digest);
-        result
-    }
-
-    async fn load(&self, artifact: &Artifact, limits: Option<CompileLimits>) -> Result<Arc<Loaded>, Fault> {
-        let digest = artifact.digest();
-        let module = match self.on_disk(digest) {
-            Some(module) => module,
-            None => self.compile_once(artifact, limits).await?,
+        let begin = || {
+            let (lane, artifact) = (Arc::clone(&self.lane), artifact.clone());
+            Box::pin(async move { lane.load(artifact, limits).await }) as _
         };
-        let used = AtomicU64::new(self.tick.fetch_add(1, Ordering::Relaxed) + 1);
-        let loaded = Arc::new(Loaded { module, digest, used, prepared: RwLock::default() });
-        let mut all = self.loaded.write();
-        if all.len() >= self.settings.modules_max {
-            // Runs in flight keep theirs alive; the next run of an evicted one loads it again.
-            let oldest = all.iter().min_by_key(|(_, it)| it.used.load(Ordering::Relaxed));
-            let oldest = oldest.map(|(digest, _)| *digest);
-            oldest.map(|digest| all.remove(&digest));
-        }
-        all.insert(digest, Arc::clone(&loaded));
-        Ok(loaded)
+        self.loads.join(digest, begin).await
     }
 
     /// A run begins in this lane.
     pub(crate) fn run(&self) -> Running {
-        self.occupied.run()
+        self.lane.occupied.run()
+    }
+}
+
+impl Compilation {
+    async fn load(
+        self: &Arc<Self>,
+        artifact: Artifact,
+        limits: Option<CompileLimits>,
+    ) -> Result<Arc<Loaded>, Fault> {
+        let digest = artifact.digest();
+        // Reads and checks whole files where they were not checked before.
+        let lane = Arc::clone(self);
+        let looked = off_thread(move || {
+            let artifact = artifact.verified()?;
+            Ok::<_, Fault>(match lane.loaded.get(digest) {
+                Some(loaded) => (artifact, Some(Err(loaded))),
+                None => (artifact, lane.on_disk(digest).map(Ok)),
+            })
+        });
+        let module = match looked.await?? {
+            (_, Some(Err(loaded))) => return Ok(loaded),
+            (_, Some(Ok(module))) => module,
+            (artifact, None) => self.compile_once(artifact, limits).await?,
+        };
+        Ok(self.loaded.insert(digest, module, self.settings.code_bytes_max))
     }
 
     fn key(&self, digest: Digest) -> CacheKey {
@@ -204,8 +187,9 @@ impl Modules {
 
     /// The code that came with this program or lies in the cache.
     fn on_disk(&self, digest: Digest) -> Option<Module> {
-        let shipped = self.apart.as_ref().and_then(|apart| apart.shipped.as_ref());
-        let shipped = shipped.and_then(|shipped| shipped.get(digest, self.lane.as_str()));
+        let apart = self.apart.read().clone();
+        let shipped = apart.as_ref().and_then(|apart| apart.shipped.as_ref());
+        let shipped = shipped.and_then(|shipped| shipped.get(digest, &self.lane.to_string()));
         shipped.and_then(|code| self.mapped(digest, code)).or_else(|| self.cached(digest))
     }
 
@@ -237,33 +221,35 @@ impl Modules {
 
     /// Compiles, unless another process that shares the cache does so already: then its result is loaded.
     async fn compile_once(
-        &self,
-        artifact: &Artifact,
+        self: &Arc<Self>,
+        artifact: Artifact,
         limits: Option<CompileLimits>,
     ) -> Result<Module, Fault> {
         let digest = artifact.digest();
-        let turn = match &self.cache {
+        let turn = match self.cache.clone() {
             None => None,
-            Some(cache) => self.turn(cache, digest).await,
+            Some(cache) => self.turn(cache, digest).await?,
         };
         // Looked up again: whoever had the turn before us may have compiled this very module.
-        if turn.is_some()
-            && let Some(module) = self.cached(digest)
-        {
-            return Ok(module);
+        if turn.is_some() {
+            let lane = Arc::clone(self);
+            if let Some(module) = off_thread(move || lane.cached(digest)).await? {
+                return Ok(module);
+            }
         }
         self.compile(artifact, turn, limits).await
     }
 
     /// Waits until nobody else compiles this module. None if the disk takes no locks: then everybody compiles.
-    async fn turn(&self, cache: &CodeCache, digest: Digest) -> Option<CompileTurn> {
+    async fn turn(&self, cache: Arc<CodeCache>, digest: Digest) -> Result<Option<CompileTurn>, Fault> {
         loop {
-            match cache.try_turn(&self.key(digest)) {
-                Ok(Some(turn)) => return Some(turn),
+            let (cache, key) = (Arc::clone(&cache), self.key(digest));
+            match off_thread(move || cache.try_turn(&key)).await? {
+                Ok(Some(turn)) => return Ok(Some(turn)),
                 Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(%digest, %error, "could not lock a compilation");
-                    return None;
+                    return Ok(None);
                 }
             }
             tokio::time::sleep(TURN_POLL).await;
@@ -271,22 +257,16 @@ impl Modules {
     }
 
     async fn compile(
-        &self,
-        artifact: &Artifact,
+        self: &Arc<Self>,
+        artifact: Artifact,
         once: Option<CompileTurn>,
         limits: Option<CompileLimits>,
     ) -> Result<Module, Fault> {
         let digest = artifact.digest();
-        let bad = |reason: String| Fault::BadModule { digest, reason };
-        let artifact = &artifact.loaded().map_err(Fault::from)?;
-        match artifact.bytes() {
-            [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => {}
-            [0, b'a', b's', b'm', _, _, 1, 0, ..] => {
-                return Err(bad("it is a component; commands are core modules with a `_start`".into()));
-            }
-            _ => return Err(bad("it is not a WebAssembly module".into())),
-        }
-        let worker = match &self.apart {
+        let artifact = off_thread(move || artifact.loaded()).await?.map_err(Fault::from)?;
+        is_core_module(&artifact)?;
+        let apart = self.apart.read().clone();
+        let worker = match &apart {
             Some(apart) if !apart.built_in.contains(&digest) => {
                 Some(apart.worker.as_ref().ok_or(Fault::NoCompiler { digest })?)
             }
@@ -295,36 +275,53 @@ impl Modules {
         let closed = |_| Fault::Internal("the engine is shutting down".into());
         let place = Arc::clone(&self.compiling).acquire_owned().await.map_err(closed)?;
         let threads = self.occupied.threads();
-        let _told = Told::started(self.observer.as_ref(), digest, artifact.bytes().len() as u64);
+        let observer = self.observer.read().clone();
+        let _told = Told::started(observer.as_ref(), digest, artifact.bytes().len() as u64);
         if let Some(worker) = worker {
-            let code = worker.compile(artifact, self.lane, limits, threads).await;
+            let code = worker.compile(&artifact, self.lane, limits, threads).await;
             let code = code.map_err(|error| fault_of(digest, error))?;
-            let module = self.made(digest, &code);
-            let foreign = || Fault::Internal("the compile worker made code of another kind than ours".into());
-            let module = module.ok_or_else(foreign)?;
-            if let Some(cache) = &self.cache {
-                cache.put(&self.key(digest), &code);
-            }
-            return Ok(module);
+            let lane = Arc::clone(self);
+            let made = off_thread(move || lane.keep(digest, &code)).await?;
+            return made.ok_or_else(|| {
+                Fault::Internal("the compile worker made code of another kind than ours".into())
+            });
         }
-        let (wasm, lane, key, cache) = (artifact.clone(), self.lane, self.key(digest), self.cache.clone());
-        let work = tokio::task::spawn_blocking(move || -> Result<Vec<u8>, String> {
-            let effort = Effort::while_waiting(wasm.bytes().len());
-            let code = precompile(wasm.bytes(), lane, Cpu::Host, effort, threads)?;
-            if let Some(cache) = cache {
-                cache.put(&key, &code);
-            }
+        let lane = Arc::clone(self);
+        let work = off_thread(move || -> Result<Option<Module>, String> {
+            let effort = Effort::while_waiting(artifact.bytes().len());
+            let code = precompile(artifact.bytes(), lane.lane, Cpu::Host, effort, threads)?;
+            let module = lane.keep(digest, &code);
             // Both end when the work does, even if nobody waits for it any more.
             drop((place, once));
-            Ok(code)
+            Ok(module)
         });
-        let done =
-            work.await.map_err(|panic| Fault::Internal(format!("compiling {digest} failed: {panic}")))?;
-        let code = done.map_err(|reason| bad(format!("it does not compile: {reason}")))?;
+        let bad =
+            |reason: String| Fault::BadModule { digest, reason: format!("it does not compile: {reason}") };
         let foreign =
             || Fault::Internal(format!("the code of {digest} does not load in the engine that made it"));
-        self.made(digest, &code).ok_or_else(foreign)
+        work.await?.map_err(bad)?.ok_or_else(foreign)
     }
+
+    /// Loads code that was just made, and puts it into the cache if it is for this machine.
+    fn keep(&self, digest: Digest, code: &[u8]) -> Option<Module> {
+        let module = self.made(digest, code)?;
+        if let Some(cache) = &self.cache {
+            cache.put(&self.key(digest), code);
+        }
+        Some(module)
+    }
+}
+
+/// Says what else it is, where it is none.
+fn is_core_module(artifact: &Artifact) -> Result<(), Fault> {
+    let reason = match artifact.bytes() {
+        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => return Ok(()),
+        [0, b'a', b's', b'm', _, _, 1, 0, ..] => {
+            "it is a component; commands are core modules with a `_start`"
+        }
+        _ => "it is not a WebAssembly module",
+    };
+    Err(Fault::BadModule { digest: artifact.digest(), reason: reason.into() })
 }
 
 fn foreign(digest: Digest, error: &wasmtime::Error) {

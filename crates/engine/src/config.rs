@@ -1,22 +1,25 @@
 //! How wasmtime is set up, and what of it this machine really gives.
 
-use drydock_contract::port::{CompileThreads, Interruption, LaneChoice, LaneSettings, MemoryLayout};
-use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+use drydock_contract::port::{CompileThreads, Interruption, LaneChoice, LaneSettings, MemoryLayout, Slots};
+use wasmtime::{
+    Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures,
+};
 
 /// What an embedder may choose.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineSettings {
     /// Instances alive at once, or none to size the pool to the machine. Zero is no pool at all.
     pub slots: Option<u32>,
-    /// Modules kept compiled in memory.
-    pub modules_max: usize,
+    /// Bytes of compiled code that each lane keeps in memory. What was not used for longest goes first; the newest
+    /// stays, however large it is.
+    pub code_bytes_max: u64,
     /// Compilations at once.
     pub compilations_max: usize,
 }
 
 impl Default for EngineSettings {
     fn default() -> Self {
-        Self { slots: None, modules_max: 256, compilations_max: 2 }
+        Self { slots: None, code_bytes_max: 1 << 30, compilations_max: 2 }
     }
 }
 
@@ -47,9 +50,6 @@ pub struct Facts {
     pub tick: std::time::Duration,
 }
 
-/// A guest's stack. Deep recursion ends here as a trap.
-pub(crate) const STACK_BYTES_MAX: usize = 1 << 20;
-
 /// Fuel between two yields: well under a millisecond, so a deadline is met closely and callers that
 /// share a thread take turns.
 pub(crate) const FUEL_BETWEEN_YIELDS: u64 = 1_000_000;
@@ -60,23 +60,29 @@ const TABLE_KEPT_BYTES: usize = 64 << 10;
 const STACK_KEPT_BYTES: usize = 64 << 10;
 const TABLE_ELEMENTS_MAX: usize = 65_536;
 
-/// Builds the engine with the largest pool that the address space takes.
+/// Builds the engine with the largest pool that the address space takes, or with none and memory that lies so.
 pub(crate) fn build(
     settings: &EngineSettings,
     choice: LaneChoice,
+    layout: MemoryLayout,
 ) -> wasmtime::Result<(wasmtime::Engine, LaneSettings, Facts)> {
     let pagemap_scan = PoolingAllocationConfig::is_pagemap_scan_available();
     let facts = |allocation| Facts {
         allocation,
         pagemap_scan,
-        stack_bytes_max: STACK_BYTES_MAX,
+        stack_bytes_max: choice.stack_bytes_max as usize,
         fuel_between_yields: FUEL_BETWEEN_YIELDS,
         tick: crate::ticker::TICK,
     };
+    if choice.slots == Slots::OnDemand {
+        let lane = LaneSettings::of(choice, layout);
+        let engine = wasmtime::Engine::new(&stacked(base(lane), choice))?;
+        return Ok((engine, lane, facts(Allocation::OnDemand)));
+    }
     let wanted = settings.slots.unwrap_or_else(slots_for_this_machine);
     for slots in [wanted, wanted.div_ceil(4), wanted.div_ceil(16)].into_iter().filter(|slots| *slots > 0) {
         let lane = LaneSettings::of(choice, MemoryLayout::Reserved);
-        let mut config = base(lane);
+        let mut config = stacked(base(lane), choice);
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, lane, pagemap_scan)));
         if let Ok(engine) = wasmtime::Engine::new(&config) {
             return Ok((engine, lane, facts(Allocation::Pooling { slots })));
@@ -84,8 +90,16 @@ pub(crate) fn build(
     }
     // Where a pool does not fit, four gigabytes of addresses for one memory do not either.
     let lane = LaneSettings::of(choice, MemoryLayout::Growing);
-    let engine = wasmtime::Engine::new(&base(lane))?;
+    let engine = wasmtime::Engine::new(&stacked(base(lane), choice))?;
     Ok((engine, lane, facts(Allocation::OnDemand)))
+}
+
+/// With the stacks of a lane, on which its code does not depend. The host has as much again as the usual guest has.
+fn stacked(mut config: Config, choice: LaneChoice) -> Config {
+    let guest = choice.stack_bytes_max as usize;
+    config.max_wasm_stack(guest);
+    config.async_stack_size(guest + (1 << 20));
+    config
 }
 
 /// Which processors code is for.
@@ -177,6 +191,22 @@ fn slots_for_this_machine() -> u32 {
     u32::try_from(memory / (16 << 20)).unwrap_or(u32::MAX).clamp(128, 1024)
 }
 
+/// What every lane offers: what compilers of today emit without being asked. Everything else is off: garbage collection,
+/// typed function references, 64-bit, shared and multiple memories, atomics, stack switching, custom page sizes, wide
+/// arithmetic, components.
+const CORE: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL
+    .union(WasmFeatures::SATURATING_FLOAT_TO_INT)
+    .union(WasmFeatures::SIGN_EXTENSION)
+    .union(WasmFeatures::REFERENCE_TYPES)
+    .union(WasmFeatures::MULTI_VALUE)
+    .union(WasmFeatures::BULK_MEMORY)
+    .union(WasmFeatures::SIMD)
+    .union(WasmFeatures::RELAXED_SIMD)
+    .union(WasmFeatures::TAIL_CALL)
+    .union(WasmFeatures::EXTENDED_CONST)
+    .union(WasmFeatures::FLOATS)
+    .union(WasmFeatures::GC_TYPES);
+
 /// What the code of a lane depends on. The worker that compiles for it has nothing but this.
 fn base(lane: LaneSettings) -> Config {
     let mut config = Config::new();
@@ -184,8 +214,11 @@ fn base(lane: LaneSettings) -> Config {
         Interruption::Fuel => config.consume_fuel(true),
         Interruption::Tick => config.epoch_interruption(true),
     };
-    // Exceptions are for lanes that name them; they are the only reason why collected objects are built in.
-    config.wasm_exceptions(lane.features.exceptions).wasm_gc(false).wasm_function_references(false);
+    // Everything off, then what is named: a proposal that some version or cargo feature of wasmtime turns on changes
+    // nothing here. Exceptions are the only reason why collected objects are built in.
+    config.wasm_features(WasmFeatures::all(), false).wasm_features(CORE, true);
+    config.wasm_features(WasmFeatures::EXCEPTIONS, lane.features.exceptions);
+    config.shared_memory(false).concurrency_support(false);
     if lane.memory == MemoryLayout::Growing {
         // Small reservations that move when they grow.
         config.memory_reservation(0).memory_reservation_for_growth(1 << 20).memory_guard_size(64 << 10);
@@ -193,8 +226,6 @@ fn base(lane: LaneSettings) -> Config {
     }
     config.cranelift_opt_level(OptLevel::Speed);
     config.memory_init_cow(true);
-    config.max_wasm_stack(STACK_BYTES_MAX);
-    config.async_stack_size(STACK_BYTES_MAX + (1 << 20));
     // Traps are reported by name; nobody reads native frames, and without them code is smaller and
     // a guest's exit cheaper.
     config.wasm_backtrace_max_frames(None);

@@ -1,44 +1,51 @@
-//! The engine: its lanes, one for each way of bringing a guest back to the host and each set of features. A lane is
-//! made when it is first asked for.
+//! The engine: its lanes, one for each description that somebody asked for. A lane is made when it is first asked for,
+//! and there are at most [`LANES_MAX`]: each reserves addresses.
 
 use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
-    Artifact, BoxFuture, Fault, RunReport, RunRequest, Streams,
-    port::{CompileThreads, Interruption, LaneChoice, Runner},
+    Artifact, BoxFuture, Fault, LiveError, LiveSpec, RunReport, RunRequest, Streams,
+    port::{CompileThreads, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, Slots},
 };
 use drydock_store::CodeCache;
+use parking_lot::Mutex;
 
 use crate::{
     compile::{Apart, CompileEvent, Shared},
-    config::{EngineSettings, Facts},
+    config::{Allocation, EngineSettings, Facts},
     features::needed_features,
     lane::Lane,
 };
 
-/// Runs verified modules, each in a fresh instance.
+/// Runs verified modules, each run in a fresh instance, and keeps the instances that live.
 pub struct Engine {
     shared: Shared,
-    lanes: [OnceLock<Lane>; LaneChoice::ALL.len()],
+    /// Filled from the front; nobody leaves.
+    lanes: [OnceLock<(LaneChoice, Lane)>; LANES_MAX],
+    /// Held while one more is made.
+    making: Mutex<()>,
     facts: Facts,
 }
+
+/// Lanes of one engine. A pool of a thousand slots takes some terabytes of addresses, of which there are 128.
+const LANES_MAX: usize = 12;
 
 impl Engine {
     /// Sets wasmtime up. Nothing is compiled yet.
     pub fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Result<Self, Fault> {
         let shared = Shared::new(settings, cache);
-        let counted = Lane::new(&shared, LaneChoice::default())?;
-        let facts = counted.facts();
-        let lanes: [OnceLock<Lane>; LaneChoice::ALL.len()] = Default::default();
-        let _ = lanes[LaneChoice::default().index()].set(counted);
-        Ok(Self { shared, lanes, facts })
+        let usual = Lane::new(&shared, LaneChoice::USUAL, MemoryLayout::Reserved)?;
+        let facts = usual.facts();
+        let lanes: [OnceLock<(LaneChoice, Lane)>; LANES_MAX] = Default::default();
+        let _ = lanes[0].set((LaneChoice::USUAL, usual));
+        Ok(Self { shared, lanes, making: Mutex::default(), facts })
     }
 
     /// Tells `observer` when a compilation begins and ends, so that a person can be told.
     #[must_use]
     pub fn on_compile(mut self, observer: impl Fn(CompileEvent) + Send + Sync + 'static) -> Self {
         let observer = Arc::new(observer);
-        for lane in self.lanes.iter_mut().filter_map(OnceLock::get_mut) {
+        for (_, lane) in self.lanes.iter_mut().filter_map(OnceLock::get_mut) {
             lane.observe(Arc::clone(&observer) as _);
         }
         self.shared.observer = Some(observer);
@@ -50,7 +57,7 @@ impl Engine {
     #[must_use]
     pub fn compiling_apart(mut self, apart: Apart) -> Self {
         let apart = Arc::new(apart);
-        for lane in self.lanes.iter_mut().filter_map(OnceLock::get_mut) {
+        for (_, lane) in self.lanes.iter_mut().filter_map(OnceLock::get_mut) {
             lane.apart(Arc::clone(&apart));
         }
         self.shared.apart = Some(apart);
@@ -84,25 +91,56 @@ impl Engine {
         self.lane(LaneChoice { interrupt: Interruption::Tick, ..LaneChoice::default() })
     }
 
-    /// The lane of that choice.
+    /// The lane of that description.
     pub fn lane(&self, choice: LaneChoice) -> Result<&Lane, Fault> {
-        let place = &self.lanes[choice.index()];
-        if let Some(lane) = place.get() {
+        if let Some(lane) = self.made(choice) {
             return Ok(lane);
         }
-        let lane = Lane::new(&self.shared, choice)?;
-        Ok(place.get_or_init(|| lane))
+        let _making = self.making.lock();
+        if let Some(lane) = self.made(choice) {
+            return Ok(lane);
+        }
+        let full =
+            || Fault::Saturated(format!("there are {LANES_MAX} lanes already, and each reserves addresses"));
+        let place = self.lanes.iter().find(|it| it.get().is_none()).ok_or_else(full)?;
+        let lane = Lane::new(&self.shared, choice, self.layout())?;
+        Ok(&place.get_or_init(|| (choice, lane)).1)
+    }
+
+    fn made(&self, choice: LaneChoice) -> Option<&Lane> {
+        let mut made = self.lanes.iter().map_while(OnceLock::get);
+        made.find(|(described, _)| *described == choice).map(|(_, lane)| lane)
+    }
+
+    /// How a guest's memory lies on this machine.
+    fn layout(&self) -> MemoryLayout {
+        match self.facts.allocation {
+            Allocation::Pooling { .. } => MemoryLayout::Reserved,
+            Allocation::OnDemand => MemoryLayout::Growing,
+        }
+    }
+
+    /// What a module runs in if nobody chose.
+    fn usual(artifact: &Artifact) -> LaneChoice {
+        LaneChoice { features: needed_features(artifact.bytes()), ..LaneChoice::USUAL }
     }
 }
 
 impl Runner for Engine {
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        let features = || needed_features(request.artifact.bytes());
-        let choice =
-            request.lane.unwrap_or_else(|| LaneChoice { features: features(), ..LaneChoice::default() });
+        let choice = request.lane.unwrap_or_else(|| Self::usual(&request.artifact));
         match self.lane(choice) {
             Ok(lane) => lane.run(request),
             Err(fault) => Box::pin(async { Err(fault) }),
+        }
+    }
+
+    fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
+        let choice = spec.lane.unwrap_or_else(|| Self::usual(&spec.artifact));
+        // Whatever was chosen otherwise: an instance that does nothing takes nobody's slot.
+        match self.lane(LaneChoice { slots: Slots::OnDemand, ..choice }) {
+            Ok(lane) => lane.open(spec),
+            Err(fault) => Box::pin(async { Err(fault.into()) }),
         }
     }
 }

@@ -6,16 +6,25 @@ use std::{
 };
 
 use drydock_contract::{
-    Cap, Dispatch, Entropy, GuestTime, Limits, Meter, RunRequest, SteppedClock, Streams, Switch, Timestamp,
-    WorkingDir,
-    port::{EntryTree, FileLimit, Files, Interrupt, Mode},
+    Cap, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock, Streams,
+    Switch, WorkingDir,
+    port::{Clock as _, EntryTree, FileLimit, Files, Interrupt, Mode},
+    schedule, yield_now,
 };
 use drydock_store::{MemoryFiles, Mounts};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
 
-use crate::{deadline::Deadline, host::ToolCalls, occupied::Running, outcome::Stop, wasi::Descriptors};
+use crate::{
+    deadline::Deadline,
+    entry::{Growth, handler::LINES_MAX},
+    host::ToolCalls,
+    occupied::Running,
+    outcome::Stop,
+    preview1::Descriptors,
+    spending::Burnt,
+};
 
 /// One run.
 pub(crate) struct Guest {
@@ -42,9 +51,17 @@ pub(crate) struct Guest {
     pub(crate) memory: Option<wasmtime::Memory>,
     /// Whether it is stopped where it asks for input, or was.
     pub(crate) at_input: AtInput,
+    /// What growing past its memory limit does.
+    pub(crate) growth: Growth,
+    /// The bytes of the first growth that was refused.
+    pub(crate) refused: Option<u64>,
+    /// Where it logs, if its kind does.
+    pub(crate) log: Option<Log>,
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
     deadline: Deadline,
+    /// Told what it has burnt, where somebody pays for that as it goes.
+    pub(crate) burnt: Option<(Arc<Burnt>, u64)>,
     /// For as long as it lives, it is in flight.
     pub(crate) running: Running,
     breathed: Instant,
@@ -54,6 +71,12 @@ pub(crate) struct Guest {
     trees: Vec<EntryTree>,
     /// The same files, whose long work ends with the run's time.
     view: Option<Arc<dyn Files>>,
+}
+
+/// Where a guest's log lines go, and how many more of this call do; the last of them says so.
+pub(crate) struct Log {
+    pub(crate) sink: Arc<dyn GuestLog>,
+    pub(crate) lines_left: u32,
 }
 
 /// What happens when the guest asks for input.
@@ -101,14 +124,27 @@ impl Guest {
             has_tools: request.caps.contains(Cap::Tool),
             memory: None,
             at_input: AtInput::Reads,
+            growth: Growth::Ends,
+            refused: None,
+            log: None,
             quota: None,
             deadline,
+            burnt: None,
             running,
             breathed: Instant::now(),
             switches: request.switches,
             files: request.files,
             trees: request.trees,
             view: None,
+        }
+    }
+
+    /// One more call of an instance that lives: its time is its own.
+    pub(crate) fn begin_call(&mut self, deadline: Deadline) {
+        self.deadline = deadline;
+        self.breathed = Instant::now();
+        if let Some(log) = &mut self.log {
+            log.lines_left = LINES_MAX + 1;
         }
     }
 
@@ -170,11 +206,31 @@ const BREATH: Duration = Duration::from_millis(1);
 pub(crate) async fn breathe(caller: &mut Caller<'_, Guest>) -> Result<(), Stop> {
     let now = Instant::now();
     caller.data().check_time_at(now)?;
+    see_fuel(caller);
     if now.duration_since(caller.data().breathed) >= BREATH {
-        tokio::task::yield_now().await;
+        let mut yielded = std::pin::pin!(yield_now());
+        std::future::poll_fn(|cx| {
+            let polled = yielded.as_mut().poll(cx);
+            if polled.is_pending() {
+                // When that is depends on the machine, so nobody else of the session may have a turn by it.
+                schedule::gives_thread_back();
+            }
+            polled
+        })
+        .await;
         caller.data_mut().breathed = Instant::now();
     }
     Ok(())
+}
+
+/// Tells what the run has burnt by now, for a budget that it draws from. Asked before a host call waits: from then on
+/// nothing more is burnt.
+pub(crate) fn see_fuel(caller: &Caller<'_, Guest>) {
+    if let Some((burnt, fuel_max)) = &caller.data().burnt
+        && let Ok(left) = caller.get_fuel()
+    {
+        burnt.see(fuel_max.saturating_sub(left));
+    }
 }
 
 /// Bytes charged to a run for as long as this lives.
@@ -200,12 +256,10 @@ impl Drop for Held {
 pub(crate) enum GuestClock {
     /// The time of day, to the microsecond.
     Real { start: Instant },
-    /// Moves by being looked at and by sleeping; its session's is told at the end.
-    Fixed { start_ns: u64, now_ns: u64, session: Option<Arc<SteppedClock>> },
+    /// The session's own, or one that nobody else goes by: moves by being looked at and by sleeping.
+    Fixed { start_ns: u64, clock: Arc<SteppedClock> },
 }
 
-/// How far a fixed clock moves when it is looked at.
-const LOOK_NS: u64 = 1_000;
 /// Monotonic time starts here: some programs take zero for "unset".
 const MONOTONIC_START_NS: u64 = 1_000_000_000;
 
@@ -213,64 +267,46 @@ impl GuestClock {
     fn new(time: GuestTime, session: Option<Arc<SteppedClock>>) -> Self {
         match time {
             GuestTime::Real => Self::Real { start: Instant::now() },
-            GuestTime::Fixed(at) => Self::Fixed { start_ns: at.0, now_ns: at.0, session },
+            GuestTime::Fixed(at) => {
+                let clock = session.unwrap_or_else(|| Arc::new(SteppedClock::starting(at)));
+                Self::Fixed { start_ns: clock.stands_at().0, clock }
+            }
         }
     }
 
-    /// Whatever is started now starts no earlier than this.
-    pub(crate) fn tell_session(&self) {
-        if let Self::Fixed { now_ns, session: Some(session), .. } = self {
-            session.reach(Timestamp(*now_ns));
-        }
-    }
-
-    /// What was started and awaited took its time.
-    pub(crate) fn follow_session(&mut self) {
-        if let Self::Fixed { now_ns, session: Some(session), .. } = self {
-            *now_ns = (*now_ns).max(session.stands_at().0);
+    /// The clock, if it is not the real one.
+    pub(crate) fn stepped(&self) -> Option<&Arc<SteppedClock>> {
+        match self {
+            Self::Real { .. } => None,
+            Self::Fixed { clock, .. } => Some(clock),
         }
     }
 
     /// Nanoseconds since the epoch.
-    pub(crate) fn realtime_ns(&mut self) -> u64 {
+    pub(crate) fn realtime_ns(&self) -> u64 {
         match self {
             Self::Real { .. } => {
                 let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
                 to_micros(since.unwrap_or_default().as_nanos())
             }
-            Self::Fixed { now_ns, .. } => {
-                *now_ns = now_ns.saturating_add(LOOK_NS);
-                *now_ns
-            }
+            Self::Fixed { clock, .. } => clock.now().0,
         }
     }
 
     /// Nanoseconds since some moment before the run.
-    pub(crate) fn monotonic_ns(&mut self) -> u64 {
+    pub(crate) fn monotonic_ns(&self) -> u64 {
         match self {
             Self::Real { start } => MONOTONIC_START_NS.saturating_add(to_micros(start.elapsed().as_nanos())),
-            Self::Fixed { start_ns, now_ns, .. } => {
-                *now_ns = now_ns.saturating_add(LOOK_NS);
-                MONOTONIC_START_NS.saturating_add(*now_ns - *start_ns)
+            Self::Fixed { start_ns, clock } => {
+                MONOTONIC_START_NS.saturating_add(clock.now().0.saturating_sub(*start_ns))
             }
         }
     }
 
-    /// Passes the time if it is fixed; otherwise somebody has to wait for real.
-    pub(crate) fn skip(&mut self, nanos: u64) -> bool {
-        match self {
-            Self::Real { .. } => false,
-            Self::Fixed { now_ns, .. } => {
-                *now_ns = now_ns.saturating_add(nanos);
-                true
-            }
-        }
-    }
-}
-
-impl Drop for GuestClock {
-    fn drop(&mut self) {
-        self.tell_session();
+    /// Ends when so much time has passed, by a clock that is not the real one; none where somebody has to wait for
+    /// real.
+    pub(crate) fn sleep(&self, nanos: u64) -> Option<Sleep> {
+        self.stepped().map(|clock| clock.sleep_until(clock.stands_at().plus(Duration::from_nanos(nanos))))
     }
 }
 

@@ -3,15 +3,24 @@
 use std::{sync::Arc, time::Instant};
 
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Fault, Outcome, RunReport, RunRequest, Streams,
-    port::{CompileLimits, Interruption, LaneChoice, Runner, SnapshotRecipe},
+    Artifact, BoxFuture, Cap, CapSet, Fault, LiveError, LiveKind, LiveSpec, Outcome, RunReport, RunRequest,
+    Streams,
+    port::{CompileLimits, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, SnapshotRecipe},
 };
 
 use crate::{
+    blocking::off_thread,
     compile::{Apart, Modules, Observer, Shared},
     config::{self, Facts},
+    entry::{
+        Kind,
+        command::COMMAND,
+        kernel,
+        program::{Image, PROGRAM},
+    },
     guest::AtInput,
-    run,
+    live, run,
+    slots::Slots,
     snapshot::{self, SnapshotError},
     ticker::Ticker,
 };
@@ -19,29 +28,34 @@ use crate::{
 /// What is told of a program's complaints.
 const WORDS_BYTES_MAX: usize = 2048;
 
-/// Runs modules whose code is interrupted in one way, and may use the same features.
+/// Runs modules that want the same of where they run: how they are interrupted, which features they use, how deep
+/// their stacks are, and where their memory comes from.
 pub struct Lane {
     engine: wasmtime::Engine,
     facts: Facts,
     modules: Modules,
+    slots: Slots,
     /// None where fuel interrupts.
-    ticker: Option<Ticker>,
+    ticker: Option<Arc<Ticker>>,
 }
 
 impl Lane {
-    pub(crate) fn new(shared: &Shared, choice: LaneChoice) -> Result<Self, Fault> {
-        let built = config::build(&shared.settings, choice);
+    /// Where memory is mapped on demand, it lies as `layout` says: what a pool of this machine bears, instances of the
+    /// same code bear too.
+    pub(crate) fn new(shared: &Shared, choice: LaneChoice, layout: MemoryLayout) -> Result<Self, Fault> {
+        let built = config::build(&shared.settings, choice, layout);
         let (engine, settings, facts) =
             built.map_err(|error| Fault::Internal(format!("wasmtime: {error:#}")))?;
         let ticker = match choice.interrupt {
             Interruption::Fuel => None,
             Interruption::Tick => {
                 let started = Ticker::start(engine.weak());
-                Some(started.map_err(|error| Fault::Internal(format!("the ticker: {error}")))?)
+                let failed = |error| Fault::Internal(format!("the ticker: {error}"));
+                Some(Arc::new(started.map_err(failed)?))
             }
         };
         let modules = Modules::new(engine.clone(), settings, shared);
-        Ok(Self { engine, facts, modules, ticker })
+        Ok(Self { engine, facts, modules, slots: Slots::new(facts.allocation), ticker })
     }
 
     pub(crate) fn observe(&mut self, observer: Observer) {
@@ -60,17 +74,18 @@ impl Lane {
     /// every power there is.
     pub async fn warm(&self, artifact: &Artifact, limits: Option<CompileLimits>) -> Result<(), Fault> {
         let loaded = self.modules.get(artifact, limits).await?;
-        loaded.prepared(&self.engine, CapSet::of(Cap::ALL)).map(drop)
+        loaded.prepared(&self.engine, &COMMAND, CapSet::of(Cap::ALL)).map(drop)
     }
 
     async fn start(
         &self,
         mut request: RunRequest,
-        image: Option<&mut run::Image>,
+        kind: &'static Kind,
+        image: Option<&mut Image>,
     ) -> Result<(RunReport, Streams), Fault> {
         let loaded = match self.modules.ready(request.artifact.digest()) {
-            Some(loaded) => loaded,
-            None => {
+            Some(loaded) if request.artifact.is_verified() => loaded,
+            _ => {
                 let told = request.preparing.as_ref().filter(|_| !request.pays_for_code);
                 let _waiting = told.map(|it| it.begin());
                 let (began, wall_max) = (Instant::now(), request.limits.wall_max);
@@ -92,9 +107,32 @@ impl Lane {
                 loaded
             }
         };
-        let prepared = loaded.prepared(&self.engine, request.caps)?;
+        let prepared = loaded.prepared(&self.engine, kind, request.caps)?;
         let running = self.modules.run();
-        run::run(&self.engine, &prepared, request, image, self.ticker.as_ref(), running).await
+        let ticker = self.ticker.as_deref();
+        run::run(&self.engine, &prepared, request, image, ticker, &self.slots, running).await
+    }
+
+    /// Loads and links the module as what it is to be, and makes an instance of it.
+    async fn make(&self, spec: LiveSpec) -> Result<live::Live, LiveError> {
+        let loaded = match self.modules.ready(spec.artifact.digest()) {
+            Some(loaded) if spec.artifact.is_verified() => loaded,
+            _ => {
+                let _waiting = spec.preparing.as_ref().map(|it| it.begin());
+                let loading = self.modules.get(&spec.artifact, spec.compile);
+                match run::unless_cancelled(loading, &spec.switches).await {
+                    Some(loaded) => loaded?,
+                    None => return Err(LiveError::Ended(Outcome::Cancelled)),
+                }
+            }
+        };
+        let prepared = loaded.prepared(&self.engine, live::kind_of(&spec.kind), CapSet::EMPTY)?;
+        if let LiveKind::Kernel(kernel) = &spec.kind {
+            kernel::check_entry(prepared.pre.module(), spec.artifact.digest(), kernel)?;
+        }
+        let place =
+            live::Place { engine: &self.engine, ticker: self.ticker.clone(), running: self.modules.run() };
+        live::open(place, &prepared, spec).await
     }
 
     /// The same as [`Runner::run`], in the memory that an earlier run of the module left, if there is one.
@@ -104,8 +142,8 @@ impl Lane {
         request: RunRequest,
         before: Option<Vec<u8>>,
     ) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
-        let mut image = run::Image { before, ..run::Image::default() };
-        let (report, streams) = self.start(request, Some(&mut image)).await?;
+        let mut image = Image { before, ..Image::default() };
+        let (report, streams) = self.start(request, &PROGRAM, Some(&mut image)).await?;
         Ok((report, streams, image.after))
     }
 
@@ -117,8 +155,8 @@ impl Lane {
         recipe: &SnapshotRecipe,
     ) -> Result<Artifact, SnapshotError> {
         let module = request.artifact.clone();
-        let mut image = run::Image { at_input: AtInput::Stops, ..run::Image::default() };
-        let (report, streams) = self.start(request, Some(&mut image)).await?;
+        let mut image = Image { at_input: AtInput::Stops, ..Image::default() };
+        let (report, streams) = self.start(request, &COMMAND, Some(&mut image)).await?;
         let said = streams.stderr.into_captured();
         let said = String::from_utf8_lossy(&said[..said.len().min(WORDS_BYTES_MAX)]);
         let ended = || SnapshotError::Program(format!("{}; {said}", report.outcome));
@@ -127,12 +165,23 @@ impl Lane {
         if !said.is_empty() {
             return Err(ended());
         }
-        snapshot::image(module.loaded().map_err(Fault::from)?.bytes(), recipe, memory)
+        let recipe = recipe.clone();
+        let made = off_thread(move || {
+            snapshot::image(module.loaded().map_err(Fault::from)?.bytes(), &recipe, memory)
+        });
+        made.await?
     }
 }
 
 impl Runner for Lane {
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        Box::pin(self.start(request, None))
+        Box::pin(self.start(request, &COMMAND, None))
+    }
+
+    fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
+        Box::pin(async {
+            let live = self.make(spec).await?;
+            Ok(Box::new(live) as _)
+        })
     }
 }

@@ -5,22 +5,29 @@
 //! [`Dispatch`](drydock_contract::Dispatch) it was given; an import whose power was not granted is
 //! not linked at all. This room opens no file and no socket, and judges nothing.
 
+mod blocking;
 mod burning;
 mod compile;
 mod config;
 mod deadline;
 mod engine;
+mod entry;
 mod features;
 mod guest;
 mod host;
 mod lane;
 mod limiter;
-mod link;
+mod live;
+mod loaded;
+mod loads;
 mod memory;
 mod occupied;
 mod outcome;
+mod preview1;
 mod run;
+mod slots;
 mod snapshot;
+mod spending;
 mod ticker;
 mod wasi;
 

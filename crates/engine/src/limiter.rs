@@ -1,11 +1,11 @@
 //! Guest memory and tables are charged to the same meter as the host's buffers.
 //!
-//! Growing past the limit ends the run, as the seed says: a guest that was told no would only abort
-//! a little later, with a worse message.
+//! What growing past the limit does is the affair of the guest's kind: a run ends there, as the seed says, and whoever
+//! was promised an answer gets it.
 
 use wasmtime::ResourceLimiter;
 
-use crate::{guest::Guest, outcome::Stop};
+use crate::{entry::Growth, guest::Guest, outcome::Stop};
 
 /// What one table element costs.
 const ELEMENT_BYTES: u64 = 8;
@@ -38,9 +38,13 @@ impl ResourceLimiter for Guest {
 
 impl Guest {
     fn hold(&mut self, bytes: u64) -> wasmtime::Result<bool> {
-        if !self.meter.try_hold(bytes) {
-            return Err(Stop::OutOfMemory.into());
+        if self.meter.try_hold(bytes) {
+            return Ok(true);
         }
-        Ok(true)
+        self.refused.get_or_insert(bytes);
+        match self.growth {
+            Growth::Ends => Err(Stop::OutOfMemory.into()),
+            Growth::Refused => Ok(false),
+        }
     }
 }

@@ -18,6 +18,9 @@ pub(crate) enum Stop {
     TimedOut,
     #[error("cancelled")]
     Cancelled,
+    /// It broke a promise that its dialect asks for.
+    #[error("{0}")]
+    Breach(&'static str),
     /// It asked for input where that is the moment to be snapshotted.
     #[error("asked for input")]
     Ready,
@@ -28,6 +31,7 @@ impl From<Stop> for Outcome {
         match stop {
             Stop::Exit(status) => Self::Exited(status),
             Stop::Ready => Self::Exited(0),
+            Stop::Breach(promise) => Self::Trapped(promise.into()),
             Stop::OutputLimit => Self::OutputLimit,
             Stop::InputLimit => Self::InputLimit,
             Stop::OutOfMemory => Self::OutOfMemory,

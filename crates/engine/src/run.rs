@@ -12,39 +12,36 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::{Fault, Outcome, RunReport, RunRequest, Streams, Switch, Waited, WorkingDir};
+use drydock_contract::{
+    Fault, Outcome, RunReport, RunRequest, SteppedClock, Streams, Switch, Waited, WorkingDir, schedule,
+};
 use wasmtime::{Engine, Store};
 
 use crate::{
+    blocking::off_thread,
     burning::Burning,
     config::FUEL_BETWEEN_YIELDS,
     deadline::Deadline,
+    entry::{Exports, Prepared, command, program, program::Image},
     guest::{AtInput, Guest},
-    link::{Prepared, Start},
     occupied::Running,
-    outcome::{Stop, classify},
+    outcome::classify,
+    slots::{Asked, Slots},
+    spending::Spending,
     ticker::Ticker,
 };
 
 /// What a sink gets to take its last bytes once the run is overdue or cancelled.
 const LAST_BYTES: Duration = Duration::from_millis(200);
 
+/// Memory of a guest that is copied at a time.
+pub(crate) const PIECE_BYTES: usize = 1 << 20;
+
+/// An instance that held more is taken down on another thread: each MiB of pages takes about 100 µs.
+const PAGES_AT_ONCE_BYTES: u64 = 8 << 20;
+
 /// Between two looks at a deadline that moves.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-/// Where a run in another's memory starts. `_start` will not do: libc's starts once in the life of a memory.
-const AGAIN: &str = "again";
-
-/// Memory that a run starts with instead of the module's own, and that it leaves.
-#[derive(Debug, Default)]
-pub(crate) struct Image {
-    /// What a run left earlier.
-    pub(crate) before: Option<Vec<u8>>,
-    /// What this one leaves, if it ended by itself.
-    pub(crate) after: Option<Vec<u8>>,
-    /// Whether it is stopped where it asks for input; afterwards, whether it was.
-    pub(crate) at_input: AtInput,
-}
 
 /// Runs the prepared module, interrupted by fuel unless there is a ticker.
 pub(crate) async fn run(
@@ -53,49 +50,64 @@ pub(crate) async fn run(
     mut request: RunRequest,
     mut image: Option<&mut Image>,
     ticker: Option<&Ticker>,
+    slots: &Slots,
     running: Running,
 ) -> Result<(RunReport, Streams), Fault> {
     tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
     let started = Instant::now();
     let (limits, switches) = (request.limits, request.switches.clone());
-    let gauge = request.gauge.clone();
+    let budget = request.budget.take();
+    let mut spending = budget.map(|it| Spending::new(it, limits.fuel_max, ticker.is_some()));
     if prepared.starts_in_pwd {
         request.working_dir = WorkingDir::Own;
     }
+    // Held until the instance is gone, also where all of this is dropped: so it is declared before the store.
+    let mut slot = slots.try_take(&request);
+    let asked = slot.is_none().then(|| Asked::of(&request));
     let waited = Waited::from_now(request.preparing.take());
     let deadline = Deadline::new(started, limits.wall_max, waited);
-    let guest = Guest::new(request, deadline.clone(), running);
-    let mut store = Burning::new(Store::new(engine, guest), limits.fuel_max, gauge);
-    store.limiter(|guest| guest);
-    store.data_mut().at_input = image.as_ref().map_or(AtInput::Reads, |it| it.at_input);
-    let internal = |error: wasmtime::Error| Fault::Internal(format!("{error:#}"));
-    match ticker {
-        Some(_) => {
-            store.set_epoch_deadline(1);
-            store.epoch_deadline_async_yield_and_update(1);
-        }
-        None => {
-            store.set_fuel(limits.fuel_max).map_err(internal)?;
-            store.fuel_async_yield_interval(Some(FUEL_BETWEEN_YIELDS)).map_err(internal)?;
+    if let Some(asked) = asked {
+        // Apart, because most runs never wait: what waiting takes is no part of them.
+        match Box::pin(slots.wait(asked, &deadline, &switches)).await? {
+            Ok(taken) => slot = Some(taken),
+            Err(outcome) => {
+                let report = RunReport { duration: started.elapsed(), ..not_begun(outcome) };
+                return Ok((report, request.streams));
+            }
         }
     }
+    let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
+    let mut guest = Guest::new(request, deadline.clone(), running);
+    guest.burnt = burnt.clone().map(|it| (it, limits.fuel_max));
+    let clock = guest.clock.stepped().cloned();
+    let mut store = Burning::new(Store::new(engine, guest), limits.fuel_max, burnt);
+    store.limiter(|guest| guest);
+    store.data_mut().at_input = image.as_ref().map_or(AtInput::Reads, |it| it.at_input);
+    arm(&mut store, ticker, limits.fuel_max).map_err(|error| Fault::Internal(format!("{error:#}")))?;
 
     let ending = {
         let before = image.as_ref().and_then(|it| it.before.as_deref());
         let guest = pin!(execute(&mut store, prepared, before));
-        watch(guest, &deadline, &switches, ticker).await
+        let turns = Turns { spending: spending.as_mut(), clock: clock.as_deref() };
+        watch(guest, &deadline, &switches, ticker, turns).await
     };
     let outcome = match ending {
         Ending::Ended(Ok(())) => Outcome::Exited(0),
         Ending::Ended(Err(error)) => classify(error).map_err(cannot_start)?,
         Ending::TimedOut => Outcome::TimedOut,
         Ending::Cancelled => Outcome::Cancelled,
+        Ending::OutOfFuel => Outcome::OutOfFuel,
     };
     if let (Some(image), Outcome::Exited(0), Some(memory)) = (&mut image, &outcome, store.data().memory) {
-        image.after = Some(memory.data(&*store).to_vec());
+        image.after = Some(copied(&mut store, memory).await);
         image.at_input = store.data().at_input;
     }
-    let (fuel, guest) = store.end();
+    // Giving many pages back to the system takes as long as touching them did.
+    let (fuel, guest) = match store.data().meter.peak() > PAGES_AT_ONCE_BYTES {
+        true => off_thread(move || store.end()).await?,
+        false => store.end(),
+    };
+    drop(slot);
     let report = RunReport {
         outcome,
         fuel,
@@ -189,115 +201,149 @@ async fn execute(
     prepared: &Prepared,
     image: Option<&[u8]>,
 ) -> wasmtime::Result<()> {
+    let instance = instantiate(store, prepared).await?;
+    match &prepared.exports {
+        Exports::Command(start) => command::drive(store, instance, start).await,
+        Exports::Program(starts) => program::drive(store, instance, starts, image).await,
+        Exports::Handler(_) | Exports::Named => {
+            Err(wasmtime::Error::msg("only an instance that lives is called by others"))
+        }
+    }
+}
+
+/// A fresh instance, its start function run.
+pub(crate) async fn instantiate(
+    store: &mut Store<Guest>,
+    prepared: &Prepared,
+) -> wasmtime::Result<wasmtime::Instance> {
     let instance = prepared.pre.instantiate_async(&mut *store).await?;
     if let Some(memory) = &prepared.memory {
         let memory = instance.get_module_export(&mut *store, memory).and_then(wasmtime::Extern::into_memory);
         store.data_mut().memory = memory;
     }
-    let nothing = || wasmtime::Error::msg("there is nothing to start");
-    let start = match (image, store.data().memory, &prepared.start) {
-        (Some(image), Some(memory), _) => {
-            restore(store, memory, image).await?;
-            instance.get_func(&mut *store, AGAIN)
-        }
-        (_, _, Start::Command(start)) => {
-            instance.get_module_export(&mut *store, start).and_then(wasmtime::Extern::into_func)
-        }
-        (_, _, Start::Main { initialize, run }) => {
-            let function = |store: &mut Store<Guest>, export: &wasmtime::ModuleExport| {
-                let found = instance.get_module_export(&mut *store, export);
-                found.and_then(wasmtime::Extern::into_func).ok_or_else(nothing)
-            };
-            if let Some(initialize) = initialize {
-                let initialize = function(store, initialize)?;
-                initialize.typed::<(), ()>(&*store)?.call_async(&mut *store, ()).await?;
-            }
-            let run = function(store, run)?;
-            let status = run.typed::<(), i32>(&*store)?.call_async(&mut *store, ()).await?;
-            return if status == 0 { Ok(()) } else { Err(Stop::Exit(status).into()) };
-        }
-    };
-    let start = start.ok_or_else(nothing)?;
-    start.typed::<(), ()>(&*store)?.call_async(store, ()).await
+    Ok(instance)
 }
 
-/// Puts an earlier run's memory in the place of the module's own. It grows as a guest's would, under the
-/// same limit.
-async fn restore(store: &mut Store<Guest>, memory: wasmtime::Memory, image: &[u8]) -> wasmtime::Result<()> {
-    let page = usize::try_from(memory.page_size(&*store)).unwrap_or(usize::MAX);
-    let missing = image.len().saturating_sub(memory.data_size(&*store)).div_ceil(page);
-    if missing > 0 && memory.grow_async(&mut *store, missing as u64).await.is_err() {
-        return Err(Stop::OutOfMemory.into());
+/// Lets a guest that computes come back to the host: by its fuel, or with every tick.
+pub(crate) fn arm(store: &mut Store<Guest>, ticker: Option<&Ticker>, fuel_max: u64) -> wasmtime::Result<()> {
+    if ticker.is_some() {
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_async_yield_and_update(1);
+        return Ok(());
     }
-    let data = memory.data_mut(&mut *store);
-    data[..image.len()].copy_from_slice(image);
-    data[image.len()..].fill(0);
-    Ok(())
+    store.set_fuel(fuel_max)?;
+    store.fuel_async_yield_interval(Some(FUEL_BETWEEN_YIELDS))
 }
 
-/// An error that is neither a trap nor ours: the instance could not be made.
-fn cannot_start(error: wasmtime::Error) -> Fault {
-    if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() {
-        return Fault::Saturated(format!("{error:#}"));
-    }
+/// An error that is neither a trap nor the guest's: the instance could not be made.
+pub(crate) fn cannot_start(error: wasmtime::Error) -> Fault {
     Fault::Internal(format!("{error:#}"))
 }
 
-enum Ending {
-    Ended(wasmtime::Result<()>),
+/// A copy of all memory, made in pieces: others get the thread in between.
+async fn copied(store: &mut Store<Guest>, memory: wasmtime::Memory) -> Vec<u8> {
+    let size = memory.data_size(&*store);
+    let mut copy = Vec::with_capacity(size);
+    while copy.len() < size {
+        let end = size.min(copy.len() + PIECE_BYTES);
+        copy.extend_from_slice(&memory.data(&*store)[copy.len()..end]);
+        drydock_contract::yield_now().await;
+    }
+    copy
+}
+
+/// How the watch over a guest ended.
+pub(crate) enum Ending<T> {
+    Ended(T),
     TimedOut,
     Cancelled,
+    /// The budget that it shares has not enough for one more turn.
+    OutOfFuel,
+}
+
+/// What a guest's turns cost, and whose clock moves by them.
+#[derive(Default)]
+pub(crate) struct Turns<'a> {
+    pub(crate) spending: Option<&'a mut Spending>,
+    pub(crate) clock: Option<&'a SteppedClock>,
 }
 
 /// Polls the guest until it ends, its time is up, or a switch is thrown.
-async fn watch(
-    mut guest: Pin<&mut impl Future<Output = wasmtime::Result<()>>>,
+pub(crate) async fn watch<T>(
+    mut guest: Pin<&mut impl Future<Output = T>>,
     deadline: &Deadline,
     switches: &[Arc<Switch>; 2],
     ticker: Option<&Ticker>,
-) -> Ending {
+    turns: Turns<'_>,
+) -> Ending<T> {
+    let Turns { mut spending, clock } = turns;
     // Made only if the guest has to wait: most never do.
     let mut alarm: Option<Alarm> = None;
-    poll_fn(|cx| {
+    let mut poll = |cx: &mut Context<'_>| {
         if switches.iter().any(|switch| switch.is_tripped()) {
             return Poll::Ready(Ending::Cancelled);
         }
+        if spending.as_mut().is_some_and(|it| !it.cover_turn()) {
+            return Poll::Ready(Ending::OutOfFuel);
+        }
+        let turn = spending.is_some().then(Instant::now);
         let computing = ticker.map(Ticker::computing);
         let polled = guest.as_mut().poll(cx);
         drop(computing);
+        if let (Some(spending), Some(began)) = (&mut spending, turn) {
+            spending.end_turn(began);
+        }
         if let Poll::Ready(result) = polled {
             return Poll::Ready(Ending::Ended(result));
+        }
+        if ticker.is_some() && !schedule::is_inside() {
+            // A tick comes when the machine says so: it is no slice of work that others could go by.
+            schedule::gives_thread_back();
         }
         if deadline.is_over(Instant::now()) {
             return Poll::Ready(Ending::TimedOut);
         }
-        alarm.get_or_insert_with(|| Alarm::new(deadline, switches)).poll(cx, deadline, switches)
+        let alarm = alarm.get_or_insert_with(|| Alarm::new(deadline, switches));
+        alarm.poll(cx, deadline, switches).map(|why| match why {
+            Why::TimedOut => Ending::TimedOut,
+            Why::Cancelled => Ending::Cancelled,
+        })
+    };
+    poll_fn(|cx| match clock {
+        None => poll(cx),
+        Some(clock) => schedule::moving(clock, || poll(cx)),
     })
     .await
 }
 
+/// Why a guest was woken from outside.
+pub(crate) enum Why {
+    TimedOut,
+    Cancelled,
+}
+
 /// Wakes the run when its time is up or a switch is thrown.
-struct Alarm {
+pub(crate) struct Alarm {
     timer: Pin<Box<tokio::time::Sleep>>,
     listeners: [event_listener::EventListener; 2],
 }
 
 impl Alarm {
-    fn new(deadline: &Deadline, switches: &[Arc<Switch>; 2]) -> Self {
+    pub(crate) fn new(deadline: &Deadline, switches: &[Arc<Switch>; 2]) -> Self {
         let timer = Box::pin(tokio::time::sleep_until(deadline.at().into()));
         Self { timer, listeners: [switches[0].listen(), switches[1].listen()] }
     }
 
-    fn poll(
+    pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         deadline: &Deadline,
         switches: &[Arc<Switch>; 2],
-    ) -> Poll<Ending> {
+    ) -> Poll<Why> {
         while self.timer.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
             if deadline.is_over(now) {
-                return Poll::Ready(Ending::TimedOut);
+                return Poll::Ready(Why::TimedOut);
             }
             // Somebody compiled meanwhile, or still does; then the deadline moves as time passes.
             self.timer.as_mut().reset(deadline.at().max(now + LOOK_AGAIN).into());
@@ -305,7 +351,7 @@ impl Alarm {
         for (listener, switch) in self.listeners.iter_mut().zip(switches) {
             let heard = Pin::new(&mut *listener).poll(cx).is_ready();
             if switch.is_tripped() {
-                return Poll::Ready(Ending::Cancelled);
+                return Poll::Ready(Why::Cancelled);
             }
             if heard {
                 *listener = switch.listen();

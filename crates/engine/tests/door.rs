@@ -42,10 +42,10 @@ impl Dispatch for Echo {
                     }
                 }
                 "no" => return Err(Denial::UnknownOperation("x".into()).into()),
-                "large" => return Ok(Reply { payload: vec![b'1'; 20 << 20], streams: Streams::default() }),
+                "large" => return Ok(Reply::of_bytes(vec![b'1'; 20 << 20], Streams::default())),
                 _ => {}
             }
-            Ok(Reply { payload: call.payload.to_vec(), streams: Streams::default() })
+            Ok(Reply::of_bytes(call.payload.to_vec(), Streams::default()))
         })
     }
 }

@@ -15,7 +15,7 @@ use drydock_contract::{
 const HANG: Duration = Duration::from_secs(60);
 
 fn choice(interrupt: Interruption, exceptions: bool) -> Option<LaneChoice> {
-    Some(LaneChoice { interrupt, features: WasmFeatures { exceptions } })
+    Some(LaneChoice { interrupt, features: WasmFeatures { exceptions }, ..LaneChoice::USUAL })
 }
 
 /// Throws a number and exits with what it caught.

@@ -18,8 +18,8 @@ impl Dispatch for Echo {
         Box::pin(async move {
             match call.payload {
                 b"fault" => Err(Fault::Internal("a secret".into()).into()),
-                b"large" => Ok(Reply { payload: vec![b'1'; 20 << 20], streams: Streams::default() }),
-                other => Ok(Reply { payload: other.to_vec(), streams: Streams::default() }),
+                b"large" => Ok(Reply::of_bytes(vec![b'1'; 20 << 20], Streams::default())),
+                other => Ok(Reply::of_bytes(other.to_vec(), Streams::default())),
             }
         })
     }

@@ -29,7 +29,7 @@ fn small() -> EngineSettings {
     EngineSettings { slots: Some(4), ..EngineSettings::default() }
 }
 
-const TICKS: LaneChoice = LaneChoice { interrupt: Interruption::Tick, features: LaneChoice::ALL[0].features };
+const TICKS: LaneChoice = LaneChoice { interrupt: Interruption::Tick, ..LaneChoice::USUAL };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_end_of_a_run_moves_while_its_session_waits_for_code() {
@@ -82,6 +82,96 @@ impl Compiler for Endless {
         _: CompileThreads,
     ) -> BoxFuture<'a, Result<Vec<u8>, CompileError>> {
         Box::pin(std::future::pending())
+    }
+}
+
+/// Done when it is told, and counts how often it was asked.
+#[derive(Default)]
+struct Slow {
+    asked: AtomicU32,
+    go_on: tokio::sync::Notify,
+}
+
+impl Compiler for Slow {
+    fn compile<'a>(
+        &'a self,
+        artifact: &'a Artifact,
+        lane: LaneSettings,
+        _: Option<CompileLimits>,
+        threads: CompileThreads,
+    ) -> BoxFuture<'a, Result<Vec<u8>, CompileError>> {
+        Box::pin(async move {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            self.go_on.notified().await;
+            Ok(precompile(artifact.bytes(), lane, Cpu::Host, Effort::Quick, threads).unwrap())
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_module_that_takes_ten_minutes_ends_the_impatient_by_name_and_is_there_for_the_others() {
+    let slow = Arc::new(Slow::default());
+    let apart = Apart { worker: Some(Arc::clone(&slow) as _), ..Apart::default() };
+    let engine = Arc::new(Engine::new(small(), None).unwrap().compiling_apart(apart));
+    // First the impatient ones: the compilation was begun for them, and goes on without them.
+    let mut impatient = RunRequest { pays_for_code: true, ..request(&guests::exit(4)) };
+    impatient.limits.wall_max = Duration::from_millis(50);
+    let cancelled = request(&guests::exit(4));
+    let switch = Arc::clone(&cancelled.switches[0]);
+    let (mut impatient, mut cancelled) = (engine.run(impatient), engine.run(cancelled));
+    let mut patient = engine.run(request(&guests::exit(4)));
+    for run in [&mut impatient, &mut cancelled, &mut patient] {
+        assert!(futures_util::poll!(run).is_pending());
+    }
+    assert_eq!(impatient.await.unwrap().0.outcome, Outcome::TimedOut);
+    switch.trip();
+    assert_eq!(cancelled.await.unwrap().0.outcome, Outcome::Cancelled);
+    assert!(tokio::time::timeout(Duration::from_millis(20), &mut patient).await.is_err());
+    slow.go_on.notify_one();
+    assert_eq!(patient.await.unwrap().0.outcome, Outcome::Exited(4));
+    assert_eq!(slow.asked.load(Ordering::SeqCst), 1, "it was compiled once");
+}
+
+#[tokio::test]
+async fn a_cancelled_load_is_ended_with_its_worker_and_begun_anew_by_the_next() {
+    let slow = Arc::new(Slow::default());
+    let apart = Apart { worker: Some(Arc::clone(&slow) as _), ..Apart::default() };
+    let engine = Arc::new(Engine::new(small(), None).unwrap().compiling_apart(apart));
+    let begun = |count| {
+        let slow = Arc::clone(&slow);
+        async move {
+            while slow.asked.load(Ordering::SeqCst) < count {
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    let first = engine.run(request(&guests::exit(4)));
+    // Dropped with whoever waits for it: nobody else does.
+    futures_util::future::select(first, Box::pin(begun(1))).await;
+    let second = engine.run(request(&guests::exit(4)));
+    let second = futures_util::future::select(second, Box::pin(begun(2))).await;
+    let futures_util::future::Either::Right(((), second)) = second else { panic!("nobody compiled it") };
+    slow.go_on.notify_one();
+    assert_eq!(second.await.unwrap().0.outcome, Outcome::Exited(4));
+}
+
+#[tokio::test]
+async fn code_in_memory_is_limited_by_its_bytes_and_not_by_the_number_of_modules() {
+    for (code_bytes_max, compilations) in [(1 << 30, 20), (1, 40)] {
+        let compiled = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&compiled);
+        let engine = Engine::new(EngineSettings { code_bytes_max, ..small() }, None).unwrap();
+        let engine = engine.on_compile(move |event| {
+            counted.fetch_add(u32::from(matches!(event, CompileEvent::Started { .. })), Ordering::SeqCst);
+        });
+        for status in (0..20).chain(0..20) {
+            let outcome = engine.run(request(&guests::exit(status))).await.unwrap().0.outcome;
+            assert_eq!(outcome, Outcome::Exited(status));
+        }
+        assert_eq!(compiled.load(Ordering::SeqCst), compilations);
+        // The newest one stays, although it alone is more than all may be.
+        engine.run(request(&guests::exit(19))).await.unwrap();
+        assert_eq!(compiled.load(Ordering::SeqCst), compilations);
     }
 }
 
@@ -151,7 +241,7 @@ fn shipping(dir: &std::path::Path, wasm: &[u8], lane: LaneSettings, code: &[u8])
     let blake3 = std::array::from_fn(|at| u8::from_str_radix(&hash[at * 2..at * 2 + 2], 16).unwrap());
     let module = *Artifact::hash(wasm.to_vec()).digest().as_bytes();
     let codes: &'static [ShippedCode] =
-        Box::leak(Box::new([ShippedCode { file: "code", module, lane: lane.as_str(), blake3 }]));
+        Box::leak(Box::new([ShippedCode { file: "code", module, lane: lane.to_string().leak(), blake3 }]));
     let shipped = Some(Shipped { dir: dir.to_owned(), codes });
     let worker = Some(Arc::new(Noting::default()) as _);
     let compiled = Arc::new(AtomicU32::new(0));

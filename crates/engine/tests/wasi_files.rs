@@ -11,7 +11,7 @@ use common::{
     script::{Arg::*, Script, text},
 };
 use drydock_contract::{
-    Meter, Outcome, RunReport, RunRequest,
+    Meter, Outcome, RunReport, RunRequest, Tenant,
     port::{FileLimit, Files},
 };
 use drydock_store::{
@@ -29,7 +29,7 @@ fn memory() -> Arc<dyn Files> {
 }
 
 fn workspace(temp: &Path, quota: Quota) -> Arc<SqliteFiles> {
-    let all = Workspaces::of(&Home::open(temp.join("home")).unwrap(), quota);
+    let all = Workspaces::of(&Home::open(temp.join("home")).unwrap().tenant(&Tenant::default()), quota);
     Arc::new(all.create(&"w".parse().unwrap()).unwrap().files(Volume::Workspace).clone())
 }
 

@@ -10,7 +10,7 @@ use common::{
     script::{Arg::*, Script, text},
 };
 use drydock_contract::{
-    CapSet, Limits, Meter, Outcome, RunRequest,
+    CapSet, Limits, Meter, Outcome, RunRequest, Tenant,
     port::{Files, Follow, Mode, TreePath},
 };
 use drydock_store::{Access, Home, HostDir, Links, MemoryFiles, Mounts, Overlay, Quota, Volume, Workspaces};
@@ -29,7 +29,8 @@ fn host(dir: &Path) -> Arc<dyn Files> {
 }
 
 fn backings(temp: &Path) -> [(&'static str, Arc<dyn Files>); 5] {
-    let all = Workspaces::of(&Home::open(temp.join("home")).unwrap(), Quota::default());
+    let all =
+        Workspaces::of(&Home::open(temp.join("home")).unwrap().tenant(&Tenant::default()), Quota::default());
     let workspace = all.create(&"w".parse().unwrap()).unwrap();
     [
         ("memory", memory()),
@@ -152,7 +153,10 @@ async fn a_copy_that_takes_longer_than_the_run_ends_with_it() {
     let lower = host(&temp.path().join("lower"));
     let file = std::fs::File::create(temp.path().join("lower/sparse")).unwrap();
     file.set_len(900 << 20).unwrap();
-    let all = Workspaces::of(&Home::open(temp.path().join("home")).unwrap(), Quota::default());
+    let all = Workspaces::of(
+        &Home::open(temp.path().join("home")).unwrap().tenant(&Tenant::default()),
+        Quota::default(),
+    );
     let workspace = all.create(&"w".parse().unwrap()).unwrap();
     let upper = Arc::new(workspace.files(Volume::Workspace).clone());
     let overlay = Arc::new(Overlay::new(lower, upper as _));

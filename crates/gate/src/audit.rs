@@ -1,4 +1,4 @@
-//! Every denial and every recorded call, written down.
+//! Every denial, and the beginning and end of every recorded call, written down.
 //!
 //! Records are queued without a lock and written in batches by one thread of its own. A denial is
 //! reported only after its record is synced to disk; an allowed call goes on at once and its record
@@ -17,7 +17,7 @@ use std::{
 };
 
 use crossbeam_queue::ArrayQueue;
-use drydock_contract::port::{AuditRecord, Decision, Journal};
+use drydock_contract::port::{AuditEvent, AuditRecord, Journal};
 use event_listener::Event;
 use parking_lot::Mutex;
 
@@ -103,7 +103,7 @@ impl Audit {
     }
 
     /// Records a call that was let through; an error means that it must not act.
-    pub(crate) async fn allowed(&self, record: AuditRecord, recording: Recording) -> Result<(), String> {
+    pub(crate) fn begun(&self, record: AuditRecord, recording: Recording) -> Result<(), String> {
         if self.shared.broken.load(Ordering::Acquire) {
             // Perhaps there is room again: one try, and if it fails nothing is done unrecorded.
             self.shared.write_out(Durability::Written)?;
@@ -116,6 +116,13 @@ impl Audit {
                 Ok(())
             }
             Recording::Ahead => self.shared.write_out(Durability::Written),
+        }
+    }
+
+    /// Records that a call is over. It was let through, so nobody waits for this.
+    pub(crate) fn ended(&self, record: AuditRecord) {
+        if self.push(record).is_some() {
+            self.wake();
         }
     }
 
@@ -148,9 +155,12 @@ impl Audit {
     }
 
     fn count_denial(&self, record: &AuditRecord) {
-        if let Decision::Denied(code) = record.decision {
-            *self.denied.lock().entry((record.operation, code)).or_default() += 1;
-        }
+        let code = match &record.event {
+            AuditEvent::Denied(code) => *code,
+            AuditEvent::Ended(end) => end.kind.code(),
+            AuditEvent::Begun => return,
+        };
+        *self.denied.lock().entry((record.call.operation, code)).or_default() += 1;
     }
 
     pub(crate) fn counts(&self) -> AuditCounts {
@@ -159,7 +169,8 @@ impl Audit {
 
     /// Writes what is queued. The error says how many records would be lost if the process ended now.
     pub(crate) fn flush(&self) -> Result<(), String> {
-        self.shared.write_out(Durability::Synced).map_err(|why| {
+        let settled = |()| self.shared.journal.settle().map_err(|error| chain(&error));
+        self.shared.write_out(Durability::Synced).and_then(settled).map_err(|why| {
             let count = self.shared.tray.lock().records.len() + self.shared.queue.len();
             let records = if count == 1 { "record is" } else { "records are" };
             format!("{count} audit {records} not in the journal: {why}")
@@ -245,12 +256,15 @@ impl Shared {
             tray.records.push(record);
         }
         let Tray { records, unsynced, .. } = &mut *tray;
+        // Each tenant's records go to a file of its own: side by side they are one write. The order of one call stays.
+        records.sort_by(|a, b| a.call.who.tenant.cmp(&b.call.who.tenant));
         let mut result = match records.is_empty() {
             true => Ok(()),
             false => self.journal.append(records),
         };
+        let kept = result.as_ref().map_or_else(|error| error.kept.min(records.len()), |()| records.len());
+        unsynced.extend(records.drain(..kept).filter(|it| it.event.is_grave()));
         if result.is_ok() {
-            unsynced.extend(records.drain(..).filter(|it| it.decision != Decision::Allowed));
             let due = durability == Durability::Synced || unsynced.len() >= QUEUED_MAX;
             if due && !unsynced.is_empty() {
                 result = self.journal.sync();

@@ -1,10 +1,10 @@
 //! The shape of a power: parse, decide, act, each in its own step, and only the last has hands.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
-use drydock_contract::{CallError, Denial, Reply, Streams};
+use drydock_contract::{CallError, Denial, Reply, Streams, Terms, port::Subjects};
 
-use crate::{CapSpec, Constraint, NotAdmitted, Permit, Session};
+use crate::{CapSpec, NotAdmitted, Permit, Session};
 
 /// A power behind the gate.
 ///
@@ -26,15 +26,45 @@ pub trait Capability: Send + Sync + Sized + 'static {
     /// Parses the guest's bytes.
     fn decode(operation: &str, payload: &[u8]) -> Result<Self::Request, Denial>;
 
-    /// The name the request is about: what a grant's constraint is compared with, and what the
+    /// Takes a request that a caller in this process did not encode; nothing if it is not one of this power.
+    fn decode_typed(operation: &str, value: Box<dyn Any + Send>) -> Option<Self::Request> {
+        let _ = (operation, value);
+        None
+    }
+
+    /// The parts that the record's digest is made of, if they are not the payload's bytes. A power whose requests
+    /// travel typed says the same of both forms.
+    fn digested(request: &Self::Request) -> Option<[&[u8]; 2]> {
+        let _ = request;
+        None
+    }
+
+    /// The name the request is about: what a grant's patterns are compared with, and what the
     /// audit record says.
     fn subject(request: &Self::Request) -> &str;
 
-    /// Whether the request keeps the terms of a grant that names its subject. Only a power that
-    /// reads more of a request than its subject has anything to say here.
-    fn within(request: &Self::Request, constraint: &Constraint) -> bool {
-        let _ = (request, constraint);
-        true
+    /// Further names that it is about. One grant must admit all of them.
+    fn more_subjects(request: &Self::Request) -> Vec<&str> {
+        let _ = request;
+        Vec::new()
+    }
+
+    /// Whether the request keeps the rules of a grant that names its subject. A power that finds no arguments in
+    /// a request keeps none.
+    fn within(request: &Self::Request, terms: &Terms) -> bool {
+        let _ = request;
+        terms.rules.is_empty()
+    }
+
+    /// Whether a grant with such patterns and rules means anything; if not, what is wrong and what to write.
+    fn judge_terms(terms: &Terms) -> Result<(), String> {
+        match terms.rules.is_empty() {
+            true => Ok(()),
+            false => Err(format!(
+                "field `rules`: a request of `{}` has no arguments to have rules about",
+                Self::SPEC.cap
+            )),
+        }
     }
 
     /// The denial for a request that no live grant admits.
@@ -50,7 +80,13 @@ pub trait Capability: Send + Sync + Sized + 'static {
     /// The subject of a request that passed, shared so that recording it copies nothing.
     fn label(ready: &Self::Ready) -> Arc<str>;
 
-    /// Acts. The only method with authority.
+    /// All names it is about, for its record.
+    fn subjects(ready: &Self::Ready) -> Subjects {
+        Subjects::One(Self::label(ready))
+    }
+
+    /// Acts. The only method with authority. It may find out by acting that it must not, and then the denial is
+    /// part of the call's record.
     fn perform(
         &self,
         permit: Permit<'_, Self>,

@@ -2,55 +2,110 @@
 //!
 //! A grant may name what it is good for, when it ends and how often it may be used, and it may hang
 //! from a parent: then the parent must allow the call too, and each use is a use of both. A child
-//! can therefore only ever be narrower.
+//! can therefore only ever be narrower. Each has a switch of its own: revoked, it counts no more, and its
+//! children with it.
 
 use std::{
-    collections::BTreeSet,
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use drydock_contract::{Cap, CapSet, CommandName, Timestamp, ToolTerms};
+use drydock_contract::{
+    Cap, CapSet, CommandName, GrantFile, GrantId, GrantSpec, Pattern, Switch, Tenant, Terms, Timestamp,
+    port::Ledger,
+};
 
-/// What a grant is good for.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Constraint {
-    /// Anything the power can do.
-    #[default]
-    Anything,
-    /// These names only.
-    Names(BTreeSet<CommandName>),
-    /// These tools only, and only with such arguments. Which arguments a request has is nothing the
-    /// gate can see: it asks the power.
-    Tools(ToolTerms),
-}
-
-impl Constraint {
-    fn admits(&self, subject: &str) -> bool {
-        match self {
-            Self::Anything => true,
-            Self::Names(names) => names.contains(subject),
-            Self::Tools(terms) => terms.name(subject),
-        }
-    }
-}
+/// Why a grant does not count any more.
+const REVOKED: &str = ": the grant was revoked";
+const EXPIRED: &str = ": the grant has expired";
+const USED_UP: &str = ": the grant is used up";
 
 /// One power given away.
 #[derive(Debug)]
 pub struct Grant {
+    id: Option<GrantId>,
     cap: Cap,
-    constraint: Constraint,
+    terms: Terms,
     expires: Option<Timestamp>,
-    uses_left: Option<AtomicU64>,
+    uses: Option<Uses>,
     parent: Option<Arc<Grant>>,
+    revoked: Arc<Switch>,
+}
+
+/// How often a grant may still be used.
+#[derive(Debug)]
+struct Uses {
+    left: AtomicU64,
+    kept: Option<KeptUses>,
+}
+
+/// A count that every process of a home shares. Asked once a use, which is rare: most grants are not counted.
+struct KeptUses {
+    ledger: Arc<dyn Ledger>,
+    tenant: Tenant,
+    counter: String,
+    max: u64,
+}
+
+impl std::fmt::Debug for KeptUses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of tenant {}", self.counter, self.tenant)
+    }
+}
+
+impl KeptUses {
+    /// Takes one, and says how many are left at most. What cannot be counted is not taken.
+    fn take(&self) -> bool {
+        match self.ledger.lease(&self.tenant, &self.counter, 1, self.max) {
+            Ok(taken) => taken > 0,
+            Err(error) => {
+                tracing::error!(
+                    counter = self.counter,
+                    "a use could not be counted, and was refused: {error}"
+                );
+                false
+            }
+        }
+    }
 }
 
 impl Grant {
     /// The whole power, without end.
-    pub const fn of(cap: Cap) -> Self {
-        Self { cap, constraint: Constraint::Anything, expires: None, uses_left: None, parent: None }
+    pub fn of(cap: Cap) -> Self {
+        let terms = Terms::default();
+        Self { id: None, cap, terms, expires: None, uses: None, parent: None, revoked: Arc::default() }
+    }
+
+    /// The grants of a file, made live, each finished by `finish`. Parents come before their children in one, so each
+    /// is found.
+    pub fn all_of(file: &GrantFile, finish: impl Fn(Self) -> Self) -> Vec<Arc<Self>> {
+        let mut made: HashMap<GrantId, Arc<Self>> = HashMap::new();
+        let mut all = Vec::new();
+        for spec in file.grants() {
+            let parent = spec.parent.as_ref().and_then(|it| made.get(it));
+            let grant = Arc::new(finish(Self::from_spec(spec, parent)));
+            if let Some(id) = &spec.id {
+                made.insert(id.clone(), Arc::clone(&grant));
+            }
+            all.push(grant);
+        }
+        all
+    }
+
+    /// One grant made live, hanging from the parent that it names.
+    pub fn from_spec(spec: &GrantSpec, parent: Option<&Arc<Self>>) -> Self {
+        let uses = spec.uses.map(|uses| Uses { left: AtomicU64::new(uses), kept: None });
+        Self {
+            id: spec.id.clone(),
+            terms: spec.terms(),
+            expires: spec.until,
+            uses,
+            parent: parent.map(Arc::clone),
+            ..Self::of(spec.cap)
+        }
     }
 
     /// A narrower grant of the same power, hanging from this one.
@@ -58,16 +113,24 @@ impl Grant {
         Self { parent: Some(Arc::clone(self)), ..Self::of(self.cap) }
     }
 
+    /// Known by this id: it can be revoked by itself, and a session can lose it.
+    #[must_use]
+    pub fn named(self, id: GrantId) -> Self {
+        Self { id: Some(id), ..self }
+    }
+
     /// Good for these names only.
     #[must_use]
     pub fn only(self, names: impl IntoIterator<Item = CommandName>) -> Self {
-        Self { constraint: Constraint::Names(names.into_iter().collect()), ..self }
+        // A name has neither a star nor a backslash, so each is a pattern of itself.
+        let exact = names.into_iter().filter_map(|it| Pattern::exact(it.as_str()));
+        self.within(Terms::of(exact))
     }
 
-    /// Good for these tools with such arguments only.
+    /// Good for such subjects with such arguments only.
     #[must_use]
-    pub fn tools(self, terms: ToolTerms) -> Self {
-        Self { constraint: Constraint::Tools(terms), ..self }
+    pub fn within(self, terms: Terms) -> Self {
+        Self { terms, ..self }
     }
 
     /// Good until this moment, and not at it.
@@ -79,7 +142,20 @@ impl Grant {
     /// Good for this many calls.
     #[must_use]
     pub fn times(self, uses: u64) -> Self {
-        Self { uses_left: Some(AtomicU64::new(uses)), ..self }
+        Self { uses: Some(Uses { left: AtomicU64::new(uses), kept: None }), ..self }
+    }
+
+    /// Counts its uses where other processes count theirs, if it has an id and counts them at all.
+    #[must_use]
+    pub fn counted_in(mut self, ledger: Arc<dyn Ledger>, tenant: Tenant) -> Self {
+        if let (Some(uses), Some(id)) = (&mut self.uses, &self.id) {
+            let (counter, max) = (format!("uses/{id}"), *uses.left.get_mut());
+            // If that cannot be read now, the first use finds out.
+            let spent = ledger.leased(&tenant, &counter).unwrap_or(0);
+            *uses.left.get_mut() = max.saturating_sub(spent);
+            uses.kept = Some(KeptUses { ledger, tenant, counter, max });
+        }
+        self
     }
 
     /// Which power.
@@ -87,45 +163,104 @@ impl Grant {
         self.cap
     }
 
+    /// The id that was given to it, if one was.
+    pub const fn id(&self) -> Option<&GrantId> {
+        self.id.as_ref()
+    }
+
+    /// What a record calls it: its id, or its power for a grant that nobody named.
+    pub fn label(&self) -> &str {
+        self.id.as_ref().map_or(self.cap.as_str(), GrantId::as_str)
+    }
+
+    /// The grant as data, with the uses that are left.
+    pub fn spec(&self) -> GrantSpec {
+        GrantSpec {
+            id: self.id.clone(),
+            cap: self.cap,
+            subjects: self.terms.subjects.clone(),
+            rules: self.terms.rules.clone(),
+            until: self.expires,
+            uses: self.uses.as_ref().map(|it| it.left.load(Ordering::Relaxed)),
+            parent: self.parent.as_ref().and_then(|it| it.id.clone()),
+        }
+    }
+
+    /// Takes it back, and what hangs from it: neither lets a call through from now on.
+    pub fn revoke(&self) {
+        self.revoked.trip();
+    }
+
+    /// What ends work that this grant let begin: its own switch and those of its ancestors.
+    pub fn switches(&self) -> impl Iterator<Item = &Arc<Switch>> {
+        self.line().map(|grant| &grant.revoked)
+    }
+
+    /// Whether neither it nor an ancestor was revoked. Work in flight asks this; time and uses are asked only of calls.
+    pub fn is_revoked(&self) -> bool {
+        self.line().any(|grant| grant.revoked.is_tripped())
+    }
+
     /// Why the grant does not count any more, or nothing if it does.
     fn lapsed(&self, now: Timestamp) -> Option<&'static str> {
         self.line().find_map(|grant| {
-            if grant.expires.is_some_and(|end| now >= end) {
-                return Some(": the grant has expired");
+            if grant.revoked.is_tripped() {
+                return Some(REVOKED);
             }
-            let spent = grant.uses_left.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) == 0);
-            spent.then_some(": the grant is used up")
+            if grant.expires.is_some_and(|end| now >= end) {
+                return Some(EXPIRED);
+            }
+            let spent = grant.uses.as_ref().is_some_and(|uses| uses.left.load(Ordering::Relaxed) == 0);
+            spent.then_some(USED_UP)
         })
     }
 
     fn admits(&self, subject: &str) -> bool {
-        self.line().all(|grant| grant.constraint.admits(subject))
+        self.line().all(|grant| grant.terms.name(subject))
     }
 
     /// Whether the power finds the request within the terms of this grant and of its ancestors.
-    fn satisfied(&self, within: &dyn Fn(&Constraint) -> bool) -> bool {
-        self.line().all(|grant| within(&grant.constraint))
+    fn satisfied(&self, within: &dyn Fn(&Terms) -> bool) -> bool {
+        self.line().all(|grant| within(&grant.terms))
     }
 
-    /// Uses the grant and its ancestors once, or none of them.
+    /// Uses the grant and its ancestors once, or none of them. A use that is counted for all processes cannot be given
+    /// back, so it is taken last.
     pub(crate) fn take_use(&self) -> bool {
         for (taken, grant) in self.line().enumerate() {
-            let Some(left) = &grant.uses_left else { continue };
+            let Some(uses) = &grant.uses else { continue };
             let one_less = |left: u64| left.checked_sub(1);
-            if left.fetch_update(Ordering::AcqRel, Ordering::Relaxed, one_less).is_err() {
-                let undo = self.line().take(taken).filter_map(|it| it.uses_left.as_ref());
-                undo.for_each(|it| {
-                    it.fetch_add(1, Ordering::AcqRel);
-                });
+            if uses.left.fetch_update(Ordering::AcqRel, Ordering::Relaxed, one_less).is_err() {
+                self.give_back(taken);
+                return false;
+            }
+        }
+        for grant in self.line() {
+            let Some(Uses { left, kept: Some(kept) }) = &grant.uses else { continue };
+            if !kept.take() {
+                // Others have taken the rest.
+                left.store(0, Ordering::Release);
                 return false;
             }
         }
         true
     }
 
+    fn give_back(&self, taken: usize) {
+        let undo = self.line().take(taken).filter_map(|it| it.uses.as_ref());
+        undo.for_each(|it| {
+            it.left.fetch_add(1, Ordering::AcqRel);
+        });
+    }
+
     /// This grant, its parent, and so on.
-    fn line(&self) -> impl Iterator<Item = &Grant> {
+    pub(crate) fn line(&self) -> impl Iterator<Item = &Grant> {
         std::iter::successors(Some(self), |grant| grant.parent.as_deref())
+    }
+
+    /// The grants that it hangs from.
+    pub(crate) fn parent(&self) -> Option<&Arc<Grant>> {
+        self.parent.as_ref()
     }
 }
 
@@ -138,7 +273,7 @@ pub enum NotAdmitted {
     ByTerms,
 }
 
-/// Everything a session was given.
+/// Everything a session holds at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct GrantSet(Vec<Arc<Grant>>);
 
@@ -146,6 +281,29 @@ impl GrantSet {
     /// The powers that are granted at all, lapsed or not: what may be imported.
     pub fn caps(&self) -> CapSet {
         self.0.iter().map(|grant| grant.cap).collect()
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Grant>> {
+        self.0.iter()
+    }
+
+    /// The set and one more.
+    #[must_use]
+    pub fn with(&self, grant: Arc<Grant>) -> Self {
+        Self(self.0.iter().cloned().chain([grant]).collect())
+    }
+
+    /// The set without the grants of that id and what hangs from them.
+    #[must_use]
+    pub fn without(&self, id: &GrantId) -> Self {
+        let hangs = |grant: &Grant| grant.line().any(|it| it.id.as_ref() == Some(id));
+        Self(self.0.iter().filter(|it| !hangs(it)).cloned().collect())
+    }
+
+    /// Whether this very grant is in the set.
+    pub fn holds(&self, grant: &Arc<Grant>) -> bool {
+        self.0.iter().any(|it| Arc::ptr_eq(it, grant))
     }
 
     /// Whether some grant of the power still counts; if not, why.
@@ -166,8 +324,8 @@ impl GrantSet {
         cap: Cap,
         subject: &str,
         now: Timestamp,
-        within: &dyn Fn(&Constraint) -> bool,
-    ) -> Result<&Grant, NotAdmitted> {
+        within: &dyn Fn(&Terms) -> bool,
+    ) -> Result<&Arc<Grant>, NotAdmitted> {
         let mut refusal = NotAdmitted::ByName;
         for grant in self.0.iter().filter(|it| it.cap == cap && it.lapsed(now).is_none()) {
             if !grant.admits(subject) {
@@ -188,8 +346,8 @@ impl GrantSet {
 
     /// Whether a live grant lets this subject through whatever the request says, and as often as it is asked.
     pub fn admits_freely(&self, cap: Cap, subject: &str, now: Timestamp) -> bool {
-        let free = |it: &Constraint| !matches!(it, Constraint::Tools(terms) if !terms.arguments.is_empty());
-        let uncounted = |grant: &Grant| grant.line().all(|it| it.uses_left.is_none());
+        let free = |it: &Terms| it.rules.is_empty();
+        let uncounted = |grant: &Grant| grant.line().all(|it| it.uses.is_none());
         let live = self.0.iter().filter(|it| it.cap == cap && it.lapsed(now).is_none());
         live.into_iter().map(|it| &**it).any(|it| it.admits(subject) && it.satisfied(&free) && uncounted(it))
     }
@@ -202,84 +360,5 @@ impl<G: Into<Arc<Grant>>> FromIterator<G> for GrantSet {
 }
 
 #[cfg(test)]
-mod tests {
-    use drydock_contract::{ArgumentRule, Must};
-
-    use super::*;
-
-    const NOON: Timestamp = Timestamp(1_000);
-
-    fn name(text: &str) -> CommandName {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn a_grant_ends_at_its_moment_and_after_its_uses() {
-        let grant = Grant::of(Cap::Exec).until(NOON).times(1);
-        assert_eq!(grant.lapsed(Timestamp(999)), None);
-        assert_eq!(grant.lapsed(NOON), Some(": the grant has expired"));
-        assert!(grant.take_use());
-        assert!(!grant.take_use());
-        assert_eq!(grant.lapsed(Timestamp(0)), Some(": the grant is used up"));
-    }
-
-    #[test]
-    fn a_child_can_only_be_narrower() {
-        let parent = Arc::new(Grant::of(Cap::Exec).only([name("jq"), name("grep")]).times(2));
-        let child = parent.narrowed().only([name("jq"), name("rm")]);
-        assert!(child.admits("jq"));
-        assert!(!child.admits("grep"), "the child leaves it out");
-        assert!(!child.admits("rm"), "the parent never had it");
-        assert!(child.take_use() && child.take_use());
-        assert!(!child.take_use(), "a use of the child is a use of the parent");
-        assert!(parent.lapsed(NOON).is_some());
-    }
-
-    #[test]
-    fn only_a_grant_without_conditions_admits_freely() {
-        let files = |arguments| ToolTerms { tools: vec!["files.*".parse().unwrap()], arguments };
-        let rule = ArgumentRule::new("/path", Must::StartWith("/a".into()));
-        let freely = |grant: Grant| {
-            let set: GrantSet = [grant].into_iter().collect();
-            set.admits_freely(Cap::Tool, "files.read", NOON)
-        };
-        let tool = || Grant::of(Cap::Tool);
-        assert!(freely(tool()) && freely(tool().tools(files(Vec::new()))));
-        assert!(!freely(tool().tools(files(vec![rule]))), "a condition");
-        assert!(!freely(tool().times(9)), "it is counted");
-        assert!(!freely(Arc::new(tool().times(9)).narrowed()), "its parent is counted");
-        assert!(!freely(tool().until(NOON)) && !freely(Grant::of(Cap::Exec)));
-    }
-
-    #[test]
-    fn terms_of_every_ancestor_must_be_kept() {
-        let terms = |tool: &str| ToolTerms { tools: vec![tool.parse().unwrap()], arguments: Vec::new() };
-        let parent = Arc::new(Grant::of(Cap::Tool).tools(terms("files.*")));
-        let set: GrantSet = [parent.narrowed().tools(terms("files.read"))].into_iter().collect();
-        let asked = |tool: &str, strict: Constraint| {
-            set.admitting(Cap::Tool, tool, NOON, &|it| *it != strict).map(drop)
-        };
-        assert_eq!(asked("files.read", Constraint::Anything), Ok(()));
-        assert_eq!(asked("files.write", Constraint::Anything), Err(NotAdmitted::ByName));
-        assert_eq!(asked("files.read", Constraint::Tools(terms("files.*"))), Err(NotAdmitted::ByTerms));
-    }
-
-    #[test]
-    fn a_use_that_fails_higher_up_is_given_back_below() {
-        let parent = Arc::new(Grant::of(Cap::Exec).times(0));
-        let child = parent.narrowed().times(5);
-        assert!(!child.take_use());
-        assert_eq!(child.uses_left.as_ref().unwrap().load(Ordering::Relaxed), 5);
-    }
-
-    #[test]
-    fn the_last_use_is_taken_once_however_many_reach_for_it() {
-        let grant = Grant::of(Cap::Exec).times(100);
-        let taken = std::thread::scope(|scope| {
-            let work = || (0..100).filter(|_| grant.take_use()).count();
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(|it| it.join().unwrap()).sum::<usize>()
-        });
-        assert_eq!(taken, 100);
-    }
-}
+#[path = "grant_tests.rs"]
+mod tests;

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use drydock_contract::{BoxFuture, Dispatch, Outcome, Preparing, Streams, port::Mode};
+use drydock_contract::{BoxFuture, Dispatch, Entropy, Outcome, Preparing, Streams, port::Mode};
 
 /// One such command.
 pub struct InsideCommand {
@@ -23,6 +23,8 @@ pub struct InsideCommand {
     pub streams: Streams,
     /// The gate for whatever it starts, one level deeper.
     pub door: Arc<dyn Dispatch>,
+    /// Where its randomness comes from.
+    pub entropy: Entropy,
     /// Told while it waits for something that is nobody's time, such as an installation.
     pub preparing: Arc<Preparing>,
 }

@@ -3,21 +3,24 @@
 //!
 //! | rung | denial | decided by |
 //! |---|---|---|
-//! | 1 revoked | `revoked` | the principal's standing |
-//! | 2 rate | `rate_limited` | the principal's standing |
+//! | 1 revoked | `revoked`, `cancelled` | the principal's account, the session |
+//! | 2 rate | `rate_limited` | the principal's account |
 //! | 3 granted | `denied` | the session's grants |
 //! | 4 depth | `max_depth` | the session |
 //! | 5 size | `too_large` | the operation's spec |
 //! | 6 decode | `malformed` | the power |
 //! | 7 policy | `command_not_granted`, `unknown_command`, … | the grant's constraint, then the power |
-//! | 8 room | `too_many_processes`, `budget_exceeded` | the principal's standing, the purse |
+//! | 8 room | `too_many_processes`, `budget_exceeded` | the accounts' counters, the budget |
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
-use drydock_contract::{Denial, Timestamp};
+use drydock_contract::{
+    Budget, Denial, SUBJECT_BYTES_MAX, Terms, Timestamp, Unit,
+    port::{Digested, Ledger},
+};
 
 use crate::{
-    Capability, Constraint, Operation, Permit, Session, capability::Refused, dispatch::Gate, rate::Rate,
+    Capability, Grant, Operation, Session, account::Slot, capability::Refused, digest::Digester, rate::Rate,
 };
 
 /// How deep runs may start runs: a call at this depth passes, one deeper does not.
@@ -34,6 +37,24 @@ pub(crate) struct Climb<'a> {
     pub(crate) payload_bytes: u64,
     pub(crate) now: Timestamp,
     pub(crate) rate: Rate,
+    pub(crate) ledger: Option<&'a dyn Ledger>,
+    pub(crate) tenant_in_flight_max: u32,
+}
+
+/// What came to the top.
+pub(crate) struct Through<C: Capability> {
+    pub(crate) ready: C::Ready,
+    pub(crate) slot: Option<Slot>,
+    pub(crate) grant: Arc<Grant>,
+    pub(crate) request: Option<Digested>,
+}
+
+/// A request as it came.
+pub(crate) struct Asked<'a> {
+    pub(crate) payload: &'a [u8],
+    pub(crate) typed: Option<Box<dyn Any + Send>>,
+    /// What makes digests, where the call is recorded.
+    pub(crate) digester: Option<&'a Digester>,
 }
 
 type Rung = fn(&Climb<'_>) -> Result<(), Denial>;
@@ -42,35 +63,90 @@ type Rung = fn(&Climb<'_>) -> Result<(), Denial>;
 const LADDER: [Rung; 5] = [not_revoked, within_rate, granted, not_too_deep, not_too_large];
 
 /// Climbs all eight rungs. A refusal carries the subject as far as it was read.
-pub(crate) fn climb<'a, C: Capability>(
-    gate: &'a Arc<Gate>,
+pub(crate) fn climb<C: Capability>(
     capability: &C,
-    climb: &Climb<'a>,
-    payload: &[u8],
-) -> Result<(Permit<'a, C>, C::Ready), Refused> {
-    LADDER.iter().try_for_each(|rung| rung(climb)).map_err(unread)?;
-    let request = C::decode(climb.operation.name, payload).map_err(unread)?;
+    climb: &Climb<'_>,
+    asked: Asked<'_>,
+) -> Result<Through<C>, Refused> {
+    let Asked { payload, typed, digester } = asked;
+    let decode = |typed: Option<Box<dyn Any + Send>>| match typed {
+        None => C::decode(climb.operation.name, payload),
+        Some(value) => C::decode_typed(climb.operation.name, value)
+            .ok_or_else(|| Denial::Malformed("it is no request of this operation".into())),
+    };
+    if let Err(denial) = LADDER.iter().try_for_each(|rung| rung(climb)) {
+        return Err(read_for::<C>(climb, || decode(typed).ok(), denial));
+    }
+    let request = decode(typed).map_err(unread)?;
 
     let session = climb.session;
-    let grants = &session.spec().grants;
+    let grants = session.grants();
     let subject = C::subject(&request);
-    let within = |constraint: &Constraint| C::within(&request, constraint);
+    let more = C::more_subjects(&request);
+    let within = |terms: &Terms| more.iter().all(|it| terms.name(it)) && C::within(&request, terms);
     let grant = grants
         .admitting(C::SPEC.cap, subject, climb.now, &within)
         .map_err(|why| Refused { subject: shorten(subject), denial: C::not_admitted(&request, why) })?;
+    let digest = digester.map(|it| it.request::<C>(&request, payload, climb.payload_bytes));
     let ready = C::check(capability.policy(), session, request)?;
 
     let named = |denial| Refused { denial, subject: C::label(&ready) };
-    if session.spec().purse.as_ref().is_some_and(|purse| purse.left() == 0) {
-        return Err(named(Denial::BudgetExceeded("fuel")));
+    let slot = room(climb, grant, || C::label(&ready)).map_err(named)?;
+    Ok(Through { grant: Arc::clone(grant), ready, slot, request: digest })
+}
+
+/// The last rung: a place in the counters, what the budget must have, a use of the grant. All of it or nothing.
+fn room(climb: &Climb<'_>, grant: &Grant, label: impl Fn() -> Arc<str>) -> Result<Option<Slot>, Denial> {
+    let session = climb.session;
+    let take = |max| {
+        let (account, class) = (session.account(), climb.operation.class);
+        account.take_slot(session.counters(), class, max, climb.tenant_in_flight_max)
+    };
+    if session.spec().budget.as_ref().is_some_and(|it| it.left(Unit::Fuel) == Some(0)) {
+        return Err(Denial::BudgetExceeded("fuel"));
     }
-    let slot = climb.operation.in_flight_max.map(|max| session.standing().take_slot(max));
-    let slot = slot.transpose().map_err(named)?;
+    let slot = climb.operation.in_flight_max.map(take).transpose()?;
+    let reserved = Reserved::take(session.spec().budget.as_deref(), climb.payload_bytes)?;
     // Last of all, so that a refused call uses nothing up. Somebody else may have been quicker.
     if !grant.take_use() {
-        return Err(named(Denial::NotGranted { cap: C::SPEC.cap, why: ": the grant is used up" }));
+        return Err(Denial::NotGranted {
+            cap: climb.spec.cap,
+            subject: label(),
+            why: ": the grant is used up",
+        });
     }
-    Ok((Permit::issue(gate, session, slot), ready))
+    reserved.spend();
+    Ok(slot)
+}
+
+/// What a call takes of its budget before it acts; given back unless it was spent.
+struct Reserved<'a>(Option<(&'a Budget, u64)>);
+
+impl<'a> Reserved<'a> {
+    fn take(budget: Option<&'a Budget>, bytes: u64) -> Result<Self, Denial> {
+        let Some(budget) = budget else { return Ok(Self(None)) };
+        if !budget.reserve(Unit::Calls, 1) {
+            return Err(Denial::BudgetExceeded("calls"));
+        }
+        if !budget.reserve(Unit::Bytes, bytes) {
+            budget.settle(Unit::Calls, 1);
+            return Err(Denial::BudgetExceeded("bytes"));
+        }
+        Ok(Self(Some((budget, bytes))))
+    }
+
+    fn spend(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        if let Some((budget, bytes)) = self.0.take() {
+            budget.settle(Unit::Calls, 1);
+            budget.settle(Unit::Bytes, bytes);
+        }
+    }
 }
 
 /// The first two rungs alone, for an operation that nobody offers.
@@ -78,9 +154,24 @@ pub(crate) fn climb_to_nowhere(climb: &Climb<'_>) -> Result<(), Denial> {
     LADDER[..2].iter().try_for_each(|rung| rung(climb))
 }
 
-/// At most as much of a guest's text as a legal name may have.
+/// At most as much of a guest's text as a record holds.
 pub(crate) fn shorten(subject: &str) -> Arc<str> {
-    subject[..subject.floor_char_boundary(64)].into()
+    subject[..subject.floor_char_boundary(SUBJECT_BYTES_MAX)].into()
+}
+
+/// Somebody without any grant of the power is told, and has it on record, which one would have helped. That takes the
+/// subject, which is in the request they made.
+fn read_for<C: Capability>(
+    climb: &Climb<'_>,
+    read: impl FnOnce() -> Option<C::Request>,
+    denial: Denial,
+) -> Refused {
+    let Denial::NotGranted { cap, why, .. } = denial else { return unread(denial) };
+    let fits = not_too_large(climb).is_ok();
+    let request = fits.then(read).flatten();
+    let subject = request.as_ref().map_or("", C::subject);
+    let denial = Denial::NotGranted { cap, subject: Denial::subject(subject), why };
+    Refused { denial, subject: shorten(subject) }
 }
 
 fn unread(denial: Denial) -> Refused {
@@ -88,15 +179,20 @@ fn unread(denial: Denial) -> Refused {
 }
 
 fn not_revoked(climb: &Climb<'_>) -> Result<(), Denial> {
-    if climb.session.standing().revoked.is_tripped() {
+    if climb.session.is_revoked() {
         return Err(Denial::Revoked);
+    }
+    if climb.session.is_cancelled() {
+        return Err(Denial::Cancelled);
     }
     Ok(())
 }
 
 fn within_rate(climb: &Climb<'_>) -> Result<(), Denial> {
     let Rate { calls_max, window_s } = climb.rate;
-    if !climb.session.standing().rate.admit(climb.rate, climb.now) {
+    let account = climb.session.account();
+    let shared = climb.ledger.map(|it| (it, &*account.who));
+    if !account.rate.admit(climb.rate, climb.now, shared) {
         return Err(Denial::RateLimited { calls_max, window_s });
     }
     Ok(())
@@ -104,7 +200,8 @@ fn within_rate(climb: &Climb<'_>) -> Result<(), Denial> {
 
 fn granted(climb: &Climb<'_>) -> Result<(), Denial> {
     let cap = climb.spec.cap;
-    climb.session.spec().grants.live(cap, climb.now).map_err(|why| Denial::NotGranted { cap, why })
+    let not_granted = |why| Denial::NotGranted { cap, subject: "".into(), why };
+    climb.session.grants().live(cap, climb.now).map_err(not_granted)
 }
 
 fn not_too_deep(climb: &Climb<'_>) -> Result<(), Denial> {

@@ -6,28 +6,38 @@
 //!
 //! The gate counts and compares. It never looks inside a request, opens nothing and runs nothing.
 
+mod account;
+mod act;
 mod audit;
 mod capability;
+mod denials;
+mod digest;
 mod dispatch;
 mod grant;
+mod grant_table;
+mod held;
 mod inside;
 mod ladder;
+mod lease;
 mod permit;
 mod profile;
-mod purse;
+mod program;
+mod race;
 mod rate;
 mod session;
 mod spec;
-mod standing;
 
 pub use audit::{AuditCounts, Recording};
 pub use capability::{Capability, Refused};
+pub use denials::DenialLog;
 pub use dispatch::{Gate, GateSettings};
-pub use grant::{Constraint, Grant, GrantSet, NotAdmitted};
+pub use grant::{Grant, GrantSet, NotAdmitted};
+pub use held::HeldGrants;
 pub use inside::{Inside, InsideCommand};
 pub use ladder::{DEPTH_MAX, RUNGS};
+pub use lease::Lease;
 pub use permit::Permit;
-pub use profile::{BUILTIN_MEMORY_BYTES_MAX, LINE_MEMORY_BYTES_MAX, Profile};
-pub use purse::Purse;
+pub use profile::{BUILTIN_MEMORY_BYTES_MAX, LINE_MEMORY_BYTES_MAX, Profile, REACHING};
+pub use program::{ProgramEnd, ProgramStart, StartedProgram};
 pub use session::{DefaultLimits, Session, SessionSpec};
-pub use spec::{Audited, CapSpec, Import, Operation};
+pub use spec::{Audited, CapSpec, Class, Import, Operation};

@@ -1,10 +1,20 @@
 //! Proof that one call climbed the whole ladder.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{
+    marker::PhantomData,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
-use drydock_contract::{Dispatch, port::Mode};
+use drydock_contract::{
+    CallId, Deadline, Dispatch, Entropy, Waited,
+    port::{CallFacts, Mode},
+};
 
-use crate::{Capability, Gate, Session, dispatch::Door, standing::Slot};
+use crate::{Audited, Capability, Gate, Grant, Lease, Session, account::Slot, dispatch::Door, lease::Leased};
 
 /// Lets one call of the power `C` through. Dropping it gives the concurrency slot back, on every
 /// path: an error, a panic, a cancelled future.
@@ -19,28 +29,39 @@ use crate::{Capability, Gate, Session, dispatch::Door, standing::Slot};
 /// ```
 ///
 /// ```compile_fail,E0624
-/// use drydock_gate::{Capability, Gate, Permit, Session};
-/// use std::sync::Arc;
-/// fn forge<'a, C: Capability>(gate: &'a Arc<Gate>, session: &'a Session) -> Permit<'a, C> {
-///     Permit::issue(gate, session, None)
+/// use drydock_gate::{Capability, Permit};
+/// fn forge<'a, C: Capability>(real: Permit<'a, C>) -> Permit<'a, C> {
+///     Permit::issue(todo!(), todo!(), todo!())
 /// }
 /// ```
 pub struct Permit<'a, C: Capability> {
     gate: &'a Arc<Gate>,
     session: &'a Session,
+    facts: Arc<CallFacts>,
+    grant: Arc<Grant>,
+    is_leased: &'a AtomicBool,
+    audited: Audited,
     umask: Mode,
-    _slot: Option<Slot>,
+    wants_typed: bool,
+    slot: Option<Slot>,
     of: PhantomData<fn() -> C>,
 }
 
-impl<'a, C: Capability> Permit<'a, C> {
-    pub(crate) fn issue(gate: &'a Arc<Gate>, session: &'a Session, slot: Option<Slot>) -> Self {
-        Self { gate, session, umask: Mode::UMASK, _slot: slot, of: PhantomData }
-    }
+/// What a permit is issued for.
+pub(crate) struct Issued<'a> {
+    pub(crate) facts: Arc<CallFacts>,
+    pub(crate) grant: Arc<Grant>,
+    pub(crate) is_leased: &'a AtomicBool,
+    pub(crate) audited: Audited,
+    pub(crate) slot: Option<Slot>,
+    pub(crate) umask: Mode,
+    pub(crate) wants_typed: bool,
+}
 
-    /// For a caller with a mask of its own.
-    pub(crate) fn under(self, umask: Mode) -> Self {
-        Self { umask, ..self }
+impl<'a, C: Capability> Permit<'a, C> {
+    pub(crate) fn issue(gate: &'a Arc<Gate>, session: &'a Session, issued: Issued<'a>) -> Self {
+        let Issued { facts, grant, is_leased, audited, slot, umask, wants_typed } = issued;
+        Self { gate, session, facts, grant, is_leased, audited, umask, wants_typed, slot, of: PhantomData }
     }
 
     /// The mask of whoever asked.
@@ -53,19 +74,52 @@ impl<'a, C: Capability> Permit<'a, C> {
         self.session
     }
 
-    /// Whether the permit still holds. A stream asks before each chunk, so that a revocation works
-    /// in the middle of one.
+    /// Which call this is.
+    pub fn call(&self) -> CallId {
+        self.facts.call
+    }
+
+    /// Whether whoever asked takes the answer as a value.
+    pub fn wants_typed(&self) -> bool {
+        self.wants_typed
+    }
+
+    /// Where the randomness of what this call starts comes from: its own, by the session's seed and its place among
+    /// the calls of its parent.
+    pub fn entropy(&self) -> Entropy {
+        self.session.spec().entropy.for_call(self.call())
+    }
+
+    /// Whether the permit still holds: the session lives, and has the grant that let the call through. A stream asks
+    /// before each chunk, so that a revocation works in the middle of one.
     pub fn still_valid(&self) -> bool {
-        self.session.is_live()
+        self.session.is_live() && self.session.holds(&self.grant)
     }
 
     /// The gate for whatever this call starts, one level deeper.
     pub fn door(&self) -> Arc<dyn Dispatch> {
-        Arc::new(Door { gate: Arc::clone(self.gate), session: self.session.deeper() })
+        Arc::new(Door { gate: Arc::clone(self.gate), session: self.session.within(self.call()) })
     }
 
-    /// The same for a built-in command, which is known by its name behind it.
-    pub fn door_for(&self, caller: Arc<str>) -> Arc<dyn Dispatch> {
-        Arc::new(Door { gate: Arc::clone(self.gate), session: self.session.deeper_for(caller) })
+    /// The same for a run that has so much time, and that is known by a name if it is a built-in command.
+    pub fn door_within(&self, wall_max: Duration, caller: Option<Arc<str>>) -> Arc<dyn Dispatch> {
+        let waited = Waited::from_now(Some(Arc::clone(self.session.preparing())));
+        let deadline = Deadline::new(Instant::now(), wall_max, waited);
+        let session = self.session.within(self.call()).ending_by(deadline).called(caller);
+        Arc::new(Door { gate: Arc::clone(self.gate), session })
+    }
+
+    /// The session as what this call starts sees it: one level deeper.
+    pub fn inner_session(&self) -> Session {
+        self.session.within(self.call())
+    }
+
+    /// What outlives the call: the session, the slot and the switches, for a process, a listener or a stream. The
+    /// call's record ends with the lease.
+    pub fn into_lease(self) -> Lease {
+        self.is_leased.store(true, Ordering::Release);
+        let session = self.session.within(self.call());
+        let open = Leased { facts: self.facts, grant: self.grant, audited: self.audited, slot: self.slot };
+        Lease::new(Arc::clone(self.gate), session, open)
     }
 }

@@ -1,4 +1,5 @@
-//! Named sets of grants, exactly as the seed's table has them.
+//! Named sets of powers, as the seed's table has them, with one difference: a power that reaches out of the session
+//! becomes importable by a profile, and is granted only by a grant that names what it reaches (decision 0070).
 
 use std::time::Duration;
 
@@ -13,6 +14,11 @@ pub const BUILTIN_MEMORY_BYTES_MAX: u64 = 256 << 20;
 /// Memory that the shell and the stages of one line share.
 pub const LINE_MEMORY_BYTES_MAX: u64 = 384 << 20;
 
+/// Powers that reach out of the session: to hosts, to other guests, to secrets and to models. No profile grants them, so
+/// that none becomes live by being built: hosts, topics and secrets are named by a grant.
+pub const REACHING: CapSet =
+    CapSet::of(&[Cap::Secrets, Cap::Queue, Cap::Tcp, Cap::Udp, Cap::Tls, Cap::Net, Cap::Llm, Cap::Browse]);
+
 /// A memory limit, a call timeout and a set of powers under one name.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -22,8 +28,8 @@ pub struct Profile {
     pub memory_bytes_max: u64,
     /// Bound on one call into a guest that outlives the call. A command has its own, longer one.
     pub call_max: Duration,
-    /// What it grants.
-    pub caps: CapSet,
+    /// The powers whose imports a guest may name: the seed's table.
+    pub importable: CapSet,
 }
 
 const COMPUTE: CapSet = CapSet::of(&[Cap::Vfs]);
@@ -40,8 +46,8 @@ const MINIMAL: CapSet = COMPUTE.union(CapSet::of(&[
 const NETWORK: CapSet = MINIMAL.union(CapSet::of(&[Cap::Net, Cap::Llm, Cap::Browse]));
 const POSIX: CapSet = NETWORK.union(CapSet::of(&[Cap::Posix, Cap::Parallel]));
 
-const fn profile(name: &'static str, mebibytes: u64, seconds: u64, caps: CapSet) -> Profile {
-    Profile { name, memory_bytes_max: mebibytes << 20, call_max: Duration::from_secs(seconds), caps }
+const fn profile(name: &'static str, mebibytes: u64, seconds: u64, importable: CapSet) -> Profile {
+    Profile { name, memory_bytes_max: mebibytes << 20, call_max: Duration::from_secs(seconds), importable }
 }
 
 impl Profile {
@@ -64,9 +70,14 @@ impl Profile {
         Self::ALL.iter().find(|it| it.name == name)
     }
 
-    /// One unconstrained grant for each of its powers.
+    /// The powers that it grants by itself: those that stay inside the session and its tenant.
+    pub fn granted(&self) -> CapSet {
+        self.importable.iter().filter(|cap| !REACHING.contains(*cap)).collect()
+    }
+
+    /// One unconstrained grant for each power that it grants.
     pub fn grants(&self) -> impl Iterator<Item = Grant> {
-        self.caps.iter().map(Grant::of)
+        self.granted().iter().map(Grant::of)
     }
 
     /// The limits of a command under this profile.
@@ -84,7 +95,7 @@ mod tests {
         let rows: Vec<String> = Profile::ALL
             .iter()
             .map(|it| {
-                let caps: Vec<_> = it.caps.iter().map(Cap::as_str).collect();
+                let caps: Vec<_> = it.importable.iter().map(Cap::as_str).collect();
                 format!(
                     "{} {} MiB {} s: {}",
                     it.name,
@@ -100,6 +111,16 @@ mod tests {
         network 128 MiB 30 s: vfs commands exec kv secrets queue tcp udp tls net llm browse
         posix 256 MiB 60 s: vfs commands exec kv secrets queue tcp udp tls net llm browse posix parallel
         ");
+    }
+
+    #[test]
+    fn no_profile_grants_a_power_that_reaches_out() {
+        for profile in Profile::ALL {
+            let granted: CapSet = profile.grants().map(|it| it.cap()).collect();
+            assert!(REACHING.iter().all(|cap| !granted.contains(cap)), "{}", profile.name);
+            assert_eq!(granted.union(REACHING), profile.importable.union(REACHING), "and every other one");
+        }
+        assert!(Profile::named("minimal").importable.contains(Cap::Tcp));
     }
 
     #[test]

@@ -3,10 +3,17 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    CapSet, Entropy, GuestTime, Limits, Meter, Preparing, Principal, SteppedClock, Switch, Tools, port::Files,
+    Budget, CallId, CapSet, Deadline, Denial, Entropy, GrantId, GuestTime, Limits, Lineage, Meter, Preparing,
+    Principal, SteppedClock, Switch, Tenant, Tools,
+    port::{Files, Registry},
 };
 
-use crate::{GrantSet, Inside, Purse, standing::Standing};
+use crate::{
+    Class, DenialLog, Grant, GrantSet, HeldGrants, Inside,
+    account::{Account, InFlight},
+    grant_table::GrantTable,
+    held::not_counted,
+};
 
 /// Limits of a session that nobody chose: a command that was registered with its own gets those instead. Without
 /// this they are all chosen, and no entry goes beyond them.
@@ -30,10 +37,16 @@ impl DefaultLimits {
 /// What a session is opened with. Nothing is granted unless it is put in.
 #[derive(Clone)]
 pub struct SessionSpec {
+    /// Whose principal.
+    pub tenant: Tenant,
     /// Who.
     pub principal: Principal,
-    /// Their powers.
-    pub grants: GrantSet,
+    /// What they hold.
+    pub grants: HeldGrants,
+    /// Powers whose imports its guests may name although no grant says what they reach.
+    pub importable: CapSet,
+    /// Told of every denial, if anybody wants to show them.
+    pub denials: Option<Arc<DenialLog>>,
     /// The limits of each run.
     pub limits: Limits,
     /// Memory of a run of a built-in command; `limits` has that of the others.
@@ -52,12 +65,16 @@ pub struct SessionSpec {
     pub time: GuestTime,
     /// Where that time stands, if it is not the real one: runs start there, and move it.
     pub clock: Option<Arc<SteppedClock>>,
-    /// Where a run's randomness comes from.
+    /// Where a run's randomness comes from: each call has a stream of its own, derived from this.
     pub entropy: Entropy,
-    /// Fuel that all runs of the session share, or none for no bound but each run's own.
-    pub purse: Option<Arc<Purse>>,
+    /// What all runs of the session share, or none for no bound but each run's own.
+    pub budget: Option<Arc<Budget>>,
+    /// Where its calls come from, if it is part of something larger; none for a trace of its own.
+    pub lineage: Option<Lineage>,
     /// The tools its programs may be granted, or none.
     pub tools: Option<Arc<dyn Tools>>,
+    /// The names of commands, where its tenant has others than the default one.
+    pub registry: Option<Arc<dyn Registry>>,
     /// Commands the front end answers itself, or none.
     pub inside: Option<Arc<dyn Inside>>,
     /// What is waited for code to be compiled, if it is another session's wait too; none for one of its own.
@@ -68,8 +85,11 @@ impl SessionSpec {
     /// A session that may do nothing yet.
     pub fn new(principal: Principal) -> Self {
         Self {
+            tenant: Tenant::default(),
             principal,
-            grants: GrantSet::default(),
+            grants: HeldGrants::default(),
+            importable: CapSet::EMPTY,
+            denials: None,
             limits: Limits::default(),
             builtin_memory_bytes_max: Limits::default().memory_bytes_max,
             default_limits: DefaultLimits::default(),
@@ -80,8 +100,10 @@ impl SessionSpec {
             time: GuestTime::default(),
             clock: None,
             entropy: Entropy::default(),
-            purse: None,
+            budget: None,
+            lineage: None,
             tools: None,
+            registry: None,
             inside: None,
             preparing: None,
         }
@@ -92,25 +114,41 @@ impl SessionSpec {
 #[derive(Clone)]
 pub struct Session {
     inner: Arc<Inner>,
-    depth: u32,
+    /// Who of the session calls: its host, or one of its runs.
+    lineage: Lineage,
+    /// When the time of that run is up.
+    deadline: Option<Deadline>,
     /// The built-in command that calls; nobody else is known by a name.
     caller: Option<Arc<str>>,
+    /// Who is told of denials.
+    denials: Option<Arc<DenialLog>>,
 }
 
 struct Inner {
     spec: SessionSpec,
-    caps: CapSet,
-    standing: Arc<Standing>,
-    cancelled: Arc<Switch>,
+    table: Arc<GrantTable>,
+    account: Arc<Account>,
+    in_flight: Arc<InFlight>,
+    /// The principal's switch, and the session's own.
+    switches: [Arc<Switch>; 2],
     preparing: Arc<Preparing>,
 }
 
 impl Session {
-    pub(crate) fn open(spec: SessionSpec, standing: Arc<Standing>) -> Self {
-        let caps = spec.grants.caps();
-        let cancelled = Arc::default();
+    pub(crate) fn open(
+        spec: SessionSpec,
+        account: Arc<Account>,
+        lineage: Lineage,
+        table: Arc<GrantTable>,
+    ) -> Result<Self, Denial> {
+        for grant in spec.grants.now().iter() {
+            table.register(&spec.tenant, grant).map_err(|_| not_counted(grant.cap()))?;
+        }
+        let switches = [Arc::clone(&account.revoked), Arc::default()];
         let preparing = spec.preparing.clone().unwrap_or_default();
-        Self { inner: Arc::new(Inner { spec, caps, standing, cancelled, preparing }), depth: 0, caller: None }
+        let denials = spec.denials.clone();
+        let inner = Inner { spec, table, account, in_flight: Arc::default(), switches, preparing };
+        Ok(Self { inner: Arc::new(inner), lineage, deadline: None, caller: None, denials })
     }
 
     /// What the session was opened with.
@@ -120,24 +158,90 @@ impl Session {
 
     /// The powers whose imports its guests may name.
     pub fn caps(&self) -> CapSet {
-        self.inner.caps
+        self.inner.spec.importable.union(self.grants().caps())
+    }
+
+    /// What it holds now.
+    pub fn grants(&self) -> Arc<GrantSet> {
+        self.inner.spec.grants.now()
+    }
+
+    /// Gives it one more grant, at once and for sessions that share its grants.
+    pub fn give(&self, grant: impl Into<Arc<Grant>>) -> Result<(), Denial> {
+        let grant = grant.into();
+        self.inner.table.register(&self.inner.spec.tenant, &grant).map_err(|_| not_counted(grant.cap()))?;
+        self.inner.spec.grants.give(grant)
+    }
+
+    /// Takes the grants of that id from it, and those that hang from them; false if it held none. Other sessions keep
+    /// theirs, and what the grant let begin goes on until it asks whether its permit still holds.
+    pub fn lose(&self, id: &GrantId) -> bool {
+        self.inner.spec.grants.lose(id)
+    }
+
+    /// Whether it still holds this very grant, and nobody revoked it.
+    pub fn holds(&self, grant: &Arc<Grant>) -> bool {
+        !grant.is_revoked() && self.grants().holds(grant)
     }
 
     /// How many runs lie between the host and this caller.
     pub fn depth(&self) -> u32 {
-        self.depth
+        self.lineage.depth
+    }
+
+    /// Where the calls of this caller come from.
+    pub fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    /// When this caller's time is up.
+    pub fn deadline(&self) -> Option<&Deadline> {
+        self.deadline.as_ref()
     }
 
     /// The same session, one run deeper.
     #[must_use]
     pub fn deeper(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), depth: self.depth.saturating_add(1), caller: None }
+        self.within(self.lineage.next().0)
     }
 
-    /// The same session, one run deeper, for a built-in command of this name.
+    /// The same session as the run that this call started.
     #[must_use]
-    pub fn deeper_for(&self, caller: Arc<str>) -> Self {
-        Self { caller: Some(caller), ..self.deeper() }
+    pub(crate) fn within(&self, call: CallId) -> Self {
+        Self { lineage: self.lineage.within(call), caller: None, ..self.clone() }
+    }
+
+    /// The same for a run that ends by then, and no later than its caller.
+    #[must_use]
+    pub(crate) fn ending_by(self, deadline: Deadline) -> Self {
+        let sooner = match self.deadline {
+            Some(callers) if callers.at() < deadline.at() => callers,
+            _ => deadline,
+        };
+        Self { deadline: Some(sooner), ..self }
+    }
+
+    /// The same for a built-in command of this name.
+    #[must_use]
+    pub(crate) fn called(self, caller: Option<Arc<str>>) -> Self {
+        Self { caller, ..self }
+    }
+
+    /// The same session for a tool that a program called: what it does is counted from `call` on, whatever other calls
+    /// are made meanwhile, and is one run deeper than the program.
+    #[must_use]
+    pub fn at(&self, call: CallId) -> Self {
+        Self { lineage: self.lineage.at(call, 1), ..self.clone() }
+    }
+
+    /// The same session for one program of several: what is refused to it is told to this log.
+    #[must_use]
+    pub fn telling(&self, denials: Arc<DenialLog>) -> Self {
+        Self { denials: Some(denials), ..self.clone() }
+    }
+
+    pub(crate) fn denials(&self) -> Option<&DenialLog> {
+        self.denials.as_deref()
     }
 
     /// The built-in command that calls. A name that somebody else's module took is never one.
@@ -145,19 +249,31 @@ impl Session {
         self.caller.as_ref()
     }
 
-    /// Ends every run of the session in flight.
+    /// Ends every run of the session in flight; it performs nothing more.
     pub fn cancel(&self) {
-        self.inner.cancelled.trip();
+        self.inner.switches[1].trip();
     }
 
     /// Whether neither the session was cancelled nor its principal revoked.
     pub fn is_live(&self) -> bool {
-        !self.inner.cancelled.is_tripped() && !self.inner.standing.revoked.is_tripped()
+        !self.is_cancelled() && !self.is_revoked()
+    }
+
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.inner.switches[0].is_tripped()
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.inner.switches[1].is_tripped()
     }
 
     /// What ends a run of this session from outside.
     pub fn switches(&self) -> [Arc<Switch>; 2] {
-        [Arc::clone(&self.inner.standing.revoked), Arc::clone(&self.inner.cancelled)]
+        self.inner.switches.clone()
+    }
+
+    pub(crate) fn own_switches(&self) -> &[Arc<Switch>; 2] {
+        &self.inner.switches
     }
 
     /// How long its runs waited for code to be compiled: time that is not theirs.
@@ -167,10 +283,19 @@ impl Session {
 
     /// How many runs the principal has in flight.
     pub fn in_flight(&self) -> u32 {
-        self.inner.standing.in_flight()
+        self.inner.account.in_flight.of(Class::Run)
     }
 
-    pub(crate) fn standing(&self) -> &Arc<Standing> {
-        &self.inner.standing
+    /// How many calls of a class this session has in flight.
+    pub fn own_in_flight(&self, class: Class) -> u32 {
+        self.inner.in_flight.of(class)
+    }
+
+    pub(crate) fn account(&self) -> &Arc<Account> {
+        &self.inner.account
+    }
+
+    pub(crate) fn counters(&self) -> &Arc<InFlight> {
+        &self.inner.in_flight
     }
 }

@@ -18,9 +18,11 @@ pub struct CapSpec {
 pub struct Operation {
     /// The wire name, `noun.verb`.
     pub name: &'static str,
+    /// What it is counted with.
+    pub class: Class,
     /// The largest request that is even looked at.
     pub request_bytes_max: u64,
-    /// How many may be in flight for one principal, where that is limited.
+    /// How many of its class may be in flight for one principal, where that is limited.
     pub in_flight_max: Option<u32>,
     /// Which decisions leave a record.
     pub audited: Audited,
@@ -28,12 +30,32 @@ pub struct Operation {
     pub summary: &'static str,
 }
 
+/// Operations that are counted together: runs in flight bound no look-ups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Something runs: a command, a program, a handler, an instance.
+    Run,
+    /// A tool of the host works.
+    Tool,
+    /// Something is looked up.
+    Look,
+}
+
+impl Class {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
 /// Which decisions leave a durable record. Denials always do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audited {
     /// Denials only.
     Denials,
-    /// Denials, and each call that was let through.
+    /// Denials, and the beginning and the end of each call that was let through.
     Everything,
 }
 

@@ -6,10 +6,13 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use drydock_contract::{Call, CallError, Cap, Denial, Reply, Streams, Timestamp, port::Decision};
+use drydock_contract::{
+    Budget, Call, CallError, CallId, Cap, Denial, Lineage, Node, Reply, Streams, Tenant, Timestamp, Unit,
+    port::{AuditEvent, AuditRecord, CallEnd, EndKind},
+};
 use drydock_gate::{
-    Audited, CapSpec, Capability, Gate, GateSettings, Grant, GrantSet, NotAdmitted, Operation, Permit, Purse,
-    RUNGS, Recording, Refused, Session, SessionSpec,
+    Audited, CapSpec, Capability, Class, Gate, GateSettings, Grant, HeldGrants, Lease, NotAdmitted,
+    Operation, Permit, RUNGS, Recording, Refused, Session, SessionSpec,
 };
 use drydock_testkit::{FixedClock, MemoryJournal, block_on, principal};
 
@@ -23,6 +26,7 @@ impl Capability for Toy {
         cap: Cap::Exec,
         operations: &[Operation {
             name: "toy.act",
+            class: Class::Run,
             request_bytes_max: 16,
             in_flight_max: Some(2),
             audited: Audited::Everything,
@@ -47,7 +51,7 @@ impl Capability for Toy {
     }
 
     fn not_admitted(request: &String, _: NotAdmitted) -> Denial {
-        Denial::CommandNotGranted(request.as_str().into())
+        Denial::CommandNotGranted { command: request.as_str().into(), why: "", rules: [].into() }
     }
 
     fn check(_: &(), _: &Session, request: String) -> Result<Arc<str>, Refused> {
@@ -73,7 +77,7 @@ impl Capability for Toy {
         while self.acted.load(Ordering::SeqCst) >= 1_000 && permit.still_valid() {
             std::future::pending::<()>().await;
         }
-        Ok(Reply { payload: Vec::new(), streams })
+        Ok(Reply::of_bytes(permit.call().0.to_le_bytes().to_vec(), streams))
     }
 }
 
@@ -92,11 +96,22 @@ fn room(settings: GateSettings) -> Room {
     Room { gate, clock, journal, acted }
 }
 
-fn open(room: &Room, grants: GrantSet) -> Session {
+fn open(room: &Room, grants: HeldGrants) -> Session {
     room.gate.open(SessionSpec { grants, ..SessionSpec::new(principal("me")) }).unwrap()
 }
 
-fn exec() -> GrantSet {
+fn me() -> Node {
+    Node::Principal(Tenant::default(), principal("me"))
+}
+
+/// What a record says, in short.
+fn row(record: &AuditRecord) -> (String, &'static str, String, String) {
+    let event = record.event.to_string();
+    let call = &record.call;
+    (call.who.principal.to_string(), call.operation, call.subjects.first().to_owned(), event)
+}
+
+fn exec() -> HeldGrants {
     [Grant::of(Cap::Exec)].into_iter().collect()
 }
 
@@ -121,20 +136,20 @@ fn each_rung_beats_the_next() {
         let calls_max = if rate { 0 } else { 100 };
         let room = room(GateSettings { calls_max, ..GateSettings::default() });
         let grants = if grant {
-            GrantSet::default()
+            HeldGrants::default()
         } else if policy {
             [Grant::of(Cap::Exec).only(["other".parse().unwrap()])].into_iter().collect()
         } else {
             exec()
         };
-        let purse = room_.then(|| Arc::new(Purse::holding(0)));
-        let spec = SessionSpec { grants, purse, ..SessionSpec::new(principal("me")) };
+        let budget = room_.then(|| Arc::new(Budget::of([(Unit::Fuel, 0)])));
+        let spec = SessionSpec { grants, budget, ..SessionSpec::new(principal("me")) };
         let mut session = room.gate.open(spec).unwrap();
         if depth {
             session = (0..9).fold(session, |it, _| it.deeper());
         }
         if revoked {
-            room.gate.revoke(&principal("me")).unwrap();
+            room.gate.revoke(&me()).unwrap();
         }
         let payload = match (size, decode) {
             (true, _) => ODD,
@@ -163,7 +178,7 @@ fn each_rung_beats_the_next() {
 #[test]
 fn a_name_outside_the_grant_is_refused_before_it_is_looked_up() {
     let room = room(GateSettings::default());
-    let only_real: GrantSet = [Grant::of(Cap::Exec).only(["real".parse().unwrap()])].into_iter().collect();
+    let only_real: HeldGrants = [Grant::of(Cap::Exec).only(["real".parse().unwrap()])].into_iter().collect();
     let session = open(&room, only_real);
     assert_eq!(act(&room, &session, b"missing"), Err("command_not_granted"));
     assert_eq!(act(&room, &open(&room, exec()), b"missing"), Err("unknown_command"));
@@ -203,7 +218,7 @@ fn a_grant_expires_and_is_used_up() {
 }
 
 #[test]
-fn every_denial_and_every_allowed_exec_is_one_record_without_the_request() {
+fn a_call_has_a_begin_and_an_end_and_a_denial_one_record_without_the_request() {
     let room = room(GateSettings::default());
     let session = open(&room, exec());
     act(&room, &session, b"real").unwrap();
@@ -215,30 +230,51 @@ fn every_denial_and_every_allowed_exec_is_one_record_without_the_request() {
         "unknown_operation"
     );
     room.gate.flush().unwrap();
-    let rows: Vec<_> = room
-        .journal
-        .records()
-        .iter()
-        .map(|it| (it.principal.to_string(), it.operation, it.subject.to_string(), it.decision))
-        .collect();
-    let row = |operation, subject: &str, decision| ("me".to_owned(), operation, subject.to_owned(), decision);
+    let records = room.journal.records();
+    let rows: Vec<_> = records.iter().map(row).collect();
+    let want = |operation, subject: &str, event: &str| {
+        ("me".to_owned(), operation, subject.to_owned(), event.to_owned())
+    };
     assert_eq!(
         rows,
         [
-            row("toy.act", "real", Decision::Allowed),
-            row("toy.act", "missing", Decision::Denied("unknown_command")),
-            row("toy.act", "", Decision::Denied("too_large")),
-            row("unknown", "", Decision::Denied("unknown_operation")),
+            want("toy.act", "real", "begun"),
+            want("toy.act", "real", "ended done"),
+            want("toy.act", "missing", "denied unknown_command"),
+            want("toy.act", "", "denied too_large"),
+            want("unknown", "", "denied unknown_operation"),
         ]
     );
+    assert_eq!(records[0].call, records[1].call, "both are of the same call");
+    assert_ne!(records[1].call.call, records[2].call.call);
+    assert_eq!(records[0].call.trace, records[4].call.trace);
     let counts = room.gate.counts();
     assert_eq!((counts.allowed, counts.denials()), (1, 3));
 }
 
 #[test]
+fn digests_of_requests_and_replies_depend_on_a_secret_of_the_installation() {
+    let digests = |key: u8, payload: &[u8]| {
+        let room = room(GateSettings { digest_key: [key; 32], ..GateSettings::default() });
+        let _ = act(&room, &open(&room, exec()), payload);
+        room.gate.flush().unwrap();
+        let records = room.journal.records();
+        let reply = match &records[1].event {
+            AuditEvent::Ended(CallEnd { reply, .. }) => reply.unwrap(),
+            other => panic!("{other:?}"),
+        };
+        (records[0].call.request.unwrap(), reply)
+    };
+    let (request, reply) = digests(1, b"real");
+    assert_eq!((request.bytes, reply.bytes), (4, 8));
+    assert_eq!(digests(1, b"real").0, request, "the same bytes have the same digest");
+    assert_ne!(digests(2, b"real").0, request, "another installation's differs");
+}
+
+#[test]
 fn a_denial_is_on_disk_before_it_is_reported() {
     let room = room(GateSettings::default());
-    let session = open(&room, GrantSet::default());
+    let session = open(&room, HeldGrants::default());
     for number in 1..=20 {
         act(&room, &session, b"real").unwrap_err();
         assert!(room.journal.synced() >= number, "denial {number} was reported before it was synced");
@@ -271,7 +307,7 @@ fn nothing_is_allowed_while_it_cannot_be_recorded() {
 #[test]
 fn a_record_is_not_forgotten_when_a_sync_fails() {
     let room = room(GateSettings::default());
-    let session = open(&room, GrantSet::default());
+    let session = open(&room, HeldGrants::default());
     act(&room, &session, b"first").unwrap_err();
     room.journal.lose_next_sync();
     act(&room, &session, b"second").unwrap_err();
@@ -303,11 +339,47 @@ fn slots_are_given_back_on_every_path() {
 }
 
 #[test]
+fn calls_are_numbered_as_they_are_made_and_not_as_they_are_polled() {
+    let room = room(GateSettings::default());
+    let session = open(&room, exec());
+    let call = || Call::new("toy.act", b"real", Streams::default());
+    let spans = |session: &Session| {
+        let first = room.gate.dispatch(session, call());
+        let second = room.gate.dispatch(session, call());
+        let second = block_on(second).unwrap().payload;
+        (block_on(first).unwrap().payload, second)
+    };
+    let (first, second) = spans(&session);
+    assert_ne!(first, second);
+    let again = room.gate.open(SessionSpec {
+        grants: exec(),
+        lineage: Some(Lineage::root(session.lineage().trace)),
+        ..SessionSpec::new(principal("me"))
+    });
+    assert_eq!(
+        spans(&again.unwrap()),
+        (first.clone(), second),
+        "another session of the trace that calls the same"
+    );
+    assert_ne!(spans(&session).0, first, "no number is given twice");
+    let there = CallId(3);
+    assert_eq!(
+        spans(&session.at(there)),
+        spans(&open(&room, exec()).at(there)),
+        "only its parent's calls count"
+    );
+    let numbered =
+        |ordinal| block_on(room.gate.dispatch(&session, call().numbered(ordinal))).unwrap().payload;
+    assert_eq!(numbered(0), first, "whoever numbers its calls itself is believed");
+    assert_eq!(numbered(9), numbered(9));
+}
+
+#[test]
 fn revocation_is_heard_by_permits_in_flight_and_outlives_being_forgotten() {
     let room = room(GateSettings { principals_max: 2, ..GateSettings::default() });
     let session = open(&room, exec());
     assert!(session.is_live());
-    room.gate.revoke(&principal("me")).unwrap();
+    room.gate.revoke(&me()).unwrap();
     assert!(!session.is_live());
     drop(session);
     // A flood of other principals makes the gate forget whom it can, and it cannot forget this one.
@@ -317,7 +389,7 @@ fn revocation_is_heard_by_permits_in_flight_and_outlives_being_forgotten() {
         assert!(room.gate.principals() <= 2);
     }
     assert_eq!(act(&room, &open(&room, exec()), b"real"), Err("revoked"));
-    room.gate.unrevoke(&principal("me")).unwrap();
+    room.gate.unrevoke(&me()).unwrap();
     assert_eq!(act(&room, &open(&room, exec()), b"real"), Ok(()));
 }
 
@@ -357,5 +429,182 @@ fn a_principal_who_is_not_let_in_is_recorded() {
     let _held = open(&room, exec());
     assert!(room.gate.open(SessionSpec::new(principal("late"))).is_err());
     let records = room.journal.records();
-    assert_eq!((records[0].operation, records[0].principal.as_str()), ("session.open", "late"));
+    assert_eq!(row(&records[0]).1, "session.open");
+    assert_eq!(row(&records[0]).0, "late");
+}
+
+#[test]
+fn a_cancelled_session_performs_nothing_more() {
+    let room = room(GateSettings::default());
+    let session = open(&room, exec());
+    session.cancel();
+    assert_eq!(act(&room, &session, b"real"), Err("cancelled"));
+    assert_eq!(room.acted.load(Ordering::SeqCst), 0);
+    assert_eq!(act(&room, &open(&room, exec()), b"real"), Ok(()), "another session of the principal goes on");
+}
+
+#[test]
+fn work_that_does_not_hear_of_a_revocation_is_dropped_by_dispatch_and_recorded() {
+    let room = room(GateSettings::default());
+    let session = open(&room, exec());
+    room.acted.store(1_000, Ordering::SeqCst);
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut call = Box::pin(room.gate.dispatch(&session, Call::new("toy.act", b"real", Streams::default())));
+    assert!(call.as_mut().poll(&mut cx).is_pending());
+    room.gate.revoke(&me()).unwrap();
+    let answer = block_on(call).map(drop).map_err(|error| error.code());
+    assert_eq!(answer, Err("revoked"));
+    room.gate.flush().unwrap();
+    let rows: Vec<_> = room.journal.records().iter().map(|it| row(it).3).collect();
+    assert_eq!(rows, ["begun", "ended revoked"]);
+    assert_eq!(session.in_flight(), 0);
+}
+
+#[test]
+fn a_call_that_nobody_waits_for_has_an_end_too() {
+    let room = room(GateSettings::default());
+    let session = open(&room, exec());
+    room.acted.store(1_000, Ordering::SeqCst);
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut call = Box::pin(room.gate.dispatch(&session, Call::new("toy.act", b"real", Streams::default())));
+    assert!(call.as_mut().poll(&mut cx).is_pending());
+    drop(call);
+    room.gate.flush().unwrap();
+    let rows: Vec<_> = room.journal.records().iter().map(|it| row(it).3).collect();
+    assert_eq!(rows, ["begun", "ended dropped"]);
+}
+
+#[test]
+fn revoking_a_tenant_trips_all_below_it_and_nobody_else() {
+    let room = room(GateSettings::default());
+    let of = |tenant: &str, name: &str| {
+        let tenant = tenant.parse().unwrap();
+        let spec = SessionSpec { tenant, grants: exec(), ..SessionSpec::new(principal(name)) };
+        room.gate.open(spec).unwrap()
+    };
+    let (one, two, other) = (of("acme", "a"), of("acme", "b"), of("other", "a"));
+    let acme = Node::Tenant("acme".parse().unwrap());
+    let b = Node::Principal("acme".parse().unwrap(), principal("b"));
+    room.gate.revoke(&b).unwrap();
+    room.gate.revoke(&acme).unwrap();
+    assert_eq!(act(&room, &one, b"real"), Err("revoked"));
+    assert_eq!(act(&room, &of("acme", "new"), b"real"), Err("revoked"), "whoever comes later too");
+    assert_eq!(act(&room, &other, b"real"), Ok(()));
+    room.gate.unrevoke(&acme).unwrap();
+    assert_eq!(act(&room, &one, b"real"), Ok(()));
+    assert_eq!(act(&room, &two, b"real"), Err("revoked"), "its own revocation stands");
+}
+
+#[test]
+fn runs_in_flight_bound_runs_and_nothing_else_and_a_tenant_bounds_its_principals() {
+    let room = room(GateSettings { tenant_in_flight_max: 3, ..GateSettings::default() });
+    room.acted.store(1_000, Ordering::SeqCst);
+    let sessions = ["a", "b"].map(|name| {
+        room.gate.open(SessionSpec { grants: exec(), ..SessionSpec::new(principal(name)) }).unwrap()
+    });
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut held = Vec::new();
+    for session in [&sessions[0], &sessions[0], &sessions[1]] {
+        let call = Call::new("toy.act", b"real", Streams::default());
+        let mut call = Box::pin(room.gate.dispatch(session, call));
+        assert!(call.as_mut().poll(&mut cx).is_pending());
+        held.push(call);
+    }
+    assert_eq!(sessions[0].own_in_flight(Class::Run), 2);
+    assert_eq!(sessions[0].own_in_flight(Class::Tool), 0);
+    assert_eq!(act(&room, &sessions[1], b"real"), Err("too_many_processes"), "the tenant has three already");
+    drop(held);
+    assert_eq!(sessions[0].own_in_flight(Class::Run), 0);
+}
+
+#[test]
+fn a_budget_of_calls_and_bytes_is_reserved_before_the_act() {
+    let room = room(GateSettings::default());
+    let spent = |amounts: &[(Unit, u64)], calls: usize| {
+        let budget = Some(Arc::new(Budget::of(amounts.iter().copied())));
+        let spec = SessionSpec { grants: exec(), budget, ..SessionSpec::new(principal("me")) };
+        let session = room.gate.open(spec).unwrap();
+        (0..calls).map(|_| act(&room, &session, b"real")).collect::<Vec<_>>()
+    };
+    assert_eq!(spent(&[(Unit::Calls, 2)], 3), [Ok(()), Ok(()), Err("budget_exceeded")]);
+    // Four bytes there and eight back: the second call's reply does not fit any more, the third's request.
+    assert_eq!(spent(&[(Unit::Bytes, 16)], 3), [Ok(()), Err("budget_exceeded"), Err("budget_exceeded")]);
+    let budget = Arc::new(Budget::of([(Unit::Calls, 2)]));
+    let spec = SessionSpec {
+        grants: exec(),
+        budget: Some(Arc::clone(&budget)),
+        ..SessionSpec::new(principal("me"))
+    };
+    act(&room, &room.gate.open(spec).unwrap(), b"missing").unwrap_err();
+    assert_eq!(budget.left(Unit::Calls), Some(2), "a refusal spends nothing");
+}
+
+/// A power whose work outlives its answer: it keeps the lease.
+struct Lasting(Arc<parking_lot::Mutex<Option<Lease>>>);
+
+impl Capability for Lasting {
+    const SPEC: CapSpec = CapSpec {
+        cap: Cap::Kv,
+        operations: &[Operation {
+            name: "lasting.open",
+            class: Class::Run,
+            request_bytes_max: 16,
+            in_flight_max: Some(1),
+            audited: Audited::Everything,
+            summary: "",
+        }],
+        imports: &[],
+    };
+    type Request = ();
+    type Ready = ();
+    type Policy = ();
+
+    fn policy(&self) -> &() {
+        &()
+    }
+    fn decode(_: &str, _: &[u8]) -> Result<(), Denial> {
+        Ok(())
+    }
+    fn subject((): &()) -> &str {
+        "it"
+    }
+    fn not_admitted((): &(), _: NotAdmitted) -> Denial {
+        Denial::NotGranted { cap: Cap::Kv, subject: "it".into(), why: "" }
+    }
+    fn check((): &(), _: &Session, (): ()) -> Result<(), Refused> {
+        Ok(())
+    }
+    fn label((): &()) -> Arc<str> {
+        "it".into()
+    }
+    async fn perform(&self, permit: Permit<'_, Self>, (): (), streams: Streams) -> Result<Reply, CallError> {
+        *self.0.lock() = Some(permit.into_lease());
+        Ok(Reply::of_bytes(Vec::new(), streams))
+    }
+}
+
+#[test]
+fn a_lease_keeps_the_slot_and_the_record_open_until_it_ends() {
+    let (clock, journal) = (Arc::new(FixedClock::at_second(600)), Arc::new(MemoryJournal::default()));
+    let held = Arc::new(parking_lot::Mutex::new(None));
+    let gate = Gate::new(GateSettings::default(), clock, Arc::clone(&journal) as _);
+    let gate = Arc::new(gate.with(Lasting(Arc::clone(&held))));
+    let grants = [Grant::of(Cap::Kv)].into_iter().collect();
+    let session = gate.open(SessionSpec { grants, ..SessionSpec::new(principal("me")) }).unwrap();
+    let ask = || {
+        let call = Call::new("lasting.open", b"", Streams::default());
+        block_on(gate.dispatch(&session, call)).map(drop).map_err(|error| error.code())
+    };
+    assert_eq!(ask(), Ok(()));
+    assert_eq!(ask(), Err("too_many_processes"), "the lease has the only slot");
+    let lease = held.lock().take().unwrap();
+    assert!(lease.still_valid());
+    gate.revoke(&me()).unwrap();
+    assert!(!lease.still_valid() && lease.switches()[0].is_tripped());
+    lease.end(CallEnd::plain(EndKind::Done));
+    gate.unrevoke(&me()).unwrap();
+    assert_eq!(session.in_flight(), 0);
+    gate.flush().unwrap();
+    let rows: Vec<_> = journal.records().iter().map(|it| row(it).3).collect();
+    assert_eq!(rows, ["begun", "denied too_many_processes", "ended done"]);
 }

@@ -19,6 +19,7 @@ pub(crate) fn done(name: &str, value: Value) -> CallToolResult {
         "list_files" => vec![ContentBlock::text(rows(&value["entries"], entry, "empty"))],
         _ => vec![ContentBlock::text(value.to_string())],
     };
+    let content: Vec<_> = content.into_iter().chain(grants(&value).map(ContentBlock::text)).collect();
     let failed = matches!(name, "js" | "py") && value["ok"] == false;
     let mut result = if failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = Some(value);
@@ -27,7 +28,16 @@ pub(crate) fn done(name: &str, value: Value) -> CallToolResult {
 
 /// No result. It has no structure, because a client would hold it against the schema of a result.
 pub(crate) fn failed(error: &SandboxError) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(format!("{}: {}", error.code, error.message))])
+    let told = ContentBlock::text(format!("{}: {}", error.code, error.message));
+    let grant = error.denial.as_ref().and_then(|it| it.grant.as_ref());
+    let grant = grant.map(|it| ContentBlock::text(format!("grant: {}", it.to_json())));
+    CallToolResult::error([told].into_iter().chain(grant).collect())
+}
+
+/// For each call that was refused on the way, the grant that would have allowed it, as a file of grants holds it.
+fn grants(value: &Value) -> impl Iterator<Item = String> {
+    let denials = value["denials"].as_array().into_iter().flatten();
+    denials.filter_map(|it| it.get("grant")).map(|it| format!("grant: {it}"))
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {

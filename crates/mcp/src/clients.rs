@@ -152,7 +152,11 @@ fn watch(out: &mpsc::Sender<Vec<u8>>, id: u64, stream: bool, open: &Open) -> Wat
 }
 
 fn failed(id: Option<u64>, error: &SandboxError) -> Value {
-    json!({ "id": id, "error": { "code": error.code, "message": error.message } })
+    let mut told = json!({ "code": error.code, "message": error.message });
+    if let Some(denial) = &error.denial {
+        told["denial"] = serde_json::to_value(denial).unwrap_or_default();
+    }
+    json!({ "id": id, "error": told })
 }
 
 fn to_line(value: &Value) -> Vec<u8> {

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use drydock_contract::{Timestamp, port::TreePath};
+use drydock_contract::{Tenant, Timestamp, port::TreePath};
 use drydock_store::{Home, Quota, Volume, Workspaces};
 use rusqlite::{Connection, params};
 
@@ -20,7 +20,8 @@ fn main() {
         let contents: Vec<Vec<u8>> = (0..FILES).map(|n| content(round * FILES + n)).collect();
         let bare = bare(&temp.path().join(format!("bare{round}.sqlite")), &contents);
         let name = format!("w{round}").parse().unwrap();
-        let workspace = Workspaces::of(&home, Quota::default()).create(&name).unwrap();
+        let workspace =
+            Workspaces::of(&home.tenant(&Tenant::default()), Quota::default()).create(&name).unwrap();
         let files = workspace.files(Volume::Workspace);
         let put = Instant::now();
         for (n, bytes) in contents.iter().enumerate() {

@@ -1,9 +1,10 @@
 //! A path beneath its own root: everything Drydock keeps on disk, and the files it keeps in memory.
 //!
-//! [`Home`] is the one data directory. In it lie artifacts named by their hash ([`ArtifactStore`]),
-//! the names that stand for them ([`CommandRegistry`]), the audit journal ([`FileJournal`]) and
-//! compiled code under a MAC of this installation ([`CodeCache`]), workspaces ([`Workspaces`]), and
-//! directories that commands are started with ([`TreeStore`]).
+//! [`Home`] is the one data directory. In it lie artifacts named by their hash ([`ArtifactStore`]), compiled code under
+//! a MAC of this installation ([`CodeCache`]), directories that commands are started with ([`TreeStore`]) and what is
+//! revoked ([`SqliteLedger`]); and, for each tenant apart ([`TenantHome`]), the names that stand for artifacts
+//! ([`CommandRegistry`]), the audit journal ([`FileJournal`]), workspaces ([`Workspaces`]), memory of programs
+//! ([`Contexts`]), counters and cells.
 //!
 //! The trees a guest sees: in memory ([`MemoryFiles`]), a volume of a workspace ([`SqliteFiles`]), a
 //! directory of the host ([`HostDir`]), copy-on-write over any of them ([`Overlay`]), and several
@@ -20,6 +21,7 @@ mod contexts;
 mod files;
 mod home;
 mod host;
+mod ledger;
 mod mounts;
 mod overlay;
 mod registry;
@@ -30,8 +32,8 @@ mod workspace;
 
 pub use artifact::{ArtifactStore, PutArtifactError, StoredArtifact};
 pub use audit::{
-    AuditCounts, AuditReader, FileJournal, Filter, ReadAuditError, ReadDecision, ReadRecord,
-    SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
+    AUDIT_FILES_MAX, AuditCounts, AuditReader, FileJournal, Filter, PRINCIPAL_RECORDS_MAX, ReadAuditError,
+    ReadDecision, ReadRecord, SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
 };
 pub use codecache::{
     CODE_BYTES_MAX, CacheKey, CodeCache, CodeFile, CompileTurn, OpenCodeCacheError, Shipped, ShippedCode,
@@ -39,13 +41,14 @@ pub use codecache::{
 };
 pub use contexts::Contexts;
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
-pub use home::{Home, OpenHomeError};
+pub use home::{Home, OpenHomeError, TenantHome};
 pub use host::{Access, HostDir, Links};
+pub use ledger::{LEDGER_KEY_BYTES_MAX, LEDGER_VALUE_BYTES_MAX, LEDGERS_MAX, Revoked, SqliteLedger};
 pub use mounts::{MountError, MountPoint, Mounts};
 pub use overlay::{Change, ChangeKind, Overlay};
 pub use registry::{
     BadBuiltin, BadOptions, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError,
-    Registration, Repaired, Verdict,
+    Registration, Registries, Repaired, Verdict,
 };
 
 pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};

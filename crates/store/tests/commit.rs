@@ -6,7 +6,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use drydock_contract::{
-    Timestamp,
+    Tenant, Timestamp,
     port::{Files as _, OpenHow, TreePath},
 };
 use drydock_store::{
@@ -32,7 +32,8 @@ fn furnished() -> (tempfile::TempDir, Mounted) {
 }
 
 fn mount(temp: &Path) -> Mounted {
-    let all = Workspaces::of(&Home::open(temp.join("home")).unwrap(), Quota::default());
+    let all =
+        Workspaces::of(&Home::open(temp.join("home")).unwrap().tenant(&Tenant::default()), Quota::default());
     let host = HostDir::open(temp.join("host"), Access::ReadWrite).unwrap();
     let workspace = all.open_or_create(&"w".parse().unwrap()).unwrap();
     workspace.mount(&"data/in".parse().unwrap(), Arc::new(host)).unwrap()
@@ -184,7 +185,7 @@ fn what_was_committed_can_be_changed_and_committed_again() {
 fn two_commits_at_once_do_not_take_each_other_for_strangers() {
     let (temp, mounted) = furnished();
     write(&mounted, "f", "ours");
-    let workspaces = Home::open(temp.path().join("home")).unwrap().workspaces();
+    let workspaces = Home::open(temp.path().join("home")).unwrap().tenant(&Tenant::default()).workspaces();
     let other = fs::File::create(workspaces.join("w.commit")).unwrap();
     other.lock().unwrap();
     let error = mounted.commit(IfChanged::Refuse, Links::Inside, NOW).unwrap_err();

@@ -17,7 +17,7 @@ use std::{
 };
 
 use drydock_contract::{
-    Timestamp,
+    Tenant, Timestamp,
     port::{Files as _, OpenHow, TreePath},
 };
 use drydock_store::{Access, Home, HostDir, IfChanged, Links, Quota, Volume, Workspace, Workspaces};
@@ -61,7 +61,9 @@ fn say(text: &str) {
 
 fn open(dir: &Path) -> Workspace {
     let home = Home::open(dir.join("home")).unwrap();
-    Workspaces::of(&home, Quota::default()).open_or_create(&"w".parse().unwrap()).unwrap()
+    Workspaces::of(&home.tenant(&Tenant::default()), Quota::default())
+        .open_or_create(&"w".parse().unwrap())
+        .unwrap()
 }
 
 /// What file `n` of child `number` has in it; some are the same, some are long.
@@ -254,7 +256,9 @@ fn version(n: u32) -> Vec<u8> {
 
 #[test]
 fn a_snapshot_fork_or_restore_that_is_killed_is_whole_or_was_not() {
-    let all = |dir: &Path| Workspaces::of(&Home::open(dir.join("home")).unwrap(), Quota::default());
+    let all = |dir: &Path| {
+        Workspaces::of(&Home::open(dir.join("home")).unwrap().tenant(&Tenant::default()), Quota::default())
+    };
     let w = || "w".parse().unwrap();
     if let Some((dir, number)) = child() {
         let (all, workspace) = (all(&dir), open(&dir));
@@ -322,7 +326,7 @@ fn a_snapshot_fork_or_restore_that_is_killed_is_whole_or_was_not() {
             places.remove(it).unwrap();
         }
     }
-    let left: Vec<_> = fs::read_dir(temp.path().join("home/workspaces"))
+    let left: Vec<_> = fs::read_dir(temp.path().join("home/tenants/dev/workspaces"))
         .unwrap()
         .map(|it| it.unwrap().file_name().into_string().unwrap())
         .filter(|it| !it.starts_with("w") && !it.starts_with("."))

@@ -5,7 +5,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
 use drydock_contract::{
-    Timestamp,
+    Tenant, Timestamp,
     port::{Files as _, OpenHow, TreePath},
 };
 use drydock_store::{Directory, Home, Mounting, Quota, Workspace, Workspaces};
@@ -18,7 +18,10 @@ fn furnished() -> (tempfile::TempDir, Workspaces, Workspace) {
         fs::create_dir(temp.path().join(name)).unwrap();
         fs::write(temp.path().join(name).join("f"), name).unwrap();
     }
-    let all = Workspaces::of(&Home::open(temp.path().join("home")).unwrap(), Quota::default());
+    let all = Workspaces::of(
+        &Home::open(temp.path().join("home")).unwrap().tenant(&Tenant::default()),
+        Quota::default(),
+    );
     let workspace = all.open_or_create(&"w".parse().unwrap()).unwrap();
     (temp, all, workspace)
 }
@@ -106,7 +109,7 @@ fn a_damaged_workspace_is_brought_back_from_a_snapshot_and_kept_aside() {
     workspace.put("f", b"kept", NOW).unwrap();
     drop(workspace);
     all.snapshot(&w, &s).unwrap();
-    let file = temp.path().join("home/workspaces/w.sqlite");
+    let file = temp.path().join("home/tenants/dev/workspaces/w.sqlite");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     let error = all.open(&w).map(drop).unwrap_err();

@@ -4,13 +4,13 @@
 
 use std::{cell::Cell, path::Path, sync::Arc};
 
-use drydock_contract::{Meter, port::Files};
+use drydock_contract::{Meter, Tenant, port::Files};
 use drydock_store::{Access, Home, HostDir, Links, MemoryFiles, Mounts, Overlay, Quota, Volume, Workspaces};
 use drydock_testkit::files_contract::{files_contract, files_contract_but_for_changed};
 
 /// A new, empty workspace's volume each time.
 fn sqlite(home: &Home, volume: Volume) -> impl Fn() -> Arc<dyn Files> {
-    let (all, count) = (Workspaces::of(home, Quota::default()), Cell::new(0));
+    let (all, count) = (Workspaces::of(&home.tenant(&Tenant::default()), Quota::default()), Cell::new(0));
     move || {
         count.set(count.get() + 1);
         let name = format!("w{}", count.get()).parse().unwrap();
@@ -88,7 +88,7 @@ fn a_directory_mounted_in_a_workspace_keeps_the_contract() {
     let temp = tempfile::tempdir().unwrap();
     let count = Cell::new(0);
     let home = Home::open(temp.path().join("home")).unwrap();
-    let all = Workspaces::of(&home, Quota::default());
+    let all = Workspaces::of(&home.tenant(&Tenant::default()), Quota::default());
     files_contract(|| {
         count.set(count.get() + 1);
         let dir = temp.path().join(format!("host{}", count.get()));

@@ -8,13 +8,14 @@ use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::Path,
     process::{Child, Command, Stdio},
+    sync::Arc,
 };
 
 use drydock_contract::{
-    ArgMode, Timestamp,
-    port::{AuditRecord, Decision, Journal as _},
+    ArgMode, CallId, Tenant, Timestamp, TraceId, Who,
+    port::{AuditEvent, AuditRecord, CallFacts, Journal as _, Subjects},
 };
-use drydock_store::{CommandRegistry, FileJournal, Filter, Home, count_audit, read_audit};
+use drydock_store::{CommandRegistry, FileJournal, Filter, Home, TenantHome, count_audit, read_audit};
 
 /// Set in a child: the home it works in, a space, and its number.
 const CHILD: &str = "DRYDOCK_STORE_TEST_CHILD";
@@ -30,11 +31,15 @@ fn start(test: &str, home: &Path, number: u32) -> Child {
         .unwrap()
 }
 
+fn open(home: &Path) -> TenantHome {
+    Home::open(home).unwrap().tenant(&Tenant::default())
+}
+
 /// In a child: its home and number.
-fn child() -> Option<(Home, u32)> {
+fn child() -> Option<(TenantHome, u32)> {
     let told = env::var(CHILD).ok()?;
     let (home, number) = told.rsplit_once(' ').unwrap();
-    Some((Home::open(home).unwrap(), number.parse().unwrap()))
+    Some((open(Path::new(home)), number.parse().unwrap()))
 }
 
 /// Kills the child some way into the step that follows its `steps`-th.
@@ -70,12 +75,12 @@ fn a_registry_whose_writer_is_killed_at_any_moment_loads_and_verifies() {
         }
     }
     let temp = tempfile::tempdir().unwrap();
-    let home = Home::open(temp.path()).unwrap();
+    let home = open(temp.path());
     let mut promised = 0;
     for number in 0..24 {
         let steps = 1 + number as usize % 4;
         let test = "a_registry_whose_writer_is_killed_at_any_moment_loads_and_verifies";
-        kill_after(start(test, home.root(), number), steps, number * 40_000);
+        kill_after(start(test, temp.path(), number), steps, number * 40_000);
         promised += steps;
 
         let registry = CommandRegistry::open(&home, vec![]).unwrap();
@@ -101,9 +106,9 @@ fn processes_that_add_names_at_once_lose_none() {
         return;
     }
     let temp = tempfile::tempdir().unwrap();
-    let home = Home::open(temp.path()).unwrap();
+    let home = open(temp.path());
     let test = "processes_that_add_names_at_once_lose_none";
-    let children: Vec<_> = (0..3).map(|number| start(test, home.root(), number)).collect();
+    let children: Vec<_> = (0..3).map(|number| start(test, temp.path(), number)).collect();
     for mut child in children {
         let mut out = BufReader::new(child.stdout.take().unwrap());
         std::io::copy(&mut out, &mut std::io::sink()).unwrap();
@@ -115,14 +120,22 @@ fn processes_that_add_names_at_once_lose_none() {
 #[test]
 fn a_journal_whose_writers_are_killed_keeps_every_record_that_was_acknowledged() {
     if let Some((home, number)) = child() {
-        let journal = FileJournal::open(&home).unwrap();
-        let record = |n: u64| AuditRecord {
-            at: Timestamp(n),
-            principal: format!("child-{number}").parse().unwrap(),
+        let journal = FileJournal::open(home.home());
+        let call = Arc::new(CallFacts {
+            who: Arc::new(Who {
+                tenant: Tenant::default(),
+                principal: format!("child-{number}").parse().unwrap(),
+            }),
+            trace: TraceId(1),
+            call: CallId(1),
+            parent: CallId(0),
             operation: "exec.start",
-            subject: "x".repeat(60).into(),
-            decision: Decision::Allowed,
-        };
+            subjects: Subjects::One("x".repeat(60).into()),
+            grant: None,
+            request: None,
+        });
+        let record =
+            |n: u64| AuditRecord { at: Timestamp(n), call: Arc::clone(&call), event: AuditEvent::Begun };
         for n in 0.. {
             let batch: Vec<_> = (0..50).map(|k| record(n * 50 + k)).collect();
             journal.append(&batch).unwrap();
@@ -130,11 +143,11 @@ fn a_journal_whose_writers_are_killed_keeps_every_record_that_was_acknowledged()
         }
     }
     let temp = tempfile::tempdir().unwrap();
-    let home = Home::open(temp.path()).unwrap();
+    let home = open(temp.path());
     let mut promised = 0;
     for number in 0..10 {
         let test = "a_journal_whose_writers_are_killed_keeps_every_record_that_was_acknowledged";
-        kill_after(start(test, home.root(), number), 20, number * 10_000);
+        kill_after(start(test, temp.path(), number), 20, number * 10_000);
         promised += 20 * 50;
         let records = read_audit(&home, Filter::default()).unwrap().map(Result::unwrap);
         assert!(records.filter(|it| it.subject.len() == 60).count() >= promised);

@@ -5,7 +5,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
 use drydock_contract::{
-    Timestamp,
+    Tenant, Timestamp,
     port::{FileError, Files, Follow, Mode, TreePath},
 };
 use drydock_store::{Access, Home, HostDir, IfChanged, Links, Mounted, Quota, Workspaces};
@@ -38,7 +38,8 @@ fn host(temp: &Path) -> HostDir {
 }
 
 fn mount(temp: &Path) -> Mounted {
-    let all = Workspaces::of(&Home::open(temp.join("home")).unwrap(), Quota::default());
+    let all =
+        Workspaces::of(&Home::open(temp.join("home")).unwrap().tenant(&Tenant::default()), Quota::default());
     let workspace = all.open_or_create(&"w".parse().unwrap()).unwrap();
     workspace.mount(&"data".parse().unwrap(), Arc::new(host(temp))).unwrap()
 }

@@ -5,7 +5,7 @@
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc};
 
 use drydock_contract::{
-    Timestamp,
+    Tenant, Timestamp,
     port::{FileError, Files, Follow, Mode, OpenHow, TreePath},
 };
 use drydock_store::{
@@ -49,7 +49,10 @@ fn furnished() -> (tempfile::TempDir, Workspaces, Workspace, Mounted) {
         fs::write(host.join(name), name).unwrap();
         set_on_host(&host.join(name), bits);
     }
-    let all = Workspaces::of(&Home::open(temp.path().join("home")).unwrap(), Quota::default());
+    let all = Workspaces::of(
+        &Home::open(temp.path().join("home")).unwrap().tenant(&Tenant::default()),
+        Quota::default(),
+    );
     let workspace = all.open_or_create(&"w".parse().unwrap()).unwrap();
     let host = Arc::new(HostDir::open(&host, Access::ReadWrite).unwrap());
     let mounted = workspace.mount(&"data".parse().unwrap(), host).unwrap();

@@ -12,7 +12,7 @@ use std::{
 };
 
 use drydock_contract::{
-    Timestamp,
+    Tenant, Timestamp,
     port::{FileError, FileLimit, Files, Follow, Interrupt, OpenHow, TreePath},
 };
 use drydock_store::{Access, Home, HostDir, IfChanged, Links, Mounted, Mounts, Quota, Workspaces};
@@ -32,7 +32,8 @@ fn after(questions: usize) -> (Interrupt, Arc<AtomicUsize>) {
 }
 
 fn mount(temp: &Path) -> Mounted {
-    let all = Workspaces::of(&Home::open(temp.join("home")).unwrap(), Quota::default());
+    let all =
+        Workspaces::of(&Home::open(temp.join("home")).unwrap().tenant(&Tenant::default()), Quota::default());
     let workspace = all.open_or_create(&"w".parse().unwrap()).unwrap();
     let host = HostDir::open(temp.join("host"), Access::ReadWrite).unwrap();
     workspace.mount(&"data".parse().unwrap(), Arc::new(host)).unwrap()
@@ -40,7 +41,8 @@ fn mount(temp: &Path) -> Mounted {
 
 /// Files and bytes the workspace keeps for the mount, and the bytes of its database.
 fn kept(temp: &Path) -> (u64, u64, u64) {
-    let all = Workspaces::of(&Home::open(temp.join("home")).unwrap(), Quota::default());
+    let all =
+        Workspaces::of(&Home::open(temp.join("home")).unwrap().tenant(&Tenant::default()), Quota::default());
     let facts = all.open(&"w".parse().unwrap()).unwrap().show().unwrap();
     let volume = facts.volumes.iter().find(|it| it.name == "cow:data").unwrap();
     (volume.files, volume.bytes, facts.database_bytes)

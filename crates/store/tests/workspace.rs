@@ -5,7 +5,7 @@
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use drydock_contract::{
-    Timestamp,
+    Tenant, Timestamp,
     port::{FileError, Files as _, Mode, OpenHow, TreePath},
 };
 use drydock_store::{
@@ -25,7 +25,10 @@ fn path(text: &str) -> TreePath {
 
 fn fresh() -> (tempfile::TempDir, Workspaces, Workspace) {
     let temp = tempfile::tempdir().unwrap();
-    let all = Workspaces::of(&Home::open(temp.path().join("home")).unwrap(), Quota::default());
+    let all = Workspaces::of(
+        &Home::open(temp.path().join("home")).unwrap().tenant(&Tenant::default()),
+        Quota::default(),
+    );
     let workspace = all.create(&name("w")).unwrap();
     (temp, all, workspace)
 }
@@ -272,7 +275,10 @@ fn a_full_disk_under_a_workspace_is_no_space_and_loses_nothing() {
     const INSIDE: &str = "DRYDOCK_SMALL_DISK";
     let test = "a_full_disk_under_a_workspace_is_no_space_and_loses_nothing";
     if let Ok(disk) = std::env::var(INSIDE) {
-        let all = Workspaces::of(&Home::open(Path::new(&disk).join("home")).unwrap(), Quota::default());
+        let all = Workspaces::of(
+            &Home::open(Path::new(&disk).join("home")).unwrap().tenant(&Tenant::default()),
+            Quota::default(),
+        );
         let workspace = all.create(&name("w")).unwrap();
         workspace.put("kept", b"kept", NOW).unwrap();
         all.snapshot(&name("w"), &name("early")).unwrap();

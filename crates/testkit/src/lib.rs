@@ -6,11 +6,13 @@ mod fakes;
 pub mod files_contract;
 mod files_facts;
 pub mod guests;
+mod ledger;
 pub mod prober;
 mod rooms;
 mod shell_applets;
 mod shell_commands;
 
 pub use fakes::{FixedClock, MemoryJournal, principal};
+pub use ledger::MemoryLedger;
 pub use rooms::{EchoRunner, Seen, TinyRegistry, block_on};
 pub use shell_commands::{FAKE_COMMANDS, FakeDoor};

@@ -9,8 +9,9 @@ use std::{
 };
 
 use drydock_contract::{
-    ArgMode, Artifact, BoxFuture, CommandName, Fault, Limits, Outcome, RunReport, RunRequest, Streams,
-    port::{Entry, EntryOptions, LaneChoice, LoadError, Registry, Runner},
+    ArgMode, Artifact, BoxFuture, CallLimits, CommandName, Fault, Limits, LiveError, LiveReply, LiveSpec,
+    Outcome, RunReport, RunRequest, Streams, Unit,
+    port::{Entry, EntryOptions, LaneChoice, LiveInstance, LoadError, Registry, Runner},
 };
 use parking_lot::Mutex;
 
@@ -114,6 +115,9 @@ impl Runner for EchoRunner {
                 }
             }
             let (limits, lane) = (request.limits, request.lane);
+            if let Some(budget) = &request.budget {
+                budget.reserve_up_to(Unit::Fuel, Self::FUEL);
+            }
             *self.0.lock() = Seen { argv: request.argv, env: request.env.to_vec(), stdin, limits, lane };
             let report = RunReport {
                 outcome: Outcome::Exited(0),
@@ -128,4 +132,37 @@ impl Runner for EchoRunner {
             Ok((report, streams))
         })
     }
+
+    fn open(&self, _: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
+        Box::pin(async { Ok(Box::new(EchoInstance) as _) })
+    }
+}
+
+/// An instance that answers with what it was given.
+#[derive(Debug)]
+struct EchoInstance;
+
+impl LiveInstance for EchoInstance {
+    fn call<'a>(
+        &'a self,
+        input: &'a [u8],
+        limits: CallLimits,
+    ) -> BoxFuture<'a, Result<LiveReply, LiveError>> {
+        if let Some(budget) = &limits.budget {
+            budget.reserve_up_to(Unit::Fuel, EchoRunner::FUEL);
+        }
+        let reply = LiveReply {
+            bytes: input.to_vec(),
+            fuel: EchoRunner::FUEL,
+            memory_bytes: 0,
+            duration: Duration::ZERO,
+        };
+        Box::pin(async { Ok(reply) })
+    }
+
+    fn opening_fuel(&self) -> u64 {
+        0
+    }
+
+    fn close(&self) {}
 }

@@ -46,7 +46,14 @@ impl FakeDoor {
         line.extend(args.iter().map(|arg| lossy(arg)));
         self.calls.lock().push(line.clone());
         match name.as_str() {
-            "denied" => return Err(Denial::CommandNotGranted("denied".into()).into()),
+            "denied" => {
+                return Err(Denial::CommandNotGranted {
+                    command: "denied".into(),
+                    why: "",
+                    rules: [].into(),
+                }
+                .into());
+            }
             name if !FAKE_COMMANDS.contains(&name) => return Err(Denial::UnknownCommand(name.into()).into()),
             _ => {}
         }
@@ -68,7 +75,7 @@ impl FakeDoor {
             stderr_bytes: 0,
             quota: None,
         };
-        Ok(Reply { payload: encode_report(&report), streams: io.streams })
+        Ok(Reply::of_bytes(encode_report(&report), io.streams))
     }
 }
 

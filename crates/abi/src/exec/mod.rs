@@ -25,5 +25,5 @@ mod reply;
 mod request;
 
 pub use command::{BadCommand, COMMAND_VERSION, ExecCommand, decode_command, encode_command};
-pub use reply::{BadReply, decode_report, encode_report};
+pub use reply::{BadReply, decode_report, encode_report, take_report};
 pub use request::{Args, BadRequest, ExecRequest, TooLong, decode_request, encode_request};

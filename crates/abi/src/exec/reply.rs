@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use drydock_contract::{Outcome, RunReport, port::FileLimit};
+use drydock_contract::{Outcome, Reply, RunReport, port::FileLimit};
 
 use crate::{Reader, Truncated};
 
@@ -61,6 +61,11 @@ pub fn encode_report(report: &RunReport) -> Vec<u8> {
         bytes.extend_from_slice(&(limit as u32).to_le_bytes());
     }
     bytes
+}
+
+/// The report of a reply, whether it came as a value or in bytes.
+pub fn take_report(reply: &mut Reply) -> Result<RunReport, BadReply> {
+    reply.value::<RunReport>().map_or_else(|| decode_report(&reply.payload), Ok)
 }
 
 /// Reads a report.

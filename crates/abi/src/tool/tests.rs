@@ -10,6 +10,7 @@ fn request(input: Option<&'static str>) -> ToolRequest {
         provider: "files".into(),
         tool: "read".into(),
         input: input.map(|text| Bytes::from_static(text.as_bytes())),
+        span: 0,
     }
 }
 

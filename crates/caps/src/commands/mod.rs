@@ -8,7 +8,9 @@ mod tests;
 use std::sync::Arc;
 
 use drydock_contract::{CallError, Cap, Denial, Reply, Streams, port::Registry};
-use drydock_gate::{Audited, CapSpec, Capability, Import, NotAdmitted, Operation, Permit, Refused, Session};
+use drydock_gate::{
+    Audited, CapSpec, Capability, Class, Import, NotAdmitted, Operation, Permit, Refused, Session,
+};
 
 pub use request::List;
 
@@ -32,6 +34,7 @@ impl Capability for Commands {
         cap: Cap::Commands,
         operations: &[Operation {
             name: LIST,
+            class: Class::Look,
             request_bytes_max: 0,
             in_flight_max: None,
             audited: Audited::Denials,
@@ -61,11 +64,15 @@ impl Capability for Commands {
     }
 
     fn not_admitted(_: &List, _: NotAdmitted) -> Denial {
-        Denial::NotGranted { cap: Cap::Commands, why: ": the grant is for single names" }
+        Denial::NotGranted {
+            cap: Cap::Commands,
+            subject: "list".into(),
+            why: ": the grant is for other subjects",
+        }
     }
 
-    fn check(registry: &Arc<dyn Registry>, _: &Session, _: List) -> Result<policy::Visible, Refused> {
-        Ok(policy::visible(&**registry))
+    fn check(registry: &Arc<dyn Registry>, session: &Session, _: List) -> Result<policy::Visible, Refused> {
+        Ok(policy::visible(session.spec().registry.as_deref().unwrap_or(&**registry)))
     }
 
     fn label(_: &policy::Visible) -> Arc<str> {
@@ -79,6 +86,6 @@ impl Capability for Commands {
         streams: Streams,
     ) -> Result<Reply, CallError> {
         let payload = visible.0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join("\n").into_bytes();
-        Ok(Reply { payload, streams })
+        Ok(Reply::of_bytes(payload, streams))
     }
 }

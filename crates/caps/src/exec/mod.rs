@@ -5,17 +5,18 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use bytes::{BufMut, Bytes, BytesMut};
 pub use drydock_abi::exec::{COMMAND, START};
 use drydock_abi::exec::{REQUEST_BYTES_MAX, encode_report};
 use drydock_contract::{
-    ArgMode, CallError, Cap, Denial, FuelGauge, GuestTime, Outcome, Reply, RunReport, RunRequest, Streams,
+    ArgMode, CallError, Cap, Denial, GuestTime, Outcome, Reply, RunReport, RunRequest, Sleep, Streams, Terms,
     port::{Registry, Runner},
+    schedule,
 };
 use drydock_gate::{
-    Audited, CapSpec, Capability, Import, Inside, InsideCommand, NotAdmitted, Operation, Permit, Purse,
+    Audited, CapSpec, Capability, Class, Import, Inside, InsideCommand, NotAdmitted, Operation, Permit,
     Refused, Session,
 };
 
@@ -50,6 +51,7 @@ impl Capability for Exec {
         operations: &[
             Operation {
                 name: START,
+                class: Class::Run,
                 request_bytes_max: REQUEST_BYTES_MAX,
                 in_flight_max: Some(IN_FLIGHT_MAX),
                 audited: Audited::Everything,
@@ -57,6 +59,7 @@ impl Capability for Exec {
             },
             Operation {
                 name: COMMAND,
+                class: Class::Run,
                 request_bytes_max: REQUEST_BYTES_MAX,
                 in_flight_max: Some(IN_FLIGHT_MAX),
                 audited: Audited::Everything,
@@ -97,12 +100,24 @@ impl Capability for Exec {
         &request.name
     }
 
-    fn not_admitted(request: &ExecStart, _: NotAdmitted) -> Denial {
-        Denial::CommandNotGranted(program::short(&request.name))
+    fn within(request: &ExecStart, terms: &Terms) -> bool {
+        policy::within(request, terms)
+    }
+
+    fn judge_terms(terms: &Terms) -> Result<(), String> {
+        policy::judge_terms(terms)
+    }
+
+    fn not_admitted(request: &ExecStart, why: NotAdmitted) -> Denial {
+        let (why, rules) = match why {
+            NotAdmitted::ByName => ("", Vec::new()),
+            NotAdmitted::ByTerms => (" with these arguments", policy::exactly(request)),
+        };
+        Denial::CommandNotGranted { command: Denial::subject(&request.name), why, rules: rules.into() }
     }
 
     fn check(registry: &Arc<dyn Registry>, session: &Session, request: ExecStart) -> Result<Ready, Refused> {
-        policy::check(&**registry, session, request)
+        policy::check(session.spec().registry.as_deref().unwrap_or(&**registry), session, request)
     }
 
     fn label(ready: &Ready) -> Arc<str> {
@@ -118,19 +133,25 @@ impl Capability for Exec {
         let spec = permit.session().spec();
         let Ready { target, args, env, stdin, wall_max } = ready;
         let env = env.unwrap_or_else(|| Arc::clone(&spec.env));
+        // By a clock that is not the real one, what `timeout` allows is time of that clock, however long it takes.
+        let (real_max, due) = match &spec.clock {
+            None => (wall_max, None),
+            Some(clock) => (None, wall_max.map(|it| clock.sleep_until(clock.stands_at().plus(it)))),
+        };
         let start = match target {
             Target::Module(entry) => {
-                let asked = Asked { args: &args, env: &env, wall_max };
-                Start::of_entry(&*self.registry, spec, &entry, asked)?
+                let asked = Asked { args: &args, env: &env, wall_max: real_max };
+                let registry = spec.registry.as_deref().unwrap_or(&*self.registry);
+                Start::of_entry(registry, spec, &entry, asked)?
             }
             Target::Inside(inside, name) => {
                 let streams = Streams { stdin: streams.stdin.after(stdin), ..streams };
                 let command = Inner { name: name.to_string(), args, env, wall_max };
                 return Ok(ask_inside(&*inside, command, &permit, streams).await);
             }
-            Target::File(path) => match program::read(spec, &env, &path)? {
+            Target::File(path) => match program::read(spec, &env, &path).await? {
                 Program::Module(artifact, held) => {
-                    let asked = Asked { args: &args, env: &env, wall_max };
+                    let asked = Asked { args: &args, env: &env, wall_max: real_max };
                     Start::of_file(spec, &path, artifact, held, asked)
                 }
                 Program::Other => {
@@ -147,7 +168,7 @@ impl Capability for Exec {
                 }
             },
         };
-        let given = Given { args, stdin, streams };
+        let given = Given { args, stdin, streams, due };
         self.start(&permit, start, given).await
     }
 }
@@ -157,12 +178,14 @@ struct Given {
     args: Vec<Vec<u8>>,
     stdin: Bytes,
     streams: Streams,
+    /// When its time is up, where that is not the real time.
+    due: Option<Sleep>,
 }
 
 impl Exec {
     async fn start(&self, permit: &Permit<'_, Self>, start: Start, given: Given) -> Result<Reply, CallError> {
         let (session, spec) = (permit.session(), permit.session().spec());
-        let Given { args, stdin, streams } = given;
+        let Given { args, stdin, streams, due } = given;
         let Start { artifact, mut argv, env, options, mode, limits, trees, working_dir, by_path, own_name } =
             start;
         let head = match mode {
@@ -174,7 +197,6 @@ impl Exec {
         };
         let Streams { stdin, stdout, stderr } = streams;
         launch::raise_line_memory(spec, &options);
-        let bill = spec.purse.as_ref().map(|purse| Bill { purse, gauge: Arc::default(), fuel: None });
 
         let request = RunRequest {
             artifact,
@@ -192,26 +214,40 @@ impl Exec {
             caps: session.caps(),
             time: spec.clock.as_ref().map_or(spec.time, |clock| GuestTime::Fixed(clock.stands_at())),
             clock: spec.clock.clone(),
-            entropy: spec.entropy,
-            door: match own_name {
-                Some(name) => permit.door_for(name),
-                None => permit.door(),
-            },
+            entropy: permit.entropy(),
+            door: permit.door_within(limits.wall_max, own_name),
             switches: session.switches(),
-            gauge: bill.as_ref().map(|bill| Arc::clone(&bill.gauge)),
+            budget: spec.budget.clone(),
             preparing: Some(Arc::clone(session.preparing())),
+            depth: session.depth(),
+            tenant: spec.tenant.clone(),
             // Who writes programs pays for the time that compiling them takes: each could write another one, and
             // so live for ever on time that is nobody's.
             pays_for_code: by_path.is_some(),
         };
-        let ran = self.runner.run(request).await;
-        if let Some(mut bill) = bill {
-            // A run that could not start has burnt nothing.
-            bill.fuel = Some(ran.as_ref().map_or(0, |(report, _)| report.fuel));
-        }
+        let running = self.runner.run(request);
+        let ran = match due {
+            None => running.await,
+            Some(due) => before(due, running)
+                .await
+                .unwrap_or_else(|| Ok((report_of(Outcome::TimedOut), Streams::default()))),
+        };
         let (report, streams) = ran?;
-        Ok(Reply { payload: encode_report(&report), streams })
+        Ok(answer(report, permit.wants_typed(), streams))
     }
+}
+
+/// What comes of the work, unless the session's clock is as late as that before; then the work is dropped.
+async fn before<T>(due: Sleep, work: impl Future<Output = T>) -> Option<T> {
+    let (mut due, mut work) = (pin!(due), pin!(work));
+    poll_fn(|cx| {
+        // Asked first: how far the work would come by itself depends on the machine.
+        if schedule::beside(|| due.as_mut().poll(cx)).is_ready() {
+            return Poll::Ready(None);
+        }
+        work.as_mut().poll(cx).map(Some)
+    })
+    .await
 }
 
 /// The name by which a front end runs scripts.
@@ -233,10 +269,22 @@ async fn ask_inside(
 ) -> Reply {
     let Inner { name, args, env, wall_max } = command;
     let (umask, door, preparing) = (permit.umask(), permit.door(), Arc::clone(permit.session().preparing()));
-    let caller = permit.session().caller().cloned();
-    let command = InsideCommand { name, args, env, wall_max, umask, caller, streams, door, preparing };
+    let (caller, entropy) = (permit.session().caller().cloned(), permit.entropy());
+    let command =
+        InsideCommand { name, args, env, wall_max, umask, caller, streams, door, entropy, preparing };
     let (outcome, streams) = inside.run(command).await;
-    Reply { payload: encode_report(&report_of(outcome)), streams }
+    answer(report_of(outcome), permit.wants_typed(), streams)
+}
+
+/// The report as the caller takes it.
+fn answer(report: RunReport, wants_typed: bool, streams: Streams) -> Reply {
+    let (outcome, carried) =
+        (report.outcome.clone(), [report.stdin_bytes, report.stdout_bytes, report.stderr_bytes]);
+    let reply = match wants_typed {
+        true => Reply::of_value(report, streams),
+        false => Reply::of_bytes(encode_report(&report), streams),
+    };
+    reply.ended(outcome, carried)
 }
 
 /// What a command of the front end cost: what it started has paid for itself.
@@ -250,19 +298,6 @@ fn report_of(outcome: Outcome) -> RunReport {
         stdout_bytes: 0,
         stderr_bytes: 0,
         quota: None,
-    }
-}
-
-/// Pays when it is dropped. A run that was dropped too has no report; what it burnt is in its gauge.
-struct Bill<'a> {
-    purse: &'a Purse,
-    gauge: Arc<FuelGauge>,
-    fuel: Option<u64>,
-}
-
-impl Drop for Bill<'_> {
-    fn drop(&mut self) {
-        self.purse.spend(self.fuel.unwrap_or_else(|| self.gauge.burnt()));
     }
 }
 

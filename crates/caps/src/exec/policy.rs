@@ -4,13 +4,16 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use drydock_contract::{
-    Denial,
+    ArgumentRule, Denial, IfAbsent, Must, Scalar, Terms,
     port::{Entry, Registry},
 };
 use drydock_gate::{Inside, Refused, Session};
 
 use super::ExecStart;
-use crate::program::{self, short};
+use crate::{
+    program::{self, short},
+    rules::{PROPOSED_MAX, TEXT_BYTES_MAX, text_keeps},
+};
 
 /// What a name stands for.
 pub(super) enum Target {
@@ -70,4 +73,88 @@ pub(super) fn check(
         }
     }
     Ok(Ready { target, args, env: env.map(Arc::from), stdin, wall_max })
+}
+
+/// Which words of a command a rule is about.
+enum Words {
+    /// Every argument.
+    Every,
+    /// The word of that number; 0 is the command itself.
+    One(usize),
+}
+
+/// `/*`, or `/1`: as a shell counts.
+fn words(argument: &str) -> Option<Words> {
+    match argument.strip_prefix('/')? {
+        "*" => Some(Words::Every),
+        number if number.len() > 1 && number.starts_with('0') => None,
+        number if number.bytes().all(|b| b.is_ascii_digit()) => number.parse().ok().map(Words::One),
+        _ => None,
+    }
+}
+
+pub(super) fn judge_terms(terms: &Terms) -> Result<(), String> {
+    let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+' | '*');
+    for subject in terms.subjects.iter().flatten() {
+        if !subject.as_str().contains('/') && !subject.as_str().chars().all(name) {
+            return Err(format!(
+                "field `subjects`: `{subject}` names no command: write a name, a path, or a pattern such as `git-*`; \
+                 what is said of arguments goes into `rules`"
+            ));
+        }
+    }
+    for rule in &terms.rules {
+        let shown = rule.argument.escape_debug();
+        if words(&rule.argument).is_none() {
+            return Err(format!(
+                "field `rules`: `{shown}` is no argument of a command: write /1 for the first, /* for every one"
+            ));
+        }
+        let is_text = |it: &Scalar| matches!(it, Scalar::Text(_));
+        let fits = match &rule.must {
+            Must::Equal(scalar) => is_text(scalar),
+            Must::OneOf(scalars) => scalars.iter().all(is_text),
+            Must::StartWith(_) | Must::HaveLengthAtMost(_) => true,
+            Must::LieBetween { .. } => false,
+        };
+        if !fits {
+            return Err(format!(
+                "field `rules`: what is said of `{shown}` cannot be: arguments of a command are texts; write \"1\" for 1"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Do the arguments keep the rules of a grant? One that is not UTF-8 keeps none.
+pub(super) fn within(request: &ExecStart, terms: &Terms) -> bool {
+    let keeps = |bytes: &[u8], rule: &ArgumentRule| {
+        std::str::from_utf8(bytes).is_ok_and(|text| text_keeps(text, &rule.must))
+    };
+    terms.rules.iter().all(|rule| {
+        let absent = rule.if_absent == IfAbsent::Allow;
+        match words(&rule.argument) {
+            None => false,
+            Some(Words::Every) if request.args.is_empty() => absent,
+            Some(Words::Every) => request.args.iter().all(|it| keeps(it, rule)),
+            Some(Words::One(0)) => keeps(request.name.as_bytes(), rule),
+            Some(Words::One(number)) => request.args.get(number - 1).map_or(absent, |it| keeps(it, rule)),
+        }
+    })
+}
+
+/// The arguments as rules, so that a grant can be proposed that is no wider: each in its place, and no other word
+/// anywhere. None where they are too many, too long or no text.
+pub(super) fn exactly(request: &ExecStart) -> Vec<ArgumentRule> {
+    let short = |it: &Vec<u8>| String::from_utf8(it.clone()).ok().filter(|it| it.len() <= TEXT_BYTES_MAX);
+    let texts: Option<Vec<String>> = request.args.iter().map(short).collect();
+    let Some(texts) = texts.filter(|it| it.len() < PROPOSED_MAX) else { return Vec::new() };
+    let mut seen: Vec<&String> = texts.iter().collect();
+    seen.sort_unstable();
+    seen.dedup();
+    let seen = seen.into_iter().cloned().map(Scalar::Text).collect();
+    let none = ArgumentRule { if_absent: IfAbsent::Allow, ..ArgumentRule::new("/*", Must::OneOf(seen)) };
+    let no_other = if texts.is_empty() { none } else { ArgumentRule { if_absent: IfAbsent::Refuse, ..none } };
+    let place = |(index, text)| ArgumentRule::new(format!("/{}", index + 1), Must::Equal(Scalar::Text(text)));
+    texts.into_iter().enumerate().map(place).chain([no_other]).collect()
 }

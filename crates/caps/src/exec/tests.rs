@@ -1,15 +1,10 @@
 //! Proofs for `exec`, with a registry and a runner that remember what they were asked.
 
-use std::{
-    sync::Arc,
-    task::{Context, Waker},
-};
+use std::sync::Arc;
 
 use drydock_abi::exec::{encode_command, encode_request};
-use drydock_contract::{
-    ArgMode, BoxFuture, Call, Cap, Fault, RunReport, RunRequest, Source, Streams, port::Runner,
-};
-use drydock_gate::{Gate, GateSettings, Grant, Purse, Session, SessionSpec};
+use drydock_contract::{ArgMode, Budget, Call, Cap, Source, Streams, Unit};
+use drydock_gate::{Gate, GateSettings, Grant, Session, SessionSpec};
 use drydock_testkit::{EchoRunner, FixedClock, MemoryJournal, TinyRegistry, block_on, principal};
 
 use super::{COMMAND, Exec, START};
@@ -103,53 +98,18 @@ fn names_that_nobody_registered_are_unknown() {
 }
 
 #[test]
-fn runs_of_one_purse_share_its_fuel() {
+fn runs_of_one_budget_share_its_fuel() {
     let room = room(TinyRegistry::of(&["grep"]));
-    let purse = Arc::new(Purse::holding(EchoRunner::FUEL * 2));
-    let spec = SessionSpec { purse: Some(Arc::clone(&purse)), ..session(&room).spec().clone() };
+    let budget = Arc::new(Budget::of([(Unit::Fuel, EchoRunner::FUEL * 2)]));
+    let spec = SessionSpec { budget: Some(Arc::clone(&budget)), ..session(&room).spec().clone() };
     let session = room.gate.open(spec).unwrap();
     start(&room, &session, "grep", &[], b"").unwrap();
-    assert_eq!(purse.left(), EchoRunner::FUEL);
+    assert_eq!(budget.left(Unit::Fuel), Some(EchoRunner::FUEL));
     start(&room, &session, "missing", &[], b"").unwrap_err();
-    assert_eq!(purse.left(), EchoRunner::FUEL, "what did not run burnt nothing");
+    assert_eq!(budget.left(Unit::Fuel), Some(EchoRunner::FUEL), "what did not run burnt nothing");
     start(&room, &session, "grep", &[], b"").unwrap();
     let error = start(&room, &session, "grep", &[], b"").unwrap_err();
     assert_eq!(error, "budget_exceeded: budget exceeded: fuel");
-}
-
-/// Burns, and never ends.
-struct Burning;
-
-impl Runner for Burning {
-    fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        Box::pin(async move {
-            request.gauge.as_ref().unwrap().tell(7);
-            std::future::pending().await
-        })
-    }
-}
-
-#[test]
-fn a_run_that_is_dropped_pays_what_it_burnt() {
-    let gate = Gate::new(
-        GateSettings::default(),
-        Arc::new(FixedClock::default()),
-        Arc::new(MemoryJournal::default()),
-    );
-    let gate = Arc::new(gate.with(Exec::new(Arc::new(TinyRegistry::of(&["grep"])), Arc::new(Burning))));
-    let purse = Arc::new(Purse::holding(1_000));
-    let spec = SessionSpec {
-        grants: [Grant::of(Cap::Exec)].into_iter().collect(),
-        purse: Some(Arc::clone(&purse)),
-        ..SessionSpec::new(principal("me"))
-    };
-    let session = gate.open(spec).unwrap();
-    let payload = encode_request("grep", &[b""; 0], b"").unwrap();
-    let mut call = Box::pin(gate.dispatch(&session, Call::new(START, &payload, Streams::default())));
-    let polled = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-    assert!(polled.is_pending());
-    drop(call);
-    assert_eq!(purse.left(), 993);
 }
 
 #[test]
@@ -196,4 +156,95 @@ fn environment_entries_are_checked_and_share_the_limit_of_argv() {
     command(&room, &session, &[&half], &[&half[..100]]).unwrap();
     let error = command(&room, &session, &[&half], &[&half]).unwrap_err();
     assert!(error.starts_with("too_large: argv of "), "{error}");
+}
+
+fn granted(room: &Room, text: &str) -> Session {
+    let grant = drydock_contract::GrantSpec::parse(text.as_bytes()).unwrap();
+    crate::judge_terms(grant.cap, &grant.terms()).unwrap();
+    let grants = [Grant::from_spec(&grant, None)].into_iter().collect();
+    room.gate.open(SessionSpec { grants, ..SessionSpec::new(principal("me")) }).unwrap()
+}
+
+#[test]
+fn a_grant_of_a_command_may_say_what_its_arguments_are() {
+    let room = room(TinyRegistry::of(&["git", "git-log", "jq"]));
+    let cases: &[(&str, &str, &[&[u8]], bool)] = &[
+        (r#"{"cap":"exec","subjects":["git*"]}"#, "git-log", &[], true),
+        (r#"{"cap":"exec","subjects":["git*"]}"#, "jq", &[], false),
+        (r#"{"cap":"exec","rules":[{"argument":"/1","one_of":["log","show"]}]}"#, "git", &[b"log"], true),
+        (r#"{"cap":"exec","rules":[{"argument":"/1","one_of":["log","show"]}]}"#, "git", &[b"push"], false),
+        (r#"{"cap":"exec","rules":[{"argument":"/1","one_of":["log","show"]}]}"#, "git", &[], false),
+        (
+            r#"{"cap":"exec","rules":[{"argument":"/2","equal":"x","if_absent":"allow"}]}"#,
+            "git",
+            &[b"log"],
+            true,
+        ),
+        (
+            r#"{"cap":"exec","rules":[{"argument":"/*","starts_with":"/data/"}]}"#,
+            "jq",
+            &[b"/data/a", b"/data/b"],
+            true,
+        ),
+        (
+            r#"{"cap":"exec","rules":[{"argument":"/*","starts_with":"/data/"}]}"#,
+            "jq",
+            &[b"/data/a", b"/etc/b"],
+            false,
+        ),
+        (r#"{"cap":"exec","rules":[{"argument":"/*","length_at_most":3}]}"#, "jq", &[b"\xff"], false),
+        (r#"{"cap":"exec","rules":[{"argument":"/0","equal":"jq"}]}"#, "jq", &[], true),
+    ];
+    for (grant, name, args, want) in cases {
+        let told = start(&room, &granted(&room, grant), name, args, b"");
+        assert_eq!(told.is_ok(), *want, "{grant} {name} {args:?} {told:?}");
+        if !want {
+            assert!(told.unwrap_err().starts_with("command_not_granted: "));
+        }
+    }
+}
+
+#[test]
+fn the_grant_that_a_denial_proposes_admits_those_arguments_and_no_others() {
+    let room = room(TinyRegistry::of(&["rm"]));
+    let session = granted(&room, r#"{"cap":"exec","rules":[{"argument":"/1","equal":"--dry"}]}"#);
+    let propose = |args: &[&[u8]]| {
+        let payload = encode_request("rm", args, b"").unwrap();
+        let refused = block_on(room.gate.dispatch(&session, Call::new(START, &payload, Streams::default())));
+        match refused.map(drop) {
+            Err(drydock_contract::CallError::Denied(denial)) => denial.remedy().unwrap().to_json(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let json = propose(&[b"--", b"a"]);
+    assert_eq!(
+        json,
+        r#"{"cap":"exec","subjects":["rm"],"rules":[{"argument":"/1","equal":"--"},{"argument":"/2","equal":"a"},{"argument":"/*","one_of":["--","a"]}]}"#
+    );
+    let approved = granted(&room, &json);
+    start(&room, &approved, "rm", &[b"--", b"a"], b"").unwrap();
+    for other in [&[b"--".as_slice(), b"b"][..], &[b"--", b"a", b"b"], &[b"--"], &[]] {
+        assert!(start(&room, &approved, "rm", other, b"").is_err(), "{other:?}");
+    }
+    let none = granted(&room, &propose(&[]));
+    start(&room, &none, "rm", &[], b"").unwrap();
+    assert!(start(&room, &none, "rm", &[b"a"], b"").is_err());
+}
+
+#[test]
+fn a_grant_of_commands_that_means_nothing_is_refused_with_what_to_write() {
+    for (grant, why) in [
+        (r#"{"cap":"exec","subjects":["jq -r"]}"#, "`jq -r` names no command"),
+        (r#"{"cap":"exec","rules":[{"argument":"1","equal":"x"}]}"#, "`1` is no argument of a command"),
+        (r#"{"cap":"exec","rules":[{"argument":"/01","equal":"x"}]}"#, "`/01` is no argument of a command"),
+        (r#"{"cap":"exec","rules":[{"argument":"/1","equal":1}]}"#, "arguments of a command are texts"),
+        (r#"{"cap":"exec","rules":[{"argument":"/1","at_most":1}]}"#, "arguments of a command are texts"),
+    ] {
+        let spec = drydock_contract::GrantSpec::parse(grant.as_bytes()).unwrap();
+        let told = crate::judge_terms(spec.cap, &spec.terms()).unwrap_err();
+        assert!(told.contains(why), "{grant}: {told}");
+    }
+    let path =
+        drydock_contract::GrantSpec::parse(br#"{"cap":"exec","subjects":["./my prog","/bin/*"]}"#).unwrap();
+    assert_eq!(crate::judge_terms(path.cap, &path.terms()), Ok(()));
 }

@@ -6,16 +6,18 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 pub use drydock_abi::tool::CALL;
 use drydock_abi::tool::{REQUEST_BYTES_MAX, encode_reply};
-use drydock_contract::{CallError, Cap, Denial, FailureCode, Reply, Streams, ToolFailure};
+use drydock_contract::{
+    CallError, Cap, Denial, FailureCode, Reply, Streams, Terms, ToolFailure, ToolRequest,
+};
 use drydock_gate::{
-    Audited, CapSpec, Capability, Constraint, Import, NotAdmitted, Operation, Permit, Refused, Session,
+    Audited, CapSpec, Capability, Class, Import, NotAdmitted, Operation, Permit, Refused, Session,
 };
 
-pub use policy::Ready;
+pub use policy::{Ready, pattern};
 pub use request::ToolCall;
 
 /// The power to call tools.
@@ -27,6 +29,7 @@ impl Capability for Tool {
         cap: Cap::Tool,
         operations: &[Operation {
             name: CALL,
+            class: Class::Tool,
             request_bytes_max: REQUEST_BYTES_MAX,
             in_flight_max: None,
             audited: Audited::Everything,
@@ -51,20 +54,32 @@ impl Capability for Tool {
         request::decode(payload)
     }
 
+    fn decode_typed(_: &str, value: Box<dyn Any + Send>) -> Option<ToolCall> {
+        value.downcast::<ToolRequest>().ok().map(|it| ToolCall::new(*it))
+    }
+
+    fn digested(request: &ToolCall) -> Option<[&[u8]; 2]> {
+        Some([request.name.as_bytes(), request.request.input.as_deref().unwrap_or_default()])
+    }
+
     fn subject(request: &ToolCall) -> &str {
         &request.name
     }
 
-    fn within(request: &ToolCall, constraint: &Constraint) -> bool {
-        policy::within(request, constraint)
+    fn within(request: &ToolCall, terms: &Terms) -> bool {
+        policy::within(request, terms)
+    }
+
+    fn judge_terms(terms: &Terms) -> Result<(), String> {
+        policy::judge_terms(terms)
     }
 
     fn not_admitted(request: &ToolCall, why: NotAdmitted) -> Denial {
-        let why = match why {
-            NotAdmitted::ByName => "",
-            NotAdmitted::ByTerms => " with these arguments",
+        let (why, rules) = match why {
+            NotAdmitted::ByName => ("", Vec::new()),
+            NotAdmitted::ByTerms => (" with these arguments", policy::exactly(request)),
         };
-        Denial::ToolNotGranted { tool: policy::short(&request.name), why }
+        Denial::ToolNotGranted { tool: Denial::subject(&request.name), why, rules: rules.into() }
     }
 
     fn check(_: &(), session: &Session, request: ToolCall) -> Result<Ready, Refused> {
@@ -82,8 +97,9 @@ impl Capability for Tool {
         streams: Streams,
     ) -> Result<Reply, CallError> {
         let Ready { tools, request, label } = ready;
+        tracing::trace!(target: "drydock::hop", "caps/tool: `{label}` is a tool of the session");
         let answer = match tools {
-            Some(tools) => tools.call(request).await,
+            Some(tools) => tools.call(ToolRequest { span: permit.call().0, ..request }).await,
             None => Err(ToolFailure::new(FailureCode::InternalError, format!("Unknown tool {label}"))),
         };
         // Whoever lost their rights while the tool was busy gets nothing out of it.
@@ -91,6 +107,10 @@ impl Capability for Tool {
             true => answer,
             false => Err(ToolFailure::new(FailureCode::ToolError, format!("Tool {label} was cancelled"))),
         };
-        Ok(Reply { payload: encode_reply(answer), streams })
+        if !permit.wants_typed() {
+            return Ok(Reply::of_bytes(encode_reply(answer), streams));
+        }
+        let digested = answer.as_ref().ok().cloned();
+        Ok(Reply { digested, ..Reply::of_value(answer, streams) })
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use drydock_contract::{ArgumentRule, IfAbsent, Must, Scalar, ToolRequest, Tools};
-use drydock_gate::{Constraint, Session};
+use drydock_contract::{ArgumentRule, IfAbsent, Must, Pattern, Scalar, Terms, ToolRequest, Tools};
+use drydock_gate::Session;
 use serde_json::Value;
 
 use super::ToolCall;
+use crate::rules::{PROPOSED_MAX, TEXT_BYTES_MAX, text_keeps};
 
 /// A call that may be made.
 pub struct Ready {
@@ -19,30 +20,59 @@ pub(super) fn check(session: &Session, call: ToolCall) -> Ready {
     Ready { tools: session.spec().tools.clone(), label: short(&call.name), request: call.request }
 }
 
-pub(super) fn within(call: &ToolCall, constraint: &Constraint) -> bool {
-    match constraint {
-        Constraint::Tools(terms) if !terms.arguments.is_empty() => {
-            let Some(input) = call.input() else { return false };
-            terms.arguments.iter().all(|rule| keeps(input, rule))
-        }
-        _ => true,
+/// Which tools: `provider.tool`, `provider.*` or `*`.
+pub fn pattern(text: &str) -> Result<Pattern, String> {
+    let name = |part: &str| {
+        let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$');
+        !part.is_empty() && part.bytes().all(legal)
+    };
+    let legal = match text.split_once('.') {
+        _ if text.len() > 256 => false,
+        Some((provider, tool)) => name(provider) && (tool == "*" || name(tool)),
+        None => text == "*",
+    };
+    let bad = || {
+        let shown = text.chars().take(80).collect::<String>();
+        format!("`{}` names no tools: write `provider.tool`, `provider.*` or `*`", shown.escape_default())
+    };
+    text.parse().ok().filter(|_| legal).ok_or_else(bad)
+}
+
+pub(super) fn judge_terms(terms: &Terms) -> Result<(), String> {
+    for subject in terms.subjects.iter().flatten() {
+        pattern(subject.as_str()).map_err(|bad| format!("field `subjects`: {bad}"))?;
+    }
+    let pointer = |it: &str| it.is_empty() || it.starts_with('/');
+    match terms.rules.iter().find(|it| !pointer(&it.argument)) {
+        None => Ok(()),
+        Some(rule) => Err(format!(
+            "field `rules`: `{}` is no JSON pointer into the input: write /NAME, or nothing for the input itself",
+            rule.argument.escape_debug()
+        )),
     }
 }
 
+pub(super) fn within(call: &ToolCall, terms: &Terms) -> bool {
+    if terms.rules.is_empty() {
+        return true;
+    }
+    let Some(input) = call.input() else { return false };
+    terms.rules.iter().all(|rule| keeps(input, rule))
+}
+
 fn keeps(input: &Value, rule: &ArgumentRule) -> bool {
-    let Some(value) = input.pointer(&rule.pointer) else { return rule.if_absent == IfAbsent::Allow };
+    let Some(value) = input.pointer(&rule.argument) else { return rule.if_absent == IfAbsent::Allow };
+    if let Value::String(text) = value {
+        return text_keeps(text, &rule.must);
+    }
     match &rule.must {
         Must::Equal(scalar) => is(value, scalar),
         Must::OneOf(scalars) => scalars.iter().any(|scalar| is(value, scalar)),
-        Must::StartWith(head) => value.as_str().is_some_and(|text| text.starts_with(head)),
         Must::LieBetween { least, most } => value.as_f64().is_some_and(|number| {
             least.is_none_or(|least| number >= least) && most.is_none_or(|most| number <= most)
         }),
-        Must::HaveLengthAtMost(most) => match value {
-            Value::String(text) => text.chars().count() as u64 <= *most,
-            Value::Array(items) => items.len() as u64 <= *most,
-            _ => false,
-        },
+        Must::HaveLengthAtMost(most) => value.as_array().is_some_and(|items| items.len() as u64 <= *most),
+        Must::StartWith(_) => false,
     }
 }
 
@@ -51,8 +81,43 @@ fn is(value: &Value, scalar: &Scalar) -> bool {
         Scalar::Null => value.is_null(),
         Scalar::Bool(wanted) => value.as_bool() == Some(*wanted),
         Scalar::Number(wanted) => value.as_f64() == Some(*wanted),
-        Scalar::Text(wanted) => value.as_str() == Some(wanted),
+        Scalar::Text(_) => false,
     }
+}
+
+/// The arguments of a call as rules, so that a grant can be proposed that is no wider; none where they are too many.
+pub(super) fn exactly(call: &ToolCall) -> Vec<ArgumentRule> {
+    let mut rules = Vec::new();
+    match call.input() {
+        Some(input) if describe(input, String::new(), &mut rules) => rules,
+        _ => Vec::new(),
+    }
+}
+
+fn describe(value: &Value, at: String, rules: &mut Vec<ArgumentRule>) -> bool {
+    let scalar = match value {
+        Value::Null => Scalar::Null,
+        Value::Bool(value) => Scalar::Bool(*value),
+        Value::Number(number) => match number.as_f64().filter(|it| it.is_finite()) {
+            Some(number) => Scalar::Number(number),
+            None => return false,
+        },
+        Value::String(text) if text.len() <= TEXT_BYTES_MAX => Scalar::Text(text.clone()),
+        Value::String(_) => return false,
+        Value::Array(items) => {
+            rules.push(ArgumentRule::new(at.as_str(), Must::HaveLengthAtMost(items.len() as u64)));
+            let mut items = items.iter().enumerate();
+            return rules.len() <= PROPOSED_MAX
+                && items.all(|(index, item)| describe(item, format!("{at}/{index}"), rules));
+        }
+        Value::Object(fields) => {
+            let escaped = |name: &str| name.replace('~', "~0").replace('/', "~1");
+            let mut fields = fields.iter();
+            return fields.all(|(name, field)| describe(field, format!("{at}/{}", escaped(name)), rules));
+        }
+    };
+    rules.push(ArgumentRule::new(at.as_str(), Must::Equal(scalar)));
+    at.len() <= TEXT_BYTES_MAX && rules.len() <= PROPOSED_MAX
 }
 
 /// At most as much of a guest's text as a record may hold.

@@ -20,6 +20,10 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    pub(super) fn new(request: ToolRequest) -> Self {
+        Self { name: request.name(), request, value: OnceLock::new() }
+    }
+
     /// The input as a value; nothing if it is no JSON or nested too deeply to be judged. Read once
     /// however many grants ask, and never for a session whose grants do not.
     pub(super) fn input(&self) -> Option<&Value> {
@@ -37,5 +41,5 @@ fn read(input: Option<&[u8]>) -> Option<Value> {
 
 pub(super) fn decode(payload: &[u8]) -> Result<ToolCall, Denial> {
     let request = decode_request(payload).map_err(|bad| Denial::Malformed(bad.to_string()))?;
-    Ok(ToolCall { name: request.name(), request, value: OnceLock::new() })
+    Ok(ToolCall::new(request))
 }

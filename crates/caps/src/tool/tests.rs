@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use drydock_abi::tool::{decode_reply, encode_request};
 use drydock_contract::{
-    ArgumentRule, BoxFuture, Call, Cap, FailureCode, IfAbsent, Must, Scalar, Streams, Timestamp, ToolAnswer,
-    ToolFailure, ToolRequest, ToolTerms, Tools, port::Decision,
+    ArgumentRule, BoxFuture, Call, CallError, Cap, FailureCode, IfAbsent, Must, Scalar, Streams, Terms,
+    Timestamp, ToolAnswer, ToolFailure, ToolRequest, Tools,
 };
 use drydock_gate::{Gate, GateSettings, Grant, Session, SessionSpec};
 use drydock_testkit::{FixedClock, MemoryJournal, block_on, principal};
 
-use super::{CALL, Tool};
+use super::{CALL, Tool, pattern};
 
 struct Echo;
 
@@ -49,7 +49,8 @@ impl Room {
     fn ask(&self, tool: &str, input: &str) -> Result<String, String> {
         let (provider, tool) = tool.split_once('.').unwrap();
         let input = Some(Bytes::copy_from_slice(input.as_bytes()));
-        let wire = encode_request(&ToolRequest { provider: provider.into(), tool: tool.into(), input });
+        let wire =
+            encode_request(&ToolRequest { provider: provider.into(), tool: tool.into(), input, span: 0 });
         let call = Call::new(CALL, &wire, Streams::default());
         let reply = block_on(self.gate.dispatch(&self.session, call)).map_err(|error| error.to_string())?;
         match decode_reply(reply.payload.into()).unwrap() {
@@ -59,12 +60,12 @@ impl Room {
     }
 }
 
-fn only(patterns: &[&str]) -> ToolTerms {
-    ToolTerms { tools: patterns.iter().map(|it| it.parse().unwrap()).collect(), arguments: Vec::new() }
+fn only(patterns: &[&str]) -> Terms {
+    Terms::of(patterns.iter().map(|it| pattern(it).unwrap()))
 }
 
 fn ruled(rules: Vec<ArgumentRule>) -> Grant {
-    Grant::of(Cap::Tool).tools(ToolTerms { arguments: rules, ..only(&["*"]) })
+    Grant::of(Cap::Tool).within(Terms { rules, ..only(&["*"]) })
 }
 
 #[test]
@@ -74,19 +75,33 @@ fn a_granted_tool_answers_and_is_recorded_by_name() {
     assert_eq!(room.ask("web.fail", "1"), Err("validation_error: not like that".into()));
     room.gate.flush().unwrap();
     let records = room.journal.records();
-    let seen: Vec<_> = records.iter().map(|it| (it.operation, &*it.subject, it.decision)).collect();
-    let allowed = Decision::Allowed;
-    assert_eq!(seen, [("tool.call", "web.fetch", allowed), ("tool.call", "web.fail", allowed)]);
+    let seen: Vec<_> = records
+        .iter()
+        .map(|it| (it.call.operation, it.call.subjects.first(), it.event.to_string()))
+        .collect();
+    let row = |tool, event: &str| ("tool.call", tool, event.to_owned());
+    assert_eq!(
+        seen,
+        [
+            row("web.fetch", "begun"),
+            row("web.fetch", "ended done"),
+            row("web.fail", "begun"),
+            row("web.fail", "ended done")
+        ]
+    );
 }
 
 #[test]
 fn a_grant_names_tools_and_a_denial_is_recorded_with_the_name() {
-    let room = room([Grant::of(Cap::Tool).tools(only(&["web.fetch", "files.*"]))]);
+    let room = room([Grant::of(Cap::Tool).within(only(&["web.fetch", "files.*"]))]);
     room.ask("web.fetch", "1").unwrap();
     room.ask("files.read", "1").unwrap();
     assert_eq!(room.ask("web.post", "1"), Err("tool `web.post` is not granted".into()));
     let denied = room.journal.records().pop().unwrap();
-    assert_eq!((&*denied.subject, denied.decision), ("web.post", Decision::Denied("tool_not_granted")));
+    assert_eq!(
+        (denied.call.subjects.first(), denied.event.to_string().as_str()),
+        ("web.post", "denied tool_not_granted")
+    );
 }
 
 #[test]
@@ -151,7 +166,7 @@ fn what_is_too_deep_to_be_judged_breaks_every_rule_and_hurts_nobody() {
 #[test]
 fn a_second_grant_helps_where_the_first_does_not_and_only_the_used_one_is_used_up() {
     let first = ruled(vec![ArgumentRule::new("/op", Must::Equal(Scalar::Text("get".into())))]).times(1);
-    let second = Grant::of(Cap::Tool).tools(only(&["db.put"])).times(1);
+    let second = Grant::of(Cap::Tool).within(only(&["db.put"])).times(1);
     let room = room([first, second]);
     room.ask("db.put", r#"{"op":"put"}"#).unwrap();
     assert!(room.ask("db.put", r#"{"op":"put"}"#).is_err(), "the second grant is used up");
@@ -184,4 +199,64 @@ fn junk_is_malformed_and_too_much_is_too_large() {
     assert_eq!(ask(b"{}"), Err("malformed"));
     assert_eq!(ask(b"\xff"), Err("malformed"));
     assert_eq!(ask(&vec![b' '; (8 << 20) + 1]), Err("too_large"));
+}
+
+#[test]
+fn a_pattern_is_a_tool_a_provider_or_everything() {
+    for (text, tool, want) in [
+        ("files.read", "files.read", Some(true)),
+        ("files.read", "files.readAll", Some(false)),
+        ("files.*", "files.readAll", Some(true)),
+        ("files.*", "filesystem.read", Some(false)),
+        ("*", "any.thing", Some(true)),
+        ("$a._1", "$a._1", Some(true)),
+        ("", "", None),
+        ("files", "files.read", None),
+        ("files.", "files.", None),
+        (".*", "a.b", None),
+        ("fi*.read", "files.read", None),
+        ("a.b.c", "a.b.c", None),
+        ("a b.*", "a b.c", None),
+    ] {
+        let pattern = pattern(text).ok();
+        assert_eq!(pattern.map(|it| it.admits(tool)), want, "{text:?} {tool:?}");
+    }
+}
+
+#[test]
+fn the_grant_that_a_denial_proposes_admits_that_call_and_little_else() {
+    let strict = ruled(vec![ArgumentRule::new("/never", Must::OneOf(vec![]))]);
+    let room = room([strict]);
+    let input = r#"{"path":"/a/b","n":2,"deep":{"x/y":[true,null]}}"#;
+    let wire = encode_request(&ToolRequest {
+        provider: "files".into(),
+        tool: "write".into(),
+        input: Some(Bytes::copy_from_slice(input.as_bytes())),
+        span: 0,
+    });
+    let denied = block_on(room.gate.dispatch(&room.session, Call::new(CALL, &wire, Streams::default())));
+    let Err(CallError::Denied(denial)) = denied.map(drop) else { panic!("it was let through") };
+    let grant = denial.remedy().unwrap();
+    crate::judge_terms(grant.cap, &grant.terms()).unwrap();
+    room.session.give(Grant::from_spec(&grant, None)).unwrap();
+    assert_eq!(room.ask("files.write", input), Ok(input.into()));
+    for other in [
+        r#"{"path":"/a/c","n":2,"deep":{"x/y":[true,null]}}"#,
+        r#"{"path":"/a/b","n":2,"deep":{"x/y":[true,null,1]}}"#,
+        r#"{"path":"/a/b","n":2}"#,
+    ] {
+        assert!(room.ask("files.write", other).is_err(), "{other}");
+    }
+    assert!(room.ask("files.read", input).is_err());
+}
+
+#[test]
+fn a_grant_of_tools_that_means_nothing_is_refused_with_what_to_write() {
+    let rule =
+        |at: &str| Terms { rules: vec![ArgumentRule::new(at, Must::OneOf(vec![]))], ..Terms::default() };
+    let judged = |terms: Terms| crate::judge_terms(Cap::Tool, &terms);
+    assert!(judged(rule("/a/0")).is_ok() && judged(rule("")).is_ok() && judged(only(&["files.*"])).is_ok());
+    assert!(judged(rule("a")).unwrap_err().contains("`a` is no JSON pointer"));
+    assert!(judged(Terms::of(["files".parse().unwrap()])).unwrap_err().contains("`files` names no tools"));
+    assert!(crate::judge_terms(Cap::Tcp, &rule("/port")).unwrap_err().contains("`tcp` has no arguments"));
 }

@@ -5,14 +5,15 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use drydock_contract::{BoxFuture, FailureCode, Switch, ToolAnswer, ToolRequest, Tools};
+use drydock_contract::{BoxFuture, Switch, ToolAnswer, ToolRequest, Tools};
 
 use crate::{
     ExecuteResult,
     host::HostLimits,
-    protocol::{Execute, Failure, Json, Manifest, RuntimeOptions},
+    protocol::{Execute, Json, Manifest, RuntimeOptions},
     provider::{Providers, unknown_tool},
     result::timed_out,
+    rules::program_fits,
     runner::Console,
 };
 
@@ -97,16 +98,12 @@ impl ExecuteRequest {
     pub(super) fn admit(
         &self,
         otherwise: RuntimeOptions,
-        limits: &HostLimits,
+        code_bytes_max: usize,
     ) -> Result<RuntimeOptions, ExecuteResult> {
         if self.signal.as_ref().is_some_and(|signal| signal.is_tripped()) {
             return Err(ExecuteResult::failed(timed_out(), 0.0));
         }
-        let (bytes, max) = (self.code.len(), limits.code_bytes_max);
-        if bytes > max {
-            let text = format!("program of {bytes} bytes exceeds the limit of {max}");
-            return Err(ExecuteResult::failed(Failure::new(FailureCode::RuntimeError, text), 0.0));
-        }
+        program_fits(&self.code, code_bytes_max).map_err(|failure| ExecuteResult::failed(failure, 0.0))?;
         Ok(self.options.over(otherwise))
     }
 
@@ -117,7 +114,7 @@ impl ExecuteRequest {
         limits: &HostLimits,
     ) -> Result<Execute, ExecuteResult> {
         Ok(Execute {
-            options: self.admit(otherwise, limits)?,
+            options: self.admit(otherwise, limits.code_bytes_max)?,
             id: next_id(),
             code: Arc::clone(&self.code),
             providers: Arc::clone(&self.providers),

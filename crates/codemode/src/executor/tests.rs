@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use drydock_contract::{
-    BoxFuture, ByteSink, ByteSource, Cap, FailureCode, Switch, ToolRequest, ToolTerms, Tools,
+    BoxFuture, ByteSink, ByteSource, Cap, FailureCode, Switch, Terms, ToolRequest, Tools,
 };
 use drydock_gate::{Gate, GateSettings, Grant, SessionSpec};
 use drydock_testkit::{FixedClock, MemoryJournal, principal};
@@ -61,7 +61,7 @@ async fn perform(code: &str, tools: &dyn Tools, log: &mut LogBuffer) -> Result<O
     let threw = |text: &str| Err(Failure::new(FailureCode::RuntimeError, text));
     let call = |tool: &str, input: &'static str| {
         let input = Some(Bytes::from_static(input.as_bytes()));
-        tools.call(ToolRequest { provider: "tools".into(), tool: tool.into(), input })
+        tools.call(ToolRequest { provider: "tools".into(), tool: tool.into(), input, span: 0 })
     };
     let given = |bytes: Bytes| Some(Json::parse(bytes).unwrap());
     match code {
@@ -523,10 +523,10 @@ fn calls_through_the_gate_need_a_grant_and_leave_a_record() {
     let journal = Arc::new(MemoryJournal::default());
     let gate = Gate::new(GateSettings::default(), Arc::new(FixedClock::default()), Arc::clone(&journal) as _);
     let gate = Arc::new(gate.with(drydock_caps::tool::Tool));
-    let terms = ToolTerms { tools: vec!["tools.add".parse().unwrap()], arguments: Vec::new() };
+    let terms = Terms::of(["tools.add".parse().unwrap()]);
     let session = gate
         .open(SessionSpec {
-            grants: [Grant::of(Cap::Tool).tools(terms)].into_iter().collect(),
+            grants: [Grant::of(Cap::Tool).within(terms)].into_iter().collect(),
             tools: Some(Arc::clone(&providers) as _),
             ..SessionSpec::new(principal("me"))
         })
@@ -545,8 +545,8 @@ fn calls_through_the_gate_need_a_grant_and_leave_a_record() {
     );
     gate.flush().unwrap();
     let records: Vec<_> =
-        journal.records().iter().map(|it| format!("{} {:?}", it.subject, it.decision)).collect();
-    assert_eq!(records, ["tools.add Allowed", r#"tools.fail Denied("tool_not_granted")"#]);
+        journal.records().iter().map(|it| format!("{} {}", it.call.subjects.first(), it.event)).collect();
+    assert_eq!(records, ["tools.add begun", "tools.add ended done", "tools.fail denied tool_not_granted"]);
 }
 
 #[test]

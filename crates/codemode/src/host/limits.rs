@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::rules::CallLimits;
+
 /// Limits of a host session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostLimits {
@@ -40,6 +42,22 @@ impl Default for HostLimits {
             code_bytes_max: 8 << 20,
             backstop: Duration::from_millis(100),
             cancel_grace: Duration::from_millis(25),
+        }
+    }
+}
+
+impl HostLimits {
+    /// What of it the rules of tool calls look at. How deep an input is matters to a tool that looks into it, and that
+    /// one says so.
+    pub(crate) fn of_calls(&self) -> CallLimits {
+        CallLimits {
+            running_max: self.calls_running_max,
+            pending_max: self.calls_pending_max,
+            calls_max: self.calls_max,
+            pending_bytes_max: self.pending_bytes_max,
+            input_bytes_max: self.tool_input_bytes_max,
+            input_depth_max: usize::MAX,
+            answer_bytes_max: self.tool_result_bytes_max,
         }
     }
 }

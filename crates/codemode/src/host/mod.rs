@@ -14,6 +14,5 @@ mod transport;
 pub use drive::{Drive, drive};
 pub use limits::HostLimits;
 pub use lines::LineTransport;
-pub(crate) use session::too_large;
 pub use session::{Alarm, HostSession, Input, Output};
 pub use transport::{Event, Transport, TransportError};

@@ -17,6 +17,7 @@ use crate::{
         Done, Execute, Failure, Head, HostMessage, Json, RunnerMessage, RuntimeOptions, ToolCall, ToolResult,
     },
     result::timed_out,
+    rules::{Admitted, CallRules, returned_fits},
     runner::truncate_logs,
     time::milliseconds,
 };
@@ -89,11 +90,9 @@ pub struct HostSession {
     phase: Phase,
     /// Every call that was ever let in: one id, one call.
     seen: HashSet<Arc<str>>,
-    /// Calls under way, and the bytes of their inputs.
-    running: HashMap<Arc<str>, usize>,
-    waiting: VecDeque<ToolCall>,
-    /// Bytes of inputs of calls that run or wait.
-    pending_bytes: usize,
+    /// Calls under way.
+    running: HashMap<Arc<str>, Admitted>,
+    calls: CallRules<ToolCall>,
     out: VecDeque<Output>,
 }
 
@@ -108,8 +107,7 @@ impl HostSession {
             phase: Phase::Running,
             seen: HashSet::new(),
             running: HashMap::new(),
-            waiting: VecDeque::new(),
-            pending_bytes: 0,
+            calls: CallRules::new(limits.of_calls()),
             out: VecDeque::new(),
         };
         let patience = execute.options.timeout() + limits.backstop;
@@ -146,22 +144,19 @@ impl HostSession {
         if self.seen.contains(&call.call_id) {
             return;
         }
-        let admitted = self.admit(&call);
         self.note(&call.call_id);
-        if let Err(failure) = admitted {
-            self.answer(call.call_id, Err(failure));
-            return;
-        }
-        self.pending_bytes += input_bytes(&call);
-        if self.running.len() < self.limits.calls_running_max {
-            self.dispatch(call);
-        } else {
-            self.waiting.push_back(call);
+        match self.calls.admit(call.input.as_ref().map(AsRef::as_ref)) {
+            Err(failure) => self.answer(call.call_id, Err(failure)),
+            Ok(admitted) => {
+                let now = self.calls.start_or_queue(admitted, call);
+                self.dispatch(now);
+            }
         }
     }
 
-    fn dispatch(&mut self, call: ToolCall) {
-        self.running.insert(Arc::clone(&call.call_id), input_bytes(&call));
+    fn dispatch(&mut self, call: Option<(Admitted, ToolCall)>) {
+        let Some((admitted, call)) = call else { return };
+        self.running.insert(Arc::clone(&call.call_id), admitted);
         self.out.push_back(Output::Dispatch(call));
     }
 
@@ -172,53 +167,18 @@ impl HostSession {
         }
     }
 
-    /// Whether one more call may be made, and if not, why.
-    fn admit(&self, call: &ToolCall) -> Result<(), Failure> {
-        let limits = &self.limits;
-        if self.phase == Phase::Cancelling {
-            return Err(timed_out());
-        }
-        let refuse = |text: String| Err(Failure::new(FailureCode::ToolError, text));
-        if self.seen.len() >= limits.calls_max {
-            return refuse(format!("one execution may call tools {} times", limits.calls_max));
-        }
-        if self.running.len() + self.waiting.len() >= limits.calls_pending_max {
-            return refuse(format!("{} tool calls are pending already", limits.calls_pending_max));
-        }
-        let (bytes, max) = (input_bytes(call), limits.tool_input_bytes_max);
-        if bytes > max {
-            let text = format!("tool input of {bytes} bytes exceeds the limit of {max}");
-            return Err(Failure::new(FailureCode::SerializationError, text));
-        }
-        let max = limits.pending_bytes_max;
-        if self.pending_bytes + bytes > max {
-            return refuse(format!("the inputs of pending tool calls exceed {max} bytes"));
-        }
-        Ok(())
-    }
-
     fn tool_finished(&mut self, call_id: Arc<str>, answer: ToolAnswer) {
         if self.phase != Phase::Running {
             return;
         }
-        let Some(bytes) = self.running.remove(&call_id) else { return };
-        self.pending_bytes -= bytes;
-        let answer = self.judge(answer);
+        let Some(admitted) = self.running.remove(&call_id) else { return };
+        let answer = self.calls.end(admitted, answer).and_then(|bytes| {
+            let bad = |error| format!("the tool returned a value that is {error}");
+            Json::parse(bytes).map_err(|error| Failure::new(FailureCode::SerializationError, bad(error)))
+        });
         self.answer(call_id, answer);
-        if let Some(next) = self.waiting.pop_front() {
-            self.dispatch(next);
-        }
-    }
-
-    /// A tool's answer as it may be sent.
-    fn judge(&self, answer: ToolAnswer) -> Result<Json, Failure> {
-        let bytes = answer?;
-        let (count, max) = (bytes.len(), self.limits.tool_result_bytes_max);
-        let bad = |text: String| Failure::new(FailureCode::SerializationError, text);
-        if count > max {
-            return Err(bad(format!("tool result of {count} bytes exceeds the limit of {max}")));
-        }
-        Json::parse(bytes).map_err(|error| bad(format!("the tool returned a value that is {error}")))
+        let next = self.calls.next();
+        self.dispatch(next);
     }
 
     fn answer(&mut self, call_id: Arc<str>, answer: Result<Json, Failure>) {
@@ -228,10 +188,7 @@ impl HostSession {
     /// The runner's word, also after `cancel`. Its sizes are ours.
     fn done(&mut self, done: Done) {
         let max = self.limits.result_bytes_max;
-        let outcome = done.outcome.and_then(|result| match result.as_ref().map(Json::byte_count) {
-            Some(bytes) if bytes > max => Err(too_large(bytes, max)),
-            _ => Ok(result),
-        });
+        let outcome = done.outcome.and_then(|result| returned_fits(result.as_ref(), max).map(|()| result));
         let logs = truncate_logs(done.logs, &self.options);
         self.settle(ExecuteResult {
             outcome,
@@ -253,7 +210,8 @@ impl HostSession {
             (Some("tool_call"), _, Some(id)) if !self.seen.contains(id.as_str()) => {
                 let call_id: Arc<str> = id.as_str().into();
                 self.note(&call_id);
-                self.answer(call_id, Err(failure));
+                let refused = self.calls.refuse(failure);
+                self.answer(call_id, Err(refused));
             }
             _ => {}
         }
@@ -264,7 +222,7 @@ impl HostSession {
             return;
         }
         self.phase = Phase::Cancelling;
-        self.waiting.clear();
+        self.calls.give_up();
         self.out.push_back(Output::AbortTools);
         self.out.push_back(Output::Send(HostMessage::Cancel { id: Arc::clone(&self.id) }));
         self.out.push_back(Output::SetAlarm(Alarm::Grace, self.limits.cancel_grace));
@@ -288,7 +246,7 @@ impl HostSession {
     /// Nothing is sent after this, and no tool works on for a result nobody reads.
     fn settle(&mut self, result: ExecuteResult) {
         self.phase = Phase::Settled;
-        self.waiting.clear();
+        self.calls.give_up();
         self.out.retain(|output| !matches!(output, Output::Send(_) | Output::Dispatch(_)));
         self.out.push_back(Output::AbortTools);
         self.out.push_back(Output::Settle(result));
@@ -297,14 +255,4 @@ impl HostSession {
     fn elapsed(&self, now: Duration) -> f64 {
         milliseconds(now.saturating_sub(self.began))
     }
-}
-
-fn input_bytes(call: &ToolCall) -> usize {
-    call.input.as_ref().map_or(0, Json::byte_count)
-}
-
-/// What a result is that weighs too much.
-pub(crate) fn too_large(bytes: usize, max: usize) -> Failure {
-    let text = format!("Guest code returned a value of {bytes} bytes; the limit is {max}");
-    Failure::new(FailureCode::SerializationError, text)
 }

@@ -113,6 +113,12 @@ fn too_deep(text: &[u8]) -> Result<(), JsonError> {
     }
 }
 
+impl AsRef<[u8]> for Json {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.as_str();

@@ -78,6 +78,7 @@ impl ToolCall {
             provider: self.provider_name,
             tool: self.safe_tool_name,
             input: self.input.map(Json::into_bytes),
+            span: 0,
         }
     }
 }

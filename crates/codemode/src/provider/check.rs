@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
-use drydock_contract::{FailureCode, Switch, ToolAnswer, ToolFailure};
+use drydock_contract::{FailureCode, Switch, ToolAnswer, ToolFailure, ToolRequest};
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
@@ -20,10 +20,10 @@ impl Ready {
     pub(super) async fn call(
         &self,
         provider: &Arc<str>,
-        input: Option<Bytes>,
+        request: ToolRequest,
         limits: ProviderLimits,
     ) -> ToolAnswer {
-        let given = self.check_input(input)?;
+        let given = self.check_input(request.input)?;
         // The signal is armed before the wait for a turn: a call that is given up there never begins.
         let signal = Arc::new(Switch::default());
         let guard = TripOnDrop::new(Arc::clone(&signal));
@@ -35,6 +35,7 @@ impl Ready {
             provider_name: Arc::clone(provider),
             safe_tool_name: Arc::clone(&self.safe_name),
             original_tool_name: Arc::clone(&self.tool.original_name),
+            span: request.span,
             signal: Abandoned(signal),
         };
         // Also the closure itself may panic, before there is a future.

@@ -13,6 +13,8 @@ pub struct ToolContext {
     pub safe_tool_name: Arc<str>,
     /// The name its owner gave it.
     pub original_tool_name: Arc<str>,
+    /// Which call this is: whatever it starts is numbered after it.
+    pub span: u64,
     /// Tells when nobody waits for the result any more.
     pub signal: Abandoned,
 }

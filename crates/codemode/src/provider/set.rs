@@ -199,7 +199,7 @@ impl Tools for Providers {
             let Some((provider, tool)) = found else {
                 return Err(unknown_tool(&request));
             };
-            tool.call(&provider.manifest.name, request.input, provider.limits).await
+            tool.call(&provider.manifest.name, request, provider.limits).await
         })
     }
 }

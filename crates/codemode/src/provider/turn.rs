@@ -7,6 +7,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use drydock_contract::schedule;
 use parking_lot::Mutex;
 
 /// A number of turns that come back.
@@ -88,6 +89,7 @@ impl Future for Taking {
                 self.ticket = Some(ticket);
             }
         }
+        schedule::waits_inside();
         Poll::Pending
     }
 }

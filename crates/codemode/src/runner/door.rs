@@ -32,7 +32,7 @@ impl Dispatch for ToolDoor {
             }
             let request = decode_request(call.payload).map_err(|bad| Denial::Malformed(bad.to_string()))?;
             let answer = self.0.call(request).await;
-            Ok(Reply { payload: encode_reply(answer), streams: call.streams })
+            Ok(Reply::of_bytes(encode_reply(answer), call.streams))
         })
     }
 }

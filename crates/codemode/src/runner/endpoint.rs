@@ -10,16 +10,13 @@ use std::{
 
 use drydock_contract::{FailureCode, ToolRequest};
 
-use super::{
-    Finished, Program, RunnerLimits,
-    rules::{acceptable, fits},
-    truncate_logs,
-};
+use super::{Finished, Program, RunnerLimits, truncate_logs};
 use crate::{
     protocol::{
         Done, Execute, Failure, Head, HostMessage, Json, RunnerMessage, RuntimeOptions, ToolCall, ToolResult,
     },
     result::timed_out,
+    rules::{Admitted, CallRules, fits, namespaces_are_names, program_fits},
     time::milliseconds,
 };
 
@@ -71,9 +68,10 @@ struct Active {
     options: RuntimeOptions,
     began: Duration,
     cancelled: bool,
-    /// By call: the guest's ticket, and the bytes of the input.
-    pending: HashMap<Arc<str>, (u64, usize)>,
-    pending_bytes: usize,
+    /// By call: the guest's ticket.
+    pending: HashMap<Arc<str>, (u64, Admitted)>,
+    /// The host decides which of them run; none waits here.
+    calls: CallRules<()>,
 }
 
 /// The rules of a runner.
@@ -119,7 +117,9 @@ impl Endpoint {
             }
             return;
         }
-        if let Err(failure) = acceptable(&execute.code, &execute.providers, &self.limits) {
+        let acceptable = program_fits(&execute.code, self.limits.code_bytes_max)
+            .and_then(|()| namespaces_are_names(&execute.providers));
+        if let Err(failure) = acceptable {
             self.refuse(execute.id, failure);
             return;
         }
@@ -130,7 +130,7 @@ impl Endpoint {
             began: now,
             cancelled: false,
             pending: HashMap::new(),
-            pending_bytes: 0,
+            calls: CallRules::new(self.limits.of_calls()),
         });
         self.send(RunnerMessage::Started { id });
         let timeout = options.timeout();
@@ -154,7 +154,7 @@ impl Endpoint {
         active.cancelled = true;
         let mut tickets: Vec<u64> =
             std::mem::take(&mut active.pending).into_values().map(|it| it.0).collect();
-        active.pending_bytes = 0;
+        active.calls.give_up();
         tickets.sort_unstable();
         self.out.push_back(Output::CancelGuest);
         for ticket in tickets {
@@ -165,9 +165,9 @@ impl Endpoint {
 
     fn tool_result(&mut self, result: ToolResult) {
         let Some(active) = &mut self.active else { return };
-        if let Some((ticket, bytes)) = active.pending.remove(&result.call_id) {
-            active.pending_bytes -= bytes;
-            self.out.push_back(Output::Deliver { ticket, answer: result.answer });
+        if let Some((ticket, admitted)) = active.pending.remove(&result.call_id) {
+            let answer = active.calls.end(admitted, result.answer);
+            self.out.push_back(Output::Deliver { ticket, answer });
         }
     }
 
@@ -187,35 +187,29 @@ impl Endpoint {
     }
 
     fn called(&mut self, ticket: u64, request: ToolRequest) {
-        let (input, limits) = (request.input.map(Json::parse).transpose(), self.limits);
         let Some(active) = self.active.as_mut() else { return };
-        let bytes = input.as_ref().ok().and_then(Option::as_ref).map_or(0, Json::byte_count);
-        let refused = match &input {
-            _ if active.cancelled => Err(timed_out()),
-            _ if active.pending.len() >= limits.calls_pending_max => Err(Failure::new(
-                FailureCode::ToolError,
-                format!("{} tool calls are pending already", limits.calls_pending_max),
-            )),
-            _ if active.pending_bytes + bytes > limits.pending_bytes_max => Err(Failure::new(
-                FailureCode::ToolError,
-                format!("the inputs of pending tool calls exceed {} bytes", limits.pending_bytes_max),
-            )),
-            Err(error) => Err(Failure::new(FailureCode::SerializationError, error.to_string())),
-            Ok(input) => fits("tool input", input.as_ref(), limits.tool_input_bytes_max, limits.depth_max),
+        let parsed = match request.input.map(Json::parse).transpose() {
+            Ok(input) => active.calls.admit(input.as_ref().map(AsRef::as_ref)).map(|it| (it, input)),
+            Err(error) => {
+                let failure = Failure::new(FailureCode::SerializationError, error.to_string());
+                Err(active.calls.refuse(failure))
+            }
         };
-        if let Err(failure) = refused {
-            self.out.push_back(Output::Deliver { ticket, answer: Err(failure) });
-            return;
-        }
+        let (admitted, input) = match parsed {
+            Ok(admitted) => admitted,
+            Err(failure) => {
+                self.out.push_back(Output::Deliver { ticket, answer: Err(failure) });
+                return;
+            }
+        };
         self.calls += 1;
         let call_id: Arc<str> = format!("call-{}", self.calls).into();
-        active.pending.insert(Arc::clone(&call_id), (ticket, bytes));
-        active.pending_bytes += bytes;
+        active.pending.insert(Arc::clone(&call_id), (ticket, admitted));
         self.send(RunnerMessage::ToolCall(ToolCall {
             call_id,
             provider_name: request.provider,
             safe_tool_name: request.tool,
-            input: input.ok().flatten(),
+            input,
         }));
     }
 
@@ -236,7 +230,8 @@ impl Endpoint {
         let Some(active) = self.active.take() else { return };
         let limits = self.limits;
         let outcome = finished.outcome.and_then(|result| {
-            fits("result", result.as_ref(), limits.result_bytes_max, limits.depth_max).map(|()| result)
+            fits("result", result.as_ref().map(AsRef::as_ref), limits.result_bytes_max, limits.depth_max)
+                .map(|()| result)
         });
         self.out.push_back(Output::DropGuest);
         self.send(RunnerMessage::Done(Done {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::rules::CallLimits;
+
 /// Limits of a runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunnerLimits {
@@ -31,6 +33,22 @@ impl Default for RunnerLimits {
             result_bytes_max: 32 << 20,
             depth_max: 1_000,
             end_within: Duration::from_millis(50),
+        }
+    }
+}
+
+impl RunnerLimits {
+    /// What of it the rules of tool calls look at. How many calls run, how many there may be in all and what an answer
+    /// weighs is the host's business.
+    pub(crate) fn of_calls(&self) -> CallLimits {
+        CallLimits {
+            running_max: usize::MAX,
+            pending_max: self.calls_pending_max,
+            calls_max: usize::MAX,
+            pending_bytes_max: self.pending_bytes_max,
+            input_bytes_max: self.tool_input_bytes_max,
+            input_depth_max: self.depth_max,
+            answer_bytes_max: usize::MAX,
         }
     }
 }

@@ -11,7 +11,6 @@ mod limits;
 mod lines;
 mod logs;
 mod port;
-mod rules;
 mod serve;
 #[cfg(test)]
 mod tests;
@@ -23,5 +22,4 @@ pub use limits::RunnerLimits;
 pub use lines::LinePort;
 pub use logs::{LogBuffer, truncate_logs};
 pub use port::{Heard, Port};
-pub(crate) use rules::{acceptable, fits, shallow_enough};
 pub use serve::serve;

@@ -2,12 +2,20 @@
 
 use std::sync::Arc;
 
+use drydock_contract::CallId;
+
 use super::{
     state::Env,
     vars::{Assoc, Value},
 };
 
 impl Env {
+    /// Lets `$RANDOM` start anew, from the shell's seed and from where this evaluator stands.
+    pub(crate) fn seed_random(&mut self, seed: u64) {
+        self.seed = seed;
+        self.random = (CallId(seed).child(self.origin.span()).0 as u32, 0);
+    }
+
     pub(crate) fn next_random(&mut self) -> u32 {
         loop {
             let seed = if self.random.0 == 0 { 123_459_876 } else { self.random.0 };
@@ -103,10 +111,7 @@ impl Env {
                 all.extend(self.dirs.iter().rev().cloned());
                 Some(list(all))
             }
-            "SRANDOM" => {
-                let (high, low) = (self.next_random(), self.next_random());
-                text((u64::from(high) << 15 | u64::from(low)).to_string())
-            }
+            "SRANDOM" => text((CallId(self.seed).child(self.origin.next()).0 as u32).to_string()),
             "SHELLOPTS" => text(self.options.list().join(":")),
             _ => None,
         }

@@ -34,19 +34,30 @@ impl Inside for Within {
         let shared = self.0.upgrade();
         Box::pin(async move {
             let Some(shared) = shared else { return (Outcome::Cancelled, command.streams) };
-            let InsideCommand { name, args, env: entries, wall_max, umask, caller, streams, door, preparing } =
-                command;
+            let InsideCommand {
+                name,
+                args,
+                env: entries,
+                wall_max,
+                umask,
+                caller,
+                streams,
+                door,
+                entropy,
+                preparing,
+            } = command;
             let mut env = Env::bare(Arc::clone(&shared));
             env.id = shared.next_id.fetch_add(1, Ordering::Relaxed);
             env.pid = env.id;
             env.inbox = Arc::new(Inbox::default());
             env.name = name.as_str().into();
             env.door = Some(door);
+            env.seed_random(entropy.seed());
             env.mask = umask.bits();
             env.deadline = wall_max.map(|wall| {
                 let nanos = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
                 let until = Timestamp(shared.clock.now().0.saturating_add(nanos));
-                let preparing = shared.clock.passes_by_itself().then_some(preparing);
+                let preparing = shared.clock.stepped().is_none().then_some(preparing);
                 NestedDeadline { until, waited: Waited::from_now(preparing) }
             });
             take_environment(&mut env, &entries);

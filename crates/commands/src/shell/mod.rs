@@ -21,6 +21,7 @@ mod inside;
 mod limits;
 mod line_files;
 mod options;
+mod origin;
 mod pattern;
 mod regex;
 mod report;

@@ -73,8 +73,8 @@ pub struct ShellSpec {
     pub args: Vec<String>,
     /// How it differs from bash.
     pub mode: Mode,
-    /// Where `$RANDOM` starts.
-    pub seed: u32,
+    /// Where `$RANDOM` starts, and what all other numbers of the shell are derived from.
+    pub seed: u64,
     /// What a line may cost.
     pub limits: ShellLimits,
     /// What one of its commands may cost, to say so when one cost more.
@@ -162,7 +162,8 @@ impl Shell {
             name: spec.name.into(),
             cwd: spec.cwd,
             script_file: spec.mode.script_file,
-            random: (spec.seed, 0),
+            random: (spec.seed as u32, 0),
+            seed: spec.seed,
             seconds_from: now,
             id: 1,
             inbox,
@@ -260,7 +261,7 @@ impl Shell {
             (env, exiting, stopped)
         });
         let aborted = || shared.aborted.load(Ordering::Relaxed) && main.is_done();
-        shared.tasks.drive(aborted).await;
+        shared.tasks.drive(shared.clock.stepped(), aborted).await;
         if let Some((env, exiting, stopped)) = main.take() {
             self.env = env;
             report.syntax = stopped;

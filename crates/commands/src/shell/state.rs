@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use drydock_contract::{Dispatch, Limits, Meter, Timestamp, Waited, exit, port::Clock, size_text};
+use drydock_contract::{Dispatch, Limits, Meter, Timestamp, Waited, exit, port::Clock, schedule, size_text};
 use parking_lot::Mutex;
 
 use super::{
@@ -17,8 +17,9 @@ use super::{
     inbox::{Directory, Inbox},
     limits::ShellLimits,
     options::Options,
+    origin::Origin,
     syntax::{Aliases, Script, ast::Function},
-    tasks::{Handle, Tasks, yield_now},
+    tasks::{Handle, Tasks},
     vars::Vars,
 };
 
@@ -160,7 +161,11 @@ pub(crate) struct Env {
     /// Whether the text is a script file.
     pub(crate) script_file: bool,
     pub(crate) interactive: bool,
+    /// Where `$RANDOM` stands, and what it last gave.
     pub(crate) random: (u32, u32),
+    /// What `$SRANDOM` and the subshells' `$RANDOM` are derived from.
+    pub(crate) seed: u64,
+    pub(crate) origin: Origin,
     pub(crate) seconds_from: Timestamp,
     pub(crate) line: u32,
     /// The status of the last command substitution of the command being expanded.
@@ -234,6 +239,9 @@ impl Env {
         copy.processes.clear();
         copy.id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         copy.owns_inbox = false;
+        copy.origin = self.origin.child();
+        // As bash's, a subshell draws numbers of its own.
+        copy.seed_random(self.seed);
         // A subshell lists its parent's traps and runs none, save what `-E` and `-T` hand on and what
         // is ignored.
         if !copy.traps.is_empty() {
@@ -323,6 +331,8 @@ impl Env {
             script_file: false,
             interactive: false,
             random: (0, 0),
+            seed: 0,
+            origin: Origin::default(),
             seconds_from,
             line: 0,
             substituted: None,
@@ -392,7 +402,7 @@ impl Env {
             self.check_memory()?;
         }
         if done.is_multiple_of(256) {
-            yield_now().await;
+            schedule::slice_done().await;
         }
         Ok(())
     }

@@ -14,9 +14,15 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use drydock_contract::BoxFuture;
+use drydock_contract::{
+    BoxFuture, SteppedClock,
+    schedule::{self, Schedule, Turn},
+};
 use futures_util::stream::{FuturesUnordered, Stream as _};
 use parking_lot::Mutex;
+
+/// Turns after which the thread is given back.
+const TURNS_MAX: usize = 256;
 
 /// Tasks waiting to be picked up, and how many there are in all.
 #[derive(Default)]
@@ -48,6 +54,15 @@ impl<T> Handle<T> {
     pub(crate) fn is_done(&self) -> bool {
         self.0.lock().value.is_some()
     }
+
+    /// Whether the task is done; if not, the caller is woken when it is.
+    pub(crate) fn poll_done(&self, cx: &Context<'_>) -> bool {
+        let mut place = self.0.lock();
+        if place.value.is_none() {
+            place.waker = Some(cx.waker().clone());
+        }
+        place.value.is_some()
+    }
 }
 
 impl<T> Future for Handle<T> {
@@ -59,6 +74,7 @@ impl<T> Future for Handle<T> {
             Some(value) => Poll::Ready(value),
             None => {
                 place.waker = Some(cx.waker().clone());
+                schedule::waits_inside();
                 Poll::Pending
             }
         }
@@ -92,8 +108,47 @@ impl Tasks {
         handle
     }
 
-    /// Polls every task until none is left, or until `stop` says so.
-    pub(crate) async fn drive(&self, stop: impl Fn() -> bool) {
+    /// Polls every task until none is left, or until `stop` says so: as they are woken, or, by a clock that stands
+    /// still, in an order that does not depend on the machine.
+    pub(crate) async fn drive(&self, clock: Option<&SteppedClock>, stop: impl Fn() -> bool) {
+        match clock {
+            None => self.drive_as_woken(stop).await,
+            Some(clock) => {
+                let mut schedule = Schedule::default();
+                poll_fn(|cx| schedule::moving(clock, || self.poll_in_order(&mut schedule, clock, cx, &stop)))
+                    .await;
+            }
+        }
+        self.spawned.lock().clear();
+        self.live.store(0, Ordering::Relaxed);
+    }
+
+    fn poll_in_order(
+        &self,
+        schedule: &mut Schedule<()>,
+        clock: &SteppedClock,
+        cx: &mut Context<'_>,
+        stop: &impl Fn() -> bool,
+    ) -> Poll<()> {
+        for _ in 0..TURNS_MAX {
+            for task in self.spawned.lock().drain(..) {
+                schedule.push(task);
+            }
+            if stop() {
+                return Poll::Ready(());
+            }
+            match schedule.turn(clock, cx) {
+                Turn::Ended(()) | Turn::Next => {}
+                Turn::AllInside if schedule.is_empty() => return Poll::Ready(()),
+                Turn::AllInside | Turn::Slice | Turn::World => return Poll::Pending,
+            }
+        }
+        schedule::gives_thread_back();
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    async fn drive_as_woken(&self, stop: impl Fn() -> bool) {
         let mut running = FuturesUnordered::new();
         poll_fn(|cx| {
             loop {
@@ -110,21 +165,5 @@ impl Tasks {
             }
         })
         .await;
-        self.spawned.lock().clear();
-        self.live.store(0, Ordering::Relaxed);
     }
-}
-
-/// Lets everything else run once.
-pub(crate) async fn yield_now() {
-    let mut yielded = false;
-    poll_fn(|cx| {
-        if yielded {
-            return Poll::Ready(());
-        }
-        yielded = true;
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

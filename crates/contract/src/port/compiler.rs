@@ -71,32 +71,44 @@ pub struct LaneSettings {
     pub features: WasmFeatures,
 }
 
-/// What a module needs of the lane it runs in. How memory lies there is the machine's affair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+/// A lane as a description: what a module needs of where it runs. How memory lies there is the machine's affair. Whoever
+/// asks for a lane gets the one of exactly this description, made when it is first asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LaneChoice {
     /// How it is brought back to the host.
     pub interrupt: Interruption,
     /// What it uses beyond the common core.
     pub features: WasmFeatures,
+    /// Native stack that a guest may use. Deep recursion ends there as a trap.
+    pub stack_bytes_max: u32,
+    /// Where its instances get their memory and their stacks.
+    pub slots: Slots,
 }
 
 impl LaneChoice {
-    /// All there are.
-    pub const ALL: [Self; 4] = [
-        Self { interrupt: Interruption::Fuel, features: WasmFeatures::NONE },
-        Self { interrupt: Interruption::Tick, features: WasmFeatures::NONE },
-        Self { interrupt: Interruption::Fuel, features: WasmFeatures::ALL },
-        Self { interrupt: Interruption::Tick, features: WasmFeatures::ALL },
-    ];
+    /// Where a module runs for which nobody chose: instructions are counted, and nothing but the common core is on.
+    pub const USUAL: Self = Self {
+        interrupt: Interruption::Fuel,
+        features: WasmFeatures::NONE,
+        stack_bytes_max: 1 << 20,
+        slots: Slots::Pool,
+    };
+}
 
-    /// Its place in [`ALL`](Self::ALL).
-    pub const fn index(self) -> usize {
-        let interrupt = match self.interrupt {
-            Interruption::Fuel => 0,
-            Interruption::Tick => 1,
-        };
-        interrupt + if self.features.exceptions { 2 } else { 0 }
+impl Default for LaneChoice {
+    fn default() -> Self {
+        Self::USUAL
     }
+}
+
+/// Where the instances of a lane get their memory and their stacks. The code is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Slots {
+    /// From a pool that is laid out once and has as many places as the machine bears: quick to start, for runs that end.
+    #[default]
+    Pool,
+    /// Mapped anew for each: slower to start, and an instance that does nothing takes nobody's place.
+    OnDemand,
 }
 
 /// Proposals beyond the common core that a module may need. They are off unless somebody names them.
@@ -165,6 +177,22 @@ pub enum MemoryLayout {
     Growing,
 }
 
+impl MemoryLayout {
+    /// Both there are.
+    pub const ALL: [Self; 2] = [Self::Reserved, Self::Growing];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reserved => "reserved",
+            Self::Growing => "growing",
+        }
+    }
+
+    fn named(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == text)
+    }
+}
+
 /// The text names no way of interrupting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a lane: use fuel or tick")]
@@ -197,31 +225,13 @@ impl LaneSettings {
     pub const fn of(choice: LaneChoice, memory: MemoryLayout) -> Self {
         Self { interrupt: choice.interrupt, memory, features: choice.features }
     }
-
-    /// All there are.
-    pub fn all() -> impl Iterator<Item = Self> {
-        let layouts = [MemoryLayout::Reserved, MemoryLayout::Growing];
-        LaneChoice::ALL.into_iter().flat_map(move |choice| layouts.map(|memory| Self::of(choice, memory)))
-    }
-
-    /// The stable name.
-    pub const fn as_str(self) -> &'static str {
-        match (self.interrupt, self.memory, self.features.exceptions) {
-            (Interruption::Fuel, MemoryLayout::Reserved, false) => "fuel-reserved",
-            (Interruption::Fuel, MemoryLayout::Growing, false) => "fuel-growing",
-            (Interruption::Tick, MemoryLayout::Reserved, false) => "tick-reserved",
-            (Interruption::Tick, MemoryLayout::Growing, false) => "tick-growing",
-            (Interruption::Fuel, MemoryLayout::Reserved, true) => "fuel-reserved-exceptions",
-            (Interruption::Fuel, MemoryLayout::Growing, true) => "fuel-growing-exceptions",
-            (Interruption::Tick, MemoryLayout::Reserved, true) => "tick-reserved-exceptions",
-            (Interruption::Tick, MemoryLayout::Growing, true) => "tick-growing-exceptions",
-        }
-    }
 }
 
+/// The stable name: how it is interrupted, how memory lies, and each feature that is on.
 impl fmt::Display for LaneSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        write!(f, "{}-{}", self.interrupt.as_str(), self.memory.as_str())?;
+        self.features.names().try_for_each(|name| write!(f, "-{name}"))
     }
 }
 
@@ -234,7 +244,15 @@ impl FromStr for LaneSettings {
     type Err = NotALane;
 
     fn from_str(text: &str) -> Result<Self, NotALane> {
-        Self::all().find(|it| it.as_str() == text).ok_or_else(|| NotALane(text.into()))
+        let parse = || {
+            let mut words = text.split('-');
+            let interrupt = words.next()?.parse().ok()?;
+            let memory = MemoryLayout::named(words.next()?)?;
+            let features = words.try_fold(WasmFeatures::NONE, WasmFeatures::with)?;
+            Some(Self { interrupt, memory, features })
+        };
+        // One lane has one name: a feature that is named twice or in another order is no name.
+        parse().filter(|lane| lane.to_string() == text).ok_or_else(|| NotALane(text.into()))
     }
 }
 
@@ -265,21 +283,32 @@ mod tests {
 
     #[test]
     fn every_lane_has_a_name_that_reads_back() {
-        let mut names: Vec<_> = LaneSettings::all().map(LaneSettings::as_str).collect();
-        for lane in LaneSettings::all() {
-            assert_eq!(lane.to_string().parse(), Ok(lane));
+        let mut names = Vec::new();
+        for interrupt in [Interruption::Fuel, Interruption::Tick] {
+            for features in [WasmFeatures::NONE, WasmFeatures::ALL] {
+                for memory in MemoryLayout::ALL {
+                    let choice = LaneChoice { interrupt, features, ..LaneChoice::USUAL };
+                    let lane = LaneSettings::of(choice, memory);
+                    assert_eq!(lane.to_string().parse(), Ok(lane));
+                    names.push(lane.to_string());
+                }
+            }
         }
+        // Archives of shipped code have these names.
+        assert_eq!(names[0], "fuel-reserved");
+        assert_eq!(names[7], "tick-growing-exceptions");
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), 8);
-        assert!("fuel".parse::<LaneSettings>().is_err());
+        for text in
+            ["fuel", "", "-", "fuel-reserved-", "fuel-reserved-exceptions-exceptions", "tick-reserved-gc"]
+        {
+            assert!(text.parse::<LaneSettings>().is_err(), "{text}");
+        }
     }
 
     #[test]
-    fn every_choice_knows_its_place_and_every_feature_its_name() {
-        for (index, choice) in LaneChoice::ALL.into_iter().enumerate() {
-            assert_eq!(choice.index(), index);
-        }
+    fn every_feature_has_its_name() {
         for name in WasmFeatures::NAMES {
             assert_eq!(WasmFeatures::NONE.with(name).unwrap().names().collect::<Vec<_>>(), [name]);
         }

@@ -50,7 +50,7 @@ pub struct EntryOptions {
 impl EntryOptions {
     /// The lane that it runs in.
     pub const fn lane(&self) -> LaneChoice {
-        LaneChoice { interrupt: self.lane, features: self.features }
+        LaneChoice { interrupt: self.lane, features: self.features, ..LaneChoice::USUAL }
     }
 
     /// What compiling it may take, if that was said.

@@ -277,4 +277,8 @@ pub trait OpenFile: Send + Sync {
     }
     /// Makes the content survive.
     fn sync(&self) -> FileResult<()>;
+    /// Whether [`sync`](Self::sync) may wait for a disk, and so belongs on a thread that may.
+    fn sync_waits(&self) -> bool {
+        false
+    }
 }

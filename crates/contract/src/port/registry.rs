@@ -40,6 +40,12 @@ pub trait Registry: Send + Sync {
     /// they were before: see [`Artifact::loaded`].
     fn load(&self, entry: &Entry) -> Result<Artifact, LoadError>;
 
+    /// The module of an entry for a run, without reading or hashing a whole file: what is not in memory, and was not
+    /// verified before, comes back [unverified](Artifact::unverified).
+    fn to_run(&self, entry: &Entry) -> Result<Artifact, LoadError> {
+        self.load(entry)
+    }
+
     /// Every name, sorted.
     fn names(&self) -> Vec<CommandName>;
 
@@ -71,6 +77,20 @@ pub enum LoadError {
         #[source]
         cause: std::io::Error,
     },
+}
+
+impl Clone for LoadError {
+    /// What the disk said is told again by its number, or by its kind and text.
+    fn clone(&self) -> Self {
+        match self {
+            Self::Integrity { path, cause } => Self::Integrity { path: path.clone(), cause: cause.clone() },
+            Self::Read { path, cause } => {
+                let text = || std::io::Error::new(cause.kind(), cause.to_string());
+                let cause = cause.raw_os_error().map_or_else(text, std::io::Error::from_raw_os_error);
+                Self::Read { path: path.clone(), cause }
+            }
+        }
+    }
 }
 
 impl LoadError {

@@ -1,11 +1,33 @@
 //! Runs a verified module. Implemented by the engine, and by every stronger tier to come.
 
-use crate::{BoxFuture, Fault, RunReport, RunRequest, Streams};
+use crate::{BoxFuture, CallLimits, Fault, LiveError, LiveReply, LiveSpec, RunReport, RunRequest, Streams};
 
 /// Runs guests.
 pub trait Runner: Send + Sync {
     /// Runs one guest to its end, on the calling thread, and hands its streams back.
     ///
-    /// Dropping the future ends the guest; the request's gauge is told what it burnt all the same.
+    /// Dropping the future ends the guest; the request's budget is charged for what it burnt all the same.
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>>;
+
+    /// Makes an instance that lives until it is closed, dropped or dies.
+    ///
+    /// While it is idle it takes no place of those that `run` needs.
+    fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>>;
+}
+
+/// An instance that lives between calls. Dropping it closes it.
+pub trait LiveInstance: Send + Sync {
+    /// One call: bytes in, bytes out, on the calling thread.
+    ///
+    /// One at a time: whoever calls meanwhile is told that it is busy. A trap, a deadline, a breach of the contract and
+    /// dropping the future kill the instance, and every later call is told why.
+    fn call<'a>(&'a self, input: &'a [u8], limits: CallLimits)
+    -> BoxFuture<'a, Result<LiveReply, LiveError>>;
+
+    /// What making it burnt.
+    fn opening_fuel(&self) -> u64;
+
+    /// No call begins any more, and what the instance holds is given back: at once, or with the end of the call in
+    /// flight.
+    fn close(&self);
 }

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use drydock_embed::{Dock, Sandbox, SandboxSetup, ShellSetup, contract::Limits, line_limits, shell::Mode};
 
-use super::{powers::Powers, tree};
+use super::{grants, powers::Powers, tree};
 use crate::{exit, home, provide};
 
 #[derive(Debug, Args)]
@@ -62,6 +62,9 @@ where
 
 fn open(dock: &Arc<Dock>, agent: &Agent, principal: &str) -> anyhow::Result<Sandbox> {
     let mut setup = agent.powers.setup(usual());
+    grants::add_stored(dock, principal, &mut setup)?;
+    // Each call of the sandbox has a log of its own.
+    setup.denials = None;
     let limits = setup.limits.unwrap_or_default();
     // As `drydock sh` reads a line, unless it is told otherwise.
     let mode = Mode { literal_unknown: true, eval_allowed: agent.eval, ..Mode::default() };

@@ -3,8 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use drydock_embed::store::{Filter, ReadDecision, count_audit, read_audit};
-use serde_json::json;
+use drydock_embed::{
+    contract::Tenant,
+    store::{Filter, ReadDecision, ReadRecord, TenantHome, count_audit, read_audit},
+};
+use serde_json::{Value, json};
 
 use crate::{exit, home, show};
 
@@ -19,13 +22,16 @@ pub(crate) struct Audit {
     /// How often each decision was made, instead of the records
     #[arg(long, conflicts_with_all = ["denied", "limit"])]
     counts: bool,
+    /// Whose records
+    #[arg(long, value_name = "T", default_value_t = Tenant::default())]
+    tenant: Tenant,
     /// Print JSON, one record a line
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(audit: Audit) -> anyhow::Result<ExitCode> {
-    let home = home::open()?;
+    let home = home::open()?.tenant(&audit.tenant);
     if audit.counts {
         return counts(&home, audit.json);
     }
@@ -33,18 +39,16 @@ pub(crate) fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     let mut rows = Vec::new();
     for record in reader.by_ref() {
         let record = record?;
-        let (decision, reason) = match &record.decision {
-            ReadDecision::Allowed => ("allowed", None),
-            ReadDecision::Denied(reason) => ("denied", Some(reason.to_string())),
-        };
+        let (decision, reason) = told(&record.decision);
         if audit.json {
-            show::line(
-                &json!({ "at": record.at_text(), "principal": record.principal, "operation": record.operation,
-                         "subject": record.subject, "decision": decision, "reason": reason })
-                .to_string(),
-            )?;
+            show::line(&as_json(&record, decision, reason).to_string())?;
             continue;
         }
+        let ended = record.outcome.as_ref().map(|outcome| match record.status {
+            Some(status) => format!("{outcome} {status}"),
+            None => outcome.clone(),
+        });
+        let reason = reason.map(|it| it.to_owned() + &times(&record)).or(ended);
         rows.push([
             record.at_text(),
             record.principal.to_string(),
@@ -66,14 +70,50 @@ pub(crate) fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn counts(home: &drydock_embed::store::Home, as_json: bool) -> anyhow::Result<ExitCode> {
+/// A decision and its reason, in words.
+fn told(decision: &ReadDecision) -> (&'static str, Option<&str>) {
+    match decision {
+        ReadDecision::Allowed => ("allowed", None),
+        ReadDecision::Denied(reason) => ("denied", Some(reason)),
+        ReadDecision::Ended(reason) => ("ended", reason.as_deref()),
+        ReadDecision::Failed(reason) => ("failed", Some(reason)),
+    }
+}
+
+fn as_json(record: &ReadRecord, decision: &str, reason: Option<&str>) -> Value {
+    let mut row = json!({
+        "at": record.at_text(), "tenant": record.tenant, "principal": record.principal,
+        "trace": record.trace, "call": record.call, "parent": record.parent,
+        "operation": record.operation, "subject": record.subject, "decision": decision, "reason": reason,
+        "count": record.count, "first": record.first_text(),
+    });
+    let more = [
+        ("subjects", (!record.more_subjects.is_empty()).then(|| json!(record.more_subjects))),
+        ("grant", record.grant.as_ref().map(|it| json!(it))),
+        ("outcome", record.outcome.as_ref().map(|it| json!(it))),
+        ("status", record.status.map(|it| json!(it))),
+    ];
+    for (name, value) in more {
+        if let Some(value) = value {
+            row[name] = value;
+        }
+    }
+    row
+}
+
+/// How often it happened, where that is more than once.
+fn times(record: &ReadRecord) -> String {
+    match record.count {
+        1 => String::new(),
+        count => format!(", {count} times since {}", record.first_text()),
+    }
+}
+
+fn counts(home: &TenantHome, as_json: bool) -> anyhow::Result<ExitCode> {
     let counts = count_audit(home)?;
     let rows = counts.decisions.iter().map(|((operation, decision), count)| {
-        let (decision, reason) = match decision {
-            ReadDecision::Allowed => ("allowed", String::new()),
-            ReadDecision::Denied(reason) => ("denied", reason.to_string()),
-        };
-        (operation.to_string(), decision, reason, *count)
+        let (decision, reason) = told(decision);
+        (operation.to_string(), decision, reason.unwrap_or_default().to_owned(), *count)
     });
     if as_json {
         let rows: Vec<_> = rows

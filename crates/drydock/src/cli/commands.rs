@@ -1,25 +1,20 @@
 //! `drydock commands list | show | add | snapshot | rm | verify`.
 
 use std::{
-    io::Read as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use drydock_embed::{
     CompileLimits, SnapshotCommandError,
     contract::{ArgMode, Digest, Fault, port::EntryOptions},
-    store::{
-        ArtifactStore, CommandRegistry, Listed, Origin, PutArtifactError, RegisterError, Registration,
-        Repaired,
-    },
+    store::{CommandRegistry, Listed, Origin, PutArtifactError, RegisterError, Registration, Repaired},
 };
 use serde_json::{Value, json};
 
 use super::{compile::CompileFlags, start::StartFlags};
-use crate::{exit, home, show};
+use crate::{exit, home, module, show};
 
 #[derive(Debug, Args)]
 pub(crate) struct Commands {
@@ -184,7 +179,7 @@ fn add(
 ) -> anyhow::Result<ExitCode> {
     let dock = home::dock_with(compile)?;
     dock.registry().may_register(name)?;
-    let bytes = read_module(file)?;
+    let bytes = module::read(file)?;
     let got = Digest::of(&bytes);
     if let Some(expected) = how.expected.filter(|expected| *expected != got) {
         return Err(RegisterError::ShaMismatch { expected, got }.into());
@@ -199,30 +194,6 @@ fn add(
     }
     show::line(&format!("added {} ({}, {})", entry.name, entry.mode.as_str(), entry.digest))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Reads a module; text is assembled first.
-fn read_module(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let shown = file.display();
-    let bytes = match file.as_os_str() == "-" {
-        true => ArtifactStore::read_new(std::io::stdin().lock())?,
-        false => {
-            // Looked at before it is opened: opening a pipe would wait for a writer.
-            let found = std::fs::metadata(file).with_context(|| format!("could not open `{shown}`"))?;
-            if !found.is_file() {
-                anyhow::bail!("`{shown}` is not a regular file");
-            }
-            let opened = std::fs::File::open(file).with_context(|| format!("could not open `{shown}`"))?;
-            ArtifactStore::read_new(opened.take(u64::MAX))?
-        }
-    };
-    let text =
-        file.extension().is_some_and(|it| it == "wat") || bytes.trim_ascii_start().starts_with(b"(module");
-    if !text {
-        return Ok(bytes.into());
-    }
-    let source = std::str::from_utf8(&bytes).with_context(|| format!("`{shown}` is not UTF-8"))?;
-    wat::parse_str(source).with_context(|| format!("`{shown}` does not assemble"))
 }
 
 fn remove(name: &str, json: bool) -> anyhow::Result<ExitCode> {

@@ -92,7 +92,7 @@ fn commands() -> Vec<CompletionCandidate> {
 }
 
 fn workspaces() -> Vec<CompletionCandidate> {
-    let Ok(home) = home::open() else { return Vec::new() };
+    let Ok(home) = home::tenant() else { return Vec::new() };
     let names = Workspaces::of(&home, Quota::default()).list().unwrap_or_default();
     names.into_iter().map(|it| CompletionCandidate::new(it.as_str())).collect()
 }

@@ -5,22 +5,22 @@ use std::{io::Read as _, path::Path, process::ExitCode, sync::Arc, time::Duratio
 use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
-    Base, ChildRunner, CodeInput, Dock, DockCode, Language, Setup, ShellSetup, TokioTime,
+    Base, ChildRunner, CodeInput, CodeResult, Dock, DockCode, Language, Setup, ShellSetup, TokioTime,
     codemode::{
-        ExecuteResult,
         executor::{ExecuteOptions, Remote},
         protocol::Json,
         provider::Providers,
         runner::Console,
     },
     command_tools,
-    contract::{Cap, FailureCode, Limits, Switch, ToolPattern, ToolTerms, exit::CANCELLED},
+    contract::{Cap, FailureCode, Limits, Pattern, Switch, Terms, exit::CANCELLED},
     empty_tree, file_tools,
-    gate::Grant,
+    gate::{DenialLog, Grant},
     store::WorkspaceName,
+    tool_pattern,
 };
 
-use super::{powers::Powers, run, tree};
+use super::{grants, powers::Powers, run, tree};
 use crate::{exit, home, interrupt::Interrupts, show};
 
 pub(super) mod ahead;
@@ -58,8 +58,8 @@ pub(crate) struct Js {
     #[command(flatten)]
     powers: Powers,
     /// Let the program call only these tools: NAME.TOOL or NAME.*
-    #[arg(long, value_name = "TOOL[,TOOL]", value_delimiter = ',')]
-    allow_tool: Option<Vec<ToolPattern>>,
+    #[arg(long, value_name = "TOOL[,TOOL]", value_delimiter = ',', value_parser = tool_pattern, conflicts_with = "grants")]
+    allow_tool: Option<Vec<Pattern>>,
     /// A JSON value the program sees as `args`
     #[arg(long, value_name = "JSON", value_parser = json_value)]
     args: Option<Json>,
@@ -126,7 +126,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         }
     }
     let text = if js.types { String::new() } else { text(&js)? };
-    let (code, bases) = open(&dock, &js)?;
+    let (code, bases, log) = open(&dock, &js)?;
     if js.types {
         show::line(&code.types())?;
         return Ok(ExitCode::SUCCESS);
@@ -158,17 +158,19 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
             console: (!js.json).then(|| Console::new(report::console_line)),
             file: js.guest_path().map(Into::into),
             language: js.language(),
+            denials: None,
         };
-        let Some(result) = until_interrupted(&signal, code.execute(&text, input)).await else {
+        let Some(result) = until_interrupted(&signal, code.execute_whole(&text, input)).await else {
             return anyhow::Ok(CANCELLED);
         };
         if js.json {
-            show::line(&result.to_json())?;
+            show::line(&grants::with_denials(result.execute.to_json(), &log.take()))?;
         } else {
-            let shown = report::Shown { code: &code, text: &text, file: js.file.as_deref(), limits: &limits };
+            let shown = report::Shown { text: &text, file: js.file.as_deref(), limits: &limits };
             report::show(&result, &shown, signal.is_tripped())?;
+            grants::tell(&log.take());
         }
-        if result.logs_cut {
+        if result.execute.logs_cut {
             report::console_cut(&options);
         }
         anyhow::Ok(if signal.is_tripped() { CANCELLED } else { status(&result) })
@@ -184,8 +186,11 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(status))
 }
 
-fn status(result: &ExecuteResult) -> u8 {
-    result.code().map_or(0, FailureCode::exit_status)
+fn status(result: &CodeResult) -> u8 {
+    match &result.refused {
+        Some(error) => error.exit_status(),
+        None => result.execute.code().map_or(0, FailureCode::exit_status),
+    }
 }
 
 fn text(js: &Js) -> anyhow::Result<String> {
@@ -211,8 +216,10 @@ fn text(js: &Js) -> anyhow::Result<String> {
 }
 
 /// Code mode with the commands and files that the flags describe, and the directories below it.
-fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>)> {
+fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>, Arc<DenialLog>)> {
     let mut setup: Setup = js.powers.setup(Limits::default());
+    grants::add_stored(dock, run::PRINCIPAL, &mut setup)?;
+    let log = setup.denials.clone().unwrap_or_default();
     let mut shell = ShellSetup::default();
     let mut bases = Vec::new();
     let files = match tree::of(dock.home(), &js.powers, js.powers.builtin_memory())? {
@@ -229,15 +236,14 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>)> {
         file_tools(&files, &shell.cwd, &clock)?,
     ])?;
     if let Some(tools) = &js.allow_tool {
-        let terms = ToolTerms { tools: tools.clone(), arguments: Vec::new() };
-        setup.grants.push(Arc::new(Grant::of(Cap::Tool).tools(terms)));
+        setup.grants.push(Arc::new(Grant::of(Cap::Tool).within(Terms::of(tools.clone()))));
     }
     let code = match &js.session {
         Some(name) => dock.code_staying(run::PRINCIPAL, setup, providers, name)?,
         None => dock.code(run::PRINCIPAL, setup, providers)?,
     };
     let launch = match js.runner.as_deref() {
-        None | Some("in-process") => return Ok((code, bases)),
+        None | Some("in-process") => return Ok((code, bases, log)),
         Some("child") => {
             ChildRunner::new(std::env::current_exe()?, ["js", "runner"]).env("DRYDOCK_HOME", home::path()?)
         }
@@ -249,7 +255,7 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>)> {
         }
     };
     let remote = Remote::new(Arc::new(launch), Arc::new(TokioTime::default()));
-    Ok((code.on(Arc::new(remote)), bases))
+    Ok((code.on(Arc::new(remote)), bases, log))
 }
 
 /// Runs until it ends; Ctrl-C gives it up. A second one waits for nothing more: the program is dropped,

@@ -10,7 +10,10 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod ext;
+pub(crate) mod grants;
 pub(crate) mod js;
+pub(crate) mod kernel;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod mistyped;
@@ -19,6 +22,7 @@ mod powers;
 pub(crate) mod precompile;
 pub(crate) mod profiles;
 pub(crate) mod py;
+pub(crate) mod revoke;
 pub(crate) mod run;
 pub(crate) mod sh;
 mod snapshot;
@@ -63,6 +67,10 @@ pub(crate) enum Command {
     Mcp(mcp::Mcp),
     /// Serve a sandbox to a program in another language, as JSON lines on stdin and stdout
     Stdio(stdio::Stdio),
+    /// Send a request to an HTTP extension of the Runner ABI
+    Ext(ext::Ext),
+    /// Pass bytes through a kernel: a module that keeps its memory from call to call
+    Kernel(kernel::KernelCommand),
     /// Say what a line would run, read and write, without running it
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands
@@ -75,8 +83,14 @@ pub(crate) enum Command {
     Catalog(catalog::Catalog),
     /// Look into workspaces: files, changes, snapshots
     Ws(ws::Ws),
+    /// List, show, add and revoke grants that are kept for a principal
+    Grants(grants::Grants),
     /// Show what was allowed and what was refused
     Audit(audit::Audit),
+    /// Take every power from a principal or a tenant, in every process that uses this data
+    Revoke(revoke::Revoke),
+    /// Let a revoked principal or tenant ask again
+    Unrevoke(revoke::Unrevoke),
     /// Show the profiles: named sets of powers and limits
     Profiles(profiles::Profiles),
     /// Show what boundary this machine really gives

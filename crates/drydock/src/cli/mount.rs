@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context as _;
 use drydock_embed::{
     Base,
-    contract::{Meter, port::Files},
+    contract::{Meter, Tenant, port::Files},
     store::{
         Access, Directory, Home, HostDir, Links, MemoryFiles, MountPoint, Mounted, Mounting, Mounts, Overlay,
         Quota, Volume, Workspace, WorkspaceName, Workspaces,
@@ -65,7 +65,7 @@ pub(crate) fn parse(text: &str) -> Result<Mount, String> {
 
 /// Opens a workspace by name.
 pub(crate) fn workspace(home: &Home, name: &WorkspaceName, quota: Quota) -> anyhow::Result<Workspace> {
-    Ok(Workspaces::of(home, quota).open_or_create(name)?)
+    Ok(Workspaces::of(&home.tenant(&Tenant::default()), quota).open_or_create(name)?)
 }
 
 /// Whether a directory that may be written is also mounted at another place, in whole or in part: what is

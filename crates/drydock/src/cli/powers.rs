@@ -1,16 +1,16 @@
 //! What a run or a line may do, see and spend: the flags that `run` and `sh` share.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use clap::Args;
 use drydock_embed::{
     Setup,
-    contract::{Cap, CommandName, Entropy, GuestTime, Limits, Timestamp},
-    gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Profile},
+    contract::{Cap, CommandName, Entropy, GrantFile, GuestTime, Limits, Timestamp},
+    gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Grant, Profile},
     store::{Links, WorkspaceName},
 };
 
-use super::{compile::CompileFlags, mount};
+use super::{compile::CompileFlags, grants, mount};
 use crate::{exit, units};
 
 #[derive(Debug, Args)]
@@ -21,6 +21,9 @@ pub(crate) struct Powers {
     /// Only these commands may run, nested ones included
     #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
     allow: Option<Vec<CommandName>>,
+    /// Hold exactly the grants of this file, and the session's own files; the profile gives limits only
+    #[arg(long, value_name = "FILE", value_parser = grants::file, conflicts_with = "allow")]
+    pub(super) grants: Option<GrantFile>,
     /// Wall-clock limit, such as 500ms, 30s or 2m [default: 30s, a shell's line 2m, a JavaScript program 5s]
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     timeout: Option<Duration>,
@@ -79,9 +82,10 @@ impl Powers {
 
     /// Whether a program of the catalog is to be installed when it is called by this name.
     pub(super) fn installs(&self, name: &str) -> bool {
-        let granted = match &self.allow {
-            Some(all) => all.iter().any(|it| it.as_str() == name),
-            None => Profile::named(&self.profile).grants().any(|it| it.cap() == Cap::Exec),
+        let granted = match (&self.allow, &self.grants) {
+            (Some(all), _) => all.iter().any(|it| it.as_str() == name),
+            (None, Some(file)) => file.grants().iter().any(|it| it.cap == Cap::Exec && it.terms().name(name)),
+            (None, None) => Profile::named(&self.profile).granted().contains(Cap::Exec),
         };
         self.install_missing && granted
     }
@@ -120,6 +124,9 @@ impl Powers {
         Setup {
             profile,
             allow: self.allow.clone(),
+            grants: self.grants.iter().flat_map(|file| Grant::all_of(file, |it| it)).collect(),
+            only_grants: self.grants.is_some(),
+            denials: Some(Arc::default()),
             limits: Some(limits),
             default_limits: Some(DefaultLimits {
                 memory: self.memory.is_none(),
@@ -128,7 +135,7 @@ impl Powers {
                 fuel: self.fuel.is_none(),
             }),
             builtin_memory_bytes_max: Some(self.builtin_memory()),
-            // Commands that it starts burn from the same purse.
+            // Commands that it starts burn from the same budget.
             fuel_shared: Some(limits.fuel_max),
             env: self.env.clone(),
             install_missing: self.install_missing,

@@ -9,16 +9,18 @@ use drydock_embed::{
     codemode::{executor::ExecuteOptions, protocol::Json, provider::Providers},
     command_tools,
     contract::{
-        Cap, Limits, Source, Switch, ToolPattern, ToolTerms,
+        Cap, Limits, Pattern, Source, Switch, Terms,
         exit::CANCELLED,
         port::{Files, OpenHow, Registry as _, TreePath},
     },
     empty_tree, file_tools,
-    gate::Grant,
+    gate::{DenialLog, Grant},
     store::WorkspaceName,
+    tool_pattern,
 };
 
 use super::{
+    grants,
     js::{ahead, json_value, until_interrupted},
     mistyped,
     powers::Powers,
@@ -60,8 +62,8 @@ pub(crate) struct Py {
     #[command(flatten)]
     powers: Powers,
     /// Let the program call only these tools: NAME.TOOL or NAME.*
-    #[arg(long, value_name = "TOOL[,TOOL]", value_delimiter = ',')]
-    allow_tool: Option<Vec<ToolPattern>>,
+    #[arg(long, value_name = "TOOL[,TOOL]", value_delimiter = ',', value_parser = tool_pattern, conflicts_with = "grants")]
+    allow_tool: Option<Vec<Pattern>>,
     /// A JSON value the program sees as `args`
     #[arg(long, value_name = "JSON", value_parser = json_value)]
     args: Option<Json>,
@@ -194,6 +196,7 @@ async fn execute(dock: &Dock, py: &Py, opened: &Opened, text: &str, limits: &Lim
         stdout: if py.json { None } else { Some(streams::stdout()?) },
         stderr: if py.json { None } else { Some(streams::stderr()?) },
         signal: Some(Arc::clone(&signal)),
+        denials: None,
     };
     let Some(result) = until_interrupted(&signal, opened.programs.execute(text, input)).await else {
         return Ok(CANCELLED);
@@ -215,9 +218,14 @@ fn show(
         if !files.is_empty() {
             whole["files"] = serde_json::to_value(files)?;
         }
+        let denials = opened.log.take();
+        if !denials.is_empty() {
+            whole["denials"] = serde_json::to_value(denials)?;
+        }
         show::line(&whole.to_string())?;
     } else {
         report::show(result, limits, was_interrupted)?;
+        grants::tell(&opened.log.take());
     }
     tree::tell_what_is_dropped(&opened.bases);
     Ok(())
@@ -268,11 +276,14 @@ struct Opened {
     changes: ChangeLog,
     bases: Vec<drydock_embed::Base>,
     limits: Limits,
+    log: Arc<DenialLog>,
 }
 
 /// Python with the commands and files that the flags describe.
 fn open(dock: &Arc<Dock>, py: &Py) -> anyhow::Result<Opened> {
     let mut setup: Setup = py.powers.setup(Limits::default());
+    grants::add_stored(dock, run::PRINCIPAL, &mut setup)?;
+    let log = setup.denials.clone().unwrap_or_default();
     let limits = py.powers.setup(usual()).limits.unwrap_or_default();
     let mut shell = ShellSetup::default();
     let mut bases = Vec::new();
@@ -291,9 +302,8 @@ fn open(dock: &Arc<Dock>, py: &Py) -> anyhow::Result<Opened> {
         file_tools(&files, &shell.cwd, &clock)?,
     ])?;
     if let Some(tools) = &py.allow_tool {
-        let terms = ToolTerms { tools: tools.clone(), arguments: Vec::new() };
-        setup.grants.push(Arc::new(Grant::of(Cap::Tool).tools(terms)));
+        setup.grants.push(Arc::new(Grant::of(Cap::Tool).within(Terms::of(tools.clone()))));
     }
     let programs = dock.py(run::PRINCIPAL, setup, &shell, providers, py.session.as_ref())?;
-    Ok(Opened { programs, files, changes, bases, limits })
+    Ok(Opened { programs, files, changes, bases, limits, log })
 }

@@ -8,7 +8,7 @@ use drydock_embed::{
     contract::{CallError, Denial, Limits, RunReport, Sink, Streams, exit::CANCELLED, port::Registry as _},
 };
 
-use super::{mistyped, powers::Powers, tree};
+use super::{grants, mistyped, powers::Powers, tree};
 use crate::{exit, home, interrupt::Interrupts, show, streams, units};
 
 pub(super) mod record;
@@ -51,6 +51,8 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let stdin_bytes_max = run.input_max.unwrap_or(usual.stdin_bytes_max);
     let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual });
     let dock = home::dock_with(run.powers.compile.limits())?;
+    grants::add_stored(&dock, PRINCIPAL, &mut setup)?;
+    let log = setup.denials.clone();
     let builtin = run.powers.builtin_memory();
     let blind = run.powers.dir.is_empty() && run.powers.workspace.is_none();
     let mut bases = Vec::new();
@@ -81,13 +83,16 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
             stdout: if json { Sink::capture() } else { streams::stdout()? },
             stderr: if json { Sink::capture() } else { streams::stderr()? },
         };
-        match cancellable(&session, session.run_with(&name, &args, streams)).await {
+        let done = cancellable(&session, session.run_with(&name, &args, streams)).await;
+        let denials = grants::refused(log.as_deref());
+        match done {
             Ok((report, streams)) => {
                 let status = report.outcome.exit_status();
                 match json {
-                    true => show::json(&record::ended(&report, streams))?,
+                    true => show::json(&record::ended(&report, streams, denials))?,
                     false => {
                         explain(&name, &report, &limits);
+                        grants::tell(&denials);
                         hint_at_files(status, blind, &run.line);
                     }
                 }
@@ -98,7 +103,10 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
                 let absent = dock.remedy(&name);
                 match json {
                     true => show::json(&record::refused(&error, &names, absent))?,
-                    false => refuse(&error, &names, &name, absent),
+                    false => {
+                        refuse(&error, &names, &name, absent);
+                        grants::tell(&denials);
+                    }
                 }
                 Ok(error.exit_status())
             }
@@ -116,7 +124,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
 }
 
 /// Runs until it ends, or Ctrl-C cancels the session; a second Ctrl-C ends the process.
-async fn cancellable<T>(session: &DockSession, run: impl Future<Output = T>) -> T {
+pub(super) async fn cancellable<T>(session: &DockSession, run: impl Future<Output = T>) -> T {
     let mut interrupts = Interrupts::listen();
     let mut run = std::pin::pin!(run);
     loop {

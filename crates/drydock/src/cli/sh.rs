@@ -13,11 +13,12 @@ use clap::Args;
 use drydock_embed::{
     Dock, DockShell, ShellSetup,
     contract::{Limits, Sink, Source, Streams, exit::CANCELLED},
+    gate::DenialLog,
     line_limits, ordinary_variables,
     shell::{LineReport, Mode, text_of},
 };
 
-use super::{mistyped, mount, powers::Powers, run, tree};
+use super::{grants, mistyped, mount, powers::Powers, run, tree};
 use crate::{exit, home, interrupt::Interrupts, provide, show, streams, units};
 
 mod colour;
@@ -84,6 +85,8 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     let mut setup = sh.powers.setup(line_limits());
     let (text, from_stdin) = text(&sh)?;
     let dock = home::dock_with(sh.powers.compile.limits())?;
+    grants::add_stored(&dock, run::PRINCIPAL, &mut setup)?;
+    let log = setup.denials.clone().unwrap_or_default();
     let limits = setup.limits.unwrap_or_default();
     let mut shell = ShellSetup { mode: mode(&sh), ..ShellSetup::default() };
     if let (Some(memory), Some(defaults)) = (sh.line_memory, &mut setup.default_limits) {
@@ -104,9 +107,12 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     let status = match text {
         Text::Typed => {
             provide::in_background(&dock, &sh.catalog);
-            prompt::run(&dock, shell, &limits)?
+            prompt::run(&dock, shell, &log, &limits)?
         }
-        Text::Whole(bytes) => once(shell, &text_of(&bytes), from_stdin, sh.json, &limits)?,
+        Text::Whole(bytes) => {
+            let whole = Whole { text: &text_of(&bytes), from_stdin, json: sh.json };
+            once(shell, &whole, &log, &limits)?
+        }
     };
     tree::tell_what_is_dropped(&bases);
     if let Err(error) = dock.gate().flush() {
@@ -167,14 +173,16 @@ fn name(sh: &Sh, shell: &mut ShellSetup) {
     }
 }
 
-/// Runs one text to its end.
-fn once(
-    mut shell: DockShell,
-    text: &str,
+/// A text, where it comes from and how its end is told.
+struct Whole<'a> {
+    text: &'a str,
     from_stdin: bool,
     json: bool,
-    limits: &Limits,
-) -> anyhow::Result<u8> {
+}
+
+/// Runs one text to its end.
+fn once(mut shell: DockShell, whole: &Whole<'_>, log: &DenialLog, limits: &Limits) -> anyhow::Result<u8> {
+    let Whole { text, from_stdin, json } = *whole;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let status = runtime.block_on(async {
         let streams = Streams {
@@ -186,8 +194,11 @@ fn once(
         match until_interrupted(cancel, shell.run(text, streams)).await {
             Ok((report, streams)) => {
                 match json {
-                    true => show::json(&record::ended(&report, streams))?,
-                    false => explain_end(&report, limits),
+                    true => show::json(&record::ended(&report, streams, log.take()))?,
+                    false => {
+                        explain_end(&report, limits);
+                        grants::tell(&log.take());
+                    }
                 }
                 anyhow::Ok(status(&report))
             }

@@ -90,8 +90,7 @@ enum Act {
 }
 
 pub(crate) fn run(ws: Ws) -> anyhow::Result<ExitCode> {
-    let home = home::open()?;
-    let all = Workspaces::of(&home, Quota::default());
+    let all = Workspaces::of(&home::tenant()?, Quota::default());
     let now = SystemClock.now();
     let json = ws.json;
     match ws.act {

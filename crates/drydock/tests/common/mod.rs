@@ -39,7 +39,7 @@ impl Shell {
     /// One whose data directory is shared with others like it, so that a command is compiled once
     /// for all of them.
     pub fn sharing() -> Self {
-        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared-home");
+        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared-home-2");
         Self { folder: tempfile::tempdir().unwrap(), home }
     }
 

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use drydock_abi::exec::{decode_report, encode_command};
+use drydock_abi::exec::{encode_command, take_report};
 use drydock_codemode::provider::{BadProvider, Provider, Tool, ToolError};
-use drydock_contract::{Call, Cap, CommandName, Limits, Outcome, port::Registry as _};
+use drydock_contract::{Call, CallId, Cap, CommandName, Limits, Outcome, port::Registry as _};
 use serde_json::{Value, json};
 
 use super::tool_streams::ToolStreams;
@@ -37,8 +37,7 @@ pub fn command_tools(
 ) -> Result<Provider, BadCommandTools> {
     let session = dock.session_beside(principal, setup.clone())?;
     let now = dock.gate.now();
-    let granted =
-        |name: &CommandName| session.inner().spec().grants.would_admit(Cap::Exec, name.as_str(), now);
+    let granted = |name: &CommandName| session.inner().grants().would_admit(Cap::Exec, name.as_str(), now);
     let mut names = drydock_contract::port::Registry::names(&*dock.registry);
     names.extend(
         setup.host_commands.names().filter(|it| dock.registry.lookup(it.as_str(), None).is_none()).cloned(),
@@ -66,8 +65,8 @@ fn result_schema() -> Value {
 fn command(session: &DockSession, name: &CommandName, cwd: &Arc<str>) -> Tool {
     let (session, name, cwd) = (session.clone(), name.clone(), Arc::clone(cwd));
     let about = format!("Runs the command `{name}` with a list of arguments.");
-    Tool::new(name.clone().as_str(), move |input, _| {
-        let (session, name, cwd) = (session.clone(), name.clone(), Arc::clone(&cwd));
+    Tool::new(name.clone().as_str(), move |input, context| {
+        let (session, name, cwd) = (session.at(CallId(context.span)), name.clone(), Arc::clone(&cwd));
         async move { run(&session, &name, &cwd, &input).await }
     })
     .describe(&about)
@@ -104,9 +103,9 @@ async fn run(
     let payload = encode_command(&env, name.as_str(), &args, b"").map_err(|too_long| {
         ToolError::from(format!("{name}: {} bytes of arguments are too many", too_long.0))
     })?;
-    let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams);
-    let reply = session.gate.dispatch(session.inner(), call).await.map_err(|error| error.to_string())?;
-    let report = decode_report(&reply.payload).map_err(|bad| bad.to_string())?;
+    let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams).answered_typed();
+    let mut reply = session.gate.dispatch(session.inner(), call).await.map_err(|error| error.to_string())?;
+    let report = take_report(&mut reply).map_err(|bad| bad.to_string())?;
     let spec = session.inner().spec();
     let limits = Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..spec.limits };
     let status = i32::from(report.outcome.exit_status());
@@ -142,7 +141,7 @@ fn variables(base: Vec<(String, String)>, input: &Value) -> Vec<(String, String)
 fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> Tool {
     let (dock, principal, setup, shell) =
         (Arc::clone(dock), principal.to_owned(), setup.clone(), shell.clone());
-    Tool::new("sh", move |input, _| {
+    Tool::new("sh", move |input, context| {
         let (dock, principal, mut setup, mut shell) =
             (Arc::clone(&dock), principal.clone(), setup.clone(), shell.clone());
         async move {
@@ -156,8 +155,9 @@ fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> T
                 cwd.clone_into(&mut shell.cwd);
             }
             let (wanted, streams) = ToolStreams::of(&input)?;
-            let mut opened =
-                dock.shell_beside(&principal, setup, shell).map_err(|error| error.to_string())?;
+            let mut opened = dock
+                .shell_beside(&principal, Some(CallId(context.span)), setup, shell)
+                .map_err(|error| error.to_string())?;
             let line = input["line"].as_str().unwrap_or_default();
             let (report, streams) = opened.run(line, streams).await.map_err(|error| error.to_string())?;
             let warning = match report.limit.as_deref() {

@@ -17,7 +17,9 @@ use parking_lot::Mutex;
 
 use super::{
     answer::{self, Remarks},
+    blocking::off_thread,
     log::Log,
+    start::Bearings,
     types::{NotStripped, TypeStripper, WithStripper},
 };
 
@@ -32,13 +34,14 @@ const PACKED: u8 = 1;
 
 /// Runs programs, each in an instance that did not exist before. With a context its memory is what the
 /// last program of that context left, instead of the image that all others start from.
+#[derive(Clone)]
 pub struct JsGuest {
     engine: Arc<Engine>,
     context: Option<(Contexts, WorkspaceName)>,
     module: Artifact,
     time: GuestTime,
     clock: Option<Arc<SteppedClock>>,
-    entropy: Entropy,
+    bearings: Bearings,
     preparing: Option<Arc<Preparing>>,
     remarks: Arc<Mutex<Remarks>>,
 }
@@ -46,7 +49,13 @@ pub struct JsGuest {
 impl JsGuest {
     pub(crate) fn new(engine: Arc<Engine>, module: Artifact, time: GuestTime, entropy: Entropy) -> Self {
         let (context, clock, preparing, remarks) = Default::default();
-        Self { engine, context, module, time, clock, entropy, preparing, remarks }
+        let bearings = Bearings { entropy, ..Bearings::default() };
+        Self { engine, context, module, time, clock, bearings, preparing, remarks }
+    }
+
+    /// The same for one program that was let through, with remarks of its own.
+    pub(super) fn for_program(&self, bearings: Bearings) -> Self {
+        Self { bearings, remarks: Arc::default(), ..self.clone() }
     }
 
     /// Programs that start when the session's clock says so, and move it.
@@ -68,7 +77,7 @@ impl JsGuest {
         Self { context: Some((contexts, name)), ..self }
     }
 
-    /// What was said of the last program's failure, if it failed.
+    /// What was said of the program's failure, if it failed.
     pub(super) fn remarks(&self) -> Remarks {
         self.remarks.lock().clone()
     }
@@ -124,17 +133,19 @@ impl JsGuest {
             caps: CapSet::of(&[Cap::Tool]),
             time: self.clock.as_ref().map_or(self.time, |clock| GuestTime::Fixed(clock.stands_at())),
             clock: self.clock.clone(),
-            entropy: self.entropy,
+            entropy: self.bearings.entropy,
             door: Arc::new(ToolDoor::new(tools)),
             switches: [cancel, Arc::default()],
-            gauge: None,
+            budget: self.bearings.budget.clone(),
             preparing: self.preparing.clone(),
+            depth: self.bearings.depth,
+            tenant: self.bearings.tenant.clone(),
             pays_for_code: false,
         };
         let ended = match self.start(request).await {
             Ok((report, streams, after)) => {
                 let mut ended = answer::end(&report.outcome, streams.stdout.into_captured());
-                if let Err(error) = self.keep(&ended, after) {
+                if let Err(error) = self.keep(&ended, after).await {
                     let text = format!("the context could not be kept: {error}");
                     ended.outcome = Err(Failure::new(FailureCode::InternalError, text));
                 }
@@ -162,16 +173,18 @@ impl JsGuest {
             return Ok((report, streams, None));
         };
         let broken = |error: std::io::Error| Fault::Internal(format!("context `{name}`: {error}"));
-        let before = contexts.load(name, self.module.digest()).map_err(broken)?;
+        let (contexts, whose, module) = (contexts.clone(), name.clone(), self.module.digest());
+        let before = off_thread(move || contexts.load(&whose, module)).await.map_err(broken)?;
         lane.run_again(request, before).await
     }
 
     /// A program that was ended, or ran out of memory, leaves its context as it found it.
-    fn keep(&self, ended: &answer::End, after: Option<Vec<u8>>) -> std::io::Result<()> {
-        let (Some((contexts, name)), Some(memory)) = (&self.context, after) else { return Ok(()) };
+    async fn keep(&self, ended: &answer::End, after: Option<Vec<u8>>) -> std::io::Result<()> {
+        let (Some((contexts, name)), Some(memory)) = (self.context.clone(), after) else { return Ok(()) };
+        let module = self.module.digest();
         match &ended.outcome {
             Err(failure) if failure.code == FailureCode::MemoryLimit => Ok(()),
-            _ => contexts.save(name, self.module.digest(), &memory),
+            _ => off_thread(move || contexts.save(&name, module, &memory)).await,
         }
     }
 }

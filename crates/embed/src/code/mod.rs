@@ -2,6 +2,7 @@
 //! Python in `python`.
 
 mod answer;
+mod blocking;
 mod child;
 mod command_tools;
 mod file_tools;
@@ -9,6 +10,7 @@ mod guest;
 mod log;
 mod python;
 mod runtime;
+mod start;
 mod time;
 mod tool_streams;
 mod types;
@@ -16,14 +18,14 @@ mod types;
 use std::sync::Arc;
 
 use drydock_codemode::{
-    ExecuteResult, Gated,
-    executor::{ExecuteOptions, ExecuteRequest, Executor, InProcess},
+    ExecuteResult,
+    executor::{ExecuteOptions, Executor, InProcess},
     protocol::Json,
     provider::Providers,
     runner::Console,
 };
-use drydock_contract::{Cap, Entropy, Fault, GuestTime, Principal, Switch, Tools};
-use drydock_gate::{Grant, SessionSpec};
+use drydock_contract::{CallError, Entropy, Fault, GuestTime, Principal, Switch, Tools};
+use drydock_gate::{DenialLog, SessionSpec};
 use drydock_store::{Contexts, WorkspaceName};
 
 pub use answer::Position;
@@ -50,9 +52,29 @@ pub struct DockCode {
     session: DockSession,
     providers: Arc<Providers>,
     guest: Arc<JsGuest>,
-    executor: Arc<dyn Executor>,
-    /// Whether programs run in this process, and so have more than the protocol's globals.
-    is_here: bool,
+    place: Place,
+}
+
+/// Where programs run.
+#[derive(Clone)]
+enum Place {
+    /// In this process, where they have more than the protocol's globals.
+    Here(Arc<InProcess>),
+    /// In a child, or on a foreign runner.
+    Elsewhere(Arc<dyn Executor>),
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct CodeResult {
+    /// As the protocol tells it.
+    pub execute: ExecuteResult,
+    /// Where in its text it failed, if it did.
+    pub position: Option<Position>,
+    /// What it might have done wrong, if there is more to say than its message does.
+    pub hint: Option<String>,
+    /// Why it was not run, or not to its end, if the gate said so.
+    pub refused: Option<CallError>,
 }
 
 /// What a program gets besides its text.
@@ -71,6 +93,8 @@ pub struct CodeInput {
     pub file: Option<Arc<str>>,
     /// What it is written in.
     pub language: Language,
+    /// Told which of its calls were refused, if not that of the session.
+    pub denials: Option<Arc<DenialLog>>,
 }
 
 /// What a program is written in. Imported files tell by their names: `.ts` and `.mts` are TypeScript.
@@ -109,7 +133,7 @@ impl Dock {
     }
 
     fn contexts(&self, principal: &str) -> Result<Contexts, BadSetup> {
-        Ok(Contexts::of(&self.home, principal.parse()?).map_err(broken_contexts)?)
+        Ok(Contexts::of(&self.home.tenant(&self.tenant), principal.parse()?).map_err(broken_contexts)?)
     }
 
     fn open_code(
@@ -122,26 +146,24 @@ impl Dock {
         let principal: Principal = principal.parse()?;
         let providers = Arc::new(providers);
         let mut setup = setup;
-        if !setup.grants.iter().any(|grant| grant.cap() == Cap::Tool) {
-            setup.grants.push(Arc::new(Grant::of(Cap::Tool)));
-        }
+        setup.grant_programs();
         let may_install = setup.install_missing;
-        let mut spec = setup.into_spec(principal)?;
+        let mut spec = self.spec_of(setup, principal)?;
         let (files, grants) = (spec.files.clone(), spec.grants.clone());
         spec.inside = self.providing(spec.inside, may_install, files, grants);
         let (time, clock, entropy) = (spec.time, spec.clock.clone(), spec.entropy);
         let preparing = spec.preparing.clone();
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec })?;
-        let mut guest = self.js_guest(time, entropy)?.on_clock(clock).waiting_with(preparing.clone());
+        let mut guest = self.js_guest(time, entropy)?.on_clock(clock.clone()).waiting_with(preparing.clone());
         if let Some((contexts, name)) = context {
             guest = guest.staying(contexts, name);
         }
         let guest = Arc::new(guest);
-        let time = Arc::new(TokioTime::beside(preparing));
-        let executor = Arc::new(InProcess::new(Arc::clone(&guest) as _, time));
+        let time = Arc::new(TokioTime::beside(preparing).on_clock(clock));
+        let place = Place::Here(Arc::new(InProcess::new(Arc::clone(&guest) as _, time)));
         let session = DockSession { gate: Arc::clone(&self.gate), session };
-        Ok(DockCode { session, providers, guest, executor, is_here: true })
+        Ok(DockCode { session, providers, guest, place })
     }
 
     /// What runs JavaScript, for a runner endpoint of one's own.
@@ -168,52 +190,42 @@ impl DockCode {
     /// The same session and tools with programs running somewhere else: in a child, or on a foreign runner.
     #[must_use]
     pub fn on(self, executor: Arc<dyn Executor>) -> Self {
-        Self { executor, is_here: false, ..self }
+        Self { place: Place::Elsewhere(executor), ..self }
     }
 
     /// Runs a program to its end.
     pub async fn execute(&self, code: &str, input: CodeInput) -> ExecuteResult {
-        let stripped = match input.language {
-            Language::JavaScript => None,
-            Language::TypeScript => {
-                let cancel = input.signal.clone().unwrap_or_default();
-                match self.guest.stripper().strip(code.to_owned(), cancel).await {
-                    Ok(text) => Some(text),
-                    Err(error) => {
-                        self.guest.refuse(&error);
-                        return ExecuteResult::failed((&error).into(), 0.0);
-                    }
-                }
-            }
-        };
-        let code = stripped.as_deref().unwrap_or(code);
-        let gated = Gated::new(Arc::clone(&self.session.gate), self.session.session.clone());
-        let request = ExecuteRequest {
-            options: input.options,
-            args: input.args,
-            signal: input.signal,
-            console: input.console,
-            file: Some(input.file.unwrap_or_else(|| Arc::from(UNNAMED))),
-            ..ExecuteRequest::new(code).with(&self.providers).through(Arc::new(gated))
-        };
-        self.executor.execute(request).await
+        self.execute_whole(code, input).await.execute
     }
 
-    /// Where in its text the last program failed, if it did.
-    pub fn failed_at(&self) -> Option<Position> {
-        self.guest.remarks().position
-    }
-
-    /// What the last program that failed might have done wrong, if there is more to say than its message does.
-    pub fn hint(&self) -> Option<String> {
-        self.guest.remarks().hint
+    /// Runs a program to its end, and tells what more there is to say of it.
+    pub async fn execute_whole(&self, code: &str, input: CodeInput) -> CodeResult {
+        let text: Arc<str> = code.into();
+        let session = self.session.telling(input.denials.clone());
+        let job = start::Job {
+            gate: Arc::clone(&self.session.gate),
+            providers: Arc::clone(&self.providers),
+            guest: Arc::clone(&self.guest),
+            place: self.place.clone(),
+            text: Arc::clone(&text),
+            input,
+        };
+        match start::through_the_gate(&session, start::JAVASCRIPT, text, move |it| job.run(it)).await {
+            Ok(result) => result,
+            Err(error) => CodeResult {
+                execute: ExecuteResult::failed(start::failure_of(&error), 0.0),
+                position: None,
+                hint: None,
+                refused: Some(error),
+            },
+        }
     }
 
     /// TypeScript declarations of the tools, and a word about what else there is.
     pub fn types(&self) -> String {
-        match self.is_here {
-            true => format!("{}\n\n{WEB}", self.providers.types()),
-            false => self.providers.types(),
+        match self.place {
+            Place::Here(_) => format!("{}\n\n{WEB}", self.providers.types()),
+            Place::Elsewhere(_) => self.providers.types(),
         }
     }
 

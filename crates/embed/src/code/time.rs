@@ -6,7 +6,7 @@ use std::{
 };
 
 use drydock_codemode::Time;
-use drydock_contract::{BoxFuture, Preparing, Waited};
+use drydock_contract::{BoxFuture, Preparing, SteppedClock, Waited};
 
 /// Between two looks at whether something is still being compiled.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -16,6 +16,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 pub struct TokioTime {
     began: Instant,
     preparing: Option<Arc<Preparing>>,
+    clock: Option<Arc<SteppedClock>>,
 }
 
 impl Default for TokioTime {
@@ -27,11 +28,20 @@ impl Default for TokioTime {
 impl TokioTime {
     /// Spans that do not count what was waited meanwhile for code to be compiled.
     pub(crate) fn beside(preparing: Option<Arc<Preparing>>) -> Self {
-        Self { began: Instant::now(), preparing }
+        Self { began: Instant::now(), preparing, clock: None }
+    }
+
+    /// For programs whose own time is this one's.
+    pub(crate) fn on_clock(self, clock: Option<Arc<SteppedClock>>) -> Self {
+        Self { clock, ..self }
     }
 }
 
 impl Time for TokioTime {
+    fn stepped(&self) -> Option<Arc<SteppedClock>> {
+        self.clock.clone()
+    }
+
     fn now(&self) -> Duration {
         self.began.elapsed()
     }

@@ -93,11 +93,13 @@ impl TypeStripper {
             entropy: Entropy::Seeded(0),
             door: Arc::new(ToolDoor::new(Arc::new(Nothing))),
             switches: [cancel, Arc::default()],
-            gauge: None,
+            budget: None,
             umask: Mode::UMASK,
             memory: None,
             clock: None,
             preparing: self.preparing.clone(),
+            depth: 0,
+            tenant: drydock_contract::Tenant::default(),
             pays_for_code: false,
         };
         let (report, streams) = self.engine.timed()?.run(request).await?;

@@ -69,15 +69,25 @@ struct List {
     recursive: bool,
 }
 
-impl Tools for Door {
+/// The same on threads that may wait: whole files are read and written, and comparing a tree takes up to seconds.
+pub(super) struct OffThread(pub(super) Arc<Door>);
+
+impl Tools for OffThread {
     fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
-        Box::pin(async move {
+        let door = Arc::clone(&self.0);
+        let answer = move || {
             let input = serde_json::from_slice(request.input.as_deref().unwrap_or(b"{}"));
-            let answer = match input {
-                Ok(input) => self.answer(&request.name(), input),
+            match input {
+                Ok(input) => door.answer(&request.name(), input),
                 Err(error) => Err(SandboxError::bad_input(error.to_string())),
-            };
-            Ok(wrap(answer))
+            }
+        };
+        Box::pin(async move {
+            // What has begun is done wholly, also if whoever asked is gone by then.
+            let done = tokio::task::spawn_blocking(answer).await;
+            let failed =
+                |error: tokio::task::JoinError| SandboxError::new("internal_error", error.to_string());
+            Ok(wrap(done.map_err(failed).and_then(|answer| answer)))
         })
     }
 }

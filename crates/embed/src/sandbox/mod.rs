@@ -13,11 +13,13 @@ mod python;
 mod run;
 mod search;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU64};
 
-use drydock_abi::tool::{CALL, decode_reply, encode_request};
-use drydock_contract::{Call, Cap, Limits, Streams, Switch, ToolRequest, ToolTerms, port::Files};
-use drydock_gate::{Grant, Session, SessionSpec};
+use drydock_abi::tool::{CALL, request_bytes};
+use drydock_contract::{
+    Call, CallError, Cap, DenialDetails, Limits, Streams, Switch, Terms, ToolAnswer, ToolRequest, port::Files,
+};
+use drydock_gate::{DenialLog, Grant, Session, SessionSpec};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -25,7 +27,7 @@ pub use change::Base;
 pub use operation::{Effect, Operation};
 
 use crate::{BadSetup, Dock, DockCode, OutputListener, Setup, ShellSetup};
-use files::Door;
+use files::{Door, OffThread};
 
 /// What a sandbox is opened with.
 pub struct SandboxSetup {
@@ -54,6 +56,8 @@ pub struct Sandbox {
     program: Limits,
     code: Mutex<Option<Arc<DockCode>>>,
     allow_commit: bool,
+    /// How many lines and commands were begun.
+    begun: AtomicU64,
 }
 
 /// Who waits for an operation, and what they want to know meanwhile.
@@ -66,24 +70,45 @@ pub struct Watch {
 }
 
 /// Why an operation has no result: a stable code, and what to tell the agent.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct SandboxError {
     /// Such as `not_found`, `bad_input`, or a denial's own.
     pub code: String,
     /// A sentence.
     pub message: String,
+    /// If policy said no: what would have allowed it.
+    pub denial: Option<Box<DenialDetails>>,
 }
 
 impl SandboxError {
     /// An error of that code.
     pub fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into() }
+        Self { code: code.to_owned(), message: message.into(), denial: None }
     }
 
     fn bad_input(message: impl Into<String>) -> Self {
         Self::new("bad_input", message)
     }
+}
+
+impl From<CallError> for SandboxError {
+    fn from(error: CallError) -> Self {
+        let denial = match &error {
+            CallError::Denied(denial) => Some(Box::new(denial.details())),
+            CallError::Failed(_) => None,
+        };
+        Self { denial, ..Self::new(error.code(), error.to_string()) }
+    }
+}
+
+/// Adds to an answer what was refused on the way.
+fn with_denials(mut answer: Value, log: &DenialLog) -> Value {
+    let denials = log.take();
+    if let (Value::Object(answer), false) = (&mut answer, denials.is_empty()) {
+        answer.insert("denials".into(), serde_json::to_value(denials).unwrap_or_default());
+    }
+    answer
 }
 
 impl From<BadSetup> for SandboxError {
@@ -110,19 +135,20 @@ impl Sandbox {
         let clock = setup.one_clock();
         let tools =
             Door { files: Arc::clone(&files), cwd: shell.cwd.clone(), bases, clock, edits: Mutex::default() };
-        let mut spec = setup.clone().into_spec(principal.parse()?)?;
+        let mut spec = dock.spec_of(setup.clone(), principal.parse()?)?;
         let mut admitted = vec!["files.*", "workspace.diff"];
         if allow_commit {
             admitted.push("workspace.commit");
         }
         // The patterns are ours, so none is refused.
-        let admitted = admitted.into_iter().filter_map(|it| it.parse().ok()).collect();
-        let terms = ToolTerms { tools: admitted, arguments: Vec::new() };
-        spec.grants = [Arc::new(Grant::of(Cap::Tool).tools(terms))].into_iter().collect();
-        let session = dock.gate.open(SessionSpec { tools: Some(Arc::new(tools)), ..spec })?;
+        let terms = Terms::of(admitted.into_iter().filter_map(|it| it.parse().ok()));
+        spec.grants = [Grant::of(Cap::Tool).within(terms)].into_iter().collect();
+        let tools = Arc::new(OffThread(Arc::new(tools)));
+        let session = dock.gate.open(SessionSpec { tools: Some(tools), ..spec })?;
         tracing::trace!(target: "drydock::hop", "embed: a sandbox whose files are behind `{CALL}`");
         let code = Mutex::default();
-        Ok(Self { dock, principal, setup, shell, files, session, program, code, allow_commit })
+        let begun = AtomicU64::new(0);
+        Ok(Self { dock, principal, setup, shell, files, session, program, code, allow_commit, begun })
     }
 
     /// What may be asked of it, in a fixed order.
@@ -187,16 +213,17 @@ impl Sandbox {
             provider: provider.into(),
             tool: tool.into(),
             input: Some(input.to_string().into()),
+            span: 0,
         };
-        let wire = encode_request(&request);
-        let call = Call::new(CALL, &wire, Streams::default());
+        let bytes = request_bytes(&request);
+        let call = Call::typed(CALL, request, bytes, Streams::default());
         let reply = tokio::select! {
             reply = self.dock.gate.dispatch(&self.session, call) => reply,
             () = crate::exec::tripped(&watch.cancel) => return Err(cancelled()),
         };
-        let reply = reply.map_err(|error| SandboxError::new(error.code(), error.to_string()))?;
+        let mut reply = reply?;
         let broken = |why: &dyn std::fmt::Display| SandboxError::new("internal_error", why.to_string());
-        let answer = decode_reply(reply.payload.into()).map_err(|bad| broken(&bad))?;
+        let answer = reply.value::<ToolAnswer>().ok_or_else(|| broken(&"the gate's answer is no tool's"))?;
         let bytes = answer.map_err(|failure| broken(&failure))?;
         files::unwrap(&bytes)
     }

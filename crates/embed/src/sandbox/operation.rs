@@ -204,9 +204,26 @@ fn ended() -> Value {
         "stderr_base64": text("The exact bytes, if they are no UTF-8"),
         "limit": text("The limit that ended it, if one did"),
         "remark": text("What that means"),
+        "denials": denials(),
         "duration_ms": { "type": "number" },
     });
     object(properties, &["status", "stdout", "stderr"])
+}
+
+/// What was refused on the way.
+pub(super) fn denials() -> Value {
+    let denial = json!({
+        "type": "object",
+        "properties": {
+            "power": { "type": "string" },
+            "code": { "type": "string" },
+            "subject": { "type": "string" },
+            "why": { "type": "string" },
+            "grant": { "type": "object", "description": "The smallest grant that would have allowed it" },
+        },
+        "required": ["code", "why"],
+    });
+    json!({ "type": "array", "items": denial, "description": "Calls that were refused" })
 }
 
 fn js_input() -> Value {
@@ -227,6 +244,7 @@ fn js_output() -> Value {
             "result": { "description": "What it answered, if it did" },
             "error": error,
             "logs": { "type": "array", "items": { "type": "string" } },
+            "denials": denials(),
             "durationMs": { "type": "number" },
         },
         "required": ["ok", "logs"],

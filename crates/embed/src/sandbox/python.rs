@@ -48,7 +48,10 @@ impl Sandbox {
             ..ExecuteOptions::default()
         };
         let signal = Some(Arc::clone(&watch.cancel));
-        let input = PyInput { options, args, stdin: Source::from(stdin), signal, ..PyInput::default() };
+        let denials = Arc::<drydock_gate::DenialLog>::default();
+        let log = Some(Arc::clone(&denials));
+        let input =
+            PyInput { options, args, stdin: Source::from(stdin), signal, denials: log, ..PyInput::default() };
         let done = programs.execute(&code, input).await;
         if watch.cancel.is_tripped() {
             return Err(cancelled());
@@ -58,7 +61,7 @@ impl Sandbox {
         if !files.is_empty() {
             answer["files"] = serde_json::to_value(files).unwrap_or_default();
         }
-        Ok(answer)
+        Ok(super::with_denials(answer, &denials))
     }
 
     /// Python with this sandbox's commands and files, and what a program changes in them.
@@ -130,6 +133,7 @@ pub(super) fn output() -> Value {
             "stderr": { "type": "string" },
             "files": { "type": "array", "items": file, "description": "What it changed" },
             "displays": { "type": "array", "items": shown, "description": "Images, tables and HTML it showed" },
+            "denials": super::operation::denials(),
             "durationMs": { "type": "number" },
         },
         "required": ["ok", "status", "stdout", "stderr"],

@@ -1,14 +1,18 @@
 //! Lines, commands and programs of a sandbox.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use drydock_codemode::{executor::ExecuteOptions, protocol::Json, provider::Providers};
-use drydock_contract::{CallError, Limits, Outcome, Sink, Source, Streams};
+use drydock_contract::{CallId, Limits, Outcome, Sink, Source, Streams};
+use drydock_gate::DenialLog;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Sandbox, SandboxError, Watch, cancelled, typed};
+use super::{Sandbox, SandboxError, Watch, cancelled, typed, with_denials};
 use crate::{
     CodeInput, DockCode, ExecError, OutputStream, Setup, command_tools, exec::tripped, file_tools,
     output::Overheard,
@@ -45,7 +49,10 @@ struct Js {
 impl Sandbox {
     /// The setup of one call: its time can only be less than the sandbox's.
     fn setup_within(&self, timeout_ms: Option<u64>) -> (Setup, Limits) {
-        let mut setup = self.setup.clone();
+        // A log of its own for each call: others run side by side.
+        let mut setup = Setup { denials: Some(Arc::default()), ..self.setup.clone() };
+        // Each operation of a seeded sandbox has randomness of its own, as calls of one session have.
+        setup.entropy = setup.entropy.for_call(CallId(self.begun.fetch_add(1, Ordering::Relaxed)));
         let limits = setup.change_limits(|limits| limits.wall_max = shorter(limits.wall_max, timeout_ms));
         if let (Some(_), Some(defaults)) = (timeout_ms, &mut setup.default_limits) {
             defaults.wall = false;
@@ -57,6 +64,7 @@ impl Sandbox {
     pub(super) async fn sh(&self, input: Value, watch: &Watch) -> Result<Value, SandboxError> {
         let Sh { script, stdin, timeout_ms } = typed(input)?;
         let (setup, limits) = self.setup_within(timeout_ms);
+        let denials = setup.denials.clone().unwrap_or_default();
         let mut line = self
             .dock
             .exec(script)
@@ -81,13 +89,15 @@ impl Sandbox {
             answer.insert("remark".into(), json!(remark));
         }
         answer.insert("duration_ms".into(), json!(done.report.micros as f64 / 1e3));
-        Ok(answer.into())
+        Ok(with_denials(answer.into(), &denials))
     }
 
     pub(super) async fn run(&self, input: Value, watch: &Watch) -> Result<Value, SandboxError> {
         let Run { name, args, stdin, timeout_ms } = typed(input)?;
         let (setup, limits) = self.setup_within(timeout_ms);
-        self.command(setup, limits, &name, &args, stdin, watch).await.map(Value::Object)
+        let denials = setup.denials.clone().unwrap_or_default();
+        let done = self.command(setup, limits, &name, &args, stdin, watch).await?;
+        Ok(with_denials(done.into(), &denials))
     }
 
     /// One command over bytes, in a session of its own.
@@ -125,8 +135,7 @@ impl Sandbox {
                 running.await
             }
         };
-        let (report, streams) =
-            done.map_err(|error: CallError| SandboxError::new(error.code(), error.to_string()))?;
+        let (report, streams) = done?;
         let [mut stdout, mut stderr] = kept.map(|it| std::mem::take(&mut *it.lock()));
         stdout.extend(streams.stdout.into_captured());
         stderr.extend(streams.stderr.into_captured());
@@ -156,15 +165,17 @@ impl Sandbox {
             memory_limit_bytes: Some(self.program.memory_bytes_max as f64),
             ..ExecuteOptions::default()
         };
-        let input =
-            CodeInput { options, args, signal: Some(Arc::clone(&watch.cancel)), ..CodeInput::default() };
+        let denials = Arc::<DenialLog>::default();
+        let (signal, log) = (Some(Arc::clone(&watch.cancel)), Some(Arc::clone(&denials)));
+        let input = CodeInput { options, args, signal, denials: log, ..CodeInput::default() };
         let done = programs.execute(&code, input).await;
         if watch.cancel.is_tripped() {
             return Err(cancelled());
         }
-        serde_json::from_str(&done.to_json()).map_err(|error| {
-            SandboxError::new("internal_error", format!("the program's answer is broken: {error}"))
-        })
+        let broken =
+            |error| SandboxError::new("internal_error", format!("the program's answer is broken: {error}"));
+        let answer = serde_json::from_str(&done.to_json()).map_err(broken)?;
+        Ok(with_denials(answer, &denials))
     }
 
     /// Code mode with this sandbox's commands and files. Made when the first program comes.

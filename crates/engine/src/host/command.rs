@@ -4,7 +4,7 @@
 //! Nothing is captured: the child writes where the caller writes, and counts against the caller's
 //! limits as well as its own. It cannot outlive the call.
 
-use drydock_abi::exec::{COMMAND, decode_report};
+use drydock_abi::exec::{COMMAND, take_report};
 use drydock_contract::{Call, Outcome};
 use wasmtime::{Caller, Linker};
 
@@ -13,7 +13,7 @@ use super::{
     reply::{REFUSED, refuse},
     request,
 };
-use crate::guest::Guest;
+use crate::guest::{Guest, see_fuel};
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
@@ -38,20 +38,19 @@ async fn host_command(
     let Some(asked) = request::take(caller, COMMAND, at, count).await? else { return Ok(REFUSED) };
     let lent = Lent::take(caller.data_mut());
     let streams = lent.streams(stdin == STDIN_OURS);
-    let call = Call::new(COMMAND, &asked.payload, streams).with_umask(caller.data().umask);
-    caller.data().clock.tell_session();
+    let call = Call::new(COMMAND, &asked.payload, streams).with_umask(caller.data().umask).answered_typed();
+    see_fuel(caller);
     let waiting = caller.data().running.waits();
     let answer = asked.door.dispatch(call).await;
     drop(waiting);
-    caller.data_mut().clock.follow_session();
     if let Some(stop) = lent.give_back(caller.data_mut()) {
         return Err(stop.into());
     }
-    let reply = match answer {
+    let mut reply = match answer {
         Ok(reply) => reply,
         Err(error) => return Ok(request::refuse_call(caller, &error)),
     };
-    match decode_report(&reply.payload).map(|report| report.outcome) {
+    match take_report(&mut reply).map(|report| report.outcome) {
         Ok(Outcome::Exited(status)) => {
             caller.data_mut().last_status = status;
             caller.data_mut().last_error = "";

@@ -2,7 +2,7 @@
 //! `env.host_status() -> status` of the last command: what it exited with, or what a shell shows for its end.
 
 use bytes::Bytes;
-use drydock_abi::exec::{START, decode_report, decode_request};
+use drydock_abi::exec::{START, decode_request, take_report};
 use drydock_contract::{Call, Outcome, Sink, Source, Streams, exit};
 use wasmtime::{Caller, Linker};
 
@@ -10,7 +10,10 @@ use super::{
     reply::{REFUSED, give, refuse},
     request::{self, Request},
 };
-use crate::{guest::Guest, wasi::write_stderr};
+use crate::{
+    guest::{Guest, see_fuel},
+    wasi::write_stderr,
+};
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
@@ -41,18 +44,18 @@ async fn host_exec(
     let (head, stdin) = split_stdin(Bytes::from(payload));
     let streams = Streams { stdin: Source::Bytes(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
     let umask = caller.data().umask;
-    caller.data().clock.tell_session();
+    see_fuel(caller);
     let waiting = caller.data().running.waits();
-    let answer = door.dispatch(Call::new(START, &head, streams).with_umask(umask)).await;
+    let answer = door.dispatch(Call::new(START, &head, streams).with_umask(umask).answered_typed()).await;
     drop(waiting);
-    caller.data_mut().clock.follow_session();
-    let reply = match answer {
+    let mut reply = match answer {
         Ok(reply) => reply,
         Err(error) => return Ok(request::refuse_call(caller, &error)),
     };
+    let report = take_report(&mut reply);
     let errors = reply.streams.stderr.into_captured();
-    write_stderr(caller, &errors).await?;
-    match decode_report(&reply.payload).map(|report| report.outcome) {
+    write_stderr(caller.data_mut(), &errors).await?;
+    match report.map(|it| it.outcome) {
         Ok(Outcome::Exited(status)) => {
             caller.data_mut().last_status = status;
             let given = give(caller, out, cap, &reply.streams.stdout.into_captured());

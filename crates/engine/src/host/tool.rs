@@ -19,7 +19,10 @@ use drydock_abi::tool::{
     BAD_POINTER, CALL, PENDING_MAX, REPLY_BYTES_MAX, REQUEST_BYTES_MAX, TOO_LARGE, TOO_MANY, encode_answer,
     encode_refusal,
 };
-use drydock_contract::{BoxFuture, Call, CallError, Dispatch, Meter, Reply, Streams};
+use drydock_contract::{
+    BoxFuture, Call, CallError, Dispatch, Meter, Reply, SteppedClock, Streams,
+    schedule::{self, Schedule, Turn},
+};
 use futures_util::{Stream as _, stream::FuturesUnordered};
 use wasmtime::{Caller, Linker};
 
@@ -54,8 +57,54 @@ const OPEN_CALL_BYTES: u64 = 1024;
 pub(crate) struct ToolCalls {
     begun: u32,
     // Made with the first call: most runs have none.
-    open: Option<FuturesUnordered<BoxFuture<'static, Ended>>>,
+    open: Option<Open>,
     ended: VecDeque<Ended>,
+}
+
+/// Open calls, and who of them goes on next.
+enum Open {
+    /// Whoever was woken.
+    AsWoken(FuturesUnordered<BoxFuture<'static, Ended>>),
+    /// One after the other, by a clock that is not the real one.
+    InOrder(Schedule<Ended>, Arc<SteppedClock>),
+}
+
+impl Open {
+    fn by(clock: Option<&Arc<SteppedClock>>) -> Self {
+        match clock {
+            None => Self::AsWoken(FuturesUnordered::new()),
+            Some(clock) => Self::InOrder(Schedule::default(), Arc::clone(clock)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::AsWoken(calls) => calls.len(),
+            Self::InOrder(calls, _) => calls.len(),
+        }
+    }
+
+    fn push(&mut self, call: BoxFuture<'static, Ended>) {
+        match self {
+            Self::AsWoken(calls) => calls.push(call),
+            Self::InOrder(calls, _) => calls.push(call),
+        }
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Ended>> {
+        let (calls, clock) = match self {
+            Self::AsWoken(calls) => return std::pin::Pin::new(calls).poll_next(cx),
+            Self::InOrder(calls, clock) => (calls, clock),
+        };
+        loop {
+            match calls.turn(clock, cx) {
+                Turn::Ended(ended) => return Poll::Ready(Some(ended)),
+                Turn::Next => {}
+                Turn::AllInside if calls.is_empty() => return Poll::Ready(None),
+                Turn::AllInside | Turn::Slice | Turn::World => return Poll::Pending,
+            }
+        }
+    }
 }
 
 /// An answer for the guest, and the bill for it; none if the run could not pay.
@@ -73,11 +122,11 @@ impl Ended {
 impl ToolCalls {
     /// Calls whose answers the guest does not have yet.
     pub(crate) fn pending(&self) -> usize {
-        self.open.as_ref().map_or(0, FuturesUnordered::len) + self.ended.len()
+        self.open.as_ref().map_or(0, Open::len) + self.ended.len()
     }
 
-    fn begin(&mut self, call: BoxFuture<'static, Ended>) {
-        self.open.get_or_insert_default().push(call);
+    fn begin(&mut self, clock: Option<&Arc<SteppedClock>>, call: BoxFuture<'static, Ended>) {
+        self.open.get_or_insert_with(|| Open::by(clock)).push(call);
     }
 
     /// An answer that nobody had to be asked for.
@@ -91,11 +140,13 @@ impl ToolCalls {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(open) = &mut self.open else { return Poll::Ready(()) };
         loop {
-            match std::pin::Pin::new(&mut *open).poll_next(cx) {
+            match open.poll_next(cx) {
                 Poll::Ready(Some(ended)) => self.ended.push_back(ended),
-                Poll::Ready(None) => return Poll::Ready(()),
                 Poll::Pending if self.ended.is_empty() => return Poll::Pending,
-                Poll::Pending => return Poll::Ready(()),
+                Poll::Ready(None) | Poll::Pending => {
+                    schedule::goes_on();
+                    return Poll::Ready(());
+                }
             }
         }
     }
@@ -151,12 +202,15 @@ async fn dispatch(caller: &mut Caller<'_, Guest>, number: u32, request: Vec<u8>,
     let (door, meter) = (Arc::clone(&caller.data().door), Arc::clone(&caller.data().meter));
     let mut call: BoxFuture<'static, Ended> = Box::pin(carry_out(number, door, request, meter, held));
     // A call is on its way when this returns, whether or not anybody ever waits for it.
-    match poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))).await {
+    match poll_fn(|cx| Poll::Ready(schedule::beside(|| call.as_mut().poll(cx)))).await {
         Poll::Ready(ended) => caller.data_mut().tools.ended.push_back(ended),
-        Poll::Pending => caller.data_mut().tools.begin(call),
+        Poll::Pending => {
+            let guest = caller.data_mut();
+            guest.tools.begin(guest.clock.stepped(), call);
+        }
     }
     poll_fn(|cx| {
-        let _ = caller.data_mut().tools.poll(cx);
+        let _ = schedule::beside(|| caller.data_mut().tools.poll(cx));
         Poll::Ready(())
     })
     .await;
@@ -225,34 +279,38 @@ async fn tool_wait(caller: &mut Caller<'_, Guest>, nanos: u64) -> wasmtime::Resu
     Ok(i32::from(wait(caller, nanos).await))
 }
 
-/// Whether a call ended before so much of the session's time had passed. By a fixed clock a call takes no
-/// time: whoever waits with a call open waits for the call, and time passes at once when there is none
-/// (decision 0012).
+/// Whether a call ended before so much of the session's time had passed. By a clock that is not the real one, time
+/// passes when all calls that are open wait for it too; one that waits for the world takes none of it.
 pub(crate) async fn wait(caller: &mut Caller<'_, Guest>, nanos: u64) -> bool {
     let ended = |caller: &mut Caller<'_, Guest>, cx: &mut Context<'_>| {
         let tools = &mut caller.data_mut().tools;
         let _ = tools.poll(cx);
         !tools.ended.is_empty()
     };
+    if let Some(mut sleep) = caller.data().clock.sleep(nanos) {
+        return poll_fn(|cx| {
+            if ended(caller, cx) {
+                return Poll::Ready(true);
+            }
+            if caller.data().tools.pending() > 0 && !schedule::is_inside() {
+                return Poll::Pending;
+            }
+            std::pin::Pin::new(&mut sleep).poll(cx).map(|()| false)
+        })
+        .await;
+    }
     if poll_fn(|cx| Poll::Ready(ended(caller, cx))).await {
         return true;
     }
-    let any_open = caller.data().tools.pending() > 0;
-    let is_fixed = caller.data_mut().clock.skip(if any_open { 0 } else { nanos });
-    match (is_fixed, any_open) {
-        (true, false) => return false,
-        (true, true) => poll_fn(|cx| if ended(caller, cx) { Poll::Ready(()) } else { Poll::Pending }).await,
-        (false, _) if nanos == 0 => return false,
-        (false, _) => {
-            let mut sleep = std::pin::pin!(tokio::time::sleep(Duration::from_nanos(nanos)));
-            return poll_fn(|cx| {
-                if ended(caller, cx) {
-                    return Poll::Ready(true);
-                }
-                sleep.as_mut().poll(cx).map(|()| false)
-            })
-            .await;
-        }
+    if nanos == 0 {
+        return false;
     }
-    true
+    let mut sleep = std::pin::pin!(tokio::time::sleep(Duration::from_nanos(nanos)));
+    poll_fn(|cx| {
+        if ended(caller, cx) {
+            return Poll::Ready(true);
+        }
+        sleep.as_mut().poll(cx).map(|()| false)
+    })
+    .await
 }

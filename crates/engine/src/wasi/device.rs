@@ -11,11 +11,7 @@ use parking_lot::Mutex;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore as _, SeedableRng as _};
 
-use super::{
-    Errno,
-    descriptor::{Descriptor, OpenedFile},
-    door::Door,
-};
+use super::{Descriptor, Door, Errno, OpenedFile};
 use crate::guest::Guest;
 
 /// What a name in `/dev` stands for.
@@ -56,7 +52,7 @@ fn by_name(path: &TreePath) -> Option<Device> {
 
 impl Device {
     /// Opens it for a run.
-    pub(super) fn open(self, guest: &mut Guest, flags: u16) -> Result<Descriptor, Errno> {
+    pub(super) fn open(self, guest: &mut Guest) -> Result<Descriptor, Errno> {
         let endless = match self {
             Self::Stdin => return Ok(Descriptor::Stdin),
             Self::Stdout => return Ok(Descriptor::Stdout),
@@ -71,7 +67,7 @@ impl Device {
                 Endless::Random(Mutex::new(Box::new(ChaCha20Rng::from_seed(seed))))
             }
         };
-        Ok(Descriptor::File(OpenedFile { file: Arc::new(endless), position: 0, flags }))
+        Ok(Descriptor::File(OpenedFile::new(Arc::new(endless))))
     }
 
     /// Its facts: an empty file.
@@ -87,6 +83,11 @@ impl Device {
             changed: Timestamp(0),
         }
     }
+}
+
+/// The facts of `/dev/drydock` once it is open.
+pub(crate) fn door_stat() -> Stat {
+    Device::Door.stat()
 }
 
 /// A file that swallows everything and gives nothing, or the same for ever.

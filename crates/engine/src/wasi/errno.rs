@@ -1,33 +1,45 @@
-//! Preview 1's error numbers, and what each of our errors is among them.
+//! Why an operation fails, in POSIX's words. The numbers are each preview's own.
 
 use drydock_contract::port::{FileError, FileLimit};
 
-macro_rules! errnos {
-    ($($name:ident $code:literal,)*) => {
-        /// Why a call failed, as the guest's libc knows it.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Errno { $($name = $code,)* }
-    };
-}
-
-errnos! {
-    Acces 2, Badf 8, Exist 20, Fault 21, Fbig 22, Intr 27, Inval 28, Io 29, Isdir 31, Loop 32, Mfile 33,
-    Nametoolong 37, Noent 44, Nospc 51, Notdir 54, Notempty 55, Notsock 57, Notsup 58, Overflow 61, Perm 63,
-    Pipe 64, Rofs 69, Spipe 70, Xdev 75, Notcapable 76,
-    // A guest knows these by the numbers that `code` gives them; the run's report has them by name.
-    FullBytes 1001, FullFileBytes 1002, FullFiles 1003, FullPath 1004, FullDepth 1005,
+/// Why a call failed, as the guest's libc knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errno {
+    Acces,
+    Badf,
+    Exist,
+    /// A pointer that leads out of the guest's memory.
+    Fault,
+    Fbig,
+    Intr,
+    Inval,
+    Io,
+    Isdir,
+    Loop,
+    Mfile,
+    Nametoolong,
+    Noent,
+    Nospc,
+    Notdir,
+    Notempty,
+    Notsock,
+    Notsup,
+    Overflow,
+    Perm,
+    Pipe,
+    Rofs,
+    Spipe,
+    Xdev,
+    Notcapable,
+    // A guest knows these by other words; the run's report has them by name.
+    FullBytes,
+    FullFileBytes,
+    FullFiles,
+    FullPath,
+    FullDepth,
 }
 
 impl Errno {
-    pub(crate) const fn code(self) -> i32 {
-        match self {
-            Self::FullBytes | Self::FullFiles => Self::Nospc as i32,
-            Self::FullFileBytes => Self::Fbig as i32,
-            Self::FullPath | Self::FullDepth => Self::Nametoolong as i32,
-            other => other as i32,
-        }
-    }
-
     /// The limit of the run's files that was reached, if that is why.
     pub(crate) const fn limit(self) -> Option<FileLimit> {
         match self {

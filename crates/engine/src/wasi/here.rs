@@ -13,7 +13,7 @@ use drydock_contract::{
 use super::{Errno, device};
 
 /// The working directory, if it is another than the root.
-pub(super) fn directory(pwd: &[u8]) -> Option<TreePath> {
+pub(crate) fn directory(pwd: &[u8]) -> Option<TreePath> {
     let path = text::from_bytes(pwd);
     let path = TreePath::new(path.strip_prefix('/')?).ok()?;
     let is_root = path.names().next().is_none();

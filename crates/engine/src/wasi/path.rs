@@ -1,284 +1,114 @@
-//! Calls that name files. A path is relative to an open directory of the run's own tree and leads nowhere
-//! but beneath it (see [`confine`]); the tree itself cannot be left.
+//! What is named by a path. A path is relative to an open directory of the run's own tree and leads nowhere but beneath
+//! it (see [`confine`]); the tree itself cannot be left.
 
 use drydock_contract::{
-    port::{FileError, FileKind, Follow, Mode, OpenHow, TreePath},
-    text,
+    Timestamp,
+    port::{FileError, FileKind, Follow, Mode, OpenHow, Stat, TreePath},
 };
-use wasmtime::{Caller, Linker};
 
-use super::{
-    Errno, SPACE, Slowly, confine,
-    descriptor::{Descriptor, OpenedDirectory, OpenedFile, Rights, flags_of},
-    device,
-    file::now,
-    here,
-    layout::{self, rights},
-    slowly,
-};
-use crate::{guest::Guest, memory::Memory};
+use super::{Descriptor, Errno, OpenedDirectory, OpenedFile, confine, device, file::now, here};
+use crate::guest::Guest;
 
-type Ctx<'a> = Caller<'a, Guest>;
-
-const LOOKUP_SYMLINK_FOLLOW: u32 = 1;
-
-/// `oflags` bits.
-const CREATE: u32 = 1;
-const DIRECTORY: u32 = 2;
-const EXCLUSIVE: u32 = 4;
-const TRUNCATE: u32 = 8;
-
-pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    linker.func_wrap_async(
-        SPACE,
-        "path_open",
-        |c: Ctx<'_>,
-         (fd, lookup, path, len, oflags, base, _, fdflags, out): (
-            u32,
-            u32,
-            u32,
-            u32,
-            u32,
-            u64,
-            u64,
-            u32,
-            u32,
-        )| {
-            slowly(c, move |memory, guest| {
-                let flags = flags_of(fdflags)?;
-                let path = resolve(memory, guest, (fd, opening(oflags)), (path, len), follow(lookup))?;
-                let inherited = guest.descriptors.rights(fd)?.inheriting;
-                if base & rights::INHERITED & !inherited != 0 {
-                    return Err(Errno::Notcapable);
-                }
-                let (opened, rights) = open(guest, path, lookup, oflags, base, flags)?;
-                let rights =
-                    Rights { base: rights.base & inherited, inheriting: rights.inheriting & inherited };
-                let fd = guest.descriptors.insert(opened, rights)?;
-                memory.put_u32(out, fd)
-            })
-        },
-    )?;
-    linker.func_wrap_async(
-        SPACE,
-        "path_create_directory",
-        |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
-            slowly(c, move |memory, guest| {
-                let needed = rights::PATH_CREATE_DIRECTORY;
-                let path = resolve(memory, guest, (fd, needed), (path, len), Follow::No)?;
-                let (now, mode) = (now(guest), Mode::new(0o777).masked(guest.umask));
-                Ok(guest.files().create_dir(&path, mode, now)?)
-            })
-        },
-    )?;
-    linker.func_wrap_async(
-        SPACE,
-        "path_remove_directory",
-        |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
-            change(c, (fd, rights::PATH_REMOVE_DIRECTORY), (path, len), |files, path, now| {
-                files.remove_dir(path, now)
-            })
-        },
-    )?;
-    linker.func_wrap_async(SPACE, "path_unlink_file", |c: Ctx<'_>, (fd, path, len): (u32, u32, u32)| {
-        change(c, (fd, rights::PATH_UNLINK_FILE), (path, len), |files, path, now| files.unlink(path, now))
-    })?;
-    linker.func_wrap_async(
-        SPACE,
-        "path_rename",
-        |c: Ctx<'_>, (fd, old, old_len, to, new, new_len): (u32, u32, u32, u32, u32, u32)| {
-            slowly(c, move |memory, guest| {
-                let from =
-                    resolve(memory, guest, (fd, rights::PATH_RENAME_SOURCE), (old, old_len), Follow::No)?;
-                let to =
-                    resolve(memory, guest, (to, rights::PATH_RENAME_TARGET), (new, new_len), Follow::No)?;
-                let now = now(guest);
-                Ok(guest.files().rename(&from, &to, now)?)
-            })
-        },
-    )?;
-    linker.func_wrap_async(
-        SPACE,
-        "path_link",
-        |c: Ctx<'_>, (fd, lookup, old, old_len, to, new, new_len): (u32, u32, u32, u32, u32, u32, u32)| {
-            slowly(c, move |memory, guest| {
-                let lookup = follow(lookup);
-                let from = resolve(memory, guest, (fd, rights::PATH_LINK_SOURCE), (old, old_len), lookup)?;
-                let to = resolve(memory, guest, (to, rights::PATH_LINK_TARGET), (new, new_len), Follow::No)?;
-                let now = now(guest);
-                Ok(guest.files().link(&from, lookup, &to, now)?)
-            })
-        },
-    )?;
-    linker.func_wrap_async(
-        SPACE,
-        "path_symlink",
-        |c: Ctx<'_>, (target, target_len, fd, path, len): (u32, u32, u32, u32, u32)| {
-            slowly(c, move |memory, guest| {
-                let target = text::from_bytes(memory.bytes(target, target_len)?).into_owned();
-                let path = resolve(memory, guest, (fd, rights::PATH_SYMLINK), (path, len), Follow::No)?;
-                // It would lead out of the directory at once; relative ones are looked at when followed.
-                let directory = guest.descriptors.directory(fd, 0)?;
-                let below = !directory.here && directory.path.names().next().is_some();
-                if below && target.starts_with('/') {
-                    return Err(Errno::Perm);
-                }
-                let now = now(guest);
-                Ok(guest.files().symlink(&target, &path, now)?)
-            })
-        },
-    )?;
-    linker.func_wrap_async(
-        SPACE,
-        "path_readlink",
-        |c: Ctx<'_>, (fd, path, len, buffer, cap, out): (u32, u32, u32, u32, u32, u32)| {
-            slowly(c, move |memory, guest| {
-                let path = resolve(memory, guest, (fd, rights::PATH_READLINK), (path, len), Follow::No)?;
-                let target = guest.files().read_link(&path)?;
-                let target = text::to_bytes(&target);
-                let count = target.len().min(cap as usize);
-                memory.put(buffer, &target[..count])?;
-                memory.put_u32(out, count as u32)
-            })
-        },
-    )?;
-    linker.func_wrap_async(
-        SPACE,
-        "path_filestat_get",
-        |c: Ctx<'_>, (fd, lookup, path, len, out): (u32, u32, u32, u32, u32)| {
-            slowly(c, move |memory, guest| {
-                let lookup = follow(lookup);
-                let path = resolve(memory, guest, (fd, rights::PATH_FILESTAT_GET), (path, len), lookup)?;
-                let stat = match device::named(guest, &path) {
-                    Some(device) => device.stat(),
-                    None => guest.files().stat(&path, lookup)?,
-                };
-                memory.put(out, &layout::filestat(&stat))
-            })
-        },
-    )?;
-    linker.func_wrap_async(
-        SPACE,
-        "path_filestat_set_times",
-        |c: Ctx<'_>, (fd, lookup, path, len, atime, mtime, flags): (u32, u32, u32, u32, u64, u64, u32)| {
-            slowly(c, move |memory, guest| {
-                let (lookup, needed) = (follow(lookup), rights::PATH_FILESTAT_SET_TIMES);
-                let path = resolve(memory, guest, (fd, needed), (path, len), lookup)?;
-                let now = now(guest);
-                let times = layout::times(atime, mtime, flags, now)?;
-                Ok(guest.files().set_times(&path, lookup, times, now)?)
-            })
-        },
-    )?;
-    Ok(())
-}
-
-fn change<'a>(
-    caller: Ctx<'a>,
-    fd: (u32, u64),
-    path: (u32, u32),
-    act: impl FnOnce(
-        &dyn drydock_contract::port::Files,
-        &TreePath,
-        drydock_contract::Timestamp,
-    ) -> Result<(), FileError>
-    + Send
-    + 'a,
-) -> Slowly<'a> {
-    slowly(caller, move |memory, guest| {
-        let path = resolve(memory, guest, fd, path, Follow::No)?;
-        let now = now(guest);
-        Ok(act(&*guest.files(), &path, now)?)
-    })
-}
-
-/// The path in the tree that the guest means, from a directory that may be used for what is `needed`. An
-/// absolute one is refused, as preview 1 demands: libc has taken the preopened directory's name off already.
-pub(super) fn resolve(
-    memory: &Memory<'_>,
+/// The path in the tree that a relative `text` means from a directory; `making` where it is about to be made.
+pub(crate) fn resolve(
     guest: &mut Guest,
-    (fd, needed): (u32, u64),
-    (path, len): (u32, u32),
+    (base, here): (&TreePath, bool),
+    text: &str,
     follow: Follow,
+    making: bool,
 ) -> Result<TreePath, Errno> {
-    let text = text::from_bytes(memory.bytes(path, len)?);
-    if text.starts_with('/') {
-        return Err(Errno::Notcapable);
+    match here {
+        true => here::place(&*guest.files(), base, text, making),
+        false => confine::beneath(&*guest.files(), base, text, follow),
     }
-    if text.is_empty() {
-        return Err(Errno::Noent);
-    }
-    let directory = guest.descriptors.directory(fd, needed)?;
-    let (base, here) = (directory.path.clone(), directory.here);
-    if here {
-        return here::place(&*guest.files(), &base, &text, needed & rights::MAKING != 0);
-    }
-    confine::beneath(&*guest.files(), &base, &text, follow)
 }
 
-fn follow(lookup: u32) -> Follow {
-    if lookup & LOOKUP_SYMLINK_FOLLOW != 0 { Follow::Yes } else { Follow::No }
+/// How something is to be opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening {
+    pub(crate) follow: Follow,
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+    pub(crate) create: bool,
+    pub(crate) exclusive: bool,
+    pub(crate) truncate: bool,
+    /// Nothing but a directory will do.
+    pub(crate) directory: bool,
 }
 
-/// What a directory has to allow for a file to be opened that way.
-fn opening(oflags: u32) -> u64 {
-    let mut needed = rights::PATH_OPEN;
-    if oflags & CREATE != 0 {
-        needed |= rights::PATH_CREATE_FILE;
-    }
-    if oflags & TRUNCATE != 0 {
-        needed |= rights::PATH_FILESTAT_SET_SIZE;
-    }
-    needed
-}
-
-fn open(
-    guest: &mut Guest,
-    path: TreePath,
-    lookup: u32,
-    oflags: u32,
-    base: u64,
-    flags: u16,
-) -> Result<(Descriptor, Rights), Errno> {
+/// Opens what is at the path: a device, a directory or a file.
+pub(crate) fn open(guest: &mut Guest, path: &TreePath, how: Opening) -> Result<Descriptor, Errno> {
     let files = guest.files();
     let now = now(guest);
-    let write = base & rights::WRITING != 0;
-    let read = base & rights::FD_READ != 0 || !write;
-    let mut rights = rights::FILE;
-    if !read {
-        rights &= !rights::FD_READ;
+    if let Some(device) = device::named(guest, path) {
+        return device.open(guest);
     }
-    if !write {
-        rights &= !rights::WRITING;
-    }
-    let rights = Rights { base: rights, inheriting: 0 };
-    if let Some(device) = device::named(guest, &path) {
-        return Ok((device.open(guest, flags)?, rights));
-    }
-    let found = files.stat(&path, follow(lookup)).map(|stat| stat.kind);
+    let found = files.stat(path, how.follow).map(|stat| stat.kind);
     match found {
-        Ok(_) if oflags & CREATE != 0 && oflags & EXCLUSIVE != 0 => return Err(Errno::Exist),
-        Ok(FileKind::Directory) if write || oflags & TRUNCATE != 0 => return Err(Errno::Isdir),
+        Ok(_) if how.create && how.exclusive => return Err(Errno::Exist),
+        Ok(FileKind::Directory) if how.write || how.truncate => return Err(Errno::Isdir),
         Ok(FileKind::Directory) => {
-            let path = confine::plain(&*files, &path)?;
-            let opened = Descriptor::Directory(OpenedDirectory { path, here: false, listing: None });
-            return Ok((opened, Rights { base: rights::DIRECTORY, inheriting: rights::INHERITED }));
+            let path = confine::plain(&*files, path)?;
+            return Ok(Descriptor::Directory(OpenedDirectory::new(path)));
         }
-        Ok(_) if oflags & DIRECTORY != 0 => return Err(Errno::Notdir),
+        Ok(_) if how.directory => return Err(Errno::Notdir),
         Ok(FileKind::Symlink) => return Err(Errno::Loop),
-        Err(FileError::NotFound) if oflags & DIRECTORY != 0 => return Err(Errno::Noent),
+        Err(FileError::NotFound) if how.directory => return Err(Errno::Noent),
         _ => {}
     }
     let how = OpenHow {
-        read,
+        read: how.read,
         // Emptying a file is writing to it, whatever the descriptor may do afterwards.
-        write: write || oflags & TRUNCATE != 0,
-        create: oflags & CREATE != 0,
-        exclusive: oflags & EXCLUSIVE != 0,
-        truncate: oflags & TRUNCATE != 0,
-        nofollow: follow(lookup) == Follow::No,
+        write: how.write || how.truncate,
+        create: how.create,
+        exclusive: how.exclusive,
+        truncate: how.truncate,
+        nofollow: how.follow == Follow::No,
         mode: Mode::new(0o666).masked(guest.umask),
     };
-    let file = files.open(&path, how, now)?;
-    Ok((Descriptor::File(OpenedFile { file, position: 0, flags }), rights))
+    Ok(Descriptor::File(OpenedFile::new(files.open(path, how, now)?)))
+}
+
+/// The facts of what is at the path, a device's too.
+pub(crate) fn stat(guest: &mut Guest, path: &TreePath, follow: Follow) -> Result<Stat, Errno> {
+    match device::named(guest, path) {
+        Some(device) => Ok(device.stat()),
+        None => Ok(guest.files().stat(path, follow)?),
+    }
+}
+
+/// Sets permission bits. They are facts about files, and decide nothing here (decision 0028).
+pub(crate) fn set_mode(
+    guest: &mut Guest,
+    path: &TreePath,
+    follow: Follow,
+    mode: Mode,
+    now: Timestamp,
+) -> Result<(), Errno> {
+    if device::named(guest, path).is_some() {
+        return Err(Errno::Acces);
+    }
+    Ok(guest.files().set_mode(path, follow, mode, now)?)
+}
+
+/// Makes a directory, with the run's mask.
+pub(crate) fn create_dir(guest: &mut Guest, path: &TreePath) -> Result<(), Errno> {
+    let (now, mode) = (now(guest), Mode::new(0o777).masked(guest.umask));
+    Ok(guest.files().create_dir(path, mode, now)?)
+}
+
+/// Makes a link at a path that was resolved from a directory.
+pub(crate) fn symlink(
+    guest: &mut Guest,
+    (base, here): (&TreePath, bool),
+    target: &str,
+    path: &TreePath,
+) -> Result<(), Errno> {
+    // It would lead out of the directory at once; relative ones are looked at when followed.
+    let below = !here && base.names().next().is_some();
+    if below && target.starts_with('/') {
+        return Err(Errno::Perm);
+    }
+    let now = now(guest);
+    Ok(guest.files().symlink(target, path, now)?)
 }

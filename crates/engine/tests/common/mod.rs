@@ -46,10 +46,12 @@ pub fn request(wat: &str) -> RunRequest {
         entropy: Entropy::System,
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
-        gauge: None,
+        budget: None,
         memory: None,
         clock: None,
         preparing: None,
+        depth: 0,
+        tenant: drydock_contract::Tenant::default(),
         pays_for_code: false,
     }
 }

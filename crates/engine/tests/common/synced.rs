@@ -1,8 +1,12 @@
 //! A tree of one file that counts how often it was made to last.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc::Receiver,
+    },
+    time::Duration,
 };
 
 use drydock_contract::{
@@ -11,11 +15,17 @@ use drydock_contract::{
         DirEntry, FileError, FileResult, FileTimes, Files, Follow, Mode, OpenFile, OpenHow, Stat, TreePath,
     },
 };
+use parking_lot::Mutex;
 
-#[derive(Debug, Default)]
-pub struct Synced(Arc<AtomicUsize>);
+#[derive(Debug, Clone, Default)]
+pub struct Synced(Arc<AtomicUsize>, Option<Arc<Mutex<Receiver<()>>>>);
 
 impl Synced {
+    /// One whose disk is slow: a sync waits until it is told, and fails if nobody does.
+    pub fn slowly(told: Receiver<()>) -> Self {
+        Self(Arc::default(), Some(Arc::new(Mutex::new(told))))
+    }
+
     /// How often since it was asked last.
     pub fn take(&self) -> usize {
         self.0.swap(0, SeqCst)
@@ -27,7 +37,7 @@ impl Files for Synced {
         Err(FileError::NotFound)
     }
     fn open(&self, _: &TreePath, _: OpenHow, _: Timestamp) -> FileResult<Arc<dyn OpenFile>> {
-        Ok(Arc::new(Self(Arc::clone(&self.0))))
+        Ok(Arc::new(self.clone()))
     }
     fn read_dir(&self, _: &TreePath) -> FileResult<Vec<DirEntry>> {
         Err(FileError::Unsupported)
@@ -85,6 +95,12 @@ impl OpenFile for Synced {
     }
     fn sync(&self) -> FileResult<()> {
         self.0.fetch_add(1, SeqCst);
-        Ok(())
+        match &self.1 {
+            None => Ok(()),
+            Some(told) => told.lock().recv_timeout(Duration::from_secs(10)).map_err(|_| FileError::Io),
+        }
+    }
+    fn sync_waits(&self) -> bool {
+        self.1.is_some()
     }
 }

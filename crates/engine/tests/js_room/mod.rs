@@ -77,7 +77,7 @@ impl Dispatch for Script {
             }
             let request: Value = serde_json::from_slice(call.payload).unwrap();
             self.calls.lock().push(request.clone());
-            let reply = |payload: Vec<u8>| Ok(Reply { payload, streams: Streams::default() });
+            let reply = |payload: Vec<u8>| Ok(Reply::of_bytes(payload, Streams::default()));
             let input = request.get("input").cloned().unwrap_or(Value::Null);
             match request["tool"].as_str().unwrap() {
                 "slow" => {
@@ -134,10 +134,12 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         entropy: Entropy::System,
         door: Arc::clone(script) as _,
         switches: [Arc::default(), Arc::default()],
-        gauge: None,
+        budget: None,
         memory: None,
         clock: None,
         preparing: None,
+        depth: 0,
+        tenant: drydock_contract::Tenant::default(),
         pays_for_code: false,
     }
 }

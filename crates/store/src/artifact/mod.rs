@@ -29,10 +29,38 @@ const NOTED_BYTES_MIN: u64 = 256 << 10;
 
 /// The artifacts of one home.
 #[derive(Debug)]
-pub struct ArtifactStore {
+pub struct ArtifactStore(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     dir: PathBuf,
     hot: Hot,
-    verified: Arc<VerifiedFiles>,
+    verified: VerifiedFiles,
+}
+
+/// Reads and hashes an artifact that nobody had verified, and keeps or notes it for the next run.
+impl ReadArtifact for Inner {
+    fn read(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        let path = self.dir.join(file_name(digest));
+        let large = open_regular(&path, ARTIFACT_BYTES_MAX).ok().filter(|it| it.1 >= NOTED_BYTES_MIN);
+        let before = large.and_then(|(file, _)| Some((file.metadata().ok()?, file)));
+        let artifact = self.load(digest)?;
+        if let Some((before, file)) = before {
+            self.verified.remember(&path, &file, &before, digest.as_bytes());
+        }
+        Ok(artifact)
+    }
+}
+
+impl Inner {
+    fn load(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        if let Some(artifact) = self.hot.get(digest) {
+            return Ok(artifact);
+        }
+        let artifact = OnDisk { dir: self.dir.clone() }.read(digest)?;
+        self.hot.insert(artifact.clone());
+        Ok(artifact)
+    }
 }
 
 /// Reads one file of the store when its bytes are needed after all.
@@ -107,18 +135,18 @@ impl ArtifactStore {
     /// The store of a home.
     pub fn new(home: &Home) -> Self {
         let key = key::load_or_make(home).ok();
-        let verified = Arc::new(VerifiedFiles::new(key.as_ref()));
-        Self { dir: home.commands(), hot: Hot::new(HOT_BYTES_MAX), verified }
+        let verified = VerifiedFiles::new(key.as_ref());
+        Self(Arc::new(Inner { dir: home.commands(), hot: Hot::new(HOT_BYTES_MAX), verified }))
     }
 
     /// Where the artifact lies, if it is there.
     pub fn path_of(&self, digest: Digest) -> PathBuf {
-        self.dir.join(file_name(digest))
+        self.0.dir.join(file_name(digest))
     }
 
     /// The directory artifacts lie in.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        &self.0.dir
     }
 
     /// Reads new bytes up to the limit, before anything is made of them.
@@ -147,50 +175,47 @@ impl ArtifactStore {
             write_atomic(&path, &[artifact.bytes()], Durability::Power)
                 .map_err(|cause| PutArtifactError::Write { path, cause })?;
         }
-        self.hot.insert(artifact.clone());
+        self.0.hot.insert(artifact.clone());
         Ok(())
     }
 
     /// The verified bytes of that hash. The first load reads and hashes the file, later ones cost
     /// a look into memory.
     pub fn load(&self, digest: Digest) -> Result<Artifact, LoadError> {
-        if let Some(artifact) = self.hot.get(digest) {
-            return Ok(artifact);
-        }
-        let artifact = self.load_from_disk(digest)?;
-        self.hot.insert(artifact.clone());
-        Ok(artifact)
+        self.0.load(digest)
     }
 
     /// The artifact of that hash for a run, which mostly finds its code compiled: a large file that was hashed
-    /// before and is as it was then stays unread.
-    pub fn load_to_run(&self, digest: Digest) -> Result<Artifact, LoadError> {
-        if let Some(artifact) = self.hot.get(digest) {
-            return Ok(artifact);
+    /// before and is as it was then stays unread. One that was not is [unverified](Artifact::unverified).
+    pub fn to_run(&self, digest: Digest) -> Artifact {
+        if let Some(artifact) = self.0.hot.get(digest) {
+            return artifact;
         }
         let path = self.path_of(digest);
-        let opened = open_regular(&path, ARTIFACT_BYTES_MAX).ok().filter(|it| it.1 >= NOTED_BYTES_MIN);
-        let Some((file, _)) = opened else { return self.load(digest) };
-        if self.verified.is_unchanged(&path, &file, digest.as_bytes()) {
-            return Ok(Artifact::unread(digest, Arc::new(OnDisk { dir: self.dir.clone() })));
+        let large = open_regular(&path, ARTIFACT_BYTES_MAX).ok().filter(|it| it.1 >= NOTED_BYTES_MIN);
+        let noted = |file: &fs::File| self.0.verified.is_unchanged(&path, file, digest.as_bytes());
+        match large {
+            Some((file, _)) if noted(&file) => {
+                Artifact::unread(digest, Arc::new(OnDisk { dir: self.0.dir.clone() }))
+            }
+            _ => Artifact::unverified(digest, Arc::clone(&self.0) as _),
         }
-        let before = file.metadata();
-        let artifact = self.load(digest)?;
-        if let Ok(before) = before {
-            self.verified.remember(&path, &file, &before, digest.as_bytes());
-        }
-        Ok(artifact)
+    }
+
+    /// The same, verified.
+    pub fn load_to_run(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        self.to_run(digest).verified()
     }
 
     /// Reads and hashes the file, whatever is in memory.
     pub(crate) fn load_from_disk(&self, digest: Digest) -> Result<Artifact, LoadError> {
-        OnDisk { dir: self.dir.clone() }.read(digest)
+        OnDisk { dir: self.0.dir.clone() }.read(digest)
     }
 
     /// Every file that is named as an artifact, by hash.
     pub fn list(&self) -> io::Result<Vec<StoredArtifact>> {
         let mut all = Vec::new();
-        for entry in fs::read_dir(&self.dir)? {
+        for entry in fs::read_dir(&self.0.dir)? {
             let entry = entry?;
             let Some(digest) = digest_in(Path::new(&entry.file_name())) else { continue };
             let facts = entry.metadata()?;

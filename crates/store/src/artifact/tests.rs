@@ -70,7 +70,7 @@ fn a_large_file_that_was_hashed_before_is_read_when_its_bytes_are_needed_or_it_h
     let digest = ArtifactStore::new(&home).put(bytes.clone()).unwrap().digest();
     let store = ArtifactStore::new(&home);
     let path = store.path_of(digest);
-    crate::home::verified_testing::note(&store.verified, &path, digest.as_bytes());
+    crate::home::verified_testing::note(&store.0.verified, &path, digest.as_bytes());
     let unread = store.load_to_run(digest).unwrap();
     assert!(unread.bytes().is_empty());
     assert_eq!(unread.loaded().unwrap().bytes(), bytes);

@@ -1,4 +1,5 @@
-//! Reads the journal back: the newest records that match, or all of them, oldest first.
+//! Reads a tenant's journal back: the newest records that match, or all of them, oldest first. Its two rows of segments
+//! are read as one.
 //!
 //! A line that is not a whole record is counted and skipped, never guessed at. If a torn line and
 //! a whole one ran together, because one process was killed while another wrote, the whole one is
@@ -15,9 +16,9 @@ use drydock_contract::Timestamp;
 
 use super::{
     line::{self, HEAD},
-    segment,
+    segment::{self, Row},
 };
-use crate::Home;
+use crate::TenantHome;
 
 /// No record has a longer line.
 const LINE_BYTES_MAX: u64 = 64 << 10;
@@ -34,14 +35,34 @@ pub struct Filter {
 /// One decision, read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRecord {
-    /// When, to the microsecond.
+    /// When, to the microsecond; the last time, where it is several.
     pub at: Timestamp,
+    /// How many times: the same denial again and again is one record.
+    pub count: u64,
+    /// The first of those times.
+    pub first: Timestamp,
+    /// Whose it is.
+    pub tenant: String,
     /// Who asked.
     pub principal: String,
+    /// What the call belongs to: 32 hex digits.
+    pub trace: String,
+    /// Which call: 16 hex digits. Its beginning and its end have the same.
+    pub call: String,
+    /// The call that made it.
+    pub parent: String,
     /// For which operation.
     pub operation: String,
     /// On which name.
     pub subject: String,
+    /// On which further names.
+    pub more_subjects: Vec<String>,
+    /// The grant that allowed it.
+    pub grant: Option<String>,
+    /// How what it started ended.
+    pub outcome: Option<String>,
+    /// The status, where it exited.
+    pub status: Option<i32>,
     /// What was decided.
     pub decision: ReadDecision,
 }
@@ -49,16 +70,25 @@ pub struct ReadRecord {
 /// Yes or no, read back.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReadDecision {
-    /// It was let through.
+    /// It was let through, and began.
     Allowed,
-    /// It was refused, with this code.
+    /// It was refused, with this code: before it began, or while it acted.
     Denied(String),
+    /// It is over; why, if it was not answered.
+    Ended(Option<String>),
+    /// It could not be done, with this code.
+    Failed(String),
 }
 
 impl ReadRecord {
     /// When, as the journal spells it: RFC 3339, UTC, with microseconds.
     pub fn at_text(&self) -> String {
         line::spell_time(self.at)
+    }
+
+    /// The first time, spelled the same way.
+    pub fn first_text(&self) -> String {
+        line::spell_time(self.first)
     }
 }
 
@@ -86,79 +116,47 @@ pub struct ReadAuditError {
 #[derive(Debug)]
 pub struct AuditReader {
     ready: VecDeque<ReadRecord>,
-    waiting: VecDeque<PathBuf>,
-    open: Option<Segment>,
-    denied_only: bool,
+    rows: [RowReader; 2],
     torn: u64,
 }
 
-/// Reads the journal of a home.
-pub fn read_audit(home: &Home, filter: Filter) -> Result<AuditReader, ReadAuditError> {
-    let mut segments = segments(home)?;
-    let mut all = AuditReader::over(VecDeque::new(), filter.denied_only);
-    let Some(limit) = filter.limit else {
-        all.waiting = segments;
-        return Ok(all);
-    };
-    // From the newest segment backwards, only as far as needed.
-    while let Some(path) = segments.pop_back().filter(|_| all.ready.len() < limit) {
-        let mut one = AuditReader::over([path].into(), filter.denied_only);
-        let mut newest = VecDeque::new();
-        for record in &mut one {
-            newest.push_back(record?);
-            if newest.len() > limit - all.ready.len() {
-                newest.pop_front();
-            }
-        }
-        newest.append(&mut all.ready);
-        all.ready = newest;
-        all.torn += one.torn;
+/// Reads the journal of a tenant.
+pub fn read_audit(tenant: &TenantHome, filter: Filter) -> Result<AuditReader, ReadAuditError> {
+    let mut all = AuditReader::over(tenant, filter.denied_only)?;
+    let Some(limit) = filter.limit else { return Ok(all) };
+    let mut newest = Vec::new();
+    for row in &mut all.rows {
+        newest.extend(row.newest(limit)?);
+        all.torn += std::mem::take(&mut row.torn);
     }
+    newest.sort_by_key(|it| it.at);
+    newest.drain(..newest.len().saturating_sub(limit));
+    all.ready = newest.into();
     Ok(all)
 }
 
-/// Counts the whole journal of a home.
-pub fn count_audit(home: &Home) -> Result<AuditCounts, ReadAuditError> {
-    let mut reader = AuditReader::over(segments(home)?, false);
+/// Counts the whole journal of a tenant.
+pub fn count_audit(tenant: &TenantHome) -> Result<AuditCounts, ReadAuditError> {
+    let mut reader = AuditReader::over(tenant, false)?;
     let mut counts = AuditCounts::default();
     for record in &mut reader {
         let record = record?;
-        *counts.decisions.entry((record.operation, record.decision)).or_default() += 1;
+        let count = counts.decisions.entry((record.operation, record.decision)).or_default();
+        *count = count.saturating_add(record.count);
     }
-    counts.torn = reader.torn;
+    counts.torn = reader.torn();
     Ok(counts)
 }
 
-fn segments(home: &Home) -> Result<VecDeque<PathBuf>, ReadAuditError> {
-    let dir = home.audit();
-    let numbers = segment::numbers(&dir).map_err(|cause| failed(&dir, cause))?;
-    Ok(numbers.into_iter().map(|number| segment::path_of(&dir, number)).collect())
-}
-
 impl AuditReader {
-    fn over(waiting: VecDeque<PathBuf>, denied_only: bool) -> Self {
-        Self { ready: VecDeque::new(), waiting, open: None, denied_only, torn: 0 }
+    fn over(tenant: &TenantHome, denied_only: bool) -> Result<Self, ReadAuditError> {
+        let [shared, busy] = Row::ALL.map(|row| RowReader::of(tenant, row, denied_only));
+        Ok(Self { ready: VecDeque::new(), rows: [shared?, busy?], torn: 0 })
     }
 
     /// Lines met so far that are no record.
     pub fn torn(&self) -> u64 {
-        self.torn
-    }
-
-    fn take(&mut self, line: &Line) -> Option<ReadRecord> {
-        let Line::Whole(line) = line else {
-            self.torn += 1;
-            return None;
-        };
-        if line.is_empty() {
-            return None;
-        }
-        let record = line::parse(line).or_else(|| {
-            self.torn += 1;
-            let at = line.windows(HEAD.len()).rposition(|it| it == HEAD)?;
-            line::parse(&line[at..])
-        });
-        record.filter(|it| !self.denied_only || it.decision != ReadDecision::Allowed)
+        self.rows.iter().map(|it| it.torn).sum::<u64>() + self.torn
     }
 }
 
@@ -168,6 +166,70 @@ impl Iterator for AuditReader {
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(record) = self.ready.pop_front() {
             return Some(Ok(record));
+        }
+        for row in &mut self.rows {
+            if row.next.is_none()
+                && let Some(read) = row.read()
+            {
+                match read {
+                    Ok(record) => row.next = Some(record),
+                    Err(error) => return Some(Err(error)),
+                }
+            }
+        }
+        let [shared, busy] = &mut self.rows;
+        let busy_first = match (&shared.next, &busy.next) {
+            (Some(one), Some(other)) => other.at < one.at,
+            (one, _) => one.is_none(),
+        };
+        if busy_first { busy.next.take().map(Ok) } else { shared.next.take().map(Ok) }
+    }
+}
+
+/// The records of one row of segments, oldest first.
+#[derive(Debug)]
+struct RowReader {
+    waiting: VecDeque<PathBuf>,
+    open: Option<Segment>,
+    /// Read, and not given out yet.
+    next: Option<ReadRecord>,
+    /// The end of the call that was read last, if it stood on the same line.
+    end: Option<ReadRecord>,
+    denied_only: bool,
+    torn: u64,
+}
+
+impl RowReader {
+    fn of(tenant: &TenantHome, row: Row, denied_only: bool) -> Result<Self, ReadAuditError> {
+        let dir = tenant.audit();
+        let numbers = segment::numbers(&dir, row).map_err(|cause| failed(&dir, cause))?;
+        let waiting = numbers.into_iter().map(|number| segment::path_of(&dir, row, number)).collect();
+        Ok(Self { waiting, open: None, next: None, end: None, denied_only, torn: 0 })
+    }
+
+    /// The newest `limit` of them, oldest first. Nothing is left to be read.
+    fn newest(&mut self, limit: usize) -> Result<VecDeque<ReadRecord>, ReadAuditError> {
+        let mut all = VecDeque::new();
+        let mut segments = std::mem::take(&mut self.waiting);
+        // From the newest segment backwards, only as far as needed.
+        while let Some(path) = segments.pop_back().filter(|_| all.len() < limit) {
+            self.waiting.push_back(path);
+            let mut newest = VecDeque::new();
+            while let Some(record) = self.read() {
+                newest.push_back(record?);
+                if newest.len() > limit - all.len() {
+                    newest.pop_front();
+                }
+            }
+            newest.append(&mut all);
+            all = newest;
+        }
+        Ok(all)
+    }
+
+    fn read(&mut self) -> Option<Result<ReadRecord, ReadAuditError>> {
+        if let Some(end) = self.end.take() {
+            return Some(Ok(end));
         }
         loop {
             let Some(segment) = &mut self.open else {
@@ -191,6 +253,24 @@ impl Iterator for AuditReader {
                 }
             }
         }
+    }
+
+    fn take(&mut self, line: &Line) -> Option<ReadRecord> {
+        let Line::Whole(line) = line else {
+            self.torn += 1;
+            return None;
+        };
+        if line.is_empty() {
+            return None;
+        }
+        let read = line::parse(line).or_else(|| {
+            self.torn += 1;
+            let at = line.windows(HEAD.len()).rposition(|it| it == HEAD)?;
+            line::parse(&line[at..])
+        });
+        let (record, end) = read?;
+        self.end = end.filter(|_| !self.denied_only);
+        Some(record).filter(|it| !self.denied_only || matches!(it.decision, ReadDecision::Denied(_)))
     }
 }
 

@@ -73,6 +73,11 @@ impl CacheKey {
 }
 
 impl CodeCache {
+    /// A key of this installation for another use, from which the cache's own cannot be told.
+    pub fn key_for(&self, of: &str) -> [u8; 32] {
+        self.key.for_use(of)
+    }
+
     /// Opens the cache of a home, making its key if there is none that can be trusted.
     pub fn open(home: &Home) -> Result<Self, OpenCodeCacheError> {
         Self::with_bytes_max(home, CODE_BYTES_MAX)

@@ -1,7 +1,7 @@
-//! Memory that a program of code mode left, for the next one of the same name: a file each, in the home.
+//! Memory that a program of code mode left, for the next one of the same name: a file each, in the tenant's folder.
 //!
 //! The bytes are a guest's and go into a guest: nothing of them is trusted, and nothing but a guest reads
-//! them. They carry a MAC under the key of this installation, over whose they are and under which name, so
+//! them. They carry a MAC under the key of this installation, over whose they are, the tenant's and the principal's, and under which name, so
 //! that nobody else puts words into a program's mouth. Pages of zeros are not kept.
 
 #[cfg(test)]
@@ -16,12 +16,12 @@ use std::{
 use drydock_contract::{Digest, Principal};
 
 use crate::{
-    Home, WorkspaceName,
+    TenantHome, WorkspaceName,
     codecache::key,
     home::{Durability, open_regular, write_atomic},
 };
 
-const MAGIC: &[u8; 8] = b"drydctx2";
+const MAGIC: &[u8; 8] = b"drydctx3";
 const PAGE: usize = 4096;
 /// Magic, MAC, module, length of the memory.
 const HEAD_BYTES: usize = 8 + 32 + 32 + 8;
@@ -33,6 +33,7 @@ const KEY_USE: &str = "drydock 2026 memory of programs";
 /// The contexts of one principal.
 #[derive(Debug, Clone)]
 pub struct Contexts {
+    tenant: TenantHome,
     dir: PathBuf,
     principal: Principal,
     key: Key,
@@ -49,12 +50,12 @@ impl fmt::Debug for Key {
 }
 
 impl Contexts {
-    /// Those of this principal in this home.
-    pub fn of(home: &Home, principal: Principal) -> io::Result<Self> {
-        let dir = home.root().join("contexts");
-        std::fs::create_dir_all(&dir)?;
-        let key = key::load_or_make(home).map_err(io::Error::other)?.for_use(KEY_USE);
-        Ok(Self { dir, principal, key: Key(key) })
+    /// Those of this principal of this tenant.
+    pub fn of(tenant: &TenantHome, principal: Principal) -> io::Result<Self> {
+        let dir = tenant.contexts();
+        tenant.sweep(&dir);
+        let key = key::load_or_make(tenant.home()).map_err(io::Error::other)?.for_use(KEY_USE);
+        Ok(Self { tenant: tenant.clone(), dir, principal, key: Key(key) })
     }
 
     /// The memory that was left under this name by that module; none if there is none.
@@ -109,12 +110,13 @@ impl Contexts {
             }
         }
         let mac = self.mac(name, &head, &pages);
+        self.tenant.make(&self.dir)?;
         write_atomic(&self.file(name), &[MAGIC, mac.as_bytes(), &head, &pages], Durability::Power)
     }
 
     fn mac(&self, name: &WorkspaceName, head: &[u8], pages: &[u8]) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_keyed(&self.key.0);
-        for text in [self.principal.to_string(), name.to_string()] {
+        for text in [self.tenant.tenant().as_str(), self.principal.as_str(), name.as_str()] {
             hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
         }
         hasher.update(head).update(pages);

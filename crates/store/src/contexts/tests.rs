@@ -3,11 +3,15 @@
 use drydock_contract::Digest;
 
 use super::*;
+use crate::Home;
+
+fn tenant(folder: &tempfile::TempDir, name: &str) -> TenantHome {
+    Home::open(folder.path()).unwrap().tenant(&name.parse().unwrap())
+}
 
 fn contexts() -> (Contexts, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(folder.path()).unwrap();
-    (Contexts::of(&home, "me".parse().unwrap()).unwrap(), folder)
+    (Contexts::of(&tenant(&folder, "dev"), "me".parse().unwrap()).unwrap(), folder)
 }
 
 #[test]
@@ -29,7 +33,7 @@ fn memory_comes_back_as_it_was_left() {
 #[test]
 fn no_name_of_a_principal_leads_out_of_the_folder_or_to_another_one() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(folder.path()).unwrap();
+    let home = tenant(&folder, "dev");
     let long = ".".repeat(128);
     let (name, module): (WorkspaceName, _) = ("notes".parse().unwrap(), Digest::of(b"module"));
     let mut files = Vec::new();
@@ -38,7 +42,7 @@ fn no_name_of_a_principal_leads_out_of_the_folder_or_to_another_one() {
         contexts.save(&name, module, &[at as u8 + 1; PAGE]).unwrap();
         files.push(contexts.file(&name));
     }
-    let inside = std::fs::read_dir(home.root().join("contexts")).unwrap().count();
+    let inside = std::fs::read_dir(home.contexts()).unwrap().count();
     files.sort();
     files.dedup();
     assert_eq!((inside, files.len()), (6, 6), "{files:?}");
@@ -68,9 +72,9 @@ fn a_damaged_file_is_an_error_and_nothing_worse() {
 }
 
 #[test]
-fn a_context_of_another_name_principal_or_installation_is_refused() {
+fn a_context_of_another_name_principal_tenant_or_installation_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(folder.path()).unwrap();
+    let home = tenant(&folder, "dev");
     let of = |who: &str| Contexts::of(&home, who.parse().unwrap()).unwrap();
     let (name, other): (WorkspaceName, WorkspaceName) = ("mine".parse().unwrap(), "yours".parse().unwrap());
     let module = Digest::of(b"module");
@@ -83,8 +87,11 @@ fn a_context_of_another_name_principal_or_installation_is_refused() {
         assert!(refused.contains("was changed, or is not of this installation"), "{refused}");
     }
     let elsewhere = tempfile::tempdir().unwrap();
-    let elsewhere = Contexts::of(&Home::open(elsewhere.path()).unwrap(), "ada".parse().unwrap()).unwrap();
-    std::fs::copy(file("ada", &name), elsewhere.file(&name)).unwrap();
-    assert!(elsewhere.load(&name, module).is_err());
+    for other in [tenant(&elsewhere, "dev"), tenant(&folder, "acme")] {
+        let other = Contexts::of(&other, "ada".parse().unwrap()).unwrap();
+        other.save(&name, module, &[2; PAGE]).unwrap();
+        std::fs::copy(file("ada", &name), other.file(&name)).unwrap();
+        assert!(other.load(&name, module).is_err());
+    }
     assert!(of("ada").load(&name, module).unwrap().is_some());
 }

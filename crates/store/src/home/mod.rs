@@ -1,11 +1,16 @@
 //! The one data directory, and who may be in it.
 //!
+//! Two kinds of things lie in it. What is named by its own hash, or belongs to the installation, is there once:
+//! modules, trees, compiled code, keys, the catalog, and what is revoked. Everything else belongs to a tenant and lies
+//! in that tenant's folder ([`TenantHome`]), which is made when the tenant first keeps something.
+//!
 //! Opening makes what is missing, each directory readable by its owner only, and sweeps away what
 //! killed writers left. Nothing here knows what the files mean.
 
 mod atomic;
 mod lock;
 mod read;
+mod tenant;
 mod verified;
 
 use std::{
@@ -16,9 +21,12 @@ use std::{
     sync::Arc,
 };
 
+use drydock_contract::Tenant;
+
 pub(crate) use atomic::{Durability, keep_second_name, sync_dir, temporary_path, write_atomic};
 pub(crate) use lock::Lock;
 pub(crate) use read::{is_damage, open_regular, read_capped};
+pub use tenant::TenantHome;
 #[cfg(test)]
 pub(crate) use verified::testing as verified_testing;
 pub(crate) use verified::{VerifiedFiles, is_ours_alone, note_of, remove_with_note};
@@ -54,7 +62,7 @@ pub enum OpenHomeError {
     /// Another version made it.
     #[error(
         "the data directory `{path}` has layout {found}, and this drydock has layout {LAYOUT}; use the drydock that \
-         made it, or choose another home with DRYDOCK_HOME"
+         made it, or move it away, or choose another home with DRYDOCK_HOME"
     )]
     Layout {
         /// Which one.
@@ -75,16 +83,18 @@ impl OpenHomeError {
 }
 
 /// How things lie in the directory. Another number is another version's.
-const LAYOUT: &str = "1";
+const LAYOUT: &str = "2";
 const LAYOUT_FILE: &str = "layout";
 
+/// What lay at the top of a home before tenants had folders. Such a home may have no marker.
+const LAYOUT_1: [&str; 3] = ["registry.json", "workspaces", "audit"];
+
 const COMMANDS: &str = "commands";
-const AUDIT: &str = "audit";
 const CACHE: &str = "cache";
 const KEYS: &str = "keys";
 const LOCK: &str = "lock";
-const WORKSPACES: &str = "workspaces";
 const TREES: &str = "trees";
+const TENANTS: &str = "tenants";
 
 impl Home {
     /// Opens the data directory, making what is missing.
@@ -97,12 +107,10 @@ impl Home {
         let home = Self { root: root.into() };
         home.check_layout()?;
         warn_if_others_may_write(&home.root);
-        for name in [COMMANDS, AUDIT, CACHE, KEYS, LOCK, WORKSPACES, TREES] {
+        for name in [COMMANDS, CACHE, KEYS, LOCK, TREES, TENANTS] {
             make_private_dir(&home.root.join(name))?;
         }
-        for dir in
-            [&*home.root, &home.commands(), &home.cache(), &home.keys(), &home.workspaces(), &home.trees()]
-        {
+        for dir in [&*home.root, &home.commands(), &home.cache(), &home.keys(), &home.trees()] {
             atomic::sweep(dir);
         }
         Ok(home)
@@ -119,6 +127,9 @@ impl Home {
                 Err(OpenHomeError::Layout { path: self.root.to_path_buf(), found })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if LAYOUT_1.iter().any(|it| self.root.join(it).exists()) {
+                    return Err(OpenHomeError::Layout { path: self.root.to_path_buf(), found: "1".into() });
+                }
                 // On a full disk it is written the next time.
                 let _ = write_atomic(&path, &[LAYOUT.as_bytes(), b"\n"], Durability::Process);
                 Ok(())
@@ -140,16 +151,6 @@ impl Home {
         self.root.join(COMMANDS)
     }
 
-    /// The file of registered names.
-    pub fn registry_file(&self) -> PathBuf {
-        self.root.join("registry.json")
-    }
-
-    /// Where the audit journal's segments lie.
-    pub fn audit(&self) -> PathBuf {
-        self.root.join(AUDIT)
-    }
-
     /// Where compiled code lies.
     pub fn cache(&self) -> PathBuf {
         self.root.join(CACHE)
@@ -160,14 +161,25 @@ impl Home {
         self.root.join(KEYS)
     }
 
-    /// Where workspaces lie, one SQLite file each.
-    pub fn workspaces(&self) -> PathBuf {
-        self.root.join(WORKSPACES)
-    }
-
     /// Where directories of commands lie, each named by the hash of what it was made from.
     pub fn trees(&self) -> PathBuf {
         self.root.join(TREES)
+    }
+
+    /// What is revoked. One file for all tenants, because whoever opens a session must know, and because it is looked
+    /// at several times a second.
+    pub fn revocations_file(&self) -> PathBuf {
+        self.root.join("revocations.sqlite")
+    }
+
+    /// Where the folders of tenants lie.
+    pub fn tenants(&self) -> PathBuf {
+        self.root.join(TENANTS)
+    }
+
+    /// What is kept for this tenant. Makes nothing.
+    pub fn tenant(&self, tenant: &Tenant) -> TenantHome {
+        TenantHome::of(self, tenant)
     }
 
     /// Waits for the lock of that name, across threads and processes. Dropped, or its process
@@ -183,11 +195,12 @@ impl Home {
 }
 
 fn make_private_dir(path: &Path) -> Result<(), OpenHomeError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(|cause| OpenHomeError::Create { path: path.to_owned(), cause })
+    make_dir(path).map_err(|cause| OpenHomeError::Create { path: path.to_owned(), cause })
+}
+
+/// Makes a directory, and those above it, for its owner only. It may be there already.
+pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 // Not refused: shared volumes of containers are often born that way. Built-ins, artifacts and
@@ -210,7 +223,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("a/b");
         let home = Home::open(&path).unwrap();
-        for dir in [home.root().to_owned(), home.commands(), home.audit(), home.cache(), home.keys()] {
+        for dir in [home.root().to_owned(), home.commands(), home.tenants(), home.cache(), home.keys()] {
             let mode = fs::metadata(&dir).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o700, "{dir:?}");
         }
@@ -231,6 +244,17 @@ mod tests {
         fs::remove_file(temp.path().join("layout")).unwrap();
         Home::open(temp.path()).unwrap();
         Home::open(temp.path()).unwrap();
+    }
+
+    #[test]
+    fn a_home_of_before_tenants_had_folders_is_refused_though_it_has_no_marker() {
+        for name in LAYOUT_1 {
+            let temp = tempfile::tempdir().unwrap();
+            fs::create_dir(temp.path().join(name)).unwrap();
+            let error = Home::open(temp.path()).unwrap_err();
+            assert!(error.to_string().contains("has layout 1, and this drydock has layout 2"), "{error}");
+            assert_eq!((error.code(), fs::read_dir(temp.path()).unwrap().count()), ("home_version", 1));
+        }
     }
 
     #[test]

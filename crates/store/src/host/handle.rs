@@ -145,4 +145,8 @@ impl OpenFile for Handle {
     fn sync(&self) -> FileResult<()> {
         self.file.sync_all().sys()
     }
+
+    fn sync_waits(&self) -> bool {
+        true
+    }
 }

@@ -51,4 +51,8 @@ impl OpenFile for Handle {
     fn sync(&self) -> FileResult<()> {
         self.file.sync()
     }
+
+    fn sync_waits(&self) -> bool {
+        self.file.sync_waits()
+    }
 }

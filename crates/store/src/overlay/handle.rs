@@ -213,4 +213,11 @@ impl OpenFile for Handle {
             Where::Lower(_) | Where::Nameless(_) => Ok(()),
         }
     }
+
+    fn sync_waits(&self) -> bool {
+        match self.now_in() {
+            Where::Upper(file) | Where::UpperNameless(file) => file.sync_waits(),
+            Where::Lower(_) | Where::Nameless(_) => false,
+        }
+    }
 }

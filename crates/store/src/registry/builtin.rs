@@ -9,7 +9,7 @@ use std::{
 };
 
 use drydock_contract::{
-    ArgMode, Artifact, BadCommandName, CommandName, Digest,
+    ArgMode, Artifact, BadCommandName, CommandName, Digest, ReadArtifact,
     port::{Entry, LoadError},
 };
 
@@ -60,11 +60,11 @@ impl Builtin {
     }
 }
 
-/// The built-ins, checked and ready to be laid over what was registered.
+/// The built-ins, checked. They are asked before what was registered.
 #[derive(Debug)]
 pub(super) struct Builtins {
     pub(super) slots: HashMap<CommandName, Slot>,
-    pub(super) parts: HashMap<Digest, Compiled>,
+    pub(super) parts: HashMap<Digest, Arc<Compiled>>,
     /// Names that nobody may register although no bytes stand behind them.
     words: HashSet<&'static str>,
 }
@@ -90,10 +90,9 @@ impl Builtins {
                 return Err(BadBuiltin::Twice(builtin.name));
             }
             for part in &builtin.parts {
-                all.parts.entry(part.digest).or_insert_with(|| Compiled {
-                    owner: name.clone(),
-                    bytes: part.bytes,
-                    verified: OnceLock::new(),
+                all.parts.entry(part.digest).or_insert_with(|| {
+                    let verified = OnceLock::new();
+                    Arc::new(Compiled { owner: name.clone(), bytes: part.bytes, verified })
                 });
             }
         }
@@ -111,18 +110,38 @@ impl Builtins {
         Ok(all)
     }
 
+    pub(super) fn find(&self, name: &str, first_argument: Option<&[u8]>) -> Option<Entry> {
+        let slot = self.slots.get(name)?;
+        let applet = match (&slot.applets, first_argument) {
+            (Some(applets), Some(argument)) => applets.get(argument),
+            _ => None,
+        };
+        Some(applet.unwrap_or(&slot.entry).clone())
+    }
+
     pub(super) fn reserves(&self, name: &str) -> bool {
         self.slots.contains_key(name) || self.words.contains(name)
     }
 
     /// The bytes of a built-in, hashed when they are first asked for; `None` if it is not one.
     pub(super) fn load(&self, digest: Digest) -> Option<Result<Artifact, LoadError>> {
+        Some(self.parts.get(&digest)?.read(digest))
+    }
+
+    /// The same, unhashed if it was never asked for.
+    pub(super) fn to_run(&self, digest: Digest) -> Option<Artifact> {
         let compiled = self.parts.get(&digest)?;
-        if let Some(artifact) = compiled.verified.get() {
-            return Some(Ok(artifact.clone()));
+        let unverified = || Artifact::unverified(digest, Arc::clone(compiled) as _);
+        Some(compiled.verified.get().cloned().unwrap_or_else(unverified))
+    }
+}
+
+impl ReadArtifact for Compiled {
+    fn read(&self, digest: Digest) -> Result<Artifact, LoadError> {
+        if let Some(artifact) = self.verified.get() {
+            return Ok(artifact.clone());
         }
-        let hashed = compiled.hash(digest);
-        Some(hashed.map(|artifact| compiled.verified.get_or_init(|| artifact).clone()))
+        self.hash(digest).map(|artifact| self.verified.get_or_init(|| artifact).clone())
     }
 }
 

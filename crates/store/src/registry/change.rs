@@ -87,7 +87,7 @@ impl CommandRegistry {
         if let Some(expected) = expected.filter(|it| *it != artifact.digest()) {
             return Err(RegisterError::ShaMismatch { expected, got: artifact.digest() });
         }
-        self.artifacts.keep(&artifact)?;
+        self.common.artifacts.keep(&artifact)?;
         self.bind(name, Binding { sha256: artifact.digest(), mode, options: Arc::new(options) })
     }
 
@@ -100,7 +100,7 @@ impl CommandRegistry {
     ) -> Result<Entry, RegisterError> {
         let name = self.free_name(name)?;
         self.check_options(&how.options)?;
-        self.artifacts.load_from_disk(sha256)?;
+        self.common.artifacts.load_from_disk(sha256)?;
         self.bind(name, Binding { sha256, mode: how.mode, options: Arc::new(how.options) })
     }
 
@@ -117,7 +117,7 @@ impl CommandRegistry {
             self.check_options(&how.options)?;
             bindings.push((name, Binding { sha256, mode: how.mode, options: Arc::new(how.options) }));
         }
-        self.artifacts.load_from_disk(sha256)?;
+        self.common.artifacts.load_from_disk(sha256)?;
         self.change(|document| {
             for (name, bound) in bindings {
                 room_for(&name, document)?;
@@ -130,9 +130,9 @@ impl CommandRegistry {
     fn check_options(&self, options: &EntryOptions) -> Result<(), RegisterError> {
         options::check(options)?;
         if let Some(image) = &options.image {
-            self.artifacts.load_from_disk(image.module)?;
+            self.common.artifacts.load_from_disk(image.module)?;
         }
-        match options.dirs.iter().find(|dir| !self.trees.contains(dir.tree)) {
+        match options.dirs.iter().find(|dir| !self.common.trees.contains(dir.tree)) {
             Some(dir) => Err(RegisterError::NoTree { tree: dir.tree }),
             None => Ok(()),
         }
@@ -143,7 +143,7 @@ impl CommandRegistry {
         let name = self.free_name(name)?;
         let digest = self.confined(path)?;
         room_for(&name, &self.view.read().document)?;
-        check_wasm(self.artifacts.load_from_disk(digest)?.bytes())?;
+        check_wasm(self.common.artifacts.load_from_disk(digest)?.bytes())?;
         self.bind(name, Binding { sha256: digest, mode, options: Arc::default() })
     }
 
@@ -158,20 +158,20 @@ impl CommandRegistry {
 
     /// Sets a damaged file aside as `registry.json.broken-N` and restores the one before it.
     pub fn repair(&self) -> Result<Repaired, RegisterError> {
-        let path = self.home.registry_file();
+        let path = self.tenant.registry_file();
         let failed = |cause| RegisterError::WriteFailed { path: path.clone(), cause };
-        let _lock = self.home.lock(LOCK).map_err(failed)?;
+        let _lock = self.tenant.lock(LOCK).map_err(failed)?;
         if self.read().is_ok() {
             self.refresh();
             return Ok(Repaired::Nothing);
         }
         let broken = (1..=u32::MAX)
-            .map(|n| self.home.root().join(format!("registry.json.broken-{n}")))
+            .map(|n| self.tenant.root().join(format!("registry.json.broken-{n}")))
             .find(|it| std::fs::symlink_metadata(it).is_err())
-            .unwrap_or_else(|| self.home.root().join("registry.json.broken"));
+            .unwrap_or_else(|| self.tenant.root().join("registry.json.broken"));
         keep_second_name(&path, &broken).map_err(failed)?;
         let previous = previous(&path);
-        let restored = match document::read(&previous, |name| self.builtins.reserves(name)) {
+        let restored = match document::read(&previous, |name| self.common.builtins.reserves(name)) {
             (Some(_), Ok(document)) => Some(document),
             _ => None,
         };
@@ -187,7 +187,7 @@ impl CommandRegistry {
     }
 
     fn free_name(&self, name: &str) -> Result<CommandName, RegisterError> {
-        if self.builtins.reserves(name) {
+        if self.common.builtins.reserves(name) {
             return Err(RegisterError::ReservedName { name: name.to_owned() });
         }
         Ok(CommandName::registrable(name)?)
@@ -197,7 +197,7 @@ impl CommandRegistry {
     fn confined(&self, path: &Path) -> Result<Digest, RegisterError> {
         let refused = |why| RegisterError::PathNotConfined { path: path.to_owned(), why };
         let real = |path: &Path| std::fs::canonicalize(path).map_err(|_| refused("cannot be found"));
-        let dir = real(self.artifacts.dir())?;
+        let dir = real(self.common.artifacts.dir())?;
         let real = real(&dir.join(path))?;
         if real.parent() != Some(&dir) {
             return Err(refused("lies outside the artifact directory"));
@@ -222,9 +222,9 @@ impl CommandRegistry {
         &self,
         edit: impl FnOnce(&mut Document) -> Result<T, RegisterError>,
     ) -> Result<T, RegisterError> {
-        let path = self.home.registry_file();
+        let path = self.tenant.registry_file();
         let failed = |cause| RegisterError::WriteFailed { path: path.clone(), cause };
-        let _lock = self.home.lock(LOCK).map_err(failed)?;
+        let _lock = self.tenant.lock(LOCK).map_err(failed)?;
         let before = self.read()?;
         let mut document = before.clone();
         let done = edit(&mut document)?;
@@ -237,13 +237,13 @@ impl CommandRegistry {
     }
 
     fn read(&self) -> Result<Document, RegisterError> {
-        let path = self.home.registry_file();
-        document::read(&path, |name| self.builtins.reserves(name)).1.map_err(|it| self.corrupt(it))
+        let path = self.tenant.registry_file();
+        document::read(&path, |name| self.common.builtins.reserves(name)).1.map_err(|it| self.corrupt(it))
     }
 
     /// Replaces the file and the view. Only under the lock.
     fn write(&self, document: Document) -> std::io::Result<()> {
-        let path = self.home.registry_file();
+        let path = self.tenant.registry_file();
         let text = document::print(&document)?;
         // A second copy of the same names, not a second name of the same copy: what damages the one
         // leaves the other, and a repair loses nothing that was acknowledged. It comes first, so that a
@@ -251,7 +251,7 @@ impl CommandRegistry {
         write_atomic(&previous(&path), &[&text], Durability::Process)?;
         write_atomic(&path, &[&text], Durability::Power)?;
         let _one_at_a_time = self.reloading.lock();
-        *self.view.write() = View::new(document, &self.builtins, Stamp::of(&path));
+        *self.view.write() = View { document, stamp: Stamp::of(&path), damage: None };
         Ok(())
     }
 }

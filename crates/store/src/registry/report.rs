@@ -54,8 +54,11 @@ impl CommandRegistry {
     /// Every name, sorted.
     pub fn list(&self) -> Vec<Listed> {
         self.refresh();
-        let slots: Vec<Slot> = self.view.read().slots.values().cloned().collect();
-        let mut all: Vec<_> = slots.into_iter().map(|it| self.listed(it)).collect();
+        let document = self.view.read().document.clone();
+        let registered =
+            document.commands.iter().map(|(name, bound)| self.registered(bound.entry(name.clone())));
+        let builtins = self.common.builtins.slots.values().map(|slot| self.builtin(slot));
+        let mut all: Vec<_> = registered.chain(builtins).collect();
         all.sort_by(|a, b| a.entry.name.cmp(&b.entry.name));
         all
     }
@@ -63,9 +66,11 @@ impl CommandRegistry {
     /// One name.
     pub fn show(&self, name: &str) -> Result<Listed, RegisterError> {
         let known = name.parse::<CommandName>()?;
-        self.lookup(name, None);
-        let slot = self.view.read().slots.get(name).cloned();
-        slot.map(|it| self.listed(it)).ok_or(RegisterError::UnknownCommand { name: known })
+        if let Some(slot) = self.common.builtins.slots.get(name) {
+            return Ok(self.builtin(slot));
+        }
+        let found = self.lookup(name, None);
+        found.map(|it| self.registered(it)).ok_or(RegisterError::UnknownCommand { name: known })
     }
 
     /// Hashes every registered artifact as it lies on disk with the directories it is started with, and every module of
@@ -75,12 +80,13 @@ impl CommandRegistry {
         let document = self.view.read().document.clone();
         let registered = document.commands.into_iter().map(|(name, bound)| {
             let trees =
-                || bound.options.dirs.iter().try_for_each(|dir| self.trees.verify(dir.tree).map(drop));
-            let outcome = self.artifacts.load_from_disk(bound.sha256);
+                || bound.options.dirs.iter().try_for_each(|dir| self.common.trees.verify(dir.tree).map(drop));
+            let outcome = self.common.artifacts.load_from_disk(bound.sha256);
             let outcome = outcome.and_then(|artifact| trees().map(|()| artifact));
             Verdict::new(name, bound.sha256, false, outcome)
         });
         let compiled = self
+            .common
             .builtins
             .parts
             .iter()
@@ -90,19 +96,19 @@ impl CommandRegistry {
         all
     }
 
-    fn listed(&self, slot: Slot) -> Listed {
-        let digest = slot.entry.digest;
-        if !slot.entry.builtin {
-            let path = self.artifacts.path_of(digest);
-            let size = fs::metadata(&path).ok().map(|facts| facts.len());
-            return Listed { entry: slot.entry, size, origin: Origin::Registered { path } };
-        }
-        let size = self.builtins.parts.get(&digest).map(|part| part.bytes.len() as u64);
-        let origin = match slot.applet_of {
+    fn registered(&self, entry: Entry) -> Listed {
+        let path = self.common.artifacts.path_of(entry.digest);
+        let size = fs::metadata(&path).ok().map(|facts| facts.len());
+        Listed { entry, size, origin: Origin::Registered { path } }
+    }
+
+    fn builtin(&self, slot: &Slot) -> Listed {
+        let size = self.common.builtins.parts.get(&slot.entry.digest).map(|part| part.bytes.len() as u64);
+        let origin = match slot.applet_of.clone() {
             Some(of) => Origin::Applet { of },
             None => Origin::Builtin,
         };
-        Listed { entry: slot.entry, size, origin }
+        Listed { entry: slot.entry.clone(), size, origin }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path, thread};
 
 use drydock_contract::{
-    ArgMode, Digest,
+    ArgMode, Digest, Tenant,
     port::{EntryDir, EntryOptions},
 };
 
@@ -28,18 +28,20 @@ fn module(tail: &str) -> Vec<u8> {
 
 struct Shop {
     _temp: tempfile::TempDir,
-    home: Home,
+    home: TenantHome,
     registry: CommandRegistry,
 }
 
 fn shop() -> Shop {
     let temp = tempfile::tempdir().unwrap();
-    let home = Home::open(temp.path()).unwrap();
+    let home = Home::open(temp.path()).unwrap().tenant(&Tenant::default());
+    // As if something had been registered before.
+    home.make(home.root()).unwrap();
     let registry = open(&home);
     Shop { _temp: temp, home, registry }
 }
 
-fn open(home: &Home) -> CommandRegistry {
+fn open(home: &TenantHome) -> CommandRegistry {
     CommandRegistry::open(home, builtins()).unwrap()
 }
 

@@ -1,15 +1,14 @@
-//! The names as one moment had them: built once, read many times, replaced whole.
+//! A tenant's names as one moment had them: read many times, replaced whole.
 
 use std::{collections::HashMap, fs, os::unix::fs::MetadataExt as _, path::Path, sync::Arc};
 
 use drydock_contract::{CommandName, port::Entry};
 
-use super::{builtin::Builtins, document::Document};
+use super::document::Document;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct View {
-    pub(super) slots: HashMap<CommandName, Slot>,
-    /// What was registered, without the built-ins over it.
+    /// What was registered. No name of a built-in is among it.
     pub(super) document: Document,
     /// The file this was read from.
     pub(super) stamp: Option<Stamp>,
@@ -28,29 +27,9 @@ pub(super) struct Slot {
 }
 
 impl View {
-    pub(super) fn empty(builtins: &Builtins) -> Self {
-        Self::new(Document::default(), builtins, None)
-    }
-
-    pub(super) fn new(document: Document, builtins: &Builtins, stamp: Option<Stamp>) -> Self {
-        let registered = document.commands.iter().map(|(name, bound)| {
-            let entry = bound.entry(name.clone());
-            (name.clone(), Slot { entry, applets: None, applet_of: None })
-        });
-        let mut slots: HashMap<_, _> = registered.collect();
-        // Built-ins go in last: whatever the file says, a trusted name stands for trusted bytes.
-        // The order is the defence; do not sort it away.
-        slots.extend(builtins.slots.iter().map(|(name, slot)| (name.clone(), slot.clone())));
-        Self { slots, document, stamp, damage: None }
-    }
-
-    pub(super) fn find(&self, name: &str, first_argument: Option<&[u8]>) -> Option<Entry> {
-        let slot = self.slots.get(name)?;
-        let applet = match (&slot.applets, first_argument) {
-            (Some(applets), Some(argument)) => applets.get(argument),
-            _ => None,
-        };
-        Some(applet.unwrap_or(&slot.entry).clone())
+    pub(super) fn find(&self, name: &str) -> Option<Entry> {
+        let (name, bound) = self.document.commands.get_key_value(name)?;
+        Some(bound.entry(name.clone()))
     }
 }
 

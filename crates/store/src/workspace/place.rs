@@ -3,21 +3,23 @@
 use std::{fs, io, path::PathBuf};
 
 use super::{Workspace, WorkspaceName};
-use crate::{Home, OpenWorkspaceError, Quota, sqlite::Db};
+use crate::{OpenWorkspaceError, Quota, TenantHome, sqlite::Db};
 
 const SUFFIX: &str = ".sqlite";
 
-/// The workspaces of a home.
+/// The workspaces of a tenant.
 #[derive(Debug, Clone)]
 pub struct Workspaces {
+    tenant: TenantHome,
     dir: PathBuf,
     quota: Quota,
 }
 
 impl Workspaces {
-    /// Those of this home; each volume may hold as much as `quota` says.
-    pub fn of(home: &Home, quota: Quota) -> Self {
-        Self { dir: home.workspaces(), quota }
+    /// Those of this tenant; each volume may hold as much as `quota` says.
+    pub fn of(tenant: &TenantHome, quota: Quota) -> Self {
+        let dir = tenant.workspaces();
+        Self { tenant: tenant.clone(), dir, quota }
     }
 
     /// Their names, sorted.
@@ -65,6 +67,7 @@ impl Workspaces {
     /// Opens the one of that name, making it if it is missing.
     pub fn open_or_create(&self, name: &WorkspaceName) -> Result<Workspace, OpenWorkspaceError> {
         let path = self.file(name);
+        self.tenant.make(&self.dir).map_err(|cause| OpenWorkspaceError::of_disk(&path, cause))?;
         let db = Db::open(&path)?;
         Workspace::new(name.clone(), db, self.quota)
             .map_err(|error| OpenWorkspaceError::of_files(&path, error))
@@ -80,7 +83,13 @@ impl Workspaces {
 
     fn stems(&self) -> io::Result<Vec<String>> {
         let mut stems = Vec::new();
-        for entry in fs::read_dir(&self.dir)? {
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            // Its tenant has none yet.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(stems),
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
             let name = entry?.file_name();
             stems.extend(name.to_str().and_then(|it| it.strip_suffix(SUFFIX)).map(str::to_owned));
         }

@@ -37,7 +37,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "caps", state: Built, may_use: &["contract", "gate", "abi", "egress"], never: WASM },
     Room { name: "commands", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "codemode", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
-    Room { name: "extension", state: Planned, may_use: &["contract", "gate", "abi"], never: WASM },
+    Room { name: "extension", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "lembeh", state: Planned, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "agent", state: Planned, may_use: &["contract", "gate"], never: WASM },
     Room {
@@ -71,7 +71,7 @@ pub(super) const OWNED: &[(&str, &[&str])] = &[
     ("wasmtime", &["engine"]),
     ("wasmparser", &["engine"]),
     ("rusqlite", &["store"]),
-    ("blake3", &["store", "engine"]),
+    ("blake3", &["store", "engine", "gate"]),
     ("tokio", &["egress", "engine", "embed", "catalog", "mcp", "drydock", "testkit"]),
     ("rmcp", &["mcp"]),
     ("hyper", &["egress", "drydock"]),
@@ -84,4 +84,5 @@ pub(super) const OWNED: &[(&str, &[&str])] = &[
 ];
 
 /// Rooms that may not reach files, sockets, the environment or other processes by themselves.
-pub(crate) const HANDLESS: &[&str] = &["contract", "gate", "abi", "caps", "commands", "codemode", "engine"];
+pub(crate) const HANDLESS: &[&str] =
+    &["contract", "gate", "abi", "caps", "commands", "codemode", "extension", "engine"];

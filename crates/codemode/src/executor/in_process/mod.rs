@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use drydock_contract::{BoxFuture, FailureCode, Switch};
+use drydock_contract::{BoxFuture, FailureCode, Switch, schedule};
 use event_listener::EventListener;
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
@@ -21,10 +21,11 @@ use parking_lot::Mutex;
 use super::{ExecuteRequest, Executor};
 use crate::{
     ExecuteResult, Time,
-    host::{HostLimits, too_large},
+    host::HostLimits,
     protocol::{Failure, Json, Manifest, RuntimeOptions},
     result::timed_out,
-    runner::{Finished, Guest, Program, RunnerLimits, acceptable, fits, truncate_logs},
+    rules::{fits, namespaces_are_names, returned_fits},
+    runner::{Finished, Guest, Program, RunnerLimits, truncate_logs},
     signal::is_tripped,
     time::milliseconds,
 };
@@ -57,18 +58,21 @@ impl InProcess {
         }
     }
 
-    async fn run(&self, request: ExecuteRequest) -> ExecuteResult {
+    /// Runs a program with another guest than its own, under the same limits.
+    pub async fn execute_on(&self, guest: &dyn Guest, request: ExecuteRequest) -> ExecuteResult {
         let began = self.time.now();
-        let options = match request.admit(self.options, &self.host_limits) {
+        let code_bytes_max = self.host_limits.code_bytes_max.min(self.runner_limits.code_bytes_max);
+        let options = match request.admit(self.options, code_bytes_max) {
             Ok(options) => options,
             Err(result) => return result,
         };
-        if let Err(failure) = self.acceptable(&request.code, &request.providers) {
+        if let Err(failure) = self.check_names(&request.providers) {
             return ExecuteResult::failed(failure, 0.0);
         }
         let finished = match options.timeout() {
             Duration::ZERO => Finished::without_logs(Err(timed_out())),
             timeout => {
+                tracing::trace!(target: "drydock::hop", "codemode: a program within its limits goes to its guest");
                 let program = Program {
                     code: request.code,
                     providers: request.providers,
@@ -77,10 +81,12 @@ impl InProcess {
                     console: request.console,
                     file: request.file,
                 };
-                let calls = Arc::new(Calls::new(request.tools, &self.host_limits, &self.runner_limits));
+                let clock = self.time.stepped();
+                let limits = self.host_limits.of_calls().narrowed(self.runner_limits.of_calls());
+                let calls = Arc::new(Calls::new(request.tools, limits, clock.clone()));
                 let cancel = Arc::new(Switch::default());
                 let mut work = Work {
-                    guest: start(&*self.guest, program, &calls, &cancel),
+                    guest: start(guest, program, &calls, &cancel),
                     calls,
                     driven: Driven::default(),
                     cancel,
@@ -88,10 +94,15 @@ impl InProcess {
                     listener: None,
                     alarm: None,
                     time: &*self.time,
+                    is_stepped: clock.is_some(),
                     end_by: began + timeout + self.runner_limits.end_within,
                     grace: self.host_limits.cancel_grace,
                 };
-                poll_fn(|cx| work.poll(cx)).await
+                poll_fn(|cx| match &clock {
+                    None => work.poll(cx),
+                    Some(clock) => schedule::moving(clock, || work.poll(cx)),
+                })
+                .await
             }
         };
         let logs = truncate_logs(finished.logs, &options);
@@ -103,10 +114,10 @@ impl InProcess {
         }
     }
 
-    fn acceptable(&self, code: &str, providers: &Arc<[Manifest]>) -> Result<(), Failure> {
+    fn check_names(&self, providers: &Arc<[Manifest]>) -> Result<(), Failure> {
         let known = self.checked.lock().as_ref().is_some_and(|it| Arc::ptr_eq(it, providers));
-        acceptable(code, if known { &[] } else { providers }, &self.runner_limits)?;
         if !known {
+            namespaces_are_names(providers)?;
             *self.checked.lock() = Some(Arc::clone(providers));
         }
         Ok(())
@@ -114,18 +125,15 @@ impl InProcess {
 
     fn judge(&self, result: Option<Json>) -> Result<Option<Json>, Failure> {
         let RunnerLimits { result_bytes_max, depth_max, .. } = self.runner_limits;
-        fits("result", result.as_ref(), result_bytes_max, depth_max)?;
-        let max = self.host_limits.result_bytes_max;
-        match result.as_ref().map(Json::byte_count) {
-            Some(bytes) if bytes > max => Err(too_large(bytes, max)),
-            _ => Ok(result),
-        }
+        fits("result", result.as_ref().map(AsRef::as_ref), result_bytes_max, depth_max)?;
+        returned_fits(result.as_ref(), self.host_limits.result_bytes_max)?;
+        Ok(result)
     }
 }
 
 impl Executor for InProcess {
     fn execute(&self, request: ExecuteRequest) -> BoxFuture<'_, ExecuteResult> {
-        Box::pin(self.run(request))
+        Box::pin(self.execute_on(&*self.guest, request))
     }
 }
 
@@ -156,6 +164,8 @@ struct Work<'a> {
     /// Made only if the program has to wait.
     alarm: Option<BoxFuture<'static, ()>>,
     time: &'a dyn Time,
+    /// Whether the program's time is not the real one.
+    is_stepped: bool,
     /// When a guest that does not end by itself is waited for no longer.
     end_by: Duration,
     grace: Duration,
@@ -169,6 +179,11 @@ impl Work<'_> {
         loop {
             if let Poll::Ready(finished) = self.guest.as_mut().poll(cx) {
                 return Poll::Ready(finished);
+            }
+            // By a clock that is not the real one, its calls go on when the program waits for them, and not when
+            // the machine took the thread from it.
+            if self.is_stepped && !schedule::is_inside() {
+                break;
             }
             if !self.calls.poll(&mut self.driven, cx) {
                 break;

@@ -1,5 +1,9 @@
 //! `jobs`, `wait`, `disown`, and the job control there is not.
 
+use std::{future::poll_fn, task::Poll};
+
+use drydock_contract::schedule;
+
 use crate::shell::state::{Env, Eval};
 
 /// The place of `%1`, `%%`, `%+`, `%-`, `%name` or `%?text` among the jobs.
@@ -128,7 +132,23 @@ async fn wait_any(env: &mut Env, ids: &[String], into: Option<String>) -> Eval<i
             return Ok(127);
         }
         env.step().await?;
-        crate::shell::tasks::yield_now().await;
+        let jobs: Vec<_> = env.jobs.iter().filter(|job| wanted.contains(&job.id)).collect();
+        if jobs.is_empty() {
+            return Ok(127);
+        }
+        poll_fn(|cx| {
+            env.inbox.listen(cx.waker());
+            // Each of them is asked, so that each of them wakes us.
+            let ended = jobs.iter().filter(|job| job.done.poll_done(cx)).count();
+            if ended > 0 || env.inbox.any() {
+                return Poll::Ready(());
+            }
+            schedule::waits_inside();
+            Poll::Pending
+        })
+        .await;
+        // A signal that nobody takes must not keep the others from their turn.
+        schedule::turn_done().await;
     }
 }
 

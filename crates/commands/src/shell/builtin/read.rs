@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use drydock_contract::schedule;
+
 use crate::shell::{
     fd::Fd,
     state::{Env, Eval},
@@ -65,7 +67,10 @@ async fn is_ready(fd: &Fd) -> bool {
             fd.unread(&byte[..count]);
             std::task::Poll::Ready(true)
         }
-        std::task::Poll::Ready(Err(_)) | std::task::Poll::Pending => std::task::Poll::Ready(false),
+        std::task::Poll::Ready(Err(_)) | std::task::Poll::Pending => {
+            schedule::goes_on();
+            std::task::Poll::Ready(false)
+        }
     })
     .await
 }

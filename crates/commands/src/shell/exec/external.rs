@@ -10,10 +10,11 @@ use std::{
     task::Poll,
 };
 
-use drydock_abi::exec::{COMMAND, decode_report, encode_command};
+use drydock_abi::exec::{BadReply, COMMAND, encode_command, take_report};
 use drydock_contract::{
     Call, CallError, Denial, Fault, Outcome, Reply, RunReport, Sink, Source, Streams, Timestamp, exit,
     port::{FileError, FileKind, Files as _, Follow, Mode, OpenHow},
+    schedule,
 };
 
 use crate::shell::{
@@ -176,7 +177,7 @@ impl Env {
         let mut payload = encode_command(&env, name, &args, b"").ok()?;
         // What it starts has no more time than it has itself.
         if let Some(deadline) = &self.deadline {
-            let millis = deadline.at().0.saturating_sub(started.0) / 1_000_000;
+            let millis = deadline.at().0.saturating_sub(started.0).div_ceil(1_000_000);
             payload.extend_from_slice(&u32::try_from(millis.max(1)).unwrap_or(u32::MAX).to_le_bytes());
         }
         Some(payload)
@@ -196,26 +197,26 @@ impl Env {
             self.status = i32::from(exit::DENIED);
             return Ok(());
         };
+        tracing::trace!(target: "drydock::hop", "commands/shell: `{name}`, its arguments and streams become a call");
         let broken = Arc::new(AtomicU32::new(0));
         let answer = self.answer(&payload, &broken).await;
+        let answer = answer.map(|it| it.map(|mut reply| take_report(&mut reply)));
         if answer.is_none() && self.inbox.any() {
             self.take_signals().await?;
         }
         let piped = broken.load(Ordering::Relaxed) > 0;
         // A command that was ended from outside, or whose output the line no longer takes, is no answer
         // to go on with.
-        if piped || !matches!(&answer, Some(Ok(reply)) if !cancelled(&reply.payload)) {
+        if piped || !matches!(&answer, Some(Ok(report)) if !cancelled(report)) {
             self.check_expired()?;
         }
         let (mut status, outcome, report) = match answer {
             None => (BROKEN_PIPE, "broken_pipe".to_owned(), None),
-            Some(Ok(reply)) => match decode_report(&reply.payload) {
-                Ok(report) => {
-                    let status = i32::from(report.outcome.exit_status());
-                    (status, report.outcome.code().to_owned(), Some(report))
-                }
-                Err(_) => (i32::from(exit::LIMITED), "malformed_reply".to_owned(), None),
-            },
+            Some(Ok(Ok(report))) => {
+                let status = i32::from(report.outcome.exit_status());
+                (status, report.outcome.code().to_owned(), Some(report))
+            }
+            Some(Ok(Err(_))) => (i32::from(exit::LIMITED), "malformed_reply".to_owned(), None),
             Some(Err(error)) => {
                 let text = match &error {
                     CallError::Denied(Denial::UnknownCommand(_)) => self.not_found(&name),
@@ -241,11 +242,12 @@ impl Env {
         };
         if piped {
             status = BROKEN_PIPE;
-        } else if let Some(report) = &report {
+        }
+        // The command had what was left of the time, so none is left: whoever set that limit says so.
+        let late = self.deadline.is_some() && outcome == "timed_out";
+        if let Some(report) = report.as_ref().filter(|_| !piped && !late) {
             self.tell_limits(&name, report).await?;
         }
-        // The command had what was left of the time, so none is left.
-        let late = self.deadline.is_some() && outcome == "timed_out";
         let micros =
             report.as_ref().map_or(0, |it| u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX));
         self.record(name, status, outcome, report, micros);
@@ -269,16 +271,32 @@ impl Env {
             stdout: sink(self.fd(1), broken),
             stderr: sink(self.fd(2), &Arc::new(AtomicU32::new(0))),
         };
-        let call = Call::new(COMMAND, payload, streams).with_umask(Mode::new(self.mask));
+        let umask = Mode::new(self.mask);
+        let call = Call::new(COMMAND, payload, streams).with_umask(umask).answered_typed();
+        let call = call.numbered(self.origin.next());
         let door = Arc::clone(self.door.as_ref().unwrap_or(&self.shared.door));
         let mut answer = pin!(door.dispatch(call));
-        poll_fn(|cx| match answer.as_mut().poll(cx) {
-            Poll::Ready(answer) => Poll::Ready(Some(answer)),
-            Poll::Pending if broken.load(Ordering::Relaxed) >= BROKEN_MAX => Poll::Ready(None),
-            Poll::Pending => {
-                self.inbox.listen(cx.waker());
-                if self.inbox.deadly().is_some() { Poll::Ready(None) } else { Poll::Pending }
+        let is_stepped = self.shared.clock.stepped().is_some();
+        poll_fn(|cx| {
+            // Asked first: how far the command would come before it notices depends on the machine.
+            if self.inbox.deadly().is_some() {
+                return Poll::Ready(None);
             }
+            if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
+                return Poll::Ready(Some(answer));
+            }
+            // For the same reason, where the order must not depend on it, it is not asked just now.
+            let may_ask = !(is_stepped && schedule::is_machines());
+            if may_ask && broken.load(Ordering::Relaxed) >= BROKEN_MAX {
+                schedule::goes_on();
+                return Poll::Ready(None);
+            }
+            self.inbox.listen(cx.waker());
+            if self.inbox.deadly().is_some() {
+                schedule::goes_on();
+                return Poll::Ready(None);
+            }
+            Poll::Pending
         })
         .await
     }
@@ -318,8 +336,8 @@ impl Env {
     }
 }
 
-fn cancelled(report: &[u8]) -> bool {
-    decode_report(report).is_ok_and(|it| matches!(it.outcome, Outcome::Cancelled | Outcome::TimedOut))
+fn cancelled(report: &Result<RunReport, BadReply>) -> bool {
+    report.as_ref().is_ok_and(|it| matches!(it.outcome, Outcome::Cancelled | Outcome::TimedOut))
 }
 
 fn source(fd: Option<Fd>) -> Source {

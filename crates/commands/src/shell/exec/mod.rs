@@ -17,7 +17,7 @@ mod unknown;
 
 use std::sync::{Arc, atomic::Ordering};
 
-use drydock_contract::{BoxFuture, exit};
+use drydock_contract::{BoxFuture, exit, schedule};
 
 use super::{
     fd::Fd,
@@ -27,7 +27,6 @@ use super::{
         Script,
         ast::{AndOr, Command, Item, Join},
     },
-    tasks::yield_now,
 };
 
 pub(crate) use external::{bare, file_error};
@@ -76,7 +75,7 @@ impl Env {
         self.status = 0;
         // What can run at once does so first, as a forked child mostly would.
         for _ in 0..CHILD_FIRST {
-            yield_now().await;
+            schedule::turn_done().await;
         }
         Ok(())
     }

@@ -81,6 +81,7 @@ impl Env {
                 self.debug_trap().await?;
             }
         }
+        tracing::trace!(target: "drydock::hop", "commands/shell: {count} stages, each a task, and pipes between them");
         let limited = Limited::new(self.tested);
         let mut handles: Vec<Handle<i32>> = Vec::with_capacity(count);
         let mut input = None;

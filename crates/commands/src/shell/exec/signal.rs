@@ -2,7 +2,7 @@
 
 use std::{future::poll_fn, pin::Pin, task::Poll};
 
-use drydock_contract::BoxFuture;
+use drydock_contract::{BoxFuture, schedule};
 
 use crate::shell::{
     builtin::signal_name,
@@ -62,7 +62,11 @@ impl Env {
                 return Poll::Ready(Some(status));
             }
             self.inbox.listen(cx.waker());
-            if self.inbox.any() { Poll::Ready(None) } else { Poll::Pending }
+            if self.inbox.any() {
+                schedule::goes_on();
+                return Poll::Ready(None);
+            }
+            Poll::Pending
         })
         .await
     }

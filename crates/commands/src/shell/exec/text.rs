@@ -68,6 +68,7 @@ impl Env {
         discarded: Discarded,
         mut source: Option<&mut Source>,
     ) -> Eval<bool> {
+        tracing::trace!(target: "drydock::hop", "commands/shell: a text is parsed, once");
         self.learn(script);
         let mut discarding = false;
         for (index, item) in script.items.iter().enumerate() {

@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll, Wake, Waker, ready},
 };
 
-use drydock_contract::Sink;
+use drydock_contract::{Sink, schedule};
 use parking_lot::Mutex;
 
 /// Most bytes taken from one writer at a time.
@@ -64,6 +64,7 @@ impl Output {
             Poll::Pending => {
                 let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
                 state.begun.extend_from_slice(piece);
+                schedule::goes_on();
                 Poll::Ready(Ok(piece.len()))
             }
         }
@@ -95,6 +96,7 @@ impl Output {
             }
             if begun.is_empty() {
                 Arc::clone(&self.waiting).wake();
+                schedule::goes_on();
             }
         }
         Poll::Ready(Ok(()))

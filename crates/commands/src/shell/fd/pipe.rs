@@ -41,6 +41,7 @@ fn wake(wakers: &mut Vec<Waker>) {
 }
 
 fn wait(wakers: &mut Vec<Waker>, cx: &Context<'_>) {
+    drydock_contract::schedule::waits_inside();
     if !wakers.iter().any(|it| it.will_wake(cx.waker())) {
         wakers.push(cx.waker().clone());
     }

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use drydock_embed::{
-    DockCode, Position,
-    codemode::{ExecuteResult, executor::ExecuteOptions, protocol::RuntimeOptions},
+    CodeResult, Position,
+    codemode::{executor::ExecuteOptions, protocol::RuntimeOptions},
     contract::{FailureCode, Limits, Outcome},
 };
 
@@ -12,7 +12,6 @@ use crate::show;
 
 /// The program whose end is shown.
 pub(super) struct Shown<'a> {
-    pub(super) code: &'a DockCode,
     pub(super) text: &'a str,
     pub(super) file: Option<&'a str>,
     pub(super) limits: &'a Limits,
@@ -35,9 +34,9 @@ pub(super) fn console_cut(options: &ExecuteOptions) {
 }
 
 /// The result goes to stdout, a failure to stderr with the line it points at.
-pub(super) fn show(result: &ExecuteResult, of: &Shown<'_>, was_interrupted: bool) -> anyhow::Result<()> {
-    let Shown { code, text, file, limits } = of;
-    match &result.outcome {
+pub(super) fn show(result: &CodeResult, of: &Shown<'_>, was_interrupted: bool) -> anyhow::Result<()> {
+    let Shown { text, file, limits } = of;
+    match &result.execute.outcome {
         Ok(None) => {}
         Ok(Some(value)) => show::line(value.as_str())?,
         // For the protocol that is a timeout; whoever pressed Ctrl-C knows better.
@@ -46,12 +45,12 @@ pub(super) fn show(result: &ExecuteResult, of: &Shown<'_>, was_interrupted: bool
         }
         Err(failure) => {
             let mut told = format!("{}: {}", failure.code, failure.message);
-            if let Some(hint) = code.hint() {
-                told = format!("{told}; {}", show::plain(&hint));
+            if let Some(hint) = &result.hint {
+                told = format!("{told}; {}", show::plain(hint));
             } else if let Some(more) = what_allows_more(failure.code, limits) {
                 told = format!("{told}; {more}");
             }
-            if let Some(place) = code.failed_at().and_then(|at| place(at, text, file.unwrap_or("-e"))) {
+            if let Some(place) = result.position.and_then(|at| place(at, text, file.unwrap_or("-e"))) {
                 told.push('\n');
                 told.push_str(&place);
             }

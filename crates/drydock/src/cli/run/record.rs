@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use drydock_embed::{
     catalog,
-    contract::{CallError, Denial, RunReport, Streams},
+    contract::{CallError, Cap, Denial, DenialDetails, GrantSpec, RunReport, Streams},
 };
 use serde::Serialize;
 
@@ -29,6 +29,9 @@ pub(super) struct Ended {
     /// The limit of its files that the command met first.
     #[serde(skip_serializing_if = "Option::is_none")]
     quota_exceeded: Option<&'static str>,
+    /// What was refused to it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    denials: Vec<DenialDetails>,
 }
 
 /// A run that did not begin.
@@ -43,9 +46,16 @@ struct ErrorRecord {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power: Option<Cap>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<std::sync::Arc<str>>,
+    /// The smallest grant that would have allowed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grant: Option<GrantSpec>,
 }
 
-pub(super) fn ended(report: &RunReport, streams: Streams) -> Ended {
+pub(super) fn ended(report: &RunReport, streams: Streams, denials: Vec<DenialDetails>) -> Ended {
     let (stdout, stdout_b64) = text_or_base64(streams.stdout.into_captured());
     let (stderr, stderr_b64) = text_or_base64(streams.stderr.into_captured());
     let reason = match &report.outcome {
@@ -64,12 +74,21 @@ pub(super) fn ended(report: &RunReport, streams: Streams) -> Ended {
         fuel: report.fuel,
         memory_bytes: report.memory_bytes,
         quota_exceeded: report.quota.map(|it| it.code()),
+        denials,
     }
 }
 
 pub(super) fn refused(error: &CallError, names: &[String], absent: Option<String>) -> NotBegun {
     let hint = hint(error, names, absent);
-    NotBegun { error: ErrorRecord { code: error.code(), message: error.to_string(), hint } }
+    let (power, subject, grant) = match error {
+        CallError::Denied(denial) => {
+            let told = denial.details();
+            (told.power, told.subject, told.grant)
+        }
+        CallError::Failed(_) => (None, None, None),
+    };
+    let (code, message) = (error.code(), error.to_string());
+    NotBegun { error: ErrorRecord { code, message, hint, power, subject, grant } }
 }
 
 /// What a person could do about it; `absent` is what the catalog says of the name.
@@ -78,7 +97,9 @@ pub(super) fn hint(error: &CallError, names: &[String], absent: Option<String>) 
         CallError::Denied(Denial::NotGranted { .. }) => {
             Some("--allow NAME grants one command; --profile minimal grants all of them".into())
         }
-        CallError::Denied(Denial::CommandNotGranted(name)) => Some(format!("add `{name}` to --allow")),
+        CallError::Denied(Denial::CommandNotGranted { command, .. }) => {
+            Some(format!("add `{command}` to --allow, or the grant to the file of --grants"))
+        }
         CallError::Denied(Denial::UnknownCommand(_)) if absent.is_some() => absent,
         CallError::Denied(Denial::UnknownCommand(name)) => {
             let remedy = catalog::remedy(name, names.iter().map(String::as_str));

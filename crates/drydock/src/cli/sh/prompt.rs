@@ -5,6 +5,7 @@ use std::{borrow::Cow, cell::RefCell, rc::Rc};
 use drydock_embed::{
     Dock, DockShell,
     contract::{Limits, Streams, exit::LIMITED},
+    gate::DenialLog,
 };
 use rustyline::{
     Config, Context, Editor, Helper,
@@ -17,12 +18,12 @@ use rustyline::{
 };
 
 use super::{colour, complete, explain_end, lines, status, until_interrupted};
-use crate::{exit, home, show, streams};
+use crate::{cli::grants, exit, home, show, streams};
 
 const HISTORY_LINES_MAX: usize = 10_000;
 
 /// Reads and runs lines until `exit` or the end of the input.
-pub(super) fn run(dock: &Dock, shell: DockShell, limits: &Limits) -> anyhow::Result<u8> {
+pub(super) fn run(dock: &Dock, shell: DockShell, log: &DenialLog, limits: &Limits) -> anyhow::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let names = complete::Names::of(dock);
     let shell = Rc::new(RefCell::new(shell));
@@ -70,6 +71,7 @@ pub(super) fn run(dock: &Dock, shell: DockShell, limits: &Limits) -> anyhow::Res
         match ran {
             Ok((report, _)) => {
                 explain_end(&report, limits);
+                grants::tell(&log.take());
                 if report.limit.as_deref() == Some("cancelled") {
                     new_line();
                 }

@@ -1,7 +1,7 @@
 //! The record of one line, as `--json` prints it.
 
 use drydock_embed::{
-    contract::Streams,
+    contract::{DenialDetails, Streams},
     shell::{LineReport, StageRecord},
 };
 use serde::Serialize;
@@ -24,6 +24,9 @@ pub(super) struct Ended {
     stderr: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_b64: Option<String>,
+    /// What was refused to its commands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    denials: Vec<DenialDetails>,
     stages: Vec<Stage>,
     stages_total: u64,
     steps: u64,
@@ -54,7 +57,7 @@ struct Stage {
     duration_us: u64,
 }
 
-pub(super) fn ended(report: &LineReport, streams: Streams) -> Ended {
+pub(super) fn ended(report: &LineReport, streams: Streams, denials: Vec<DenialDetails>) -> Ended {
     let (stdout, stdout_b64) = text_or_base64(streams.stdout.into_captured());
     let (stderr, stderr_b64) = text_or_base64(streams.stderr.into_captured());
     let syntax = report.syntax.as_ref().map(|it| Syntax {
@@ -63,6 +66,7 @@ pub(super) fn ended(report: &LineReport, streams: Streams) -> Ended {
         column: it.column,
     });
     Ended {
+        denials,
         status: report.status,
         limit: report.limit.clone(),
         syntax,

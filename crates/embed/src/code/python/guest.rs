@@ -11,8 +11,8 @@ use drydock_codemode::{
     runner::{Finished, Guest, Program, ToolDoor},
 };
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing,
-    RunReport, RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
+    Artifact, BoxFuture, Cap, CapSet, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing, RunReport,
+    RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{
         Entry, EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry,
         Runner as _,
@@ -24,6 +24,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
+    super::{blocking::off_thread, start::Bearings},
     answer,
     host::{BOOT, Host, Left, MODULE},
     output::{Lines, Output},
@@ -49,7 +50,7 @@ impl Interpreter {
         let argv = [entry.name.as_str(), "-c"].map(|it| it.as_bytes().to_vec());
         let image = entry.options.image.as_ref().filter(|it| it.serves(&argv, env));
         let digest = image.map_or(entry.digest, |it| it.module);
-        let artifact = registry.load(&Entry { digest, ..entry.clone() })?;
+        let artifact = registry.to_run(&Entry { digest, ..entry.clone() })?;
         Ok(Some(Self {
             artifact,
             trees: Registry::trees(registry, &entry)?,
@@ -76,7 +77,7 @@ pub(super) struct World {
     pub(super) output_bytes_max: u64,
     pub(super) time: GuestTime,
     pub(super) clock: Option<Arc<SteppedClock>>,
-    pub(super) entropy: Entropy,
+    pub(super) bearings: Bearings,
     /// What its session waits for code to be compiled.
     pub(super) preparing: Option<Arc<Preparing>>,
 }
@@ -90,7 +91,7 @@ impl Default for World {
             output_bytes_max: Limits::default().stdout_bytes_max,
             time: GuestTime::default(),
             clock: None,
-            entropy: Entropy::default(),
+            bearings: Bearings::default(),
             preparing: None,
         }
     }
@@ -136,7 +137,7 @@ pub struct PyGuest {
 
 impl PyGuest {
     pub(super) fn new(engine: Arc<Engine>, interpreter: Interpreter, world: World) -> Self {
-        let (streaming, told) = (Mutex::default(), Mutex::default());
+        let (streaming, told) = Default::default();
         Self { engine, interpreter, world, context: None, streaming, told }
     }
 
@@ -146,6 +147,22 @@ impl PyGuest {
 
     pub(super) fn streaming(self, streaming: Streaming) -> Self {
         Self { streaming: Mutex::new(Some(streaming)), ..self }
+    }
+
+    /// The same for a program that was let through.
+    pub(super) fn started(mut self, bearings: Bearings) -> Self {
+        self.world.bearings = bearings;
+        self
+    }
+
+    /// What its session waits for code to be compiled.
+    pub(super) fn preparing(&self) -> Option<Arc<Preparing>> {
+        self.world.preparing.clone()
+    }
+
+    /// The clock of its session, if that is not the real one.
+    pub(super) fn clock(&self) -> Option<Arc<SteppedClock>> {
+        self.world.clock.clone()
     }
 
     /// What the last program left besides its result.
@@ -159,7 +176,7 @@ impl PyGuest {
         let kept: [Arc<Mutex<Vec<u8>>>; 2] = Default::default();
         let internal =
             |text: String| Finished::without_logs(Err(Failure::new(FailureCode::InternalError, text)));
-        let before = match self.before() {
+        let before = match self.before().await {
             Ok(before) => before,
             Err(error) => return internal(format!("the session could not be read: {error}")),
         };
@@ -181,7 +198,8 @@ impl PyGuest {
             Ok((report, streams)) => {
                 // The last lines have no end of their own.
                 drop(streams);
-                self.ended(&report, std::mem::take(&mut *left.lock()), &mut told)
+                let left = std::mem::take(&mut *left.lock());
+                self.ended(&report, left, &mut told).await
             }
             Err(fault) => {
                 tracing::warn!("a program could not be run: {fault}");
@@ -198,10 +216,15 @@ impl PyGuest {
     }
 
     /// Notes how a program ended and keeps what it leaves to the next.
-    fn ended(&self, report: &RunReport, left: Left, told: &mut Told) -> Result<Option<Json>, Failure> {
+    async fn ended(
+        &self,
+        report: &RunReport,
+        mut left: Left,
+        told: &mut Told,
+    ) -> Result<Option<Json>, Failure> {
         told.outcome = Some(report.outcome.clone());
         told.stdout_bytes = report.stdout_bytes;
-        let kept = self.keep(report, left.kept.as_deref());
+        let kept = self.keep(report, left.kept.take()).await;
         let end = answer::end(&report.outcome, left);
         told.displays = end.displays;
         (told.traceback, told.line, told.hint) = (end.traceback, end.line, end.hint);
@@ -245,27 +268,31 @@ impl PyGuest {
                 .as_ref()
                 .map_or(self.world.time, |clock| GuestTime::Fixed(clock.stands_at())),
             clock: self.world.clock.clone(),
-            entropy: self.world.entropy,
+            entropy: self.world.bearings.entropy,
             door: Arc::new(ToolDoor::new(Arc::new(host))),
             switches: [cancel, Arc::default()],
-            gauge: None,
+            budget: self.world.bearings.budget.clone(),
             preparing: self.world.preparing.clone(),
+            depth: self.world.bearings.depth,
+            tenant: self.world.bearings.tenant.clone(),
             pays_for_code: false,
         }
     }
 
-    fn before(&self) -> std::io::Result<Option<String>> {
-        let Some((contexts, name)) = &self.context else { return Ok(None) };
-        let bytes = contexts.load(name, self.interpreter.artifact.digest())?;
+    async fn before(&self) -> std::io::Result<Option<String>> {
+        let Some((contexts, name)) = self.context.clone() else { return Ok(None) };
+        let module = self.interpreter.artifact.digest();
+        let bytes = off_thread(move || contexts.load(&name, module)).await?;
         let text = bytes.map(String::from_utf8).transpose();
         text.map_err(|_| std::io::Error::other("it is no session of a Python program"))
     }
 
     /// A program that was ended leaves its session as it found it.
-    fn keep(&self, report: &RunReport, kept: Option<&str>) -> std::io::Result<()> {
-        match (&self.context, kept, &report.outcome) {
+    async fn keep(&self, report: &RunReport, kept: Option<String>) -> std::io::Result<()> {
+        match (self.context.clone(), kept, &report.outcome) {
             (Some((contexts, name)), Some(kept), Outcome::Exited(_)) => {
-                contexts.save(name, self.interpreter.artifact.digest(), kept.as_bytes())
+                let module = self.interpreter.artifact.digest();
+                off_thread(move || contexts.save(&name, module, kept.as_bytes())).await
             }
             _ => Ok(()),
         }

@@ -17,18 +17,18 @@ use drydock_codemode::{
     provider::Providers,
 };
 use drydock_contract::{
-    Cap, Fault, GuestTime, Outcome, Principal, Sink, Source, Switch, Tools, exit,
+    BoxFuture, CallError, Cap, Fault, GuestTime, Outcome, Principal, Sink, Source, Switch, Tools, exit,
     port::{Files, LoadError},
 };
-use drydock_gate::{Grant, SessionSpec};
+use drydock_gate::{DenialLog, Gate, SessionSpec, StartedProgram};
 use drydock_store::{Contexts, WorkspaceName};
 use serde_json::{Map, Value, json};
 
 pub use guest::PyGuest;
 pub use watched::{ChangeLog, ChangedFile};
 
-use self::guest::{Interpreter, Streaming, World};
-use super::TokioTime;
+use self::guest::{Interpreter, Streaming, Told, World};
+use super::{TokioTime, start};
 use crate::{BadSetup, Dock, DockSession, Setup, ShellSetup};
 
 /// Where packages of a directory are, below it.
@@ -98,6 +98,8 @@ pub struct PyInput {
     pub stderr: Option<Sink>,
     /// Tripped when nobody wants the result any more.
     pub signal: Option<Arc<Switch>>,
+    /// Told which of its calls were refused, if not that of the session.
+    pub denials: Option<Arc<DenialLog>>,
 }
 
 /// How a program ended.
@@ -147,10 +149,8 @@ impl Dock {
         let principal: Principal = principal.parse().map_err(BadSetup::from)?;
         let providers = Arc::new(providers);
         let mut setup = setup;
-        if !setup.grants.iter().any(|grant| grant.cap() == Cap::Tool) {
-            setup.grants.push(Arc::new(Grant::of(Cap::Tool)));
-        }
-        let spec = setup.into_spec(principal)?;
+        setup.grant_programs();
+        let spec = self.spec_of(setup, principal)?;
         let world = self.world(&spec, shell);
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec }).map_err(BadSetup::from)?;
@@ -163,7 +163,8 @@ impl Dock {
     /// read and write them are granted without conditions: no grant is got round.
     fn world(&self, spec: &SessionSpec, shell: &ShellSetup) -> World {
         let now = self.gate.now();
-        let freely = |tool: &str| spec.grants.admits_freely(Cap::Tool, tool, now);
+        let grants = spec.grants.now();
+        let freely = |tool: &str| grants.admits_freely(Cap::Tool, tool, now);
         let files = ["files.read", "files.write", "files.list"].into_iter().all(freely);
         let mut env: Vec<Vec<u8>> = spec.env.to_vec();
         let has = |env: &[Vec<u8>], name: &str| {
@@ -182,7 +183,7 @@ impl Dock {
             output_bytes_max: spec.limits.stdout_bytes_max,
             time: spec.time,
             clock: spec.clock.clone(),
-            entropy: spec.entropy,
+            bearings: start::Bearings { entropy: spec.entropy, ..Default::default() },
             preparing: spec.preparing.clone(),
         }
     }
@@ -219,37 +220,22 @@ impl DockPy {
 
     /// Runs a program to its end.
     pub async fn execute(&self, code: &str, input: PyInput) -> PyResult {
-        let PyInput { options, args, argv, name, stdin, stdout, stderr, signal } = input;
-        let guest = Arc::new(self.guest(Streaming { stdin, stdout, stderr, argv, name }));
-        let executor = InProcess::new(
-            Arc::clone(&guest) as _,
-            Arc::new(TokioTime::beside(self.world.preparing.clone())),
-        );
-        let gated = Gated::new(Arc::clone(&self.session.gate), self.session.session.clone());
-        let request = ExecuteRequest {
+        let text: Arc<str> = code.into();
+        let PyInput { options, args, argv, name, stdin, stdout, stderr, signal, denials } = input;
+        let guest = self.guest(Streaming { stdin, stdout, stderr, argv, name });
+        let session = self.session.telling(denials);
+        let job = Job {
+            gate: Arc::clone(&self.session.gate),
+            providers: Arc::clone(&self.providers),
+            guest,
+            text: Arc::clone(&text),
             options,
             args,
             signal,
-            ..ExecuteRequest::new(code).with(&self.providers).through(Arc::new(gated))
         };
-        let execute = executor.execute(request).await;
-        let told = guest.told();
-        let status = match (&told.outcome, execute.code()) {
-            (Some(Outcome::Exited(0)), Some(code)) => code.exit_status(),
-            (Some(outcome), _) => outcome.exit_status(),
-            (None, code) => code.map_or(0, drydock_contract::FailureCode::exit_status),
-        };
-        PyResult {
-            execute,
-            status,
-            outcome: told.outcome,
-            stdout: told.stdout,
-            stderr: told.stderr,
-            stdout_bytes: told.stdout_bytes,
-            displays: told.displays,
-            traceback: told.traceback,
-            line: told.line,
-            hint: told.hint,
+        match start::through_the_gate(&session, start::PYTHON, text, move |it| job.run(it)).await {
+            Ok(result) => result,
+            Err(error) => PyResult::refused(&error),
         }
     }
 
@@ -293,7 +279,75 @@ fn stubs(providers: &Providers) -> String {
     text.trim_end().to_owned()
 }
 
+/// A program that was let through.
+struct Job {
+    gate: Arc<Gate>,
+    providers: Arc<Providers>,
+    guest: PyGuest,
+    text: Arc<str>,
+    options: ExecuteOptions,
+    args: Option<Json>,
+    signal: Option<Arc<Switch>>,
+}
+
+impl Job {
+    fn run(self, started: StartedProgram) -> BoxFuture<'static, PyResult> {
+        Box::pin(async move {
+            let Self { gate, providers, guest, text, options, args, signal } = self;
+            let guest = Arc::new(guest.started(start::Bearings::of(&started)));
+            let time = Arc::new(TokioTime::beside(guest.preparing()).on_clock(guest.clock()));
+            let executor = InProcess::new(Arc::clone(&guest) as _, time);
+            let end = Arc::new(Switch::default());
+            let mut switches = started.session.switches().to_vec();
+            switches.extend(signal);
+            let request = ExecuteRequest {
+                options: start::bounded(options, &started.session),
+                args,
+                signal: Some(Arc::clone(&end)),
+                ..ExecuteRequest::new(text)
+                    .with(&providers)
+                    .through(Arc::new(Gated::new(gate, started.session)))
+            };
+            let work = std::pin::pin!(executor.execute(request));
+            let execute = start::forwarding(work, &switches, &end).await;
+            PyResult::of(execute, guest.told())
+        })
+    }
+}
+
+impl start::Ended for PyResult {
+    fn outcome(&self) -> Outcome {
+        self.outcome.clone().unwrap_or_else(|| start::outcome_of(&self.execute))
+    }
+}
+
 impl PyResult {
+    fn of(execute: ExecuteResult, told: Told) -> Self {
+        let status = match (&told.outcome, execute.code()) {
+            (Some(Outcome::Exited(0)), Some(code)) => code.exit_status(),
+            (Some(outcome), _) => outcome.exit_status(),
+            (None, code) => code.map_or(0, drydock_contract::FailureCode::exit_status),
+        };
+        Self {
+            execute,
+            status,
+            outcome: told.outcome,
+            stdout: told.stdout,
+            stderr: told.stderr,
+            stdout_bytes: told.stdout_bytes,
+            displays: told.displays,
+            traceback: told.traceback,
+            line: told.line,
+            hint: told.hint,
+        }
+    }
+
+    /// The gate did not let it begin, or not go on.
+    fn refused(error: &CallError) -> Self {
+        let execute = ExecuteResult::failed(start::failure_of(error), 0.0);
+        Self { status: error.exit_status(), ..Self::of(execute, Told::default()) }
+    }
+
     /// The whole result as JSON: what code mode tells, and beside it the status, both outputs and what was
     /// displayed.
     pub fn to_json(&self) -> Value {

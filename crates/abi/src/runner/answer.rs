@@ -1,0 +1,213 @@
+//! The guest's answer. A JSON object is taken at its word and must be well formed; everything else is a payload.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{
+    Deserialize,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::{Envelope, body};
+
+/// The guest answered an object that is no response.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("malformed response: {0}")]
+pub struct Malformed(String);
+
+/// The status of a payload.
+const PAYLOAD_STATUS: u16 = 200;
+/// Headers of one response. Each costs the host ten times what it costs the guest.
+const HEADERS_MAX: usize = 1_024;
+
+/// What the bytes say.
+pub fn parse_response(bytes: &[u8]) -> Result<Envelope, Malformed> {
+    // An object begins with a brace; what does not need not be read to know that it is none.
+    let opens = bytes.trim_ascii_start().first() == Some(&b'{');
+    let members = opens.then(|| serde_json::from_slice::<Members<'_>>(bytes).ok()).flatten();
+    let Some(members) = members else {
+        return Ok(Envelope {
+            status: PAYLOAD_STATUS,
+            headers: BTreeMap::new(),
+            body_b64: Some(STANDARD.encode(bytes)),
+            error: None,
+        });
+    };
+    let bad = |text: &str| Malformed(text.to_owned());
+    let status = members.status.ok_or_else(|| bad("it has no `status`"))?;
+    let status = status.get().parse().ok().filter(|it| (100..=599).contains(it));
+    let status = status.ok_or_else(|| bad("`status` is not an integer from 100 to 599"))?;
+    let headers = match members.headers.map(|raw| (raw, raw.get())) {
+        None | Some((_, "null")) => BTreeMap::new(),
+        Some((raw, text)) if text.starts_with('{') => {
+            Headers::deserialize(raw).map_err(|it| bad(&it.to_string()))?.0
+        }
+        Some(_) => return Err(bad("`headers` is not an object")),
+    };
+    let body_b64 = match members.body_b64.map(|raw| (raw, raw.get())) {
+        None | Some((_, "null")) => None,
+        Some((raw, text)) if text.starts_with('"') => {
+            let text = String::deserialize(raw).map_err(|it| bad(&it.to_string()))?;
+            body::decoded_bytes(&text).map_err(|it| Malformed(format!("`body_b64` is not base64: {it}")))?;
+            Some(text)
+        }
+        Some(_) => return Err(bad("`body_b64` is neither a string nor null")),
+    };
+    Ok(Envelope { status, headers, body_b64, error: None })
+}
+
+/// The members that mean something, unread. Whatever else there is costs the host nothing, however much it is.
+#[derive(Default)]
+struct Members<'a> {
+    status: Option<&'a RawValue>,
+    headers: Option<&'a RawValue>,
+    body_b64: Option<&'a RawValue>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+        let mut members = Members::default();
+        // Of a member that is there twice the last one counts.
+        while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+            match &*name {
+                "status" => members.status = Some(map.next_value()?),
+                "headers" => members.headers = Some(map.next_value()?),
+                "body_b64" => members.body_b64 = Some(map.next_value()?),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(members)
+    }
+}
+
+/// Names and values, of which there are not too many.
+struct Headers(BTreeMap<String, String>);
+
+impl<'de> Deserialize<'de> for Headers {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(HeadersVisitor)
+    }
+}
+
+struct HeadersVisitor;
+
+impl<'de> Visitor<'de> for HeadersVisitor {
+    type Value = Headers;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Headers, A::Error> {
+        let mut headers = BTreeMap::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let value: &RawValue = map.next_value()?;
+            let value = serde_json::from_str::<String>(value.get()).map_err(|_| {
+                let name = name.escape_default();
+                serde::de::Error::custom(format_args!("the value of header `{name}` is not a string"))
+            })?;
+            headers.insert(name, value);
+            if headers.len() > HEADERS_MAX {
+                return Err(serde::de::Error::custom(format_args!("it has more than {HEADERS_MAX} headers")));
+            }
+        }
+        Ok(Headers(headers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_a_response_and_must_be_well_formed() {
+        let good =
+            parse_response(br#" {"status":201,"headers":{"a":"b"},"body_b64":"AAE=","more":[1]} "#).unwrap();
+        assert_eq!((good.status, good.headers["a"].as_str()), (201, "b"));
+        assert_eq!(good.body_b64.as_deref(), Some("AAE="));
+        let bare = parse_response(br#"{"status":204,"headers":null,"body_b64":null}"#).unwrap();
+        assert_eq!((bare.status, bare.headers.len(), bare.body_b64), (204, 0, None));
+        let twice =
+            parse_response(br#"{"status":200,"st\u0061tus":201,"headers":{"a":"1","a":"2"}}"#).unwrap();
+        assert_eq!((twice.status, twice.headers["a"].as_str()), (201, "2"));
+        let many: Vec<String> = (0..1025).map(|it| format!(r#""h{it}":"""#)).collect();
+        let crowd = |count: usize| format!(r#"{{"status":200,"headers":{{{}}}}}"#, many[..count].join(","));
+        assert_eq!(parse_response(crowd(1024).as_bytes()).unwrap().headers.len(), 1024);
+        assert!(
+            parse_response(crowd(1025).as_bytes())
+                .unwrap_err()
+                .to_string()
+                .contains("more than 1024 headers")
+        );
+        for (text, want) in [
+            (r#"{}"#, "it has no `status`"),
+            (r#"{"status":99}"#, "from 100 to 599"),
+            (r#"{"status":600}"#, "from 100 to 599"),
+            (r#"{"status":70000}"#, "from 100 to 599"),
+            (r#"{"status":200.5}"#, "from 100 to 599"),
+            (r#"{"status":"200"}"#, "from 100 to 599"),
+            (r#"{"status":-200}"#, "from 100 to 599"),
+            (r#"{"status":null}"#, "from 100 to 599"),
+            (r#"{"status":200,"headers":[]}"#, "`headers` is not an object"),
+            (r#"{"status":200,"headers":{"x":1}}"#, "header `x` is not a string"),
+            (r#"{"status":200,"body_b64":"a"}"#, "is not base64"),
+            (r#"{"status":200,"body_b64":"AA==AAAA"}"#, "is not base64"),
+            (r#"{"status":2e2}"#, "from 100 to 599"),
+            (r#"{"status":200,"headers":{"x\u0000":null}}"#, "is not a string"),
+            (r#"{"status":200,"body_b64":7}"#, "neither a string nor null"),
+        ] {
+            let error = parse_response(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.starts_with("malformed response: ") && error.contains(want), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_no_object_is_a_payload() {
+        for bytes in [
+            &b""[..],
+            b"plain",
+            b"{",
+            b"{\"status\":200} trailing",
+            b"[1]",
+            b"7",
+            b"null",
+            b"\"{}\"",
+            b"\xff\x00\xfe",
+            b"{\"status\":\"\xff\"}",
+        ] {
+            let answer = parse_response(bytes).unwrap();
+            assert_eq!((answer.status, answer.headers.len(), answer.error), (200, 0, None));
+            assert_eq!(STANDARD.decode(answer.body_b64.unwrap()).unwrap(), bytes);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_answer_or_malformed_and_bodies_survive(bytes: Vec<u8>, status in 100u16..600, header in ".*") {
+            let _ = parse_response(&bytes);
+            let body = STANDARD.encode(&bytes);
+            let text = serde_json::json!({ "status": status, "headers": { "h": header }, "body_b64": body });
+            let answer = parse_response(text.to_string().as_bytes()).unwrap();
+            prop_assert_eq!(answer.status, status);
+            prop_assert_eq!(&answer.headers["h"], &header);
+            prop_assert_eq!(STANDARD.decode(answer.body_b64.unwrap()).unwrap(), bytes);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! One HTTP request, one guest: a fresh instance, one call, and the envelope of whatever came of it.
+//!
+//! Only what is no guest's doing is a fault; everything else is an answer that the caller can read.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use drydock_abi::runner::{
+    Code, EffectiveLimits, Envelope, FailureKind, Invoked, LogLine, RESPONSE_BYTES_MAX, parse_response,
+};
+use drydock_contract::{
+    CallError, CallLimits, Fault, GuestLog, LiveError, LiveKind, LiveSpec, LogLevel, Outcome, Waited,
+    port::Runner, text::printable,
+};
+use drydock_gate::Permit;
+use parking_lot::Mutex;
+
+use crate::instance::{Instance, InvokeReady};
+
+pub(crate) async fn invoke(
+    runner: &dyn Runner,
+    permit: &Permit<'_, Instance>,
+    ready: InvokeReady,
+) -> Result<Vec<u8>, CallError> {
+    let log = Arc::new(Lines::of(&ready));
+    let answered = answer(runner, permit, ready, Arc::clone(&log)).await;
+    let envelope = match answered {
+        Ok(response) => parse_response(&response).unwrap_or_else(|malformed| {
+            Envelope::failed(FailureKind::Abi, "malformed_response".into(), malformed.to_string())
+        }),
+        Err(error) => failed(error)?,
+    };
+    let invoked = Invoked { envelope, log: std::mem::take(&mut *log.lines.lock()) };
+    Ok(serde_json::to_vec(&invoked).map_err(|error| Fault::Internal(error.to_string()))?)
+}
+
+async fn answer(
+    runner: &dyn Runner,
+    permit: &Permit<'_, Instance>,
+    ready: InvokeReady,
+    log: Arc<Lines>,
+) -> Result<Vec<u8>, LiveError> {
+    let InvokeReady { artifact, invoke, limits } = ready;
+    let session = permit.session();
+    let EffectiveLimits { timeout_ms, memory_mb, fuel } = limits;
+    let (wall_max, fuel_max) = (Duration::from_millis(timeout_ms), fuel.unwrap_or(u64::MAX));
+    let calling = |wall_max, fuel_max| CallLimits {
+        wall_max,
+        fuel_max,
+        reply_bytes_max: RESPONSE_BYTES_MAX,
+        budget: session.spec().budget.clone(),
+    };
+    tracing::trace!(target: "drydock::hop", "caps/instance: a request as the guest is shown it, and its limits");
+    let shown = invoke.request.shown(&invoke.tenant, &invoke.extension, limits);
+    let (began, waited) = (Instant::now(), Waited::from_now(Some(Arc::clone(session.preparing()))));
+    let spec = LiveSpec {
+        artifact,
+        kind: LiveKind::Handler,
+        memory_bytes_max: memory_mb.saturating_mul(1 << 20),
+        memory: session.spec().memory.clone(),
+        opening: calling(wall_max, fuel_max),
+        lane: None,
+        compile: None,
+        door: permit.door(),
+        switches: session.switches(),
+        preparing: Some(Arc::clone(session.preparing())),
+        log,
+    };
+    let instance = runner.open(spec).await?;
+    // One deadline for both: what the start function took, the handler does not have. Compiling is nobody's time.
+    let left = (wall_max + waited.so_far()).saturating_sub(began.elapsed());
+    let fuel_left = fuel_max.saturating_sub(instance.opening_fuel());
+    let reply = instance.call(&shown, calling(left, fuel_left)).await?;
+    Ok(reply.bytes)
+}
+
+/// What a caller is told of a call without an answer.
+fn failed(error: LiveError) -> Result<Envelope, Fault> {
+    let code = Code::from(error.code());
+    let kind = match &error {
+        LiveError::Fault(Fault::Import { .. } | Fault::BadModule { .. }) => FailureKind::Link,
+        LiveError::Fault(Fault::Exports { .. }) | LiveError::Contract { .. } => FailureKind::Abi,
+        LiveError::InitialMemory { .. } | LiveError::Ended(Outcome::OutOfMemory) => FailureKind::Memory,
+        LiveError::Ended(Outcome::TimedOut | Outcome::OutOfFuel) => FailureKind::Timeout,
+        LiveError::Ended(Outcome::Cancelled) => FailureKind::Denied,
+        LiveError::Ended(_) => FailureKind::Trap,
+        LiveError::TooLarge { .. } => FailureKind::TooLarge,
+        LiveError::Failed { code, .. } => {
+            let text = format!("execute_failed: {error}");
+            return Ok(Envelope::failed(FailureKind::App, Code::Number(*code), text));
+        }
+        _ => {
+            return Err(match error {
+                LiveError::Fault(fault) => fault,
+                other => Fault::Internal(other.to_string()),
+            });
+        }
+    };
+    Ok(Envelope::failed(kind, code, error.to_string()))
+}
+
+/// The lines of one call, kept for the reply and told to whoever watches the host.
+struct Lines {
+    lines: Mutex<Vec<LogLine>>,
+    tenant: String,
+    extension: String,
+    request: String,
+}
+
+impl Lines {
+    fn of(ready: &InvokeReady) -> Self {
+        let context = &ready.invoke.request.context;
+        Self {
+            lines: Mutex::default(),
+            tenant: context.tenant_id.as_ref().unwrap_or(&ready.invoke.tenant).clone(),
+            extension: context.extension_id.as_ref().unwrap_or(&ready.invoke.extension).clone(),
+            request: context.request_id.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl GuestLog for Lines {
+    fn line(&self, level: LogLevel, text: &str) {
+        let Self { tenant, extension, request, .. } = self;
+        let shown = printable(text);
+        match level {
+            LogLevel::Info => {
+                tracing::info!(target: "drydock::extension", tenant, extension, request, "{shown}");
+            }
+            LogLevel::Error => {
+                tracing::error!(target: "drydock::extension", tenant, extension, request, "{shown}");
+            }
+        }
+        self.lines.lock().push(LogLine { level, text: text.to_owned() });
+    }
+}

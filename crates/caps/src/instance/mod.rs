@@ -1,0 +1,121 @@
+//! `instance`: makes instances of modules that are called from outside. A handler lives for one request, a kernel until it
+//! is closed.
+//!
+//! A module is named by its hash and lies on a shelf that the host filled; nothing here reads a file. What an instance may
+//! take is what was asked for, and never more than its session has.
+
+mod policy;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use drydock_abi::{
+    kernel::{CALL, CALL_HEAD_BYTES, INPUT_BYTES_MAX, OPEN},
+    runner::{INVOKE, REQUEST_BYTES_MAX},
+};
+use drydock_contract::{CallError, Cap, Denial, Reply, Streams, port::Runner};
+use drydock_gate::{Audited, CapSpec, Capability, Class, NotAdmitted, Operation, Permit, Refused, Session};
+
+use policy::Act;
+pub use policy::Ready;
+pub(crate) use policy::{CallReady, InvokeReady, OpenReady};
+pub use request::Request;
+
+pub use crate::shelf::{Shelf, Shelved};
+use crate::{handler, kernel};
+
+/// Calls of one principal in flight, like runs of commands.
+const IN_FLIGHT_MAX: u32 = 64;
+/// The head of a request: names and numbers.
+const HEAD_BYTES_MAX: u64 = 4096;
+
+/// The power to make instances.
+pub struct Instance {
+    runner: Arc<dyn Runner>,
+    shelf: Arc<Shelf>,
+}
+
+impl Instance {
+    /// Modules come from `shelf` and live on `runner`.
+    pub fn new(runner: Arc<dyn Runner>, shelf: Arc<Shelf>) -> Self {
+        Self { runner, shelf }
+    }
+}
+
+impl Capability for Instance {
+    const SPEC: CapSpec = CapSpec {
+        cap: Cap::Instance,
+        operations: &[
+            Operation {
+                name: INVOKE,
+                class: Class::Run,
+                request_bytes_max: REQUEST_BYTES_MAX + HEAD_BYTES_MAX,
+                in_flight_max: Some(IN_FLIGHT_MAX),
+                audited: Audited::Everything,
+                summary: "One HTTP request for a handler of the Runner ABI. Reply: the envelope and the log, as JSON.",
+            },
+            Operation {
+                name: OPEN,
+                class: Class::Run,
+                request_bytes_max: HEAD_BYTES_MAX,
+                in_flight_max: Some(IN_FLIGHT_MAX),
+                audited: Audited::Everything,
+                summary: "Makes a kernel. Reply: its number.",
+            },
+            Operation {
+                name: CALL,
+                class: Class::Run,
+                request_bytes_max: INPUT_BYTES_MAX + CALL_HEAD_BYTES,
+                in_flight_max: Some(IN_FLIGHT_MAX),
+                audited: Audited::Denials,
+                summary: "Calls a kernel of this session: number, milliseconds, input. Reply: what it cost, output.",
+            },
+        ],
+        imports: &[],
+    };
+
+    type Request = Request;
+    type Ready = Ready;
+    type Policy = Arc<Shelf>;
+
+    fn policy(&self) -> &Self::Policy {
+        &self.shelf
+    }
+
+    fn decode(operation: &str, payload: &[u8]) -> Result<Request, Denial> {
+        request::decode(operation, payload)
+    }
+
+    fn subject(request: &Request) -> &str {
+        request.subject()
+    }
+
+    fn not_admitted(request: &Request, _: NotAdmitted) -> Denial {
+        let subject = Denial::subject(request.subject());
+        Denial::NotGranted { cap: Cap::Instance, subject, why: ": the grant is for other names" }
+    }
+
+    fn check(shelf: &Arc<Shelf>, session: &Session, request: Request) -> Result<Ready, Refused> {
+        policy::check(shelf, session, request)
+    }
+
+    fn label(ready: &Ready) -> Arc<str> {
+        Arc::clone(&ready.subject)
+    }
+
+    async fn perform(
+        &self,
+        permit: Permit<'_, Self>,
+        ready: Ready,
+        streams: Streams,
+    ) -> Result<Reply, CallError> {
+        let payload = match ready.act {
+            Act::Invoke(invoke) => handler::invoke(&*self.runner, &permit, *invoke).await?,
+            Act::Open(open) => kernel::open(&*self.runner, &self.shelf, &permit, open).await?,
+            Act::Call(call) => kernel::call(&permit, call).await?,
+        };
+        Ok(Reply::of_bytes(payload, streams))
+    }
+}

@@ -1,0 +1,156 @@
+//! `drydock ext invoke FILE`: one HTTP request for one guest of the Runner ABI.
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use clap::{Args, Subcommand};
+use drydock_embed::{
+    HANDLER_LIMITS, Setup,
+    contract::{
+        DEFAULT_TENANT, Limits, LogLevel,
+        exit::{CANCELLED, DENIED, LIMITED, TIMED_OUT},
+    },
+    extension::runner::{
+        AskedLimits, Context, Envelope, ExecuteRequest, FailureKind, Http, Invoked, REQUEST_BYTES_MAX,
+    },
+};
+
+use super::run::{PRINCIPAL, cancellable};
+use crate::{exit, home, module, show};
+
+#[derive(Debug, Args)]
+pub(crate) struct Ext {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Send one HTTP request to an extension and print the envelope of its answer
+    Invoke(Invoke),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The envelope is one JSON object: status, headers, body_b64, error. Log lines of the guest go to stderr.
+Exit status: 0 it answered, whatever its status; 1 the handler said non-zero; 124 timed out;
+125 any other failure; 126 denied; 130 Ctrl-C.")]
+struct Invoke {
+    /// The module, as WebAssembly or as its text (.wat)
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The request as JSON: context, http, limits, each of which may be left out; - is stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "path", "query", "header", "body"])]
+    request: Option<PathBuf>,
+    /// Method of the request
+    #[arg(long, value_name = "NAME", default_value = "GET")]
+    method: String,
+    /// Path of the request
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    path: String,
+    /// A parameter of the query; may be repeated
+    #[arg(long, value_name = "K=V", value_parser = parameter)]
+    query: Vec<(String, String)>,
+    /// A header of the request; may be repeated
+    #[arg(long, value_name = "K:V", value_parser = header)]
+    header: Vec<(String, String)>,
+    /// Body of the request, as text
+    #[arg(long, value_name = "TEXT")]
+    body: Option<String>,
+    /// Time of the call where the request asks for none, and the most that it may ask for [default: 5000, at most 60000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    timeout_ms: Option<u64>,
+    /// Memory in MiB, likewise [default: 64, at most 1024]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    memory_mb: Option<u64>,
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("use K=V, such as page=2")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("use K:V, such as accept:text/html")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
+    let Command::Invoke(invoke) = ext.command;
+    let module = module::read(&invoke.file)?;
+    let request = invoke.request()?;
+    let limits = Limits {
+        wall_max: invoke.timeout_ms.map_or(HANDLER_LIMITS.wall_max, Duration::from_millis),
+        memory_bytes_max: invoke.memory_mb.map_or(HANDLER_LIMITS.memory_bytes_max, |it| it << 20),
+        ..HANDLER_LIMITS
+    };
+    let dock = home::dock()?;
+    let session = dock.session(PRINCIPAL, Setup::instances(limits))?;
+    let name = invoke.file.file_stem().unwrap_or_default().to_string_lossy();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let invoked = runtime.block_on(cancellable(&session, dock.invoke(&session, module, &name, &request)));
+    tell_log(&invoked, &name, &request);
+    show::json(&invoked.envelope)?;
+    if let Err(error) = dock.gate().flush() {
+        exit::warn(&error);
+    }
+    // The process ends here; taking the pool apart page by page would only delay it.
+    std::mem::forget(dock);
+    let cancelled = !session.inner().is_live();
+    Ok(ExitCode::from(if cancelled { CANCELLED } else { status(&invoked.envelope) }))
+}
+
+impl Invoke {
+    /// The request as it is sent, with the flags' limits where it asks for none itself.
+    fn request(&self) -> anyhow::Result<Vec<u8>> {
+        let flags = AskedLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb, fuel: None };
+        let Some(file) = &self.request else {
+            let http = Http {
+                method: self.method.clone(),
+                path: self.path.clone(),
+                query: self.query.iter().cloned().collect(),
+                headers: self.header.iter().cloned().collect(),
+                body_b64: self.body.as_ref().map(|body| STANDARD.encode(body)),
+            };
+            let context = Context::default();
+            return Ok(serde_json::to_vec(&ExecuteRequest { context, http, limits: Some(flags) })?);
+        };
+        let sent = module::read_data(file, REQUEST_BYTES_MAX)?;
+        // What is no request is sent as it is: the refusal says why, and is recorded.
+        match ExecuteRequest::parse(&sent) {
+            Ok(request) => {
+                let limits = Some(request.asked().or(flags));
+                Ok(serde_json::to_vec(&ExecuteRequest { limits, ..request })?)
+            }
+            Err(_) => Ok(sent),
+        }
+    }
+}
+
+/// The guest's log, each line with whose it is.
+fn tell_log(invoked: &Invoked, name: &str, request: &[u8]) {
+    let context = ExecuteRequest::parse(request).unwrap_or_default().context;
+    let tenant = context.tenant_id.as_deref().unwrap_or(DEFAULT_TENANT);
+    let extension = context.extension_id.as_deref().unwrap_or(name);
+    let request = context.request_id.as_deref().unwrap_or("-");
+    for line in &invoked.log {
+        let level = match line.level {
+            LogLevel::Info => "info",
+            LogLevel::Error => "error",
+        };
+        exit::warn(&format!(
+            "{level} tenant={tenant} extension={extension} request={request}: {}",
+            line.text
+        ));
+    }
+}
+
+fn status(envelope: &Envelope) -> u8 {
+    match envelope.error.as_ref().map(|it| it.kind) {
+        None => 0,
+        Some(FailureKind::App) => 1,
+        Some(FailureKind::Timeout) => TIMED_OUT,
+        Some(FailureKind::Denied) => DENIED,
+        Some(_) => LIMITED,
+    }
+}

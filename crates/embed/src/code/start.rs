@@ -1,0 +1,249 @@
+//! Starting a program is a call like any other: the gate lets it through, records its beginning and its end, and ends
+//! it when its principal is revoked.
+
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
+
+use drydock_caps::code::RUN;
+use drydock_codemode::{
+    ExecuteResult, Gated,
+    executor::{ExecuteOptions, ExecuteRequest},
+    protocol::{Failure, RuntimeOptions},
+    provider::Providers,
+};
+use drydock_contract::{
+    BoxFuture, Budget, Call, CallError, Denial, Entropy, FailureCode, Fault, Limits, Outcome, Streams,
+    Switch, Tenant,
+};
+use drydock_gate::{DefaultLimits, Gate, ProgramEnd, ProgramStart, Session, StartedProgram};
+
+use super::{CodeInput, CodeResult, JsGuest, Language, Place, UNNAMED};
+use crate::DockSession;
+
+/// What a grant names.
+pub(super) const JAVASCRIPT: &str = "javascript";
+/// What a grant names.
+pub(super) const PYTHON: &str = "python";
+
+/// Asks the gate to have the program run.
+pub(super) async fn through_the_gate<T: Ended>(
+    session: &DockSession,
+    language: &'static str,
+    text: Arc<str>,
+    run: impl FnOnce(StartedProgram) -> BoxFuture<'static, T> + Send + 'static,
+) -> Result<T, CallError> {
+    tracing::trace!(target: "drydock::hop", "embed: a program and what runs it become a call");
+    let bytes = text.len() as u64;
+    let run = Box::new(move |started| -> BoxFuture<'static, ProgramEnd> {
+        Box::pin(async move {
+            let result = run(started).await;
+            ProgramEnd { outcome: result.outcome(), result: Box::new(result) }
+        })
+    });
+    let start = ProgramStart { language, text, run };
+    let call = Call::typed(RUN, start, bytes, Streams::default());
+    let mut reply = session.gate.dispatch(&session.session, call).await?;
+    let broken = || Fault::Internal("the gate's answer is no program's".into());
+    let ended = reply.value::<T>().ok_or_else(broken)?;
+    tracing::trace!(target: "drydock::hop", "embed: {} and what the program left", ended.outcome());
+    Ok(ended)
+}
+
+/// What is left of a program, of which the record says how it ended.
+pub(super) trait Ended: Send + 'static {
+    fn outcome(&self) -> Outcome;
+}
+
+impl Ended for CodeResult {
+    fn outcome(&self) -> Outcome {
+        outcome_of(&self.execute)
+    }
+}
+
+/// How a program's end is recorded where nothing more is known than its result.
+pub(super) fn outcome_of(result: &ExecuteResult) -> Outcome {
+    match result.code() {
+        None => Outcome::Exited(0),
+        Some(FailureCode::Timeout) => Outcome::TimedOut,
+        Some(FailureCode::MemoryLimit) => Outcome::OutOfMemory,
+        Some(_) => Outcome::Exited(1),
+    }
+}
+
+/// A program that was not run, in the protocol's terms.
+pub(super) fn failure_of(error: &CallError) -> Failure {
+    let code = match error {
+        CallError::Denied(Denial::Revoked | Denial::Cancelled) | CallError::Failed(Fault::Overdue) => {
+            FailureCode::Timeout
+        }
+        CallError::Denied(_) => FailureCode::ToolError,
+        CallError::Failed(_) => FailureCode::InternalError,
+    };
+    Failure::new(code, format!("the program could not be run: {error}"))
+}
+
+/// What the caller asks for, as far as the session goes: where its limits were chosen, they bound the caller's.
+pub(super) fn bounded(asked: ExecuteOptions, session: &Session) -> ExecuteOptions {
+    let spec = session.spec();
+    let (limits, defaults) = (spec.limits, spec.default_limits);
+    within(asked, limits, defaults)
+}
+
+fn within(asked: ExecuteOptions, limits: Limits, defaults: DefaultLimits) -> ExecuteOptions {
+    let usual = RuntimeOptions::default();
+    let bound = |asked: Option<f64>, usual: f64, most: f64, is_default: bool| match is_default {
+        true => asked,
+        false => Some(asked.filter(|it| it.is_finite()).unwrap_or(usual).min(most)),
+    };
+    let millis = |time: Duration| time.as_secs_f64() * 1e3;
+    ExecuteOptions {
+        timeout_ms: bound(asked.timeout_ms, usual.timeout_ms, millis(limits.wall_max), defaults.wall),
+        memory_limit_bytes: bound(
+            asked.memory_limit_bytes,
+            usual.memory_limit_bytes,
+            limits.memory_bytes_max as f64,
+            defaults.memory,
+        ),
+        ..asked
+    }
+}
+
+/// What the run of a program has of the call that started it.
+#[derive(Clone, Default)]
+pub(super) struct Bearings {
+    pub(super) entropy: Entropy,
+    pub(super) budget: Option<Arc<Budget>>,
+    pub(super) tenant: Tenant,
+    pub(super) depth: u32,
+}
+
+impl Bearings {
+    /// Time that a program computes is charged to the session's fuel where somebody chose how much that is; otherwise
+    /// its time is its limit.
+    pub(super) fn of(started: &StartedProgram) -> Self {
+        let spec = started.session.spec();
+        Self {
+            entropy: started.entropy,
+            budget: spec.budget.clone().filter(|_| !spec.default_limits.fuel),
+            tenant: spec.tenant.clone(),
+            depth: started.session.depth().saturating_sub(1),
+        }
+    }
+}
+
+/// A JavaScript program that was let through.
+pub(super) struct Job {
+    pub(super) gate: Arc<Gate>,
+    pub(super) providers: Arc<Providers>,
+    pub(super) guest: Arc<JsGuest>,
+    pub(super) place: Place,
+    pub(super) text: Arc<str>,
+    pub(super) input: CodeInput,
+}
+
+impl Job {
+    pub(super) fn run(self, started: StartedProgram) -> BoxFuture<'static, CodeResult> {
+        Box::pin(async move {
+            let guest = self.guest.for_program(Bearings::of(&started));
+            let end = Arc::new(Switch::default());
+            let mut switches = started.session.switches().to_vec();
+            switches.extend(self.input.signal.clone());
+            let work = pin!(self.execute(&guest, started.session, &end));
+            let execute = forwarding(work, &switches, &end).await;
+            let remarks = guest.remarks();
+            CodeResult { execute, position: remarks.position, hint: remarks.hint, refused: None }
+        })
+    }
+
+    async fn execute(&self, guest: &JsGuest, session: Session, end: &Arc<Switch>) -> ExecuteResult {
+        let stripped = match self.input.language {
+            Language::JavaScript => None,
+            Language::TypeScript => {
+                match guest.stripper().strip(self.text.to_string(), Arc::clone(end)).await {
+                    Ok(text) => Some(text.into()),
+                    Err(error) => {
+                        guest.refuse(&error);
+                        return ExecuteResult::failed((&error).into(), 0.0);
+                    }
+                }
+            }
+        };
+        let options = bounded(self.input.options, &session);
+        let gated = Gated::new(Arc::clone(&self.gate), session);
+        let code = stripped.unwrap_or_else(|| Arc::clone(&self.text));
+        let request = ExecuteRequest {
+            options,
+            args: self.input.args.clone(),
+            signal: Some(Arc::clone(end)),
+            console: self.input.console.clone(),
+            file: Some(self.input.file.clone().unwrap_or_else(|| Arc::from(UNNAMED))),
+            ..ExecuteRequest::new(code).with(&self.providers).through(Arc::new(gated))
+        };
+        match &self.place {
+            Place::Here(here) => here.execute_on(guest, request).await,
+            Place::Elsewhere(executor) => executor.execute(request).await,
+        }
+    }
+}
+
+/// Does the work, and trips `to` once any of the others is tripped. Work that does not wait costs nothing more.
+pub(super) async fn forwarding<T>(
+    mut work: Pin<&mut impl Future<Output = T>>,
+    from: &[Arc<Switch>],
+    to: &Switch,
+) -> T {
+    let mut listeners = Vec::new();
+    let mut is_told = from.iter().any(|it| it.is_tripped());
+    if is_told {
+        to.trip();
+    }
+    poll_fn(|cx| {
+        loop {
+            if let Poll::Ready(done) = work.as_mut().poll(cx) {
+                return Poll::Ready(done);
+            }
+            if is_told {
+                return Poll::Pending;
+            }
+            if listeners.is_empty() {
+                listeners.extend(from.iter().map(|it| it.listen()));
+            }
+            for (listener, switch) in listeners.iter_mut().zip(from) {
+                while Pin::new(&mut *listener).poll(cx).is_ready() {
+                    *listener = switch.listen();
+                }
+            }
+            if !from.iter().any(|it| it.is_tripped()) {
+                return Poll::Pending;
+            }
+            is_told = true;
+            to.trip();
+        }
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_somebody_chose_for_the_session_bound_those_of_the_caller() {
+        let limits =
+            Limits { wall_max: Duration::from_secs(2), memory_bytes_max: 32 << 20, ..Limits::default() };
+        let asked = ExecuteOptions { timeout_ms: Some(9_000.0), ..ExecuteOptions::default() };
+        let chosen = within(asked, limits, DefaultLimits::default());
+        assert_eq!(
+            (chosen.timeout_ms, chosen.memory_limit_bytes),
+            (Some(2_000.0), Some(f64::from(32 << 20)))
+        );
+        assert_eq!(within(asked, limits, DefaultLimits::ALL), asked);
+        let less = ExecuteOptions { timeout_ms: Some(1.0), ..asked };
+        assert_eq!(within(less, limits, DefaultLimits::default()).timeout_ms, Some(1.0));
+    }
+}

@@ -1,0 +1,40 @@
+//! A handler: one HTTP request in, one answer out (seed 001, the Runner guest ABI).
+//!
+//! It exports `memory`, `alloc`, `handler` and perhaps `dealloc`, and imports the functions of `alga` and nothing else.
+//! What its bytes mean is the affair of `abi::runner`; here they are moved.
+
+mod drive;
+mod imports;
+
+use wasmtime::{Module, ModuleExport};
+
+use super::{Exports, Growth, Kind, exports_memory, function};
+
+pub(crate) use drive::Driver;
+pub(crate) use imports::LINES_MAX;
+
+pub(crate) static HANDLER: Kind = Kind {
+    name: "handler",
+    wasi: false,
+    growth: Growth::Refused,
+    imports: |linker, _| imports::link(linker),
+    may_import: "`log_info`, `log_error` and `http.fetch` of `alga`",
+    exports: |module| functions_of(module).map(Exports::Handler),
+};
+
+/// What the host calls.
+pub(crate) struct Functions {
+    alloc: ModuleExport,
+    handler: ModuleExport,
+    dealloc: Option<ModuleExport>,
+}
+
+fn functions_of(module: &Module) -> Result<Functions, String> {
+    exports_memory(module)?;
+    Ok(Functions {
+        alloc: function(module, "alloc", 1, 1)?,
+        handler: function(module, "handler", 3, 1)?,
+        // Optional, so one of another type is a function of the guest's own.
+        dealloc: function(module, "dealloc", 2, 0).ok(),
+    })
+}

@@ -1,0 +1,80 @@
+//! A program of code mode: a command that can be started again in the memory that an earlier run of it left.
+//!
+//! Besides `_start` it exports `again`, because libc's `_start` starts once in the life of a memory.
+
+use wasmtime::{Instance, Memory, Module, ModuleExport, Store};
+
+use super::{
+    Exports, Growth, Kind,
+    command::{self, Start, exported},
+    function,
+};
+use crate::{
+    guest::{AtInput, Guest},
+    host,
+    outcome::Stop,
+    run::PIECE_BYTES,
+};
+
+pub(crate) static PROGRAM: Kind = Kind {
+    name: "program",
+    wasi: true,
+    growth: Growth::Ends,
+    imports: host::nobody::link,
+    may_import: "WASI preview 1 and granted powers",
+    exports: |module| starts_of(module).map(Exports::Program),
+};
+
+/// Where it begins: in a memory of its own, and in another's.
+pub(crate) struct Starts {
+    fresh: Start,
+    again: ModuleExport,
+}
+
+/// Memory that a run starts with instead of the module's own, and that it leaves.
+#[derive(Debug, Default)]
+pub(crate) struct Image {
+    /// What a run left earlier.
+    pub(crate) before: Option<Vec<u8>>,
+    /// What this one leaves, if it ended by itself.
+    pub(crate) after: Option<Vec<u8>>,
+    /// Whether it is stopped where it asks for input; afterwards, whether it was.
+    pub(crate) at_input: AtInput,
+}
+
+fn starts_of(module: &Module) -> Result<Starts, String> {
+    super::exports_memory(module)?;
+    Ok(Starts { fresh: command::start_of(module)?, again: function(module, "again", 0, 0)? })
+}
+
+/// Runs it to its end, in the memory that an earlier run left if there is one.
+pub(crate) async fn drive(
+    store: &mut Store<Guest>,
+    instance: Instance,
+    starts: &Starts,
+    before: Option<&[u8]>,
+) -> wasmtime::Result<()> {
+    let (Some(before), Some(memory)) = (before, store.data().memory) else {
+        return command::drive(store, instance, &starts.fresh).await;
+    };
+    restore(store, memory, before).await?;
+    let again = exported(store, instance, &starts.again)?;
+    again.typed::<(), ()>(&*store)?.call_async(store, ()).await
+}
+
+/// Puts an earlier run's memory in the place of the module's own. It grows as a guest's would, under the
+/// same limit.
+async fn restore(store: &mut Store<Guest>, memory: Memory, image: &[u8]) -> wasmtime::Result<()> {
+    let page = usize::try_from(memory.page_size(&*store)).unwrap_or(usize::MAX);
+    let missing = image.len().saturating_sub(memory.data_size(&*store)).div_ceil(page);
+    if missing > 0 && memory.grow_async(&mut *store, missing as u64).await.is_err() {
+        return Err(Stop::OutOfMemory.into());
+    }
+    for (index, piece) in image.chunks(PIECE_BYTES).enumerate() {
+        let at = index * PIECE_BYTES;
+        memory.data_mut(&mut *store)[at..at + piece.len()].copy_from_slice(piece);
+        drydock_contract::yield_now().await;
+    }
+    memory.data_mut(&mut *store)[image.len()..].fill(0);
+    Ok(())
+}

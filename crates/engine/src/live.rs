@@ -1,0 +1,345 @@
+//! Instances that live between calls: one store each, which a trap, a deadline or a dropped call takes with it.
+//!
+//! An instance has a state and whoever calls takes the store out of it, so that two calls never meet in one guest, and a
+//! call that is dropped in the middle leaves nothing behind that could be called again. Its memory comes from a lane whose
+//! instances are mapped on demand: an idle one takes no slot of the pool, and counts for nothing that goes on.
+
+use std::{pin::pin, sync::Arc, time::Instant};
+
+use drydock_contract::{
+    BoxFuture, CallLimits, CapSet, Entropy, GuestTime, Limits, LiveError, LiveKind, LiveReply, LiveSpec,
+    Outcome, Preparing, RunRequest, Streams, Switch, Tenant, Waited, WorkingDir,
+    port::{LiveInstance, Mode},
+};
+use parking_lot::Mutex;
+use wasmtime::{Engine, Store};
+
+use crate::{
+    burning::Burning,
+    deadline::Deadline,
+    entry::{Exports, Kind, Prepared, handler, kernel},
+    guest::{Guest, Log},
+    occupied::{Running, Waiting},
+    outcome::classify,
+    run::{Ending, Turns, arm, cannot_start, instantiate, watch},
+    spending::Spending,
+    ticker::Ticker,
+};
+
+/// Why a call has no answer.
+pub(crate) enum Failure {
+    /// The guest was ended, or we failed.
+    Guest(wasmtime::Error),
+    /// The driver says why.
+    Said(LiveError),
+}
+
+impl From<wasmtime::Error> for Failure {
+    fn from(error: wasmtime::Error) -> Self {
+        Self::Guest(error)
+    }
+}
+
+impl From<Failure> for LiveError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Said(error) => error,
+            Failure::Guest(error) => {
+                classify(error).map_or_else(|error| Self::Fault(cannot_start(error)), Self::Ended)
+            }
+        }
+    }
+}
+
+/// What the engine knows of a kind.
+pub(crate) fn kind_of(kind: &LiveKind) -> &'static Kind {
+    match kind {
+        LiveKind::Handler => &handler::HANDLER,
+        LiveKind::Kernel(_) => &kernel::KERNEL,
+    }
+}
+
+/// What drives the guest's functions.
+enum Driver {
+    Handler(handler::Driver),
+    Kernel(kernel::Driver),
+}
+
+/// Where a lane's instances are made.
+pub(crate) struct Place<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) ticker: Option<Arc<Ticker>>,
+    pub(crate) running: Running,
+}
+
+/// An instance.
+pub(crate) struct Live {
+    state: Mutex<State>,
+    opening_fuel: u64,
+}
+
+enum State {
+    Idle(Box<Living>),
+    /// A call has it.
+    Busy,
+    /// A call has it, and is the last one.
+    Closing,
+    Dead(Arc<str>),
+}
+
+/// The guest itself.
+struct Living {
+    store: Burning,
+    driver: Driver,
+    ticker: Option<Arc<Ticker>>,
+    switches: [Arc<Switch>; 2],
+    preparing: Option<Arc<Preparing>>,
+    /// While it is idle it is not in flight.
+    idle: Option<Waiting>,
+}
+
+/// Makes an instance: memory, start function, and the functions that will be called.
+pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) -> Result<Live, LiveError> {
+    tracing::trace!(target: "drydock::hop", "engine: an instance that lives, linked as a {}", prepared.kind.name);
+    let LiveSpec { kind, memory_bytes_max, opening, switches, preparing, log, .. } = &spec;
+    let (kind, memory_bytes_max, opening) = (kind.clone(), *memory_bytes_max, opening.clone());
+    let (switches, preparing, sink) = (switches.clone(), preparing.clone(), Arc::clone(log));
+    let started = Instant::now();
+    let deadline = Deadline::new(started, opening.wall_max, Waited::from_now(preparing.clone()));
+    let mut guest = Guest::new(without_wasi(spec), deadline.clone(), place.running);
+    guest.growth = prepared.kind.growth;
+    guest.log = Some(Log { sink, lines_left: 0 });
+    let timed = place.ticker.is_some();
+    let mut spending = opening.budget.map(|it| Spending::new(it, opening.fuel_max, timed));
+    let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
+    guest.burnt = burnt.clone().map(|it| (it, opening.fuel_max));
+    let mut store = Burning::new(Store::new(place.engine, guest), opening.fuel_max, burnt);
+    store.limiter(|guest| guest);
+    store.data_mut().begin_call(deadline.clone());
+    arm(&mut store, place.ticker.as_deref(), opening.fuel_max).map_err(Failure::from)?;
+    let ending = {
+        let making = pin!(instantiate(&mut store, prepared));
+        watch(making, &deadline, &switches, place.ticker.as_deref(), paid_by(spending.as_mut())).await
+    };
+    let instance = match ended(ending)? {
+        Ok(instance) => instance,
+        Err(error) => {
+            let refused = store.data().refused;
+            return Err(match (LiveError::from(Failure::Guest(error)), refused) {
+                // Nothing of the guest's has run: what it declares is too much.
+                (LiveError::Fault(_), Some(bytes)) => {
+                    LiveError::InitialMemory { bytes, max: memory_bytes_max }
+                }
+                (error, _) => error,
+            });
+        }
+    };
+    let driver = match (&prepared.exports, kind) {
+        (Exports::Handler(functions), _) => {
+            handler::Driver::new(&mut store, instance, functions).map(Driver::Handler)
+        }
+        (_, LiveKind::Kernel(kernel)) => {
+            kernel::Driver::new(&mut store, instance, kernel).map(Driver::Kernel)
+        }
+        (_, LiveKind::Handler) => Err(wasmtime::Error::msg("it was not linked as a handler")),
+    };
+    let driver = driver.map_err(Failure::from)?;
+    let opening_fuel = store.end_call();
+    store.data_mut().burnt = None;
+    let idle = Some(store.data().running.waits());
+    let living = Living { store, driver, ticker: place.ticker, switches, preparing, idle };
+    Ok(Live { state: Mutex::new(State::Idle(Box::new(living))), opening_fuel })
+}
+
+/// What the host's side of every guest needs, for one that has neither arguments nor streams nor files.
+fn without_wasi(spec: LiveSpec) -> RunRequest {
+    RunRequest {
+        artifact: spec.artifact,
+        argv: Vec::new(),
+        env: Arc::new([]),
+        streams: Streams::default(),
+        files: None,
+        trees: Vec::new(),
+        working_dir: WorkingDir::Own,
+        umask: Mode::UMASK,
+        limits: Limits { memory_bytes_max: spec.memory_bytes_max, ..Limits::default() },
+        memory: spec.memory,
+        lane: spec.lane,
+        compile: spec.compile,
+        caps: CapSet::EMPTY,
+        time: GuestTime::Real,
+        clock: None,
+        entropy: Entropy::System,
+        door: spec.door,
+        switches: spec.switches,
+        budget: None,
+        preparing: spec.preparing,
+        pays_for_code: false,
+        depth: 0,
+        tenant: Tenant::default(),
+    }
+}
+
+/// Turns that somebody pays for. An instance has no clock of a session.
+fn paid_by(spending: Option<&mut Spending>) -> Turns<'_> {
+    Turns { spending, clock: None }
+}
+
+/// What the guest gave, unless its time was up or a switch was thrown.
+fn ended<T>(ending: Ending<T>) -> Result<T, LiveError> {
+    match ending {
+        Ending::Ended(done) => Ok(done),
+        Ending::TimedOut => Err(LiveError::Ended(Outcome::TimedOut)),
+        Ending::Cancelled => Err(LiveError::Ended(Outcome::Cancelled)),
+        Ending::OutOfFuel => Err(LiveError::Ended(Outcome::OutOfFuel)),
+    }
+}
+
+/// What becomes of an instance after a call.
+type Fate = Result<(), Arc<str>>;
+
+impl Living {
+    async fn call(&mut self, input: &[u8], limits: CallLimits) -> (Result<LiveReply, LiveError>, Fate) {
+        tracing::trace!(target: "drydock::hop", "engine: one call of it, with a deadline and limits of its own");
+        let started = Instant::now();
+        drop(self.idle.take());
+        let waited = Waited::from_now(self.preparing.clone());
+        let deadline = Deadline::new(started, limits.wall_max, waited);
+        let timed = self.ticker.is_some();
+        let mut spending = limits.budget.clone().map(|it| Spending::new(it, limits.fuel_max, timed));
+        let (answer, fate) = self.answer(input, &limits, &deadline, spending.as_mut()).await;
+        let fuel = self.store.end_call();
+        self.store.data_mut().burnt = None;
+        let guest = self.store.data();
+        self.idle = Some(guest.running.waits());
+        let (memory_bytes, duration) = (guest.meter.peak(), started.elapsed());
+        let fate = fate.and_then(|()| match &answer {
+            Ok(_) | Err(LiveError::Failed { .. } | LiveError::TooLarge { .. }) => Ok(()),
+            Err(error) => Err(format!("an earlier call ended it ({error})").into()),
+        });
+        (answer.map(|bytes| LiveReply { bytes, fuel, memory_bytes, duration }), fate)
+    }
+
+    /// The guest's bytes, and whether what came after them went well: an answer that was read is not lost to a guest
+    /// that cannot give its memory back.
+    async fn answer(
+        &mut self,
+        input: &[u8],
+        limits: &CallLimits,
+        deadline: &Deadline,
+        mut spending: Option<&mut Spending>,
+    ) -> (Result<Vec<u8>, LiveError>, Fate) {
+        let Self { store, driver, ticker, switches, .. } = self;
+        let ticker = ticker.as_deref();
+        let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
+        store.data_mut().burnt = burnt.clone().map(|it| (it, limits.fuel_max));
+        store.begin_call(limits.fuel_max, burnt);
+        store.data_mut().begin_call(deadline.clone());
+        if let Err(error) = arm(store, ticker, limits.fuel_max) {
+            return (Err(Failure::Guest(error).into()), Ok(()));
+        }
+        match driver {
+            Driver::Kernel(kernel) => {
+                let work = pin!(kernel.call(store, input, limits.reply_bytes_max));
+                let ending = ended(watch(work, deadline, switches, ticker, paid_by(spending)).await);
+                (ending.and_then(|done| done.map_err(LiveError::from)), Ok(()))
+            }
+            Driver::Handler(handler) => {
+                let ending = {
+                    let work = pin!(handler.call(store, input, limits.reply_bytes_max));
+                    ended(watch(work, deadline, switches, ticker, paid_by(spending.as_deref_mut())).await)
+                };
+                let (answer, used) = match ending.and_then(|done| done.map_err(LiveError::from)) {
+                    Ok(done) => done,
+                    Err(error) => return (Err(error), Ok(())),
+                };
+                let work = pin!(handler.settle(store, used));
+                let ending = ended(watch(work, deadline, switches, ticker, paid_by(spending)).await);
+                let settled = ending.and_then(|done| done.map_err(|error| Failure::Guest(error).into()));
+                (answer, settled.map_err(|error| format!("its `dealloc` failed ({error})").into()))
+            }
+        }
+    }
+}
+
+impl LiveInstance for Live {
+    fn call<'a>(
+        &'a self,
+        input: &'a [u8],
+        limits: CallLimits,
+    ) -> BoxFuture<'a, Result<LiveReply, LiveError>> {
+        Box::pin(async move {
+            let mut living = self.take()?;
+            // From here on, whoever drops this leaves a dead instance.
+            let mut turn =
+                Turn { instance: self, after: State::Dead("a call was dropped before its end".into()) };
+            let (answer, fate) = living.call(input, limits).await;
+            turn.after = match fate {
+                Ok(()) => State::Idle(living),
+                Err(why) => State::Dead(why),
+            };
+            answer
+        })
+    }
+
+    fn opening_fuel(&self) -> u64 {
+        self.opening_fuel
+    }
+
+    fn close(&self) {
+        let mut state = self.state.lock();
+        let closed = match &*state {
+            State::Idle(_) => State::Dead(CLOSED.into()),
+            State::Busy => State::Closing,
+            State::Closing | State::Dead(_) => return,
+        };
+        let before = std::mem::replace(&mut *state, closed);
+        drop(state);
+        // Taking memory apart is no work to do under a lock.
+        drop(before);
+    }
+}
+
+/// Why an instance that was closed is dead.
+const CLOSED: &str = "it was closed";
+
+impl Live {
+    fn take(&self) -> Result<Box<Living>, LiveError> {
+        let mut state = self.state.lock();
+        match &*state {
+            State::Idle(_) => {}
+            State::Busy => return Err(LiveError::Busy),
+            State::Closing => return Err(LiveError::Dead(CLOSED.into())),
+            State::Dead(why) => return Err(LiveError::Dead(Arc::clone(why))),
+        }
+        match std::mem::replace(&mut *state, State::Busy) {
+            State::Idle(living) => Ok(living),
+            _ => Err(LiveError::Busy),
+        }
+    }
+}
+
+/// One call's turn. What the instance is afterwards is put into its place when this goes, on every path.
+struct Turn<'a> {
+    instance: &'a Live,
+    after: State,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.instance.state.lock();
+        let after = std::mem::replace(&mut self.after, State::Busy);
+        let leftover = match (&*state, after) {
+            (State::Closing, after @ State::Idle(_)) => {
+                *state = State::Dead(CLOSED.into());
+                Some(after)
+            }
+            (_, after) => {
+                *state = after;
+                None
+            }
+        };
+        drop(state);
+        drop(leftover);
+    }
+}

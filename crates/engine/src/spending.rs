@@ -1,0 +1,166 @@
+//! What a run draws from the budget that it shares with others: always ahead of what it can burn, and what it did not
+//! burn goes back when it ends.
+//!
+//! Between two looks a guest burns at most one interval: it yields after so much fuel, or with every tick. So before
+//! each turn it must have drawn what it may have burnt so far and one interval more. What it has really burnt is seen
+//! at host calls, where its fuel can be read; between them each turn counts as a whole interval. Where instructions
+//! are not counted, the time that it computed is charged instead (decision 0073).
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use drydock_contract::{Budget, FUEL_PER_MICROSECOND, Unit};
+
+use crate::config::FUEL_BETWEEN_YIELDS;
+
+/// What is drawn at a time, where there is so much: several turns, so that runs do not meet at the budget in each.
+const DRAWN_AT_ONCE: u64 = 16 * FUEL_BETWEEN_YIELDS;
+
+/// What a run has drawn and burnt, as far as it was seen. Shared by whoever lets it run, its host calls and its store;
+/// settled when the last of them is gone, so that it is the store's own last word.
+#[derive(Debug)]
+pub(crate) struct Burnt {
+    budget: Arc<Budget>,
+    drawn: AtomicU64,
+    fuel: AtomicU64,
+    /// How often it was seen.
+    looks: AtomicU64,
+    /// Whether time is charged, and fuel is not counted.
+    timed: bool,
+}
+
+impl Burnt {
+    /// So much was burnt by now.
+    pub(crate) fn see(&self, fuel: u64) {
+        if !self.timed {
+            self.fuel.store(fuel, Ordering::Relaxed);
+            self.looks.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn compute(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.fuel.fetch_add(micros.saturating_mul(FUEL_PER_MICROSECOND), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Burnt {
+    fn drop(&mut self) {
+        let (spent, drawn) = (*self.fuel.get_mut(), *self.drawn.get_mut());
+        match spent > drawn {
+            // Time that was measured after the last turn.
+            true => drop(self.budget.reserve_up_to(Unit::Fuel, spent - drawn)),
+            false => self.budget.settle(Unit::Fuel, drawn - spent),
+        }
+    }
+}
+
+/// One run's share of a budget.
+pub(crate) struct Spending {
+    burnt: Arc<Burnt>,
+    /// Most that it may burn.
+    fuel_max: u64,
+    /// Turns since its fuel was last seen, and which look that was.
+    turns: u64,
+    look: u64,
+}
+
+impl Spending {
+    /// Of a run that may burn so much. `timed` where time is charged, and then there is no most.
+    pub(crate) fn new(budget: Arc<Budget>, fuel_max: u64, timed: bool) -> Self {
+        let (drawn, fuel, looks) = Default::default();
+        let burnt = Arc::new(Burnt { budget, drawn, fuel, looks, timed });
+        Self { burnt, fuel_max: if timed { u64::MAX } else { fuel_max }, turns: 0, look: 0 }
+    }
+
+    /// What the run's host calls tell.
+    pub(crate) fn burnt(&self) -> &Arc<Burnt> {
+        &self.burnt
+    }
+
+    /// Makes sure that one more turn is paid for; false if there is not enough.
+    pub(crate) fn cover_turn(&mut self) -> bool {
+        let look = self.burnt.looks.load(Ordering::Relaxed);
+        if look != self.look {
+            (self.look, self.turns) = (look, 0);
+        }
+        let (seen, drawn) =
+            (self.burnt.fuel.load(Ordering::Relaxed), self.burnt.drawn.load(Ordering::Relaxed));
+        let unseen = self.turns.saturating_add(1).saturating_mul(FUEL_BETWEEN_YIELDS);
+        let needed = seen.saturating_add(unseen).min(self.fuel_max);
+        if needed <= drawn {
+            return true;
+        }
+        let more = (needed - drawn).max(DRAWN_AT_ONCE).min(self.fuel_max - drawn);
+        let drawn = drawn + self.burnt.budget.reserve_up_to(Unit::Fuel, more);
+        self.burnt.drawn.store(drawn, Ordering::Relaxed);
+        needed <= drawn
+    }
+
+    /// A turn is over, which began then.
+    pub(crate) fn end_turn(&mut self, began: Instant) {
+        match self.burnt.timed {
+            true => self.burnt.compute(began.elapsed()),
+            false => self.turns += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(fuel: u64) -> Arc<Budget> {
+        Arc::new(Budget::of([(Unit::Fuel, fuel)]))
+    }
+
+    #[test]
+    fn two_runs_never_spend_the_same_unit_and_what_is_not_burnt_goes_back() {
+        let budget = of(40 * FUEL_BETWEEN_YIELDS);
+        let mut runs: Vec<_> = (0..3).map(|_| Spending::new(Arc::clone(&budget), u64::MAX, false)).collect();
+        let covered: Vec<_> = runs.iter_mut().map(Spending::cover_turn).collect();
+        assert_eq!(covered, [true, true, true], "each gets a part, however much it may burn");
+        let drawn: u64 = runs.iter().map(|it| it.burnt.drawn.load(Ordering::Relaxed)).sum();
+        assert_eq!(drawn + budget.left(Unit::Fuel).unwrap(), 40 * FUEL_BETWEEN_YIELDS);
+        runs[0].burnt().see(5);
+        drop(runs);
+        assert_eq!(budget.left(Unit::Fuel), Some(40 * FUEL_BETWEEN_YIELDS - 5));
+    }
+
+    #[test]
+    fn turns_without_a_look_count_whole_and_a_look_says_what_they_were() {
+        let budget = of(3 * FUEL_BETWEEN_YIELDS);
+        let mut run = Spending::new(Arc::clone(&budget), u64::MAX, false);
+        let mut turn = |see: Option<u64>| {
+            let covered = run.cover_turn();
+            run.end_turn(Instant::now());
+            see.into_iter().for_each(|it| run.burnt().see(it));
+            covered
+        };
+        assert_eq!([turn(None), turn(Some(7)), turn(None), turn(None)], [true; 4]);
+        assert!(!turn(None), "it may have burnt three intervals since, and there is no fourth");
+    }
+
+    #[test]
+    fn a_guest_whose_fuel_is_not_counted_is_charged_for_the_time_it_computed() {
+        let budget = of(1 << 40);
+        let mut run = Spending::new(Arc::clone(&budget), 5, true);
+        assert!(run.cover_turn());
+        run.burnt().see(0);
+        run.burnt().compute(Duration::from_millis(3));
+        drop(run);
+        assert_eq!(budget.left(Unit::Fuel), Some((1 << 40) - 3_000 * FUEL_PER_MICROSECOND));
+    }
+
+    #[test]
+    fn a_run_that_may_burn_little_needs_no_whole_interval() {
+        let mut run = Spending::new(of(500), 500, false);
+        assert!(run.cover_turn());
+        assert_eq!(run.burnt.drawn.load(Ordering::Relaxed), 500);
+    }
+}

@@ -1,0 +1,125 @@
+//! From a call that was let through to its end: the power acts, unless something ends it first, and the end is recorded
+//! on every path.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use drydock_contract::{
+    CallError, Denial, Fault, Reply, Streams, Unit,
+    port::{CallEnd, CallFacts, EndKind, Mode},
+};
+
+use crate::{
+    Audited, Capability, Gate, Grant, Permit, Session,
+    account::Slot,
+    permit::Issued,
+    race::{Cut, race},
+};
+
+/// A call that was let through and recorded.
+pub(crate) struct Begun {
+    pub(crate) facts: Arc<CallFacts>,
+    pub(crate) grant: Arc<Grant>,
+    pub(crate) audited: Audited,
+    pub(crate) slot: Option<Slot>,
+    pub(crate) umask: Mode,
+    pub(crate) wants_typed: bool,
+}
+
+/// Has the power act, unless something ends it first, and records the end.
+pub(crate) async fn carry_out<'a, C: Capability>(
+    power: &'a C,
+    (gate, session): (&'a Arc<Gate>, &'a Session),
+    begun: Begun,
+    ready: C::Ready,
+    streams: Streams,
+) -> Result<Reply, CallError> {
+    let Begun { facts, grant, audited, slot, umask, wants_typed } = begun;
+    let is_leased = AtomicBool::new(false);
+    let mut open = OpenCall { gate, facts, audited, is_leased: &is_leased, is_over: false };
+    let facts = Arc::clone(&open.facts);
+    let issued = Issued { facts, grant, is_leased: &is_leased, audited, slot, umask, wants_typed };
+    let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
+    let done = match race(work, session.own_switches(), session.deadline(), &*gate.clock).await {
+        Ok(done) => done,
+        Err(Cut::Switch(0)) => Err(Denial::Revoked.into()),
+        Err(Cut::Switch(_)) => Err(Denial::Cancelled.into()),
+        Err(Cut::Overdue) => Err(Fault::Overdue.into()),
+    };
+    let done = done.and_then(|reply| paid(session, reply));
+    if let Some(denial) = open.end(&done) {
+        gate.record_late_denial(&open.facts, denial).await;
+    }
+    done
+}
+
+/// A reply that the session's budget has room for.
+fn paid(session: &Session, reply: Reply) -> Result<Reply, CallError> {
+    match &session.spec().budget {
+        Some(budget) if !budget.reserve(Unit::Bytes, reply.payload.len() as u64) => {
+            Err(Denial::BudgetExceeded("bytes").into())
+        }
+        _ => Ok(reply),
+    }
+}
+
+/// A call that has begun. Its end is recorded on every path, also if nobody waits for it any more.
+struct OpenCall<'a> {
+    gate: &'a Gate,
+    facts: Arc<CallFacts>,
+    audited: Audited,
+    /// Whether a lease has taken the end over.
+    is_leased: &'a AtomicBool,
+    is_over: bool,
+}
+
+impl OpenCall<'_> {
+    /// Records the end. A denial is left to the caller, who waits until it is on disk.
+    fn end(&mut self, done: &Result<Reply, CallError>) -> Option<&'static str> {
+        self.is_over = true;
+        // Whoever has the lease records the end.
+        if self.is_leased.load(Ordering::Acquire) {
+            return None;
+        }
+        match done {
+            Err(CallError::Denied(denial)) => return Some(denial.code()),
+            Err(CallError::Failed(fault)) => {
+                self.gate.record_end(
+                    &self.facts,
+                    self.audited,
+                    CallEnd::plain(EndKind::Failed(fault.code())),
+                );
+            }
+            Ok(reply) if self.audited == Audited::Everything => {
+                let ending = reply.ending.as_ref();
+                let digested = match &reply.digested {
+                    Some(bytes) => Some(self.gate.digester.reply(bytes)),
+                    None if reply.typed.is_some() => None,
+                    None => Some(self.gate.digester.reply(&reply.payload)),
+                };
+                let end = CallEnd {
+                    kind: EndKind::Done,
+                    outcome: ending.map(|it| it.outcome.clone()),
+                    stream_bytes: ending.map(|it| it.stream_bytes),
+                    reply: digested,
+                };
+                self.gate.record_end(&self.facts, self.audited, end);
+            }
+            Ok(_) => {}
+        }
+        None
+    }
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        if !self.is_over && !self.is_leased.load(Ordering::Acquire) {
+            self.gate.record_end(&self.facts, self.audited, CallEnd::plain(EndKind::Dropped));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Proofs for grants.
+
+use drydock_contract::{ArgumentRule, Must};
+use drydock_testkit::MemoryLedger;
+
+use super::*;
+
+const NOON: Timestamp = Timestamp(1_000);
+
+fn name(text: &str) -> CommandName {
+    text.parse().unwrap()
+}
+
+#[test]
+fn a_grant_ends_at_its_moment_and_after_its_uses() {
+    let grant = Grant::of(Cap::Exec).until(NOON).times(1);
+    assert_eq!(grant.lapsed(Timestamp(999)), None);
+    assert_eq!(grant.lapsed(NOON), Some(": the grant has expired"));
+    assert!(grant.take_use());
+    assert!(!grant.take_use());
+    assert_eq!(grant.lapsed(Timestamp(0)), Some(": the grant is used up"));
+}
+
+#[test]
+fn a_child_can_only_be_narrower() {
+    let parent = Arc::new(Grant::of(Cap::Exec).only([name("jq"), name("grep")]).times(2));
+    let child = parent.narrowed().only([name("jq"), name("rm")]);
+    assert!(child.admits("jq"));
+    assert!(!child.admits("grep"), "the child leaves it out");
+    assert!(!child.admits("rm"), "the parent never had it");
+    assert!(child.take_use() && child.take_use());
+    assert!(!child.take_use(), "a use of the child is a use of the parent");
+    assert!(parent.lapsed(NOON).is_some());
+}
+
+#[test]
+fn only_a_grant_without_conditions_admits_freely() {
+    let files = |rules| Terms { rules, ..Terms::of(["files.*".parse().unwrap()]) };
+    let rule = ArgumentRule::new("/path", Must::StartWith("/a".into()));
+    let freely = |grant: Grant| {
+        let set: GrantSet = [grant].into_iter().collect();
+        set.admits_freely(Cap::Tool, "files.read", NOON)
+    };
+    let tool = || Grant::of(Cap::Tool);
+    assert!(freely(tool()) && freely(tool().within(files(Vec::new()))));
+    assert!(!freely(tool().within(files(vec![rule]))), "a condition");
+    assert!(!freely(tool().times(9)), "it is counted");
+    assert!(!freely(Arc::new(tool().times(9)).narrowed()), "its parent is counted");
+    assert!(!freely(tool().until(NOON)) && !freely(Grant::of(Cap::Exec)));
+}
+
+#[test]
+fn terms_of_every_ancestor_must_be_kept() {
+    let terms = |tool: &str| Terms::of([tool.parse().unwrap()]);
+    let parent = Arc::new(Grant::of(Cap::Tool).within(terms("files.*")));
+    let set: GrantSet = [parent.narrowed().within(terms("files.read"))].into_iter().collect();
+    let asked =
+        |tool: &str, strict: Terms| set.admitting(Cap::Tool, tool, NOON, &|it| *it != strict).map(drop);
+    assert_eq!(asked("files.read", Terms::default()), Ok(()));
+    assert_eq!(asked("files.write", Terms::default()), Err(NotAdmitted::ByName));
+    assert_eq!(asked("files.read", terms("files.*")), Err(NotAdmitted::ByTerms));
+}
+
+#[test]
+fn a_use_that_fails_higher_up_is_given_back_below() {
+    let parent = Arc::new(Grant::of(Cap::Exec).times(0));
+    let child = parent.narrowed().times(5);
+    assert!(!child.take_use());
+    assert_eq!(child.uses.as_ref().unwrap().left.load(Ordering::Relaxed), 5);
+}
+
+#[test]
+fn the_last_use_is_taken_once_however_many_reach_for_it() {
+    let grant = Grant::of(Cap::Exec).times(100);
+    let taken = std::thread::scope(|scope| {
+        let work = || (0..100).filter(|_| grant.take_use()).count();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|it| it.join().unwrap()).sum::<usize>()
+    });
+    assert_eq!(taken, 100);
+}
+
+#[test]
+fn a_revoked_grant_counts_no_more_and_its_children_with_it() {
+    let parent = Arc::new(Grant::of(Cap::Exec));
+    let child = Arc::new(parent.narrowed().only([name("jq")]));
+    let other = Arc::new(parent.narrowed());
+    child.revoke();
+    assert_eq!(child.lapsed(NOON), Some(": the grant was revoked"));
+    assert!(!parent.is_revoked() && !other.is_revoked(), "only downwards");
+    parent.revoke();
+    assert_eq!(other.lapsed(NOON), Some(": the grant was revoked"));
+    assert!(other.switches().any(|it| it.is_tripped()));
+}
+
+#[test]
+fn a_set_loses_a_grant_and_what_hangs_from_it() {
+    let id = |text: &str| text.parse::<GrantId>().unwrap();
+    let parent = Arc::new(Grant::of(Cap::Exec).named(id("a")));
+    let child = Arc::new(parent.narrowed().named(id("b")));
+    let set: GrantSet = [Arc::clone(&parent), child, Arc::new(Grant::of(Cap::Kv))].into_iter().collect();
+    assert_eq!(set.without(&id("b")).iter().count(), 2);
+    assert_eq!(set.without(&id("a")).caps(), CapSet::of(&[Cap::Kv]));
+    assert!(set.holds(&parent) && !set.without(&id("a")).holds(&parent));
+    assert_eq!(set.without(&id("exec")).iter().count(), 3, "a power's name is no id");
+}
+
+#[test]
+fn grants_of_a_file_hang_together_and_are_written_as_they_were_read() {
+    let text = br#"{"grants":[{"id":"jq","cap":"exec","subjects":["jq"],"parent":"all"},{"id":"all","cap":"exec","uses":1}]}"#;
+    let grants = Grant::all_of(&GrantFile::parse(text).unwrap(), |it| it);
+    let json: Vec<_> = grants.iter().map(|it| it.spec().to_json()).collect();
+    assert_eq!(
+        json,
+        [
+            r#"{"id":"all","cap":"exec","uses":1}"#,
+            r#"{"id":"jq","cap":"exec","subjects":["jq"],"parent":"all"}"#
+        ]
+    );
+    assert!(grants[1].take_use());
+    assert_eq!(grants[1].lapsed(NOON), Some(": the grant is used up"), "the parent is");
+}
+
+#[test]
+fn uses_that_are_kept_are_counted_once_for_all_processes_and_others_never_ask() {
+    let ledger = Arc::new(MemoryLedger::default());
+    let one = |uses: Option<u64>| {
+        let grant = Grant::of(Cap::Exec).named("g".parse().unwrap());
+        let grant = uses.into_iter().fold(grant, Grant::times);
+        grant.counted_in(Arc::clone(&ledger) as _, Tenant::default())
+    };
+    let (here, there) = (one(Some(3)), one(Some(3)));
+    assert!(here.take_use() && there.take_use() && here.take_use());
+    assert!(!there.take_use(), "the others took the rest");
+    assert_eq!(there.lapsed(NOON), Some(": the grant is used up"));
+    assert_eq!(one(Some(3)).lapsed(NOON), Some(": the grant is used up"), "after a restart too");
+    let asked = ledger.asked();
+    assert!(one(None).take_use());
+    assert_eq!(ledger.asked(), asked, "an uncounted grant asks nobody");
+    ledger.break_down();
+    assert!(!one(Some(9)).take_use(), "what cannot be counted is refused");
+}

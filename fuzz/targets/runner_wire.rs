@@ -1,0 +1,21 @@
+//! The bytes of the Runner ABI and of kernels: never panics; a request that reads is shown as one that reads again; an
+//! answer is one of the envelope's shapes.
+#![no_main]
+
+use drydock_abi::{
+    kernel::{decode_call, decode_open, decode_opened, decode_output},
+    runner::{EffectiveLimits, ExecuteRequest, decode_invoke, parse_response},
+};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let _ = (decode_invoke(bytes), decode_open(bytes), decode_call(bytes), decode_opened(bytes), decode_output(bytes));
+    if let Ok(answer) = parse_response(bytes) {
+        assert!((100..=599).contains(&answer.status) && answer.error.is_none());
+    }
+    let Ok(request) = ExecuteRequest::parse(bytes) else { return };
+    let limits = EffectiveLimits { timeout_ms: 1, memory_mb: 1, fuel: None };
+    let shown = request.shown("dev", "x", limits);
+    let again = ExecuteRequest::parse(&shown).expect("what is shown reads");
+    assert_eq!(again.http, request.http);
+    assert_eq!(again.context.request_id, request.context.request_id);
+});
