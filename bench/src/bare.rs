@@ -42,6 +42,33 @@ impl Bare {
     }
 }
 
+/// A module whose only import is a host call that does nothing, as asynchronous as the engine's are.
+pub(crate) struct HostCalls {
+    engine: Engine,
+    pre: InstancePre<()>,
+}
+
+impl HostCalls {
+    pub(crate) fn prepare(wat: &str) -> wasmtime::Result<Self> {
+        let engine = Engine::new(Config::new().cranelift_opt_level(OptLevel::Speed).consume_fuel(true))?;
+        let module = Module::new(&engine, wat::parse_str(wat)?)?;
+        let mut linker = Linker::new(&engine);
+        linker.func_wrap_async("env", "host_commands", |_: wasmtime::Caller<'_, ()>, (_, _): (u32, u32)| {
+            Box::new(async { 0_i32 })
+        })?;
+        Ok(Self { pre: linker.instantiate_pre(&module)?, engine })
+    }
+
+    /// Instantiates, calls and drops.
+    pub(crate) async fn run(&self) -> wasmtime::Result<()> {
+        let mut store = Store::new(&self.engine, ());
+        store.set_fuel(u64::MAX)?;
+        let instance = self.pre.instantiate_async(&mut store).await?;
+        let start = instance.get_typed_func::<(), ()>(&mut store, "_start")?;
+        start.call_async(&mut store, ()).await
+    }
+}
+
 fn pool(slots: u32, pagemap_scan: bool) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_core_instances(slots)

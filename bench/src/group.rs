@@ -7,6 +7,7 @@ mod js;
 mod mcp;
 pub(crate) mod memory;
 mod neighbour;
+mod power;
 mod process;
 mod programs;
 mod shell;
@@ -44,8 +45,14 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "concurrent",
-        about: "64 callers at once, against spawning `tr`",
+        about: "64 callers at once, against spawning `tr`; of 16 tenants, against one",
         measure: concurrent::measure,
+        needs: &[],
+    },
+    Group {
+        name: "power",
+        about: "a power that does nothing, called by a guest, against a bare host call",
+        measure: power::measure,
         needs: &[],
     },
     Group {

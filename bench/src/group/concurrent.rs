@@ -1,6 +1,8 @@
-//! 64 callers at once on two workers, commands a second, in rounds that alternate.
+//! 64 callers at once on two workers, commands a second, in rounds that alternate: against spawning `tr`, and callers of
+//! 16 tenants against those of one.
 
 use std::{
+    cell::Cell,
     future::Future,
     path::{Path, PathBuf},
     sync::{
@@ -12,6 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use drydock_embed::{DockSession, Setup};
 use tokio::runtime::Runtime;
 
 use super::Bench;
@@ -24,6 +27,7 @@ use crate::{
 
 /// Exactly as many as one principal may have in flight.
 const CALLERS: usize = 64;
+const TENANTS: usize = 16;
 
 pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -40,27 +44,49 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
         true => spawn_tr_in_tasks(&runtime, &tr, &text, round),
         false => spawn_tr_in_threads(&tr, &text, round),
     };
-    let _warm = run_upper(&runtime, &docked, &text, round)?;
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let one = vec![docked.session.clone()];
+    let many = sessions_of_tenants(&docked)?;
+    let _warm = (run_upper(&runtime, &one, &text, round)?, run_upper(&runtime, &many, &text, round)?);
+    let (mut ours, mut of_many, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
-        ours.push(run_upper(&runtime, &docked, &text, round)?);
+        ours.push(run_upper(&runtime, &one, &text, round)?);
+        of_many.push(run_upper(&runtime, &many, &text, round)?);
         theirs.push(spawn_tr()?);
     }
-    let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
     let way = if tasks > threads { "tasks" } else { "threads" };
-    Ok(vec![Figure {
+    let figure = |name: String, ours: &[f64], peer: &[f64], least: f64| Figure {
         group: "concurrent",
-        name: format!("64 callers: times more commands than spawning `tr` (from {way})"),
-        ours: Amount::PerSecond(median(&ours)),
-        peer: Some(Amount::PerSecond(median(&theirs))),
-        judged: Spread::of(&ratios),
-        bound: Bound::AtLeast(80.0),
-    }])
+        name,
+        ours: Amount::PerSecond(median(ours)),
+        peer: Some(Amount::PerSecond(median(peer))),
+        judged: Spread::of(&ours.iter().zip(peer).map(|(ours, peer)| ours / peer).collect::<Vec<_>>()),
+        bound: Bound::AtLeast(least),
+    };
+    let than_tr = format!("64 callers: times more commands than spawning `tr` (from {way})");
+    let than_one = "64 callers of 16 tenants: times as many commands as 64 of one".to_owned();
+    Ok(vec![figure(than_tr, &ours, &theirs, 80.0), figure(than_one, &of_many, &ours, 0.95)])
 }
 
-fn run_upper(runtime: &Runtime, docked: &Docked, text: &Bytes, round: Duration) -> anyhow::Result<f64> {
+/// A session of each tenant.
+fn sessions_of_tenants(docked: &Docked) -> anyhow::Result<Vec<DockSession>> {
+    let session = |number: usize| {
+        let dock = docked.dock.for_tenant(format!("tenant{number}").parse()?);
+        Ok(dock.session("bench", Setup::allowing(["upper"])?)?)
+    };
+    (0..TENANTS).map(session).collect()
+}
+
+/// Callers share these sessions evenly.
+fn run_upper(
+    runtime: &Runtime,
+    sessions: &[DockSession],
+    text: &Bytes,
+    round: Duration,
+) -> anyhow::Result<f64> {
+    let turn = Cell::new(0);
     in_tasks(runtime, round, || {
-        let (session, text) = (docked.session.clone(), text.clone());
+        let (session, text) = (sessions[turn.get() % sessions.len()].clone(), text.clone());
+        turn.set(turn.get() + 1);
         move || {
             let (session, text) = (session.clone(), text.clone());
             async move { Ok(session.run("upper", &[], text).await.map(drop)?) }

@@ -62,7 +62,7 @@ impl Start {
             trees: registry.trees(entry)?,
             working_dir: working_dir(entry),
             by_path: None,
-            own_name: entry.builtin.then(|| entry.name.as_str().into()),
+            own_name: entry.builtin.then(|| entry.name.shared()),
         })
     }
 

@@ -202,7 +202,8 @@ impl Gate {
     ) -> Climb<'a> {
         let (now, rate, ledger) = (self.clock.now(), self.rate, self.ledger.as_deref());
         let tenant_in_flight_max = self.tenant_in_flight_max;
-        Climb { session, spec, operation, payload_bytes, now, rate, ledger, tenant_in_flight_max }
+        let grants = session.grants();
+        Climb { session, grants, spec, operation, payload_bytes, now, rate, ledger, tenant_in_flight_max }
     }
 
     /// The gate bound to a session, for a front end that is handed a door instead of the two. It gives

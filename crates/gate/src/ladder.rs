@@ -20,7 +20,7 @@ use drydock_contract::{
 };
 
 use crate::{
-    Capability, Grant, Operation, Session, account::Slot, capability::Refused, digest::Digester, rate::Rate,
+    Capability, Grant, GrantSet, Operation, Session, account::Slot, capability::Refused, digest::Digester, rate::Rate,
 };
 
 /// How deep runs may start runs: a call at this depth passes, one deeper does not.
@@ -32,6 +32,8 @@ pub const RUNGS: [&str; 8] = ["revoked", "rate", "granted", "depth", "size", "de
 /// What the gate's own rungs may look at.
 pub(crate) struct Climb<'a> {
     pub(crate) session: &'a Session,
+    /// What the session holds at this moment: the whole climb goes by it.
+    pub(crate) grants: Arc<GrantSet>,
     pub(crate) spec: &'a crate::CapSpec,
     pub(crate) operation: &'a Operation,
     pub(crate) payload_bytes: u64,
@@ -80,11 +82,11 @@ pub(crate) fn climb<C: Capability>(
     let request = decode(typed).map_err(unread)?;
 
     let session = climb.session;
-    let grants = session.grants();
     let subject = C::subject(&request);
     let more = C::more_subjects(&request);
     let within = |terms: &Terms| more.iter().all(|it| terms.name(it)) && C::within(&request, terms);
-    let grant = grants
+    let grant = climb
+        .grants
         .admitting(C::SPEC.cap, subject, climb.now, &within)
         .map_err(|why| Refused { subject: shorten(subject), denial: C::not_admitted(&request, why) })?;
     let digest = digester.map(|it| it.request::<C>(&request, payload, climb.payload_bytes));
@@ -201,7 +203,7 @@ fn within_rate(climb: &Climb<'_>) -> Result<(), Denial> {
 fn granted(climb: &Climb<'_>) -> Result<(), Denial> {
     let cap = climb.spec.cap;
     let not_granted = |why| Denial::NotGranted { cap, subject: "".into(), why };
-    climb.session.grants().live(cap, climb.now).map_err(not_granted)
+    climb.grants.live(cap, climb.now).map_err(not_granted)
 }
 
 fn not_too_deep(climb: &Climb<'_>) -> Result<(), Denial> {
