@@ -23,7 +23,7 @@ use crate::{
 
 /// A call that was let through and recorded.
 pub(crate) struct Begun {
-    pub(crate) facts: Arc<CallFacts>,
+    pub(crate) facts: CallFacts,
     pub(crate) grant: Arc<Grant>,
     pub(crate) audited: Audited,
     pub(crate) slot: Option<Slot>,
@@ -42,10 +42,14 @@ pub(crate) async fn carry_out<'a, C: Capability>(
     let Begun { facts, grant, audited, slot, umask, wants_typed } = begun;
     let is_leased = AtomicBool::new(false);
     let mut open = OpenCall { gate, facts, audited, is_leased: &is_leased, is_over: false };
-    let facts = Arc::clone(&open.facts);
-    let issued = Issued { facts, grant, is_leased: &is_leased, audited, slot, umask, wants_typed };
-    let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
-    let done = match race(work, session.own_switches(), session.deadline(), &*gate.clock).await {
+    // Whatever of the work is left is dropped before anything is recorded.
+    let raced = {
+        let facts = &open.facts;
+        let issued = Issued { facts, grant, is_leased: &is_leased, audited, slot, umask, wants_typed };
+        let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
+        race(work, session.own_switches(), session.deadline(), &*gate.clock).await
+    };
+    let done = match raced {
         Ok(done) => done,
         Err(Cut::Switch(0)) => Err(Denial::Revoked.into()),
         Err(Cut::Switch(_)) => Err(Denial::Cancelled.into()),
@@ -71,7 +75,7 @@ fn paid(session: &Session, reply: Reply) -> Result<Reply, CallError> {
 /// A call that has begun. Its end is recorded on every path, also if nobody waits for it any more.
 struct OpenCall<'a> {
     gate: &'a Gate,
-    facts: Arc<CallFacts>,
+    facts: CallFacts,
     audited: Audited,
     /// Whether a lease has taken the end over.
     is_leased: &'a AtomicBool,

@@ -148,7 +148,7 @@ impl Gate {
                     request: None,
                 };
                 let event = AuditEvent::Denied(denial.code());
-                self.audit.refused(AuditRecord { at: now, call: Arc::new(facts), event });
+                self.audit.refused(AuditRecord { at: now, call: facts, event });
                 Err(denial)
             }
         }
@@ -278,23 +278,23 @@ impl Gate {
         if let Some(log) = session.denials() {
             log.keep(&denial);
         }
-        let (call, event) = (Arc::new(call), AuditEvent::Denied(denial.code()));
+        let event = AuditEvent::Denied(denial.code());
         self.audit.denied(AuditRecord { at, call, event }).await;
         denial.into()
     }
 
     /// Records that a call is over, if its beginning was.
-    pub(crate) fn record_end(&self, facts: &Arc<CallFacts>, audited: Audited, end: CallEnd) {
+    pub(crate) fn record_end(&self, facts: &CallFacts, audited: Audited, end: CallEnd) {
         if audited == Audited::Everything {
             let event = AuditEvent::Ended(end);
-            self.audit.ended(AuditRecord { at: self.clock.now(), call: Arc::clone(facts), event });
+            self.audit.ended(AuditRecord { at: self.clock.now(), call: facts.clone(), event });
         }
     }
 
     /// A denial that a power found out while it acted: on disk before it is reported, like any other.
-    pub(crate) async fn record_late_denial(&self, facts: &Arc<CallFacts>, code: &'static str) {
+    pub(crate) async fn record_late_denial(&self, facts: &CallFacts, code: &'static str) {
         let event = AuditEvent::Ended(CallEnd::plain(EndKind::Denied(code)));
-        self.audit.denied(AuditRecord { at: self.clock.now(), call: Arc::clone(facts), event }).await;
+        self.audit.denied(AuditRecord { at: self.clock.now(), call: facts.clone(), event }).await;
     }
 }
 
@@ -368,9 +368,9 @@ impl<C: Capability> Power for C {
             }
         };
         let named = grant.id().cloned();
-        let facts = Arc::new(facts(&climb, ids, C::subjects(&ready), named, request));
+        let facts = facts(&climb, ids, C::subjects(&ready), named, request);
         if audited == Audited::Everything {
-            let record = AuditRecord { at: climb.now, call: Arc::clone(&facts), event: AuditEvent::Begun };
+            let record = AuditRecord { at: climb.now, call: facts.clone(), event: AuditEvent::Begun };
             // No record, no act: a full disk stops the work instead of hiding it.
             if let Err(why) = gate.audit.begun(record, gate.recording) {
                 return Box::pin(ready_now(Err(Fault::Unrecorded(why).into())));

@@ -22,7 +22,7 @@ pub struct Lease {
 
 /// What a permit had.
 pub(crate) struct Leased {
-    pub(crate) facts: Arc<CallFacts>,
+    pub(crate) facts: CallFacts,
     pub(crate) grant: Arc<Grant>,
     pub(crate) audited: Audited,
     #[expect(dead_code, reason = "held for as long as the lease, and given back by its own drop")]

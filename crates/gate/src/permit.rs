@@ -37,7 +37,7 @@ use crate::{Audited, Capability, Gate, Grant, Lease, Session, account::Slot, dis
 pub struct Permit<'a, C: Capability> {
     gate: &'a Arc<Gate>,
     session: &'a Session,
-    facts: Arc<CallFacts>,
+    facts: &'a CallFacts,
     grant: Arc<Grant>,
     is_leased: &'a AtomicBool,
     audited: Audited,
@@ -49,7 +49,7 @@ pub struct Permit<'a, C: Capability> {
 
 /// What a permit is issued for.
 pub(crate) struct Issued<'a> {
-    pub(crate) facts: Arc<CallFacts>,
+    pub(crate) facts: &'a CallFacts,
     pub(crate) grant: Arc<Grant>,
     pub(crate) is_leased: &'a AtomicBool,
     pub(crate) audited: Audited,
@@ -119,7 +119,8 @@ impl<'a, C: Capability> Permit<'a, C> {
     pub fn into_lease(self) -> Lease {
         self.is_leased.store(true, Ordering::Release);
         let session = self.session.within(self.call());
-        let open = Leased { facts: self.facts, grant: self.grant, audited: self.audited, slot: self.slot };
+        let open =
+            Leased { facts: self.facts.clone(), grant: self.grant, audited: self.audited, slot: self.slot };
         Lease::new(Arc::clone(self.gate), session, open)
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn record_of(tenant: &str, who: &str, subject: &str, at: u64, event: 
         grant: None,
         request: None,
     };
-    AuditRecord { at: Timestamp(at * 1000), call: Arc::new(call), event }
+    AuditRecord { at: Timestamp(at * 1000), call, event }
 }
 
 fn subjects(home: &TenantHome, filter: Filter) -> Vec<String> {

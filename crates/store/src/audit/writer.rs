@@ -121,7 +121,13 @@ impl Journal for FileJournal {
 /// Whether the one is the beginning of a call that was answered, and the other its end.
 fn is_end_of(begin: &AuditRecord, end: &AuditRecord) -> bool {
     let answered = matches!(&end.event, AuditEvent::Ended(end) if end.kind == EndKind::Done);
-    answered && begin.event == AuditEvent::Begun && Arc::ptr_eq(&begin.call, &end.call)
+    answered && begin.event == AuditEvent::Begun && is_same_call(begin, end)
+}
+
+/// Ids repeat in other sessions of the same seed, so all of it counts.
+fn is_same_call(one: &AuditRecord, other: &AuditRecord) -> bool {
+    (one.call.call, one.call.trace) == (other.call.call, other.call.trace)
+        && Arc::ptr_eq(&one.call.who, &other.call.who)
 }
 
 impl Drop for FileJournal {
