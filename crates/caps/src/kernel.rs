@@ -38,6 +38,8 @@ pub(crate) async fn open(
         door: permit.door(),
         switches: session.switches(),
         preparing: Some(Arc::clone(session.preparing())),
+        depth: session.depth(),
+        tenant: session.spec().tenant.clone(),
         log: Arc::new(NoLog),
     });
     match opened.await {

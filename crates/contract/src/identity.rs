@@ -142,7 +142,8 @@ impl Deadline {
 
     /// Where it lies now; it never comes nearer.
     pub fn at(&self) -> Instant {
-        self.until + self.waited.so_far()
+        // What is beyond what the clock can say is far enough.
+        self.until.checked_add(self.waited.so_far()).unwrap_or(self.until)
     }
 
     /// Whether the time is up. Looks at what was waited only if it has to: this is asked at every host call.
@@ -169,6 +170,26 @@ mod tests {
         assert_ne!(ids(7).2, ids(8).2);
         let (_, parent, first, nested, second, depth) = ids(7);
         assert_eq!((nested.1, second.1, depth), (first, parent, 1));
+    }
+
+    #[test]
+    fn a_deadline_beyond_what_the_clock_can_say_is_far_away_and_no_panic() {
+        let now = Instant::now();
+        // As far as the clock goes, to the nanosecond.
+        let seconds = (0..63).rev().map(|bits| std::time::Duration::from_secs(1 << bits));
+        let nanos = (0..30).rev().map(|bits| std::time::Duration::from_nanos(1 << bits));
+        let further = |at: Instant, step| at.checked_add(step).unwrap_or(at);
+        let farthest = seconds.chain(nanos).fold(now, further);
+        let preparing = Arc::new(crate::Preparing::default());
+        let waited = Waited::from_now(Some(Arc::clone(&preparing)));
+        let deadline = Deadline::new(now, farthest - now, waited);
+        let _waiting = preparing.begin();
+        while preparing.total().is_zero() {
+            std::hint::spin_loop();
+        }
+        assert!(deadline.at() >= farthest && !deadline.is_over(now));
+        let beyond = Deadline::new(now, std::time::Duration::MAX, Waited::default());
+        assert!(beyond.at() > now && !beyond.is_over(now));
     }
 
     #[test]

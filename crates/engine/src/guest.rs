@@ -6,7 +6,7 @@ use std::{
 };
 
 use drydock_contract::{
-    Cap, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock, Streams,
+    Cap, Deadline, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock, Streams,
     Switch, WorkingDir,
     port::{Clock as _, EntryTree, FileLimit, Files, Interrupt, Mode},
     schedule, yield_now,
@@ -17,13 +17,13 @@ use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
 
 use crate::{
-    deadline::Deadline,
     entry::{Growth, handler::LINES_MAX},
     host::ToolCalls,
     occupied::Running,
     outcome::Stop,
     preview1::Descriptors,
     spending::Burnt,
+    wait::{see_fuel, wait_for},
 };
 
 /// One run.
@@ -77,6 +77,12 @@ pub(crate) struct Guest {
 pub(crate) struct Log {
     pub(crate) sink: Arc<dyn GuestLog>,
     pub(crate) lines_left: u32,
+}
+
+impl Log {
+    pub(crate) fn new(sink: Arc<dyn GuestLog>) -> Self {
+        Self { sink, lines_left: LINES_MAX + 1 }
+    }
 }
 
 /// What happens when the guest asks for input.
@@ -143,8 +149,14 @@ impl Guest {
     pub(crate) fn begin_call(&mut self, deadline: Deadline) {
         self.deadline = deadline;
         self.breathed = Instant::now();
+    }
+
+    /// A call is over: the next one has all its lines. The first shares them with the start function, because both are
+    /// one request to whoever reads them.
+    pub(crate) fn end_call(&mut self) {
+        self.burnt = None;
         if let Some(log) = &mut self.log {
-            log.lines_left = LINES_MAX + 1;
+            *log = Log::new(Arc::clone(&log.sink));
         }
     }
 
@@ -209,7 +221,7 @@ pub(crate) async fn breathe(caller: &mut Caller<'_, Guest>) -> Result<(), Stop> 
     see_fuel(caller);
     if now.duration_since(caller.data().breathed) >= BREATH {
         let mut yielded = std::pin::pin!(yield_now());
-        std::future::poll_fn(|cx| {
+        wait_for(caller, |_, cx| {
             let polled = yielded.as_mut().poll(cx);
             if polled.is_pending() {
                 // When that is depends on the machine, so nobody else of the session may have a turn by it.
@@ -221,16 +233,6 @@ pub(crate) async fn breathe(caller: &mut Caller<'_, Guest>) -> Result<(), Stop> 
         caller.data_mut().breathed = Instant::now();
     }
     Ok(())
-}
-
-/// Tells what the run has burnt by now, for a budget that it draws from. Asked before a host call waits: from then on
-/// nothing more is burnt.
-pub(crate) fn see_fuel(caller: &Caller<'_, Guest>) {
-    if let Some((burnt, fuel_max)) = &caller.data().burnt
-        && let Ok(left) = caller.get_fuel()
-    {
-        burnt.see(fuel_max.saturating_sub(left));
-    }
 }
 
 /// Bytes charged to a run for as long as this lives.

@@ -13,7 +13,7 @@ use std::{
 };
 
 use drydock_contract::{
-    Fault, Outcome, RunReport, RunRequest, SteppedClock, Streams, Switch, Waited, WorkingDir, schedule,
+    Deadline, Fault, Outcome, RunReport, RunRequest, SteppedClock, Streams, Switch, Waited, WorkingDir, schedule,
 };
 use wasmtime::{Engine, Store};
 
@@ -21,12 +21,11 @@ use crate::{
     blocking::off_thread,
     burning::Burning,
     config::FUEL_BETWEEN_YIELDS,
-    deadline::Deadline,
     entry::{Exports, Prepared, command, program, program::Image},
     guest::{AtInput, Guest},
     occupied::Running,
     outcome::classify,
-    slots::{Asked, Slots},
+    slots::{Asked, Slot, Slots},
     spending::Spending,
     ticker::Ticker,
 };
@@ -50,7 +49,7 @@ pub(crate) async fn run(
     mut request: RunRequest,
     mut image: Option<&mut Image>,
     ticker: Option<&Ticker>,
-    slots: &Slots,
+    slots: &Arc<Slots>,
     running: Running,
 ) -> Result<(RunReport, Streams), Fault> {
     tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
@@ -61,7 +60,8 @@ pub(crate) async fn run(
     if prepared.starts_in_pwd {
         request.working_dir = WorkingDir::Own;
     }
-    // Held until the instance is gone, also where all of this is dropped: so it is declared before the store.
+    // Held until the instance is gone, also where all of this is dropped: so it is declared before the store, and goes
+    // with it where it is taken down elsewhere.
     let mut slot = slots.try_take(&request);
     let asked = slot.is_none().then(|| Asked::of(&request));
     let waited = Waited::from_now(request.preparing.take());
@@ -104,10 +104,21 @@ pub(crate) async fn run(
     }
     // Giving many pages back to the system takes as long as touching them did.
     let (fuel, guest) = match store.data().meter.peak() > PAGES_AT_ONCE_BYTES {
-        true => off_thread(move || store.end()).await?,
-        false => store.end(),
+        true => {
+            let slot = slot.map(Slot::owned);
+            let ended = off_thread(move || {
+                let ended = store.end();
+                drop(slot);
+                ended
+            });
+            ended.await?
+        }
+        false => {
+            let ended = store.end();
+            drop(slot);
+            ended
+        }
     };
-    drop(slot);
     let report = RunReport {
         outcome,
         fuel,
