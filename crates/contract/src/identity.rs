@@ -6,7 +6,7 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
@@ -74,7 +74,7 @@ fn mix(one: u64, other: u64) -> u64 {
 }
 
 /// Where calls come from: a session, or a run in it. Each call takes the next ordinal.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Lineage {
     /// What all of it belongs to.
     pub trace: TraceId,
@@ -82,18 +82,31 @@ pub struct Lineage {
     pub call: CallId,
     /// How many runs lie between the host and here.
     pub depth: u32,
-    calls: Arc<AtomicU64>,
+    /// Made with the first call, or shared with the first clone: most runs make no call.
+    calls: OnceLock<Arc<AtomicU64>>,
+}
+
+impl Clone for Lineage {
+    /// Clones count together.
+    fn clone(&self) -> Self {
+        let calls = OnceLock::from(Arc::clone(self.calls()));
+        Self { trace: self.trace, call: self.call, depth: self.depth, calls }
+    }
 }
 
 impl Lineage {
+    fn calls(&self) -> &Arc<AtomicU64> {
+        self.calls.get_or_init(Arc::default)
+    }
+
     /// The beginning of a trace.
     pub fn root(trace: TraceId) -> Self {
-        Self { trace, call: trace.root(), depth: 0, calls: Arc::default() }
+        Self { trace, call: trace.root(), depth: 0, calls: OnceLock::new() }
     }
 
     /// The next call that is made here, and the id of who makes it.
     pub fn next(&self) -> (CallId, CallId) {
-        (self.call.child(self.calls.fetch_add(1, Ordering::Relaxed)), self.call)
+        (self.call.child(self.calls().fetch_add(1, Ordering::Relaxed)), self.call)
     }
 
     /// The same for a caller that numbers its calls itself, because it makes them from several places at once.
@@ -107,13 +120,13 @@ impl Lineage {
     /// The same trace, where what belongs to a call elsewhere is counted, at least so deep.
     #[must_use]
     pub fn at(&self, call: CallId, depth_min: u32) -> Self {
-        Self { trace: self.trace, call, depth: self.depth.max(depth_min), calls: Arc::default() }
+        Self { trace: self.trace, call, depth: self.depth.max(depth_min), calls: OnceLock::new() }
     }
 
     /// Where the calls of `call` come from, one run deeper.
     #[must_use]
     pub fn within(&self, call: CallId) -> Self {
-        Self { trace: self.trace, call, depth: self.depth.saturating_add(1), calls: Arc::default() }
+        Self { trace: self.trace, call, depth: self.depth.saturating_add(1), calls: OnceLock::new() }
     }
 
     /// A further beginning of the same trace and depth, such as the next line of a shell: its ids are its own.
@@ -190,6 +203,15 @@ mod tests {
         assert!(deadline.at() >= farthest && !deadline.is_over(now));
         let beyond = Deadline::new(now, std::time::Duration::MAX, Waited::default());
         assert!(beyond.at() > now && !beyond.is_over(now));
+    }
+
+    #[test]
+    fn clones_count_together_whoever_calls_first() {
+        let root = Lineage::root(TraceId(1));
+        let below = root.within(root.next().0);
+        let clone = below.clone();
+        let ids = [below.next(), clone.next(), below.clone().next()];
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 3);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Cap, Deadline, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock, Streams,
-    Switch, WorkingDir,
+    Cap, Deadline, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock,
+    Streams, Switch, WorkingDir,
     port::{Clock as _, EntryTree, FileLimit, Files, Interrupt, Mode},
     schedule, yield_now,
 };
@@ -106,7 +106,8 @@ pub(crate) struct Counts {
 }
 
 impl Guest {
-    pub(crate) fn new(request: RunRequest, deadline: Deadline, running: Running) -> Self {
+    /// Begun at that moment; the clock is not looked at again.
+    pub(crate) fn new(request: RunRequest, started: Instant, deadline: Deadline, running: Running) -> Self {
         let given = match request.working_dir {
             WorkingDir::Own => None,
             WorkingDir::Given => request.env.iter().find_map(|it| it.strip_prefix(b"PWD=")),
@@ -119,7 +120,7 @@ impl Guest {
             counts: Counts::default(),
             limits: request.limits,
             meter: Arc::new(Meter::within(request.limits.memory_bytes_max, request.memory)),
-            clock: GuestClock::new(request.time, request.clock),
+            clock: GuestClock::new(request.time, started, request.clock),
             random: Random::new(request.entropy),
             descriptors,
             umask: request.umask,
@@ -137,7 +138,7 @@ impl Guest {
             deadline,
             burnt: None,
             running,
-            breathed: Instant::now(),
+            breathed: started,
             switches: request.switches,
             files: request.files,
             trees: request.trees,
@@ -266,9 +267,9 @@ pub(crate) enum GuestClock {
 const MONOTONIC_START_NS: u64 = 1_000_000_000;
 
 impl GuestClock {
-    fn new(time: GuestTime, session: Option<Arc<SteppedClock>>) -> Self {
+    fn new(time: GuestTime, start: Instant, session: Option<Arc<SteppedClock>>) -> Self {
         match time {
-            GuestTime::Real => Self::Real { start: Instant::now() },
+            GuestTime::Real => Self::Real { start },
             GuestTime::Fixed(at) => {
                 let clock = session.unwrap_or_else(|| Arc::new(SteppedClock::starting(at)));
                 Self::Fixed { start_ns: clock.stands_at().0, clock }

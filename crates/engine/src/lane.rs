@@ -1,6 +1,7 @@
 //! A lane: one wasmtime engine, the modules it has compiled, and how to run them.
 
 use std::{
+    future::ready,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -88,35 +89,55 @@ impl Lane {
         loaded.prepared(&self.engine, &COMMAND, CapSet::of(Cap::ALL)).map(drop)
     }
 
-    async fn start(
+    fn start<'a>(
+        &'a self,
+        request: RunRequest,
+        kind: &'static Kind,
+        image: Option<&'a mut Image>,
+    ) -> BoxFuture<'a, Result<(RunReport, Streams), Fault>> {
+        match self.modules.ready(request.artifact.digest()) {
+            Some(loaded) if request.artifact.is_verified() => self.run_loaded(&loaded, request, kind, image),
+            _ => Box::pin(self.load_and_run(request, kind, image)),
+        }
+    }
+
+    fn run_loaded<'a>(
+        &'a self,
+        loaded: &Loaded,
+        request: RunRequest,
+        kind: &'static Kind,
+        image: Option<&'a mut Image>,
+    ) -> BoxFuture<'a, Result<(RunReport, Streams), Fault>> {
+        let prepared = match loaded.prepared(&self.engine, kind, request.caps) {
+            Ok(prepared) => prepared,
+            Err(fault) => return Box::pin(ready(Err(fault))),
+        };
+        let (ticker, running) = (self.ticker.as_deref(), self.modules.run());
+        let place = run::Place { engine: &self.engine, prepared, ticker, slots: &self.slots, running };
+        run::run(place, request, image)
+    }
+
+    async fn load_and_run(
         &self,
         mut request: RunRequest,
         kind: &'static Kind,
         image: Option<&mut Image>,
     ) -> Result<(RunReport, Streams), Fault> {
-        let loaded = match self.modules.ready(request.artifact.digest()) {
-            Some(loaded) if request.artifact.is_verified() => loaded,
-            _ => {
-                let told = request.preparing.as_ref().filter(|_| !request.pays_for_code);
-                let _waiting = told.map(|it| it.begin());
-                let (began, wall_max) = (Instant::now(), request.limits.wall_max);
-                let patience = if request.pays_for_code { wall_max } else { patience(wall_max) };
-                let wanted = Wanted { limits: request.compile, tenant: request.tenant.clone() };
-                let loading = self.wait_for_code(&request.artifact, wanted, patience, &request.switches);
-                let loaded = match loading.await {
-                    Ok(loaded) => loaded?,
-                    Err(outcome) => return Ok((run::not_begun(outcome), request.streams)),
-                };
-                if request.pays_for_code {
-                    request.limits.wall_max = wall_max.saturating_sub(began.elapsed());
-                }
-                loaded
-            }
+        let told = request.preparing.as_ref().filter(|_| !request.pays_for_code);
+        let waiting = told.map(|it| it.begin());
+        let (began, wall_max) = (Instant::now(), request.limits.wall_max);
+        let patience = if request.pays_for_code { wall_max } else { patience(wall_max) };
+        let wanted = Wanted { limits: request.compile, tenant: request.tenant.clone() };
+        let loading = self.wait_for_code(&request.artifact, wanted, patience, &request.switches);
+        let loaded = match loading.await {
+            Ok(loaded) => loaded?,
+            Err(outcome) => return Ok((run::not_begun(outcome), request.streams)),
         };
-        let prepared = loaded.prepared(&self.engine, kind, request.caps)?;
-        let running = self.modules.run();
-        let ticker = self.ticker.as_deref();
-        run::run(&self.engine, &prepared, request, image, ticker, &self.slots, running).await
+        drop(waiting);
+        if request.pays_for_code {
+            request.limits.wall_max = wall_max.saturating_sub(began.elapsed());
+        }
+        self.run_loaded(&loaded, request, kind, image).await
     }
 
     /// Loads and links the module as what it is to be, and makes an instance of it.
@@ -196,7 +217,7 @@ impl Lane {
 
 impl Runner for Lane {
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        Box::pin(self.start(request, &COMMAND, None))
+        self.start(request, &COMMAND, None)
     }
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {

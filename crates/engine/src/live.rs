@@ -116,7 +116,7 @@ pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) 
     let deadline = Deadline::new(started, opening.wall_max, Waited::from_now(preparing.clone()));
     // Declared before the store, which may be dropped here: it goes last.
     let slot = slot_for(place.slots, asked.clone(), &deadline, &switches).await?;
-    let mut guest = Guest::new(without_wasi(spec), deadline.clone(), place.running);
+    let mut guest = Guest::new(without_wasi(spec), started, deadline.clone(), place.running);
     guest.growth = prepared.kind.growth;
     guest.log = Some(Log::new(sink));
     let timed = place.ticker.is_some();

@@ -45,10 +45,7 @@ pub(crate) async fn wait_for_others<T>(
 }
 
 /// Work of others, done in a turn of the guest's: the time that it takes is not the guest's.
-pub(crate) fn beside<T>(
-    caller: &mut Caller<'_, Guest>,
-    work: impl FnOnce(&mut Caller<'_, Guest>) -> T,
-) -> T {
+pub(crate) fn beside<T>(caller: &mut Caller<'_, Guest>, work: impl FnOnce(&mut Caller<'_, Guest>) -> T) -> T {
     let timed = caller.data().burnt.as_ref().filter(|(burnt, _)| burnt.is_timed());
     match timed.map(|(burnt, _)| Arc::clone(burnt)) {
         None => work(caller),
