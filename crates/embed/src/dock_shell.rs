@@ -89,11 +89,12 @@ impl Dock {
         self.shell_beside(principal, None, Setup { preparing: Arc::default(), ..setup }, shell)
     }
 
-    /// The same for a program's lines, whose waits are the program's, and whose calls belong to the program's call of a tool.
+    /// The same for a program's lines, whose waits are the program's, and whose calls belong to the program's call of a
+    /// tool and are as deep as what the program itself starts.
     pub(crate) fn shell_beside(
         &self,
         principal: &str,
-        call: Option<CallId>,
+        call: Option<(CallId, u32)>,
         mut setup: Setup,
         shell: ShellSetup,
     ) -> Result<DockShell, BadSetup> {
@@ -119,7 +120,7 @@ impl Dock {
         };
         let session = self.gate.open(spec.clone())?;
         let lineage = session.lineage();
-        spec.lineage = Some(call.map_or_else(|| lineage.clone(), |call| lineage.at(call, 1)));
+        spec.lineage = Some(call.map_or_else(|| lineage.clone(), |(call, depth)| lineage.at(call, depth)));
         let line = Arc::new(Line::new(self.gate.door(&session), session.clone()));
         let (registry, names) = (Arc::clone(&self.registry), Arc::clone(&self.registry));
         // Whoever may not run a command is not told either that there is one.
@@ -156,7 +157,7 @@ impl Dock {
             name: shell.name,
             args: shell.args,
             mode: shell.mode,
-            seed: spec.entropy.for_call(call.unwrap_or(CallId(0))).seed(),
+            seed: spec.entropy.for_call(call.map_or(CallId(0), |it| it.0)).seed(),
             limits,
             stage_limits: Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..line_limits },
             line_memory_bytes_max,

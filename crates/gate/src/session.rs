@@ -216,10 +216,10 @@ impl Session {
     }
 
     /// The same session for a tool that a program called: what it does is counted from `call` on, whatever other calls
-    /// are made meanwhile, and is one run deeper than the program.
+    /// are made meanwhile, and is as deep as what the program itself starts.
     #[must_use]
-    pub fn at(&self, call: CallId) -> Self {
-        Self { lineage: self.lineage.at(call, 1), ..self.clone() }
+    pub fn at(&self, call: CallId, depth: u32) -> Self {
+        Self { lineage: self.lineage.at(call, depth), ..self.clone() }
     }
 
     /// The same session for one program of several: what is refused to it is told to this log.
