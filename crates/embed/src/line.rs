@@ -10,8 +10,8 @@ use std::{
 };
 
 use drydock_contract::{
-    BoxFuture, ByteSink, ByteSource, Call, CallError, Denial, Dispatch, Limits, Outcome, Reply, Sink,
-    Source, Streams, Switch, SwitchMark, Waited,
+    BoxFuture, ByteSink, ByteSource, Call, CallError, Denial, Dispatch, Limits, Outcome, Reply, Sink, Source,
+    Streams, Switch, SwitchMark, Waited,
 };
 use drydock_gate::Session;
 use event_listener::EventListener;

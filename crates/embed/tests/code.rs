@@ -208,10 +208,7 @@ async fn a_revoked_principal_loses_its_python_program_in_flight_and_both_ends_ar
     assert!(text(&done.execute).starts_with("timeout"), "{}", text(&done.execute));
     let after = py.execute("1", PyInput::default()).await;
     assert_eq!(after.status, 126, "{}", text(&after.execute));
-    assert_eq!(
-        starts(&dock),
-        ["python Allowed ", "python Ended(None) cancelled", "python Denied(\"revoked\") "]
-    );
+    assert_eq!(starts(&dock), ["python Allowed ", "python Ended(None) cancelled", " Denied(\"revoked\") "]);
 }
 
 /// Waits until the principal has a program in flight.
@@ -249,7 +246,7 @@ async fn a_revoked_principal_loses_its_javascript_program_in_flight_and_both_end
     assert_eq!(text(&other.execute("1 + 1", CodeInput::default()).await), "2", "a neighbour goes on");
     assert_eq!(
         starts(&dock)[..3],
-        ["javascript Allowed ", "javascript Ended(None) cancelled", "javascript Denied(\"revoked\") "]
+        ["javascript Allowed ", "javascript Ended(None) cancelled", " Denied(\"revoked\") "]
     );
 }
 
@@ -296,7 +293,7 @@ async fn the_depth_of_a_programs_tools_does_not_start_again() {
     let (dock, _home) = dock();
     dock.warm_js().await.unwrap();
     let (dock, setup) = (Arc::new(dock), Setup::profile("minimal"));
-    let nested = |levels: usize| [&vec!["env"; levels][..], &["upper"]].concat();
+    let nested = |levels: usize| [&vec!["nice"; levels][..], &["upper"]].concat();
     let direct = dock.session("me", setup.clone()).unwrap();
     let run = async |levels: usize| {
         let words = nested(levels);
@@ -305,7 +302,7 @@ async fn the_depth_of_a_programs_tools_does_not_start_again() {
     assert_eq!((run(8).await, run(9).await), (true, false), "eight levels below the host");
     let commands = command_tools(&dock, "me", &setup, &ShellSetup::default()).unwrap();
     let code = dock.code("me", setup, Providers::new([commands]).unwrap()).unwrap();
-    for tool in ["env", "sh"] {
+    for tool in ["nice", "sh"] {
         let run = async |levels: usize| {
             let words = nested(levels);
             let input = match tool {
@@ -321,5 +318,5 @@ async fn the_depth_of_a_programs_tools_does_not_start_again() {
     dock.gate().flush().unwrap();
     let all = read_audit(&dock.home().tenant(dock.tenant()), Filter::default()).unwrap();
     let refused = all.map(Result::unwrap).filter(|it| format!("{:?}", it.decision).contains("max_depth"));
-    assert_eq!(refused.count(), 3, "one a caller");
+    assert_eq!(refused.map(|it| it.count).sum::<u64>(), 3, "one a caller");
 }

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use drydock_embed::{
-    Dock, DockSession, DockSettings, KERNEL_LIMITS, Setup, WorkerProgram, contract::{Kernel, Node, Tenant},
+    Dock, DockSession, DockSettings, KERNEL_LIMITS, Setup, WorkerProgram,
+    contract::{Kernel, Node, Tenant},
     engine::EngineSettings,
 };
 

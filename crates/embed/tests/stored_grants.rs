@@ -47,8 +47,7 @@ fn kept_grants_are_the_principals_own_and_a_revoked_one_stays_to_be_seen() {
 async fn a_grant_of_a_file_is_revoked_by_its_id_though_it_is_kept_nowhere() {
     let (_folder, dock) = dock();
     let file = GrantFile::parse(br#"{"grants":[{"id":"mine","cap":"exec"}]}"#).unwrap();
-    let setup =
-        Setup { grants: Grant::all_of(&file, |it| it), only_grants: true, ..Setup::default() };
+    let setup = Setup { grants: Grant::all_of(&file, |it| it), only_grants: true, ..Setup::default() };
     let session = dock.session("me", setup).unwrap();
     assert!(session.run("upper", &[], "x").await.is_ok());
     assert!(dock.stored_grants(Tenant::default()).revoke(&id("mine"), NOON).unwrap());

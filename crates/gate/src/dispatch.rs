@@ -241,7 +241,13 @@ impl Gate {
         self.clock.now()
     }
 
-    pub(crate) async fn refuse(&self, session: &Session, at: Timestamp, call: CallFacts, denial: Denial) -> CallError {
+    pub(crate) async fn refuse(
+        &self,
+        session: &Session,
+        at: Timestamp,
+        call: CallFacts,
+        denial: Denial,
+    ) -> CallError {
         if let Some(log) = session.denials() {
             log.keep(&denial);
         }

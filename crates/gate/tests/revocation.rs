@@ -166,7 +166,8 @@ impl Room {
 fn a_tool_that_counts_in_a_loop_does_not_count_on_after_a_revocation() {
     let room = room();
     let session = session(&room.gate);
-    let mut call = Box::pin(room.gate.dispatch(&session, Call::new("counting.tool", b"", Streams::default())));
+    let mut call =
+        Box::pin(room.gate.dispatch(&session, Call::new("counting.tool", b"", Streams::default())));
     assert_eq!((ended(poll(&mut call)), ended(poll(&mut call))), ("goes on".into(), "goes on".into()));
     room.gate.revoke(&me()).unwrap();
     let answer = block_on(call);
@@ -232,7 +233,11 @@ fn a_grant_that_is_lost_or_revoked_ends_the_calls_that_it_let_begin() {
         }
         assert!(woken.0.load(Ordering::SeqCst), "{operation}");
         assert_eq!(block_on(call).map(drop).unwrap_err().to_string(), denied, "{operation}");
-        assert_eq!(other.grants().iter().all(|it| other.holds(it)), !revoke, "others keep what was only lost");
+        assert_eq!(
+            other.grants().iter().all(|it| other.holds(it)),
+            !revoke,
+            "others keep what was only lost"
+        );
     }
 }
 
@@ -240,7 +245,8 @@ fn a_grant_that_is_lost_or_revoked_ends_the_calls_that_it_let_begin() {
 fn a_call_in_flight_goes_on_when_a_session_is_given_a_grant_or_loses_another() {
     let room = room();
     let session = session(&room.gate);
-    let mut call = Box::pin(room.gate.dispatch(&session, Call::new("counting.tool", b"", Streams::default())));
+    let mut call =
+        Box::pin(room.gate.dispatch(&session, Call::new("counting.tool", b"", Streams::default())));
     assert!(poll(&mut call).is_pending());
     session.give(Grant::of(Cap::Exec).named("run".parse().unwrap())).unwrap();
     assert!(poll(&mut call).is_pending());
@@ -264,8 +270,7 @@ fn a_stream_learns_of_a_revocation_before_its_next_chunk() {
     room.gate.revoke(&me()).unwrap();
     room.gate.unrevoke(&me()).unwrap();
     assert!(block_on(call).is_err());
-    let (steps, valid) =
-        (room.seen.steps.load(Ordering::SeqCst), room.seen.valid.load(Ordering::SeqCst));
+    let (steps, valid) = (room.seen.steps.load(Ordering::SeqCst), room.seen.valid.load(Ordering::SeqCst));
     assert_eq!((steps, valid), (2, 1), "the second step saw that it must end");
 }
 

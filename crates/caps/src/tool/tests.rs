@@ -49,8 +49,13 @@ impl Room {
     fn ask(&self, tool: &str, input: &str) -> Result<String, String> {
         let (provider, tool) = tool.split_once('.').unwrap();
         let input = Some(Bytes::copy_from_slice(input.as_bytes()));
-        let wire =
-            encode_request(&ToolRequest { provider: provider.into(), tool: tool.into(), input, span: 0, depth: 0 });
+        let wire = encode_request(&ToolRequest {
+            provider: provider.into(),
+            tool: tool.into(),
+            input,
+            span: 0,
+            depth: 0,
+        });
         let call = Call::new(CALL, &wire, Streams::default());
         let reply = block_on(self.gate.dispatch(&self.session, call)).map_err(|error| error.to_string())?;
         match decode_reply(reply.payload.into()).unwrap() {

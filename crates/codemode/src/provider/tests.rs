@@ -323,7 +323,8 @@ fn calls_of_one_tool_take_turns() {
         }
     });
     let all = providers(vec![tool.at_most(3)]);
-    let request = |_| ToolRequest { provider: "tools".into(), tool: "t".into(), input: None, span: 0, depth: 0 };
+    let request =
+        |_| ToolRequest { provider: "tools".into(), tool: "t".into(), input: None, span: 0, depth: 0 };
     let mut given_up = all.call(request(0));
     let calls = futures_util::future::join_all((0..10).map(request).map(|it| all.call(it)));
     let ended = time.run(async {
