@@ -77,6 +77,11 @@ impl LineRefused {
     pub fn code(&self) -> &'static str {
         self.0.code()
     }
+
+    /// The status of a line that never began.
+    pub const fn exit_status(&self) -> u8 {
+        self.0.exit_status()
+    }
 }
 
 /// What the record of a line calls it.
