@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use drydock_contract::{Artifact, Denial, Digest, Switch, port::LiveInstance};
+use drydock_contract::{Artifact, Denial, Digest, Switch, SwitchMark, port::LiveInstance};
 use drydock_gate::Session;
 use parking_lot::Mutex;
 
@@ -33,6 +33,8 @@ struct Kernels {
 struct Owned {
     instance: Arc<dyn LiveInstance>,
     owner: Arc<Switch>,
+    /// When it was opened: a revocation ends it for good.
+    mark: SwitchMark,
 }
 
 /// A module on the shelf, for as long as this lives.
@@ -109,14 +111,14 @@ impl Shelf {
         let mut kernels = self.kernels.lock();
         let id = kernels.next;
         kernels.next += 1;
-        kernels.open.insert(id, Owned { instance, owner: owner(session) });
+        kernels.open.insert(id, Owned { instance, owner: owner(session), mark: session.mark() });
         id
     }
 
     pub(crate) fn kernel(&self, session: &Session, id: u64) -> Option<Arc<dyn LiveInstance>> {
         let kernels = self.kernels.lock();
         let owned = kernels.open.get(&id).filter(|it| Arc::ptr_eq(&it.owner, &owner(session)))?;
-        Some(Arc::clone(&owned.instance))
+        session.lost_since(owned.mark).is_none().then(|| Arc::clone(&owned.instance))
     }
 }
 

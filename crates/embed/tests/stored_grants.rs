@@ -41,7 +41,22 @@ fn kept_grants_are_the_principals_own_and_a_revoked_one_stays_to_be_seen() {
     let all = stored.all().unwrap();
     let seen: Vec<_> = all.iter().map(|it| (it.principal.as_str(), it.grant.cap, it.revoked)).collect();
     assert_eq!(seen, [("a", Cap::Exec, true), ("a", Cap::Exec, true), ("a/b", Cap::Kv, false)]);
-    assert_eq!(stored.revoke(&id("none"), NOON).unwrap_err().code(), "unknown_grant");
+}
+
+#[tokio::test]
+async fn a_grant_of_a_file_is_revoked_by_its_id_though_it_is_kept_nowhere() {
+    let (_folder, dock) = dock();
+    let file = GrantFile::parse(br#"{"grants":[{"id":"mine","cap":"exec"}]}"#).unwrap();
+    let setup = Setup { grants: Grant::all_of(&file, |it| it), only_grants: true, ..Setup::default() };
+    let session = dock.session("me", setup).unwrap();
+    assert!(session.run("upper", &[], "x").await.is_ok());
+    assert!(dock.stored_grants(Tenant::default()).revoke(&id("mine"), NOON).unwrap());
+    let begun = std::time::Instant::now();
+    while session.run("upper", &[], "x").await.is_ok() {
+        // A hang guard, and no measure: a busy machine is slow to look.
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "nobody heard of it");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 #[test]

@@ -10,15 +10,15 @@ use std::{
 };
 
 use drydock_contract::{
-    CallError, Denial, Fault, Reply, Streams, Unit,
+    CallError, Denial, Reply, Streams, SwitchMark, Unit,
     port::{CallEnd, CallFacts, EndKind, Mode},
 };
 
 use crate::{
-    Audited, Capability, Gate, Grant, Permit, Session,
+    Audited, Capability, Class, Gate, Grant, Permit, Session,
     account::Slot,
     permit::Issued,
-    race::{Cut, race},
+    race::{Ends, race},
 };
 
 /// A call that was let through and recorded.
@@ -29,6 +29,8 @@ pub(crate) struct Begun {
     pub(crate) slot: Option<Slot>,
     pub(crate) umask: Mode,
     pub(crate) wants_typed: bool,
+    pub(crate) mark: SwitchMark,
+    pub(crate) class: Class,
 }
 
 /// Has the power act, unless something ends it first, and records the end.
@@ -39,22 +41,18 @@ pub(crate) async fn carry_out<'a, C: Capability>(
     ready: C::Ready,
     streams: Streams,
 ) -> Result<Reply, CallError> {
-    let Begun { facts, grant, audited, slot, umask, wants_typed } = begun;
+    let Begun { facts, grant, audited, slot, umask, wants_typed, mark, class } = begun;
     let is_leased = AtomicBool::new(false);
     let mut open = OpenCall { gate, facts, audited, is_leased: &is_leased, is_over: false };
-    // Whatever of the work is left is dropped before anything is recorded.
-    let raced = {
-        let facts = &open.facts;
-        let issued = Issued { facts, grant, is_leased: &is_leased, audited, slot, umask, wants_typed };
+    // Work that was cut off is dropped with this block: what it holds is free before anybody waits for a record.
+    let done = {
+        let (facts, grant) = (&open.facts, &grant);
+        let issued = Issued { facts, grant, is_leased: &is_leased, audited, slot, umask, wants_typed, mark };
         let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
-        race(work, session.own_switches(), session.deadline(), &*gate.clock).await
+        let ends = Ends { session, mark, grant, class };
+        race(work, &ends, &*gate.clock).await
     };
-    let done = match raced {
-        Ok(done) => done,
-        Err(Cut::Switch(0)) => Err(Denial::Revoked.into()),
-        Err(Cut::Switch(_)) => Err(Denial::Cancelled.into()),
-        Err(Cut::Overdue) => Err(Fault::Overdue.into()),
-    };
+    let done = done.unwrap_or_else(|cut| Err(cut.error(&grant, &open.facts)));
     let done = done.and_then(|reply| paid(session, reply));
     if let Some(denial) = open.end(&done) {
         gate.record_late_denial(&open.facts, denial).await;

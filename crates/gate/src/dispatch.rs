@@ -11,7 +11,7 @@ use std::{
 };
 
 use drydock_contract::{
-    BoxFuture, Call, CallError, CallId, Cap, Denial, Dispatch, Entropy, Fault, GrantId, Lineage, Node, Reply,
+    BoxFuture, Call, CallError, CallId, Cap, Denial, Dispatch, Entropy, Fault, GrantId, Lineage, Reply,
     Timestamp, TraceId, Who,
     port::{
         AuditEvent, AuditRecord, CallEnd, CallFacts, Clock, Digested, EndKind, Journal, Ledger, LedgerError,
@@ -19,12 +19,15 @@ use drydock_contract::{
     },
 };
 
+use parking_lot::Mutex;
+
 use crate::{
     Audited, CapSpec, Capability, Class, Operation, Recording, Refused, Session, SessionSpec,
     account::Accounts,
     act::{Begun, carry_out},
     audit::{Audit, AuditCounts},
     digest::Digester,
+    giving::Giving,
     grant_table::GrantTable,
     ladder::{self, Asked, Climb, Through},
     rate::Rate,
@@ -65,15 +68,18 @@ pub struct Gate {
     powers: Vec<Box<dyn Power>>,
     /// Where each operation is found: its power and its specification.
     operations: HashMap<&'static str, (usize, &'static Operation)>,
-    accounts: Accounts,
-    grants: Arc<GrantTable>,
-    audit: Audit,
+    pub(crate) accounts: Accounts,
+    pub(crate) grants: Arc<GrantTable>,
+    giving: Arc<Giving>,
+    pub(crate) audit: Arc<Audit>,
     pub(crate) digester: Digester,
     pub(crate) clock: Arc<dyn Clock>,
-    ledger: Option<Arc<dyn Ledger>>,
+    pub(crate) ledger: Option<Arc<dyn Ledger>>,
+    /// Held by whoever asks the ledger what is revoked and does as it says, or changes that.
+    pub(crate) agreeing: Mutex<()>,
     rate: Rate,
     tenant_in_flight_max: u32,
-    recording: Recording,
+    pub(crate) recording: Recording,
     traces: (RandomState, AtomicU64),
 }
 
@@ -81,15 +87,20 @@ impl Gate {
     /// A gate with no powers behind it.
     pub fn new(settings: GateSettings, clock: Arc<dyn Clock>, journal: Arc<dyn Journal>) -> Self {
         let rate = Rate { calls_max: settings.calls_max, window_s: settings.window_s };
+        let (grants, audit) = (Arc::<GrantTable>::default(), Arc::new(Audit::new(journal)));
+        let giving =
+            Giving { table: Arc::clone(&grants), audit: Arc::downgrade(&audit), clock: Arc::clone(&clock) };
         Self {
             powers: Vec::new(),
             operations: HashMap::new(),
             accounts: Accounts::new(settings.principals_max, rate),
-            grants: Arc::default(),
-            audit: Audit::new(journal),
+            grants,
+            giving: Arc::new(giving),
+            audit,
             digester: Digester::new(settings.digest_key),
             clock,
             ledger: None,
+            agreeing: Mutex::default(),
             rate,
             tenant_in_flight_max: settings.tenant_in_flight_max,
             recording: settings.recording,
@@ -108,9 +119,7 @@ impl Gate {
 
     /// The gate of a home whose processes agree by this ledger: what is revoked there is revoked here.
     pub fn agreeing_by(mut self, ledger: Arc<dyn Ledger>) -> Result<Self, LedgerError> {
-        if let Some((_, nodes)) = ledger.revocations(None)? {
-            self.set_revoked(Some(nodes));
-        }
+        self.hear(&*ledger, &mut None)?;
         self.ledger = Some(ledger);
         Ok(self)
     }
@@ -132,7 +141,7 @@ impl Gate {
         let lineage = spec.lineage.clone().unwrap_or_else(|| Lineage::root(self.trace_of(&spec)));
         let account = self.accounts.of(&who, now);
         let opened =
-            account.and_then(|it| Session::open(spec, it, lineage.clone(), Arc::clone(&self.grants)));
+            account.and_then(|it| Session::open(spec, it, lineage.clone(), Arc::clone(&self.giving)));
         match opened {
             Ok(session) => Ok(session),
             Err(denial) => {
@@ -193,7 +202,7 @@ impl Gate {
         Err(self.refuse(session, climb.now, facts, denial).await)
     }
 
-    fn climb<'a>(
+    pub(crate) fn climb<'a>(
         &'a self,
         session: &'a Session,
         spec: &'a CapSpec,
@@ -210,48 +219,6 @@ impl Gate {
     /// nothing that [`Gate::dispatch`] with the same session would not.
     pub fn door(self: &Arc<Self>, session: &Session) -> Arc<dyn Dispatch> {
         Arc::new(Door { gate: Arc::clone(self), session: session.clone() })
-    }
-
-    /// Takes every power from a tenant, a principal or a grant, runs in flight included: in this process at once,
-    /// and in all others of the home where there is a ledger.
-    pub fn revoke(&self, node: &Node) -> Result<(), LedgerError> {
-        self.accounts.revoke(node.clone());
-        self.revoke_grants(std::slice::from_ref(node));
-        if let Some(ledger) = &self.ledger {
-            ledger.revoke(node, self.clock.now())?;
-        }
-        Ok(())
-    }
-
-    /// Lets what was revoked ask again. Runs that were ended stay ended.
-    pub fn unrevoke(&self, node: &Node) -> Result<(), LedgerError> {
-        if let Some(ledger) = &self.ledger {
-            ledger.unrevoke(node)?;
-        }
-        self.accounts.unrevoke(node);
-        Ok(())
-    }
-
-    /// Whether that very node is revoked.
-    pub fn is_revoked(&self, node: &Node) -> bool {
-        self.accounts.is_revoked(node)
-    }
-
-    /// What the ledger says now: exactly these nodes are revoked, or nobody knows, and then everybody is.
-    pub fn set_revoked(&self, nodes: Option<Vec<Node>>) {
-        self.revoke_grants(nodes.as_deref().unwrap_or_default());
-        self.accounts.set_revoked(nodes.map(|it| it.into_iter().collect()));
-    }
-
-    /// Takes grants back from whoever holds them here, and what hangs from them; also from those who will hold them.
-    fn revoke_grants(&self, nodes: &[Node]) {
-        for node in nodes {
-            if let Node::Grant(tenant, id) = node
-                && let Ok(id) = id.parse::<GrantId>()
-            {
-                self.grants.revoke(tenant, &id);
-            }
-        }
     }
 
     /// Decisions since the start, counted.
@@ -274,7 +241,13 @@ impl Gate {
         self.clock.now()
     }
 
-    async fn refuse(&self, session: &Session, at: Timestamp, call: CallFacts, denial: Denial) -> CallError {
+    pub(crate) async fn refuse(
+        &self,
+        session: &Session,
+        at: Timestamp,
+        call: CallFacts,
+        denial: Denial,
+    ) -> CallError {
         if let Some(log) = session.denials() {
             log.keep(&denial);
         }
@@ -311,7 +284,7 @@ fn facts(
 }
 
 /// Stands in for an operation nobody offers, so that its denial has a record like any other.
-const NOWHERE: CapSpec = CapSpec {
+pub(crate) const NOWHERE: CapSpec = CapSpec {
     cap: Cap::Commands,
     operations: &[Operation {
         name: "unknown",
@@ -355,6 +328,8 @@ impl<C: Capability> Power for C {
         let typed_bytes = call.typed.as_ref().map_or(0, |it| it.bytes);
         let payload_bytes =
             (call.payload.len() as u64).saturating_add(call.unread_bytes).saturating_add(typed_bytes);
+        // Taken before the first rung looks, so that a revocation that is taken back at once still ends the call.
+        let mark = session.mark();
         let climb = gate.climb(session, &C::SPEC, operation, payload_bytes);
         let audited = operation.audited;
         let digester = (audited == Audited::Everything).then_some(&gate.digester);
@@ -377,7 +352,8 @@ impl<C: Capability> Power for C {
             }
         }
         let (umask, wants_typed) = (call.umask, call.wants_typed);
-        let begun = Begun { facts, grant, audited, slot, umask, wants_typed };
+        let class = operation.class;
+        let begun = Begun { facts, grant, audited, slot, umask, wants_typed, mark, class };
         Box::pin(carry_out(self, (gate, session), begun, ready, call.streams))
     }
 }

@@ -364,7 +364,7 @@ fn calls_are_numbered_as_they_are_made_and_not_as_they_are_polled() {
     assert_ne!(spans(&session).0, first, "no number is given twice");
     let there = CallId(3);
     assert_eq!(
-        spans(&session.at(there)),
+        spans(&session.at(there, 1)),
         spans(&open(&room, exec()).at(there)),
         "only its parent's calls count"
     );

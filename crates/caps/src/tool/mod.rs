@@ -99,7 +99,10 @@ impl Capability for Tool {
         let Ready { tools, request, label } = ready;
         tracing::trace!(target: "drydock::hop", "caps/tool: `{label}` is a tool of the session");
         let answer = match tools {
-            Some(tools) => tools.call(ToolRequest { span: permit.call().0, ..request }).await,
+            Some(tools) => {
+                let (span, depth) = (permit.call().0, permit.session().depth());
+                tools.call(ToolRequest { span, depth, ..request }).await
+            }
             None => Err(ToolFailure::new(FailureCode::InternalError, format!("Unknown tool {label}"))),
         };
         // Whoever lost their rights while the tool was busy gets nothing out of it.

@@ -202,7 +202,17 @@ fn once(mut shell: DockShell, whole: &Whole<'_>, log: &DenialLog, limits: &Limit
                 }
                 anyhow::Ok(status(&report))
             }
-            Err(refused) => bail!(refused),
+            Err(refused) => {
+                let (code, message) = (refused.code(), refused.to_string());
+                match json {
+                    true => {
+                        let told = serde_json::json!({ "code": code, "message": message });
+                        show::json(&serde_json::json!({ "error": told }))?;
+                    }
+                    false => exit::warn(&format!("{code}: {message}")),
+                }
+                anyhow::Ok(refused.exit_status())
+            }
         }
     });
     // A thread may still wait for stdin, which nobody will read any more.

@@ -77,7 +77,7 @@ impl Sandbox {
         }
         let done = line.await.map_err(|error| match error {
             ExecError::Setup(error) => error.into(),
-            ExecError::Refused(refused) => SandboxError::new("denied", refused.to_string()),
+            ExecError::Refused(refused) => SandboxError::new(refused.code(), refused.to_string()),
         })?;
         if done.limit.as_deref() == Some("cancelled") {
             return Err(cancelled());
