@@ -12,7 +12,7 @@ use common::{engine, request};
 use drydock_abi::exec::encode_report;
 use drydock_abi::tool::encode_frame;
 use drydock_contract::{
-    BoxFuture, Budget, Call, CallError, Cap, CapSet, Dispatch, FUEL_PER_MICROSECOND, Outcome, Reply,
+    BoxFuture, Budget, Call, CallError, Cap, CapSet, Dispatch, FUEL_PER_MICROSECOND, Limits, Outcome, Reply,
     RunRequest, Streams, Unit,
     port::{Interruption, LaneChoice, Runner as _},
 };
@@ -55,7 +55,9 @@ fn chained(mut rest: Vec<String>, budget: &Arc<Budget>) -> RunRequest {
     let wat = rest.remove(0);
     let door = Arc::new(Chain { rest, budget: Arc::clone(budget) });
     let caps = CapSet::of(&[Cap::Exec, Cap::Vfs]);
-    RunRequest { door, caps, budget: Some(Arc::clone(budget)), ..request(&wat) }
+    // As the gate has it: no run may burn more than there is when it begins.
+    let limits = Limits { fuel_max: budget.left(Unit::Fuel).unwrap(), ..Limits::default() };
+    RunRequest { door, caps, limits, budget: Some(Arc::clone(budget)), ..request(&wat) }
 }
 
 impl Dispatch for Chain {
