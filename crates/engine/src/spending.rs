@@ -10,7 +10,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -31,8 +31,8 @@ pub(crate) struct Burnt {
     fuel: AtomicU64,
     /// How often it was seen.
     looks: AtomicU64,
-    /// Whether it stands in a host call that waits, and was seen there.
-    waits: AtomicBool,
+    /// More than none where it stands in a host call that waits, and was seen there.
+    waits: AtomicU32,
     /// Of its present turn, what others took who pay for themselves.
     beside_ns: AtomicU64,
     /// Whether time is charged, and fuel is not counted.
@@ -46,19 +46,6 @@ impl Burnt {
             self.fuel.store(fuel, Ordering::Relaxed);
             self.looks.fetch_add(1, Ordering::Relaxed);
         }
-    }
-
-    pub(crate) fn is_timed(&self) -> bool {
-        self.timed
-    }
-
-    /// Does work of others in this run's turn.
-    pub(crate) fn beside<T>(&self, work: impl FnOnce() -> T) -> T {
-        let began = Instant::now();
-        let done = work();
-        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.beside_ns.fetch_add(took, Ordering::Relaxed);
-        done
     }
 
     /// What a turn that took so long was of its own computing.
@@ -99,15 +86,27 @@ pub(crate) struct Waits(Arc<Burnt>);
 impl Waits {
     /// Begins when the run was just seen: from here on it burns nothing.
     pub(crate) fn begin(burnt: &Arc<Burnt>) -> Self {
-        burnt.waits.store(true, Ordering::Relaxed);
+        burnt.waits.fetch_add(1, Ordering::Relaxed);
         burnt.keep_one_interval();
         Self(Arc::clone(burnt))
+    }
+
+    /// Does work of others, while the run waits.
+    pub(crate) fn beside<T>(&self, work: impl FnOnce() -> T) -> T {
+        if !self.0.timed {
+            return work();
+        }
+        let began = Instant::now();
+        let done = work();
+        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.0.beside_ns.fetch_add(took, Ordering::Relaxed);
+        done
     }
 }
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        self.0.waits.store(false, Ordering::Relaxed);
+        self.0.waits.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -156,7 +155,7 @@ impl Spending {
             return;
         }
         let look = self.burnt.looks.load(Ordering::Relaxed);
-        self.turns = match (self.burnt.waits.load(Ordering::Relaxed), look == self.look) {
+        self.turns = match (self.burnt.waits.load(Ordering::Relaxed) > 0, look == self.look) {
             // It was seen where it stands.
             (true, _) => 0,
             // After the look it went on, nobody knows for how long.
@@ -227,7 +226,7 @@ mod tests {
         let mut run = Spending::new(of(1 << 40), 5, true);
         assert!(run.cover_turn());
         let began = Instant::now();
-        let took = run.burnt().beside(|| {
+        let took = Waits::begin(run.burnt()).beside(|| {
             while began.elapsed() < Duration::from_millis(20) {
                 std::hint::spin_loop();
             }

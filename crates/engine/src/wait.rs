@@ -44,12 +44,15 @@ pub(crate) async fn wait_for_others<T>(
     wait_for(caller, |caller, cx| beside(caller, |_| work.as_mut().poll(cx))).await
 }
 
-/// Work of others, done in a turn of the guest's: the time that it takes is not the guest's.
-pub(crate) fn beside<T>(caller: &mut Caller<'_, Guest>, work: impl FnOnce(&mut Caller<'_, Guest>) -> T) -> T {
-    let timed = caller.data().burnt.as_ref().filter(|(burnt, _)| burnt.is_timed());
-    match timed.map(|(burnt, _)| Arc::clone(burnt)) {
+/// Work of others, done in a turn of the guest's. The time that it takes is not the guest's, and what the guest drew
+/// ahead is there for them: how much that is, they ask when they begin.
+pub(crate) fn beside<T>(
+    caller: &mut Caller<'_, Guest>,
+    work: impl FnOnce(&mut Caller<'_, Guest>) -> T,
+) -> T {
+    match begin(caller) {
         None => work(caller),
-        Some(burnt) => burnt.beside(|| work(caller)),
+        Some(waits) => waits.beside(|| work(caller)),
     }
 }
 

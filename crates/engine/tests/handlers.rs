@@ -241,28 +241,36 @@ async fn more_handlers_than_slots_wait_tenants_in_turn_and_a_full_queue_is_told_
     answer(&engine, made("a", &open_door), b"warm").await.unwrap();
 
     let order = Mutex::new(Vec::new());
-    let invoke = |tenant: &'static str| {
-        let (engine, order, until) = (&engine, &order, &until);
+    let invoke = |tenant: &'static str, until: &Arc<Switch>| {
+        let (engine, order, made) = (&engine, &order, made(tenant, until));
         Box::pin(async move {
-            let reply = answer(engine, made(tenant, until), b"x").await?;
+            let reply = answer(engine, made, b"x").await?;
             order.lock().push(tenant);
             Ok::<_, LiveError>(reply.bytes)
         })
     };
-    let all: FuturesUnordered<_> = FuturesUnordered::new();
-    for tenant in std::iter::repeat_n("a", GENERAL + 512).chain(["b", "b"]) {
-        let mut call = invoke(tenant);
+    // All slots are taken, one of them for less long; then come those who wait.
+    let one = Arc::<Switch>::default();
+    let keep = std::iter::repeat_n(&until, GENERAL - 1).chain([&one]).map(|until| ("a", until));
+    let wait = std::iter::repeat_n("a", 512).chain(["b", "b"]).map(|tenant| (tenant, &open_door));
+    let all = FuturesUnordered::new();
+    for (tenant, until) in keep.chain(wait) {
+        let mut call = invoke(tenant, until);
         assert!(futures_util::poll!(&mut call).is_pending());
         all.push(call);
     }
-    let error = invoke("a").await.unwrap_err();
+    let error = invoke("a", &open_door).await.unwrap_err();
     assert_eq!(error.code(), "saturated");
     assert!(error.to_string().contains("512 of them of tenant a"), "{error}");
-    until.trip();
-    let done: Vec<_> = tokio::time::timeout(HANG, all.collect()).await.expect("they wait for each other");
-    assert_eq!(done.len(), GENERAL + 514);
-    assert!(done.iter().all(|it| it.as_ref().is_ok_and(|bytes| bytes == b"x")));
-    // Those that held slots ended first; then each tenant has its turn.
-    let last = order.lock().iter().rposition(|it| *it == "b").unwrap();
-    assert!(last < GENERAL + 100, "b's were behind {last} others");
+    one.trip();
+    let release = async {
+        while order.lock().len() < 515 {
+            tokio::task::yield_now().await;
+        }
+        until.trip();
+    };
+    let done = futures_util::future::join(all.collect::<Vec<_>>(), release);
+    let (done, ()) = tokio::time::timeout(HANG, done).await.expect("they wait for each other");
+    assert!(done.len() == GENERAL + 514 && done.iter().all(|it| it.as_ref().is_ok_and(|it| it == b"x")));
+    assert_eq!(order.lock()[..7], ["a", "a", "b", "a", "b", "a", "a"], "one slot goes round the tenants");
 }

@@ -4,7 +4,7 @@
 //! denial or a fault of ours, is an envelope. It neither listens nor dials, and never sees the guest.
 
 use drydock_abi::runner::{Code, Envelope, FailureKind, INVOKE, Invoked, REQUEST_BYTES_MAX, encode_invoke};
-use drydock_contract::{Call, CallError, Denial, Digest, Dispatch, Streams, Tenant};
+use drydock_contract::{Call, CallError, Denial, Digest, Dispatch, Fault, Streams, Tenant};
 
 pub use drydock_abi::runner;
 
@@ -46,6 +46,7 @@ fn refused(error: &CallError) -> Invoked {
     let kind = match error {
         CallError::Denied(Denial::TooLarge { .. }) => FailureKind::TooLarge,
         CallError::Denied(_) => FailureKind::Denied,
+        CallError::Failed(Fault::Saturated(_)) => FailureKind::Saturated,
         CallError::Failed(_) => FailureKind::Internal,
     };
     alone(kind, error.code(), error.to_string())
@@ -59,7 +60,7 @@ fn alone(kind: FailureKind, code: &str, message: String) -> Invoked {
 #[cfg(test)]
 mod tests {
     use drydock_abi::runner::{LogLine, decode_invoke};
-    use drydock_contract::{BoxFuture, Fault, LogLevel, Reply};
+    use drydock_contract::{BoxFuture, LogLevel, Reply};
     use drydock_testkit::block_on;
 
     use super::*;
@@ -99,6 +100,8 @@ mod tests {
         let denied = |_: Call<'_>| Err(Denial::Revoked.into());
         assert_eq!(kind(send(b"{}", denied)), FailureKind::Denied);
         assert_eq!(kind(send(b"{}", |_| Err(Fault::Internal("x".into()).into()))), FailureKind::Internal);
+        let full = |_: Call<'_>| Err(Fault::Saturated("512 wait".into()).into());
+        assert_eq!(kind(send(b"{}", full)), FailureKind::Saturated);
         assert_eq!(kind(send(b"{}", |_| Ok(b"nonsense".to_vec()))), FailureKind::Internal);
         let huge = vec![b' '; usize::try_from(REQUEST_BYTES_MAX).unwrap() + 1];
         let large = send(&huge, |call| {
