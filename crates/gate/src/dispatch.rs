@@ -20,14 +20,16 @@ use drydock_contract::{
 };
 
 use crate::{
-    Audited, CapSpec, Capability, Class, Operation, Recording, Refused, Session, SessionSpec,
+    Audited, CapSpec, Capability, Class, Grant, Operation, Recording, Refused, Session, SessionSpec,
     account::Accounts,
     act::{Begun, carry_out},
     audit::{Audit, AuditCounts},
     digest::Digester,
     grant_table::GrantTable,
-    ladder::{self, Asked, Climb, Through},
-    rate::Rate,
+    ladder::{self, Asked, Climb, Stop, Through},
+    lender::Lender,
+    rate::{Leasing, Rate},
+    uses::{KeptUses, NoUse},
 };
 
 /// How the gate counts and records.
@@ -71,6 +73,7 @@ pub struct Gate {
     pub(crate) digester: Digester,
     pub(crate) clock: Arc<dyn Clock>,
     ledger: Option<Arc<dyn Ledger>>,
+    lender: Arc<Lender>,
     rate: Rate,
     tenant_in_flight_max: u32,
     recording: Recording,
@@ -90,6 +93,7 @@ impl Gate {
             digester: Digester::new(settings.digest_key),
             clock,
             ledger: None,
+            lender: Arc::default(),
             rate,
             tenant_in_flight_max: settings.tenant_in_flight_max,
             recording: settings.recording,
@@ -186,9 +190,16 @@ impl Gate {
         if let Some((power, operation)) = self.operations.get(call.operation) {
             return self.powers[*power].answer(self, session, ids, operation, call).await;
         }
-        let climb = self.climb(session, &NOWHERE, &NOWHERE.operations[0], 0);
+        let (climb, stop) = loop {
+            let climb = self.climb(session, &NOWHERE, &NOWHERE.operations[0], 0);
+            match ladder::climb_to_nowhere(&climb).err() {
+                Some(Stop::Unleased) => self.lease_calls(session, climb.now).await?,
+                Some(Stop::Refused(denial)) => break (climb, Some(denial)),
+                None => break (climb, None),
+            }
+        };
         let nobody = || Denial::UnknownOperation(ladder::shorten(call.operation).to_string());
-        let denial = ladder::climb_to_nowhere(&climb).err().unwrap_or_else(nobody);
+        let denial = stop.unwrap_or_else(nobody);
         let facts = facts(&climb, ids, Subjects::none(), None, None);
         Err(self.refuse(session, climb.now, facts, denial).await)
     }
@@ -200,10 +211,36 @@ impl Gate {
         operation: &'a Operation,
         payload_bytes: u64,
     ) -> Climb<'a> {
-        let (now, rate, ledger) = (self.clock.now(), self.rate, self.ledger.as_deref());
+        let (now, rate, leasing) = (self.clock.now(), self.rate, self.leasing());
         let tenant_in_flight_max = self.tenant_in_flight_max;
         let grants = session.grants();
-        Climb { session, grants, spec, operation, payload_bytes, now, rate, ledger, tenant_in_flight_max }
+        Climb { session, grants, spec, operation, payload_bytes, now, rate, leasing, tenant_in_flight_max }
+    }
+
+    fn leasing(&self) -> Option<Leasing<'_>> {
+        let (rate, lender) = (self.rate, &self.lender);
+        self.ledger.as_ref().map(|ledger| Leasing { rate, lender, ledger })
+    }
+
+    /// Waits for a further lease of calls. What cannot be leased because the ledger does not answer is a fault by its
+    /// name: nobody called too often.
+    async fn lease_calls(&self, session: &Session, now: Timestamp) -> Result<(), Fault> {
+        match self.leasing() {
+            Some(leasing) => leasing.done(session.account(), now).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for a use of a kept grant, and takes it.
+    async fn lease_use(&self, grant: &Grant, mut kept: Arc<KeptUses>) -> Result<bool, Fault> {
+        loop {
+            kept.lease(&self.lender).await?;
+            match grant.take_use() {
+                Ok(()) => return Ok(true),
+                Err(NoUse::UsedUp) => return Ok(false),
+                Err(NoUse::Unleased(next)) => kept = next,
+            }
+        }
     }
 
     /// The gate bound to a session, for a front end that is handed a door instead of the two. It gives
@@ -283,6 +320,15 @@ impl Gate {
         denial.into()
     }
 
+    /// Records that a call is about to act. No record, no act: a full disk stops the work instead of hiding it.
+    fn record_begin(&self, facts: &Arc<CallFacts>, at: Timestamp, audited: Audited) -> Result<(), Fault> {
+        if audited != Audited::Everything {
+            return Ok(());
+        }
+        let record = AuditRecord { at, call: Arc::clone(facts), event: AuditEvent::Begun };
+        self.audit.begun(record, self.recording).map_err(Fault::Unrecorded)
+    }
+
     /// Records that a call is over, if its beginning was.
     pub(crate) fn record_end(&self, facts: &Arc<CallFacts>, audited: Audited, end: CallEnd) {
         if audited == Audited::Everything {
@@ -349,35 +395,49 @@ impl<C: Capability> Power for C {
         session: &'a Session,
         ids: (CallId, CallId),
         operation: &'static Operation,
-        call: Call<'a>,
+        mut call: Call<'a>,
     ) -> BoxFuture<'a, Result<Reply, CallError>> {
         // Climbing takes no time, so it is done here: what it needs is no part of the future, which is moved.
         let typed_bytes = call.typed.as_ref().map_or(0, |it| it.bytes);
         let payload_bytes =
             (call.payload.len() as u64).saturating_add(call.unread_bytes).saturating_add(typed_bytes);
         let climb = gate.climb(session, &C::SPEC, operation, payload_bytes);
-        let audited = operation.audited;
-        let digester = (audited == Audited::Everything).then_some(&gate.digester);
-        let asked = Asked { payload: call.payload, typed: call.typed.map(|it| it.value), digester };
-        let Through { ready, slot, grant, request } = match ladder::climb(self, &climb, asked) {
+        let now = climb.now;
+        let digester = (operation.audited == Audited::Everything).then_some(&gate.digester);
+        let asked = Asked { payload: call.payload, typed: &mut call.typed, digester };
+        let through = match ladder::climb(self, &climb, asked) {
             Ok(through) => through,
-            Err(Refused { denial, subject }) => {
+            Err(Stop::Unleased) => {
+                // Rare: a process that calls faster than its leases come.
+                return Box::pin(async move {
+                    gate.lease_calls(session, now).await?;
+                    self.answer(gate, session, ids, operation, call).await
+                });
+            }
+            Err(Stop::Refused(Refused { denial, subject })) => {
                 let facts = facts(&climb, ids, subject.into(), None, None);
-                let now = climb.now;
                 return Box::pin(async move { Err(gate.refuse(session, now, facts, denial).await) });
             }
         };
+        let Through { ready, slot, reserved, grant, use_due, request } = through;
         let named = grant.id().cloned();
         let facts = Arc::new(facts(&climb, ids, C::subjects(&ready), named, request));
-        if audited == Audited::Everything {
-            let record = AuditRecord { at: climb.now, call: Arc::clone(&facts), event: AuditEvent::Begun };
-            // No record, no act: a full disk stops the work instead of hiding it.
-            if let Err(why) = gate.audit.begun(record, gate.recording) {
-                return Box::pin(ready_now(Err(Fault::Unrecorded(why).into())));
-            }
+        let (audited, umask, wants_typed) = (operation.audited, call.umask, call.wants_typed);
+        let begun = Begun { facts, grant, audited, slot, reserved, umask, wants_typed };
+        if let Some(kept) = use_due {
+            return Box::pin(async move {
+                if !gate.lease_use(&begun.grant, kept).await? {
+                    let facts = CallFacts { grant: None, request: None, ..CallFacts::clone(&begun.facts) };
+                    let denial = ladder::used_up::<C>(&ready);
+                    return Err(gate.refuse(session, now, facts, denial).await);
+                }
+                gate.record_begin(&begun.facts, now, audited)?;
+                carry_out(self, (gate, session), begun, ready, call.streams).await
+            });
         }
-        let (umask, wants_typed) = (call.umask, call.wants_typed);
-        let begun = Begun { facts, grant, audited, slot, umask, wants_typed };
+        if let Err(fault) = gate.record_begin(&begun.facts, now, audited) {
+            return Box::pin(ready_now(Err(fault.into())));
+        }
         Box::pin(carry_out(self, (gate, session), begun, ready, call.streams))
     }
 }

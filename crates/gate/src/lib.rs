@@ -19,13 +19,16 @@ mod held;
 mod inside;
 mod ladder;
 mod lease;
+mod lender;
 mod permit;
 mod profile;
 mod program;
 mod race;
 mod rate;
+mod reserved;
 mod session;
 mod spec;
+mod uses;
 
 pub use audit::{AuditCounts, Recording};
 pub use capability::{Capability, Refused};

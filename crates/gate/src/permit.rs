@@ -43,7 +43,7 @@ pub struct Permit<'a, C: Capability> {
     audited: Audited,
     umask: Mode,
     wants_typed: bool,
-    slot: Option<Slot>,
+    slot: Slot,
     of: PhantomData<fn() -> C>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Issued<'a> {
     pub(crate) grant: Arc<Grant>,
     pub(crate) is_leased: &'a AtomicBool,
     pub(crate) audited: Audited,
-    pub(crate) slot: Option<Slot>,
+    pub(crate) slot: Slot,
     pub(crate) umask: Mode,
     pub(crate) wants_typed: bool,
 }
