@@ -316,17 +316,19 @@ impl Gate {
             log.keep(&denial);
         }
         let (call, event) = (Arc::new(call), AuditEvent::Denied(denial.code()));
-        self.audit.denied(AuditRecord { at, call, event }).await;
+        self.audit.denied(session.account(), AuditRecord { at, call, event }).await;
         denial.into()
     }
 
-    /// Records that a call is about to act. No record, no act: a full disk stops the work instead of hiding it.
-    fn record_begin(&self, facts: &Arc<CallFacts>, at: Timestamp, audited: Audited) -> Result<(), Fault> {
-        if audited != Audited::Everything {
-            return Ok(());
+    /// Records that a call is about to act: no record, no act. What is given back can be recorded only by waiting.
+    fn record_begin(&self, session: &Session, record: AuditRecord) -> Result<Option<AuditRecord>, Fault> {
+        let account = session.account();
+        match self.recording {
+            Recording::Behind => Ok(self.audit.begun(account, record).err()),
+            Recording::Ahead => {
+                self.audit.begun_ahead(account, record).map(|()| None).map_err(Fault::Unrecorded)
+            }
         }
-        let record = AuditRecord { at, call: Arc::clone(facts), event: AuditEvent::Begun };
-        self.audit.begun(record, self.recording).map_err(Fault::Unrecorded)
     }
 
     /// Records that a call is over, if its beginning was.
@@ -340,7 +342,7 @@ impl Gate {
     /// A denial that a power found out while it acted: on disk before it is reported, like any other.
     pub(crate) async fn record_late_denial(&self, facts: &Arc<CallFacts>, code: &'static str) {
         let event = AuditEvent::Ended(CallEnd::plain(EndKind::Denied(code)));
-        self.audit.denied(AuditRecord { at: self.clock.now(), call: Arc::clone(facts), event }).await;
+        self.audit.denied_late(AuditRecord { at: self.clock.now(), call: Arc::clone(facts), event }).await;
     }
 }
 
@@ -423,22 +425,33 @@ impl<C: Capability> Power for C {
         let named = grant.id().cloned();
         let facts = Arc::new(facts(&climb, ids, C::subjects(&ready), named, request));
         let (audited, umask, wants_typed) = (operation.audited, call.umask, call.wants_typed);
+        let record = || AuditRecord { at: now, call: Arc::clone(&facts), event: AuditEvent::Begun };
+        let mut record = (audited == Audited::Everything).then(record);
+        if use_due.is_none()
+            && let Some(due) = record.take()
+        {
+            record = match gate.record_begin(session, due) {
+                Ok(due) => due,
+                Err(fault) => return Box::pin(ready_now(Err(fault.into()))),
+            };
+        }
         let begun = Begun { facts, grant, audited, slot, reserved, umask, wants_typed };
-        if let Some(kept) = use_due {
-            return Box::pin(async move {
-                if !gate.lease_use(&begun.grant, kept).await? {
-                    let facts = CallFacts { grant: None, request: None, ..CallFacts::clone(&begun.facts) };
-                    let denial = ladder::used_up::<C>(&ready);
-                    return Err(gate.refuse(session, now, facts, denial).await);
-                }
-                gate.record_begin(&begun.facts, now, audited)?;
-                carry_out(self, (gate, session), begun, ready, call.streams).await
-            });
+        if use_due.is_none() && record.is_none() {
+            return Box::pin(carry_out(self, (gate, session), begun, ready, call.streams));
         }
-        if let Err(fault) = gate.record_begin(&begun.facts, now, audited) {
-            return Box::pin(ready_now(Err(fault.into())));
-        }
-        Box::pin(carry_out(self, (gate, session), begun, ready, call.streams))
+        Box::pin(async move {
+            if let Some(kept) = use_due
+                && !gate.lease_use(&begun.grant, kept).await?
+            {
+                let facts = CallFacts { grant: None, request: None, ..CallFacts::clone(&begun.facts) };
+                let denial = ladder::used_up::<C>(&ready);
+                return Err(gate.refuse(session, now, facts, denial).await);
+            }
+            if let Some(record) = record {
+                gate.audit.begun_later(session.account(), record).await.map_err(Fault::Unrecorded)?;
+            }
+            carry_out(self, (gate, session), begun, ready, call.streams).await
+        })
     }
 }
 
