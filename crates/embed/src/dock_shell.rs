@@ -55,7 +55,7 @@ impl Default for ShellSetup {
 }
 
 /// A shell of a [`Dock`]. Variables, functions and the working directory live as long as it does; each
-/// line has a session of its own with one budget of fuel and one deadline for all its stages.
+/// line has a session of its own with one budget of fuel, within the setup's, and one deadline for all its stages.
 pub struct DockShell {
     gate: Arc<Gate>,
     session: Session,
@@ -232,7 +232,8 @@ impl DockShell {
         whole: bool,
     ) -> Result<(LineReport, Streams), LineRefused> {
         let started = Instant::now();
-        let budget = Some(Arc::new(Budget::of([(Unit::Fuel, self.line_limits.fuel_max)])));
+        let own = Budget::of([(Unit::Fuel, self.line_limits.fuel_max)]);
+        let budget = Some(Arc::new(own.within(self.spec.budget.clone())));
         let lineage = self.spec.lineage.as_ref().map(Lineage::branch);
         let memory = Arc::new(Meter::new(self.line_memory_bytes_max));
         self.shell.charge(Arc::clone(&memory));

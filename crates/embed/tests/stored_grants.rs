@@ -102,6 +102,27 @@ fn a_cell_that_was_damaged_is_named_with_its_principal() {
 }
 
 #[test]
+fn an_id_belongs_to_whoever_took_it_first_and_a_file_is_kept_whole_or_not_at_all() {
+    let (ledger, stored) = room();
+    let file = br#"{"grants":[{"id":"a","cap":"exec"},{"id":"b","cap":"exec","parent":"a"}]}"#;
+    let dev = Tenant::default();
+    // Another process has taken the second id, and has not kept its grant yet.
+    assert!(ledger.swap(&dev, "grant-id/b", None, Some(b"grant/other/b")).unwrap());
+    assert_eq!(stored.add(&principal("me"), file, NOON).unwrap_err().code(), "duplicate_grant");
+    assert_eq!(ledger.cells(&dev, "").unwrap().len(), 1, "nothing of it is left");
+    ledger.swap(&dev, "grant-id/b", Some(b"grant/other/b"), None).unwrap();
+    // One that was killed after it took the ids may be followed by itself.
+    ledger.swap(&dev, "grant-id/a", None, Some(b"grant/me/a")).unwrap();
+    stored.add(&principal("me"), file, NOON).unwrap();
+    assert_eq!(ledger.cells(&dev, "grant/").unwrap().len(), 1, "both are there by one swap");
+    assert_eq!(stored.of(&principal("me")).unwrap().len(), 2);
+    let other = stored.add(&principal("other"), br#"{"grants":[{"id":"b","cap":"kv"}]}"#, NOON);
+    assert_eq!(other.unwrap_err().code(), "duplicate_grant");
+    ledger.break_down();
+    assert_eq!(stored.all().unwrap_err().code(), "ledger_unavailable");
+}
+
+#[test]
 fn uses_of_a_kept_grant_are_shown_as_they_are_taken() {
     let (ledger, stored) = room();
     stored.add(&principal("a"), br#"{"grants":[{"id":"twice","cap":"exec","uses":2}]}"#, NOON).unwrap();

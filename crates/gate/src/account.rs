@@ -49,6 +49,8 @@ pub(crate) struct Account {
     pub(crate) revoked: Arc<Switch>,
     pub(crate) rate: Counter,
     pub(crate) in_flight: InFlight,
+    /// Its records in the audit's queue, as far as they were counted.
+    pub(crate) queued: AtomicU32,
     tenant: Arc<InFlight>,
 }
 
@@ -161,6 +163,7 @@ impl Accounts {
             revoked: Arc::default(),
             rate: Counter::default(),
             in_flight: InFlight::default(),
+            queued: AtomicU32::new(0),
             tenant,
         });
         if state.is_revoked(&who) {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use drydock_contract::{
-    CallError, Denial, Reply, Streams, SwitchMark, Unit,
+    CallError, Reply, Streams, SwitchMark,
     port::{CallEnd, CallFacts, EndKind, Mode},
 };
 
@@ -19,14 +19,16 @@ use crate::{
     account::Slot,
     permit::Issued,
     race::{Ends, race},
+    reserved::Reserved,
 };
 
 /// A call that was let through and recorded.
-pub(crate) struct Begun {
+pub(crate) struct Begun<'a> {
     pub(crate) facts: CallFacts,
     pub(crate) grant: Arc<Grant>,
     pub(crate) audited: Audited,
-    pub(crate) slot: Option<Slot>,
+    pub(crate) slot: Slot,
+    pub(crate) reserved: Reserved<'a>,
     pub(crate) umask: Mode,
     pub(crate) wants_typed: bool,
     pub(crate) mark: SwitchMark,
@@ -37,11 +39,12 @@ pub(crate) struct Begun {
 pub(crate) async fn carry_out<'a, C: Capability>(
     power: &'a C,
     (gate, session): (&'a Arc<Gate>, &'a Session),
-    begun: Begun,
+    begun: Begun<'a>,
     ready: C::Ready,
     streams: Streams,
 ) -> Result<Reply, CallError> {
-    let Begun { facts, grant, audited, slot, umask, wants_typed, mark, class } = begun;
+    let Begun { facts, grant, audited, slot, mut reserved, umask, wants_typed, mark, class } = begun;
+    reserved.begin();
     let is_leased = AtomicBool::new(false);
     let mut open = OpenCall { gate, facts, audited, is_leased: &is_leased, is_over: false };
     // Work that was cut off is dropped with this block: what it holds is free before anybody waits for a record.
@@ -53,21 +56,11 @@ pub(crate) async fn carry_out<'a, C: Capability>(
         race(work, &ends, &*gate.clock).await
     };
     let done = done.unwrap_or_else(|cut| Err(cut.error(&grant, &open.facts)));
-    let done = done.and_then(|reply| paid(session, reply));
+    let done = done.and_then(|reply| reserved.pay(&reply).map(|()| reply).map_err(CallError::from));
     if let Some(denial) = open.end(&done) {
         gate.record_late_denial(&open.facts, denial).await;
     }
     done
-}
-
-/// A reply that the session's budget has room for.
-fn paid(session: &Session, reply: Reply) -> Result<Reply, CallError> {
-    match &session.spec().budget {
-        Some(budget) if !budget.reserve(Unit::Bytes, reply.payload.len() as u64) => {
-            Err(Denial::BudgetExceeded("bytes").into())
-        }
-        _ => Ok(reply),
-    }
 }
 
 /// A call that has begun. Its end is recorded on every path, also if nobody waits for it any more.

@@ -22,15 +22,17 @@ use drydock_contract::{
 use parking_lot::Mutex;
 
 use crate::{
-    Audited, CapSpec, Capability, Class, Operation, Recording, Refused, Session, SessionSpec,
+    Audited, CapSpec, Capability, Class, Grant, Operation, Recording, Refused, Session, SessionSpec,
     account::Accounts,
     act::{Begun, carry_out},
     audit::{Audit, AuditCounts},
     digest::Digester,
     giving::Giving,
     grant_table::GrantTable,
-    ladder::{self, Asked, Climb, Through},
-    rate::Rate,
+    ladder::{self, Asked, Climb, Stop, Through},
+    lender::Lender,
+    rate::{Leasing, Rate},
+    uses::{KeptUses, NoUse},
 };
 
 /// How the gate counts and records.
@@ -77,6 +79,7 @@ pub struct Gate {
     pub(crate) ledger: Option<Arc<dyn Ledger>>,
     /// Held by whoever asks the ledger what is revoked and does as it says, or changes that.
     pub(crate) agreeing: Mutex<()>,
+    lender: Arc<Lender>,
     rate: Rate,
     tenant_in_flight_max: u32,
     pub(crate) recording: Recording,
@@ -101,6 +104,7 @@ impl Gate {
             clock,
             ledger: None,
             agreeing: Mutex::default(),
+            lender: Arc::default(),
             rate,
             tenant_in_flight_max: settings.tenant_in_flight_max,
             recording: settings.recording,
@@ -195,11 +199,27 @@ impl Gate {
         if let Some((power, operation)) = self.operations.get(call.operation) {
             return self.powers[*power].answer(self, session, ids, operation, call).await;
         }
-        let climb = self.climb(session, &NOWHERE, &NOWHERE.operations[0], 0);
+        let (now, denial) = self.first_rungs(session).await?;
         let nobody = || Denial::UnknownOperation(ladder::shorten(call.operation).to_string());
-        let denial = ladder::climb_to_nowhere(&climb).err().unwrap_or_else(nobody);
-        let facts = facts(&climb, ids, Subjects::none(), None, None);
-        Err(self.refuse(session, climb.now, facts, denial).await)
+        let denial = denial.unwrap_or_else(nobody);
+        let facts = facts(&self.climb_to_nowhere(session), ids, Subjects::none(), None, None);
+        Err(self.refuse(session, now, facts, denial).await)
+    }
+
+    fn climb_to_nowhere<'a>(&'a self, session: &'a Session) -> Climb<'a> {
+        self.climb(session, &NOWHERE, &NOWHERE.operations[0], 0)
+    }
+
+    /// The rungs that every caller climbs, whatever for: when that was, and what was refused.
+    pub(crate) async fn first_rungs(&self, session: &Session) -> Result<(Timestamp, Option<Denial>), Fault> {
+        loop {
+            let climb = self.climb_to_nowhere(session);
+            match ladder::climb_to_nowhere(&climb).err() {
+                Some(Stop::Unleased) => self.lease_calls(session, climb.now).await?,
+                Some(Stop::Refused(denial)) => return Ok((climb.now, Some(denial))),
+                None => return Ok((climb.now, None)),
+            }
+        }
     }
 
     pub(crate) fn climb<'a>(
@@ -209,10 +229,36 @@ impl Gate {
         operation: &'a Operation,
         payload_bytes: u64,
     ) -> Climb<'a> {
-        let (now, rate, ledger) = (self.clock.now(), self.rate, self.ledger.as_deref());
+        let (now, rate, leasing) = (self.clock.now(), self.rate, self.leasing());
         let tenant_in_flight_max = self.tenant_in_flight_max;
         let grants = session.grants();
-        Climb { session, grants, spec, operation, payload_bytes, now, rate, ledger, tenant_in_flight_max }
+        Climb { session, grants, spec, operation, payload_bytes, now, rate, leasing, tenant_in_flight_max }
+    }
+
+    fn leasing(&self) -> Option<Leasing<'_>> {
+        let (rate, lender) = (self.rate, &self.lender);
+        self.ledger.as_ref().map(|ledger| Leasing { rate, lender, ledger })
+    }
+
+    /// Waits for a further lease of calls. What cannot be leased because the ledger does not answer is a fault by its
+    /// name: nobody called too often.
+    async fn lease_calls(&self, session: &Session, now: Timestamp) -> Result<(), Fault> {
+        match self.leasing() {
+            Some(leasing) => leasing.done(session.account(), now).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for a use of a kept grant, and takes it.
+    async fn lease_use(&self, grant: &Grant, mut kept: Arc<KeptUses>) -> Result<bool, Fault> {
+        loop {
+            kept.lease(&self.lender).await?;
+            match grant.take_use() {
+                Ok(()) => return Ok(true),
+                Err(NoUse::UsedUp) => return Ok(false),
+                Err(NoUse::Unleased(next)) => kept = next,
+            }
+        }
     }
 
     /// The gate bound to a session, for a front end that is handed a door instead of the two. It gives
@@ -252,8 +298,23 @@ impl Gate {
             log.keep(&denial);
         }
         let event = AuditEvent::Denied(denial.code());
-        self.audit.denied(AuditRecord { at, call, event }).await;
+        self.audit.denied(session.account(), AuditRecord { at, call, event }).await;
         denial.into()
+    }
+
+    /// Records that a call is about to act: no record, no act. What is given back can be recorded only by waiting.
+    pub(crate) fn record_begin(
+        &self,
+        session: &Session,
+        record: AuditRecord,
+    ) -> Result<Option<AuditRecord>, Fault> {
+        let account = session.account();
+        match self.recording {
+            Recording::Behind => Ok(self.audit.begun(account, record).err()),
+            Recording::Ahead => {
+                self.audit.begun_ahead(account, record).map(|()| None).map_err(Fault::Unrecorded)
+            }
+        }
     }
 
     /// Records that a call is over, if its beginning was.
@@ -267,7 +328,7 @@ impl Gate {
     /// A denial that a power found out while it acted: on disk before it is reported, like any other.
     pub(crate) async fn record_late_denial(&self, facts: &CallFacts, code: &'static str) {
         let event = AuditEvent::Ended(CallEnd::plain(EndKind::Denied(code)));
-        self.audit.denied(AuditRecord { at: self.clock.now(), call: facts.clone(), event }).await;
+        self.audit.denied_late(AuditRecord { at: self.clock.now(), call: facts.clone(), event }).await;
     }
 }
 
@@ -284,7 +345,7 @@ fn facts(
 }
 
 /// Stands in for an operation nobody offers, so that its denial has a record like any other.
-pub(crate) const NOWHERE: CapSpec = CapSpec {
+const NOWHERE: CapSpec = CapSpec {
     cap: Cap::Commands,
     operations: &[Operation {
         name: "unknown",
@@ -322,7 +383,7 @@ impl<C: Capability> Power for C {
         session: &'a Session,
         ids: (CallId, CallId),
         operation: &'static Operation,
-        call: Call<'a>,
+        mut call: Call<'a>,
     ) -> BoxFuture<'a, Result<Reply, CallError>> {
         // Climbing takes no time, so it is done here: what it needs is no part of the future, which is moved.
         let typed_bytes = call.typed.as_ref().map_or(0, |it| it.bytes);
@@ -331,30 +392,55 @@ impl<C: Capability> Power for C {
         // Taken before the first rung looks, so that a revocation that is taken back at once still ends the call.
         let mark = session.mark();
         let climb = gate.climb(session, &C::SPEC, operation, payload_bytes);
-        let audited = operation.audited;
-        let digester = (audited == Audited::Everything).then_some(&gate.digester);
-        let asked = Asked { payload: call.payload, typed: call.typed.map(|it| it.value), digester };
-        let Through { ready, slot, grant, request } = match ladder::climb(self, &climb, asked) {
+        let now = climb.now;
+        let digester = (operation.audited == Audited::Everything).then_some(&gate.digester);
+        let asked = Asked { payload: call.payload, typed: &mut call.typed, digester };
+        let through = match ladder::climb(self, &climb, asked) {
             Ok(through) => through,
-            Err(Refused { denial, subject }) => {
+            Err(Stop::Unleased) => {
+                // Rare: a process that calls faster than its leases come.
+                return Box::pin(async move {
+                    gate.lease_calls(session, now).await?;
+                    self.answer(gate, session, ids, operation, call).await
+                });
+            }
+            Err(Stop::Refused(Refused { denial, subject })) => {
                 let facts = facts(&climb, ids, subject.into(), None, None);
-                let now = climb.now;
                 return Box::pin(async move { Err(gate.refuse(session, now, facts, denial).await) });
             }
         };
+        let Through { ready, slot, reserved, grant, use_due, request } = through;
         let named = grant.id().cloned();
         let facts = facts(&climb, ids, C::subjects(&ready), named, request);
-        if audited == Audited::Everything {
-            let record = AuditRecord { at: climb.now, call: facts.clone(), event: AuditEvent::Begun };
-            // No record, no act: a full disk stops the work instead of hiding it.
-            if let Err(why) = gate.audit.begun(record, gate.recording) {
-                return Box::pin(ready_now(Err(Fault::Unrecorded(why).into())));
-            }
+        let (audited, umask, wants_typed, class) =
+            (operation.audited, call.umask, call.wants_typed, operation.class);
+        let record = || AuditRecord { at: now, call: facts.clone(), event: AuditEvent::Begun };
+        let mut record = (audited == Audited::Everything).then(record);
+        if use_due.is_none()
+            && let Some(due) = record.take()
+        {
+            record = match gate.record_begin(session, due) {
+                Ok(due) => due,
+                Err(fault) => return Box::pin(ready_now(Err(fault.into()))),
+            };
         }
-        let (umask, wants_typed) = (call.umask, call.wants_typed);
-        let class = operation.class;
-        let begun = Begun { facts, grant, audited, slot, umask, wants_typed, mark, class };
-        Box::pin(carry_out(self, (gate, session), begun, ready, call.streams))
+        let begun = Begun { facts, grant, audited, slot, reserved, umask, wants_typed, mark, class };
+        if use_due.is_none() && record.is_none() {
+            return Box::pin(carry_out(self, (gate, session), begun, ready, call.streams));
+        }
+        Box::pin(async move {
+            if let Some(kept) = use_due
+                && !gate.lease_use(&begun.grant, kept).await?
+            {
+                let facts = CallFacts { grant: None, request: None, ..begun.facts.clone() };
+                let denial = ladder::used_up::<C>(&ready);
+                return Err(gate.refuse(session, now, facts, denial).await);
+            }
+            if let Some(record) = record {
+                gate.audit.begun_later(session.account(), record).await.map_err(Fault::Unrecorded)?;
+            }
+            carry_out(self, (gate, session), begun, ready, call.streams).await
+        })
     }
 }
 

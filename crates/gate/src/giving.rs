@@ -58,7 +58,7 @@ impl Session {
         let Giving { audit, clock, .. } = self.giving();
         let event = AuditEvent::Ended(CallEnd::plain(EndKind::Done));
         if let Some(audit) = audit.upgrade() {
-            audit.ended(AuditRecord { at: clock.now(), call: Arc::new(facts), event });
+            audit.ended(AuditRecord { at: clock.now(), call: facts, event });
         }
     }
 }

@@ -11,12 +11,12 @@ use drydock_contract::{
     port::{AuditEvent, AuditRecord, CallEnd, CallFacts, EndKind, Subjects},
 };
 
-use crate::{Audited, Gate, Session, dispatch::NOWHERE, ladder};
+use crate::{Audited, Gate, Session};
 
 /// Such work, from its beginning to its end. Dropped, it is on record as that.
 pub struct HostWork {
     gate: Arc<Gate>,
-    facts: Arc<CallFacts>,
+    facts: CallFacts,
     mark: SwitchMark,
     is_over: bool,
 }
@@ -42,13 +42,14 @@ impl Gate {
             grant: None,
             request: None,
         };
-        let climb = self.climb(session, &NOWHERE, &NOWHERE.operations[0], 0);
-        if let Err(denial) = ladder::climb_to_nowhere(&climb) {
-            return Err(self.refuse(session, climb.now, facts, denial).await);
+        let (at, denial) = self.first_rungs(session).await?;
+        if let Some(denial) = denial {
+            return Err(self.refuse(session, at, facts, denial).await);
         }
-        let facts = Arc::new(facts);
-        let record = AuditRecord { at: climb.now, call: Arc::clone(&facts), event: AuditEvent::Begun };
-        self.audit.begun(record, self.recording).map_err(Fault::Unrecorded)?;
+        let record = AuditRecord { at, call: facts.clone(), event: AuditEvent::Begun };
+        if let Some(record) = self.record_begin(session, record)? {
+            self.audit.begun_later(session.account(), record).await.map_err(Fault::Unrecorded)?;
+        }
         Ok(HostWork { gate: Arc::clone(self), facts, mark, is_over: false })
     }
 }

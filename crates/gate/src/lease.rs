@@ -26,7 +26,7 @@ pub(crate) struct Leased {
     pub(crate) grant: Arc<Grant>,
     pub(crate) audited: Audited,
     #[expect(dead_code, reason = "held for as long as the lease, and given back by its own drop")]
-    pub(crate) slot: Option<Slot>,
+    pub(crate) slot: Slot,
     pub(crate) mark: SwitchMark,
 }
 

@@ -21,14 +21,17 @@ mod host_work;
 mod inside;
 mod ladder;
 mod lease;
+mod lender;
 mod permit;
 mod profile;
 mod program;
 mod race;
 mod rate;
+mod reserved;
 mod revocation;
 mod session;
 mod spec;
+mod uses;
 
 pub use audit::{AuditCounts, Recording};
 pub use capability::{Capability, Refused};

@@ -43,7 +43,7 @@ pub struct Permit<'a, C: Capability> {
     audited: Audited,
     umask: Mode,
     wants_typed: bool,
-    slot: Option<Slot>,
+    slot: Slot,
     mark: SwitchMark,
     of: PhantomData<fn() -> C>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Issued<'a> {
     pub(crate) grant: &'a Arc<Grant>,
     pub(crate) is_leased: &'a AtomicBool,
     pub(crate) audited: Audited,
-    pub(crate) slot: Option<Slot>,
+    pub(crate) slot: Slot,
     pub(crate) umask: Mode,
     pub(crate) wants_typed: bool,
     pub(crate) mark: SwitchMark,

@@ -12,7 +12,7 @@ mod tests;
 use std::sync::Arc;
 
 use drydock_abi::{
-    kernel::{CALL, CALL_HEAD_BYTES, INPUT_BYTES_MAX, OPEN},
+    kernel::{CALL, CALL_HEAD_BYTES, CLOSE, INPUT_BYTES_MAX, OPEN, OUTPUT_BYTES_MAX},
     runner::{INVOKE, REQUEST_BYTES_MAX},
 };
 use drydock_contract::{CallError, Cap, Denial, Reply, Streams, port::Runner};
@@ -72,10 +72,20 @@ impl Capability for Instance {
                 audited: Audited::Denials,
                 summary: "Calls a kernel of this session: number, milliseconds, input. Reply: what it cost, output.",
             },
+            Operation {
+                name: CLOSE,
+                class: Class::Look,
+                request_bytes_max: 8,
+                in_flight_max: None,
+                audited: Audited::Denials,
+                summary: "Gives a kernel of this session up: its number. Reply: nothing.",
+            },
         ],
         imports: &[],
     };
 
+    // A kernel's; a handler's is shorter, in base64 and with its log too.
+    const REPLY_BYTES_MAX: u64 = OUTPUT_BYTES_MAX + CALL_HEAD_BYTES;
     type Request = Request;
     type Ready = Ready;
     type Policy = Arc<Shelf>;
@@ -113,8 +123,12 @@ impl Capability for Instance {
     ) -> Result<Reply, CallError> {
         let payload = match ready.act {
             Act::Invoke(invoke) => handler::invoke(&*self.runner, &permit, *invoke).await?,
-            Act::Open(open) => kernel::open(&*self.runner, &self.shelf, &permit, open).await?,
+            Act::Open(open) => kernel::open(&*self.runner, &permit, open).await?,
             Act::Call(call) => kernel::call(&permit, call).await?,
+            Act::Close(id) => {
+                self.shelf.close(id);
+                Vec::new()
+            }
         };
         Ok(Reply::of_bytes(payload, streams))
     }

@@ -11,7 +11,7 @@ use super::{
     Shelf,
     request::{Asked, Request},
 };
-use crate::program::short;
+use crate::{program::short, shelf::Place};
 
 /// A request that may be carried out.
 pub struct Ready {
@@ -23,6 +23,7 @@ pub(crate) enum Act {
     Invoke(Box<InvokeReady>),
     Open(OpenReady),
     Call(CallReady),
+    Close(u64),
 }
 
 pub(crate) struct InvokeReady {
@@ -35,6 +36,7 @@ pub(crate) struct OpenReady {
     pub(crate) artifact: Artifact,
     pub(crate) kernel: Kernel,
     pub(crate) memory_bytes_max: u64,
+    pub(crate) place: Place,
 }
 
 pub(crate) struct CallReady {
@@ -43,12 +45,16 @@ pub(crate) struct CallReady {
     pub(crate) input: Bytes,
 }
 
-pub(super) fn check(shelf: &Shelf, session: &Session, request: Request) -> Result<Ready, Refused> {
+pub(super) fn check(shelf: &Arc<Shelf>, session: &Session, request: Request) -> Result<Ready, Refused> {
     let subject = short(request.subject());
     let refused = |denial| Refused { denial, subject: Arc::clone(&subject) };
     let module = |digest: Digest| {
         let missing = || Denial::Malformed(format!("no module {digest} was handed over"));
         shelf.module(digest).ok_or_else(missing).map_err(refused)
+    };
+    let own = |id: u64| {
+        let missing = || refused(Denial::Malformed(format!("this session has no kernel {id}")));
+        shelf.kernel(session, id).ok_or_else(missing)
     };
     let limits = &session.spec().limits;
     let act = match request.asked {
@@ -59,14 +65,17 @@ pub(super) fn check(shelf: &Shelf, session: &Session, request: Request) -> Resul
         }
         Asked::Open(open) => {
             let artifact = module(open.module)?;
-            shelf.has_room(session).map_err(refused)?;
+            let place = shelf.reserve(session).map_err(refused)?;
             let most = limits.memory_bytes_max;
             let memory_bytes_max = open.memory_bytes_max.unwrap_or(most).min(most);
-            Act::Open(OpenReady { artifact, kernel: open.kernel, memory_bytes_max })
+            Act::Open(OpenReady { artifact, kernel: open.kernel, memory_bytes_max, place })
+        }
+        Asked::Close(id) => {
+            own(id)?;
+            Act::Close(id)
         }
         Asked::Call { id, wall_ms, input } => {
-            let missing = || refused(Denial::Malformed(format!("this session has no kernel {id}")));
-            let instance = shelf.kernel(session, id).ok_or_else(missing)?;
+            let instance = own(id)?;
             Act::Call(CallReady {
                 instance,
                 wall_max: Duration::from_millis(wall_ms).min(limits.wall_max),

@@ -1,8 +1,8 @@
-//! What is asked: one request for a handler, a kernel, or a call of one.
+//! What is asked: one request for a handler, a kernel, a call of one, or its end.
 
 use bytes::Bytes;
 use drydock_abi::{
-    kernel::{self, CALL, Open},
+    kernel::{self, CALL, CLOSE, Open},
     runner::{BadRequest, INVOKE, Invoke, REQUEST_BODY_BYTES_MAX, decode_invoke},
 };
 use drydock_contract::Denial;
@@ -17,6 +17,7 @@ pub(super) enum Asked {
     Invoke(Box<Invoke>),
     Open(Open),
     Call { id: u64, wall_ms: u64, input: Bytes },
+    Close(u64),
 }
 
 impl Request {
@@ -42,6 +43,10 @@ pub(super) fn decode(operation: &str, payload: &[u8]) -> Result<Request, Denial>
             let (id, wall_ms, input) = kernel::decode_call(payload).map_err(malformed)?;
             let input = Bytes::copy_from_slice(input);
             Ok(Request { subject: id.to_string(), asked: Asked::Call { id, wall_ms, input } })
+        }
+        CLOSE => {
+            let id = kernel::decode_close(payload).map_err(malformed)?;
+            Ok(Request { subject: id.to_string(), asked: Asked::Close(id) })
         }
         _ => {
             let open = kernel::decode_open(payload).map_err(malformed)?;

@@ -9,7 +9,7 @@ mod tests;
 use std::{any::Any, sync::Arc};
 
 pub use drydock_abi::tool::CALL;
-use drydock_abi::tool::{REQUEST_BYTES_MAX, encode_reply};
+use drydock_abi::tool::{REPLY_BYTES_MAX, REQUEST_BYTES_MAX, encode_reply};
 use drydock_contract::{
     CallError, Cap, Denial, FailureCode, Reply, Streams, Terms, ToolFailure, ToolRequest,
 };
@@ -42,6 +42,7 @@ impl Capability for Tool {
         ],
     };
 
+    const REPLY_BYTES_MAX: u64 = REPLY_BYTES_MAX;
     type Request = ToolCall;
     type Ready = Ready;
     type Policy = ();
