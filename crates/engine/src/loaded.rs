@@ -1,15 +1,13 @@
 //! Compiled modules in memory, as many as their code fits into a number of bytes.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use drydock_contract::{CapSet, Digest, Fault};
 use parking_lot::RwLock;
+use rustc_hash::FxHashMap;
 use wasmtime::{Engine, Module};
 
 use crate::entry::{self, Kind, Prepared};
@@ -55,7 +53,8 @@ impl Loaded {
 /// The modules of one lane.
 #[derive(Default)]
 pub(crate) struct LoadedModules {
-    all: RwLock<HashMap<Digest, Arc<Loaded>>>,
+    /// By a hash that is one already: modules that collide here would have to be searched for, and there are not enough.
+    all: RwLock<FxHashMap<Digest, Arc<Loaded>>>,
     tick: AtomicU64,
 }
 

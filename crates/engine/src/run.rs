@@ -137,56 +137,64 @@ impl<'a> Begun<'a> {
         Ok(Self { store, slot, prepared, ticker, started, deadline, switches, spending, clock })
     }
 
-    async fn go_on(self, mut image: Option<&mut Image>) -> Result<(RunReport, Streams), Fault> {
+    fn go_on(
+        self,
+        mut image: Option<&'a mut Image>,
+    ) -> impl Future<Output = Result<(RunReport, Streams), Fault>> + Send + 'a {
+        // Taken apart here, so that the future holds each part once.
         let Self { mut store, slot, prepared, ticker, started, deadline, switches, mut spending, clock } =
             self;
-        let ending = {
-            let before = image.as_ref().and_then(|it| it.before.as_deref());
-            let guest = pin!(execute(&mut store, &prepared, before));
-            let turns = Turns { spending: spending.as_mut(), clock: clock.as_deref() };
-            watch(guest, &deadline, &switches, ticker, turns).await
-        };
-        let outcome = match ending {
-            Ending::Ended(Ok(())) => Outcome::Exited(0),
-            Ending::Ended(Err(error)) => classify(error).map_err(cannot_start)?,
-            Ending::TimedOut => Outcome::TimedOut,
-            Ending::Cancelled => Outcome::Cancelled,
-            Ending::OutOfFuel => Outcome::OutOfFuel,
-        };
-        if let (Some(image), Outcome::Exited(0), Some(memory)) = (&mut image, &outcome, store.data().memory) {
-            image.after = Some(copied(&mut store, memory).await);
-            image.at_input = store.data().at_input;
-        }
-        // Giving many pages back to the system takes as long as touching them did.
-        let (fuel, guest) = match store.data().meter.peak() > PAGES_AT_ONCE_BYTES {
-            true => {
-                let slot = slot.owned();
-                let ended = off_thread(move || {
+        async move {
+            let ending = {
+                let before = image.as_ref().and_then(|it| it.before.as_deref());
+                let guest = pin!(execute(&mut store, &prepared, before));
+                let turns = Turns { spending: spending.as_mut(), clock: clock.as_deref() };
+                watch(guest, &deadline, &switches, ticker, turns).await
+            };
+            let outcome = match ending {
+                Ending::Ended(Ok(())) => Outcome::Exited(0),
+                Ending::Ended(Err(error)) => classify(error).map_err(cannot_start)?,
+                Ending::TimedOut => Outcome::TimedOut,
+                Ending::Cancelled => Outcome::Cancelled,
+                Ending::OutOfFuel => Outcome::OutOfFuel,
+            };
+            if let (Some(image), Outcome::Exited(0), Some(memory)) =
+                (&mut image, &outcome, store.data().memory)
+            {
+                image.after = Some(copied(&mut store, memory).await);
+                image.at_input = store.data().at_input;
+            }
+            // Giving many pages back to the system takes as long as touching them did.
+            let (fuel, guest) = match store.data().meter.peak() > PAGES_AT_ONCE_BYTES {
+                true => {
+                    let slot = slot.owned();
+                    let ended = off_thread(move || {
+                        let ended = store.end();
+                        drop(slot);
+                        ended
+                    });
+                    ended.await?
+                }
+                false => {
                     let ended = store.end();
                     drop(slot);
                     ended
-                });
-                ended.await?
-            }
-            false => {
-                let ended = store.end();
-                drop(slot);
-                ended
-            }
-        };
-        let report = RunReport {
-            outcome,
-            fuel,
-            memory_bytes: guest.meter.peak(),
-            duration: started.elapsed(),
-            stdin_bytes: guest.counts.stdin,
-            stdout_bytes: guest.counts.stdout,
-            stderr_bytes: guest.counts.stderr,
-            quota: guest.quota,
-        };
-        let mut streams = guest.streams;
-        flush(&mut streams, &report.outcome, &switches).await?;
-        Ok((report, streams))
+                }
+            };
+            let report = RunReport {
+                outcome,
+                fuel,
+                memory_bytes: guest.meter.peak(),
+                duration: started.elapsed(),
+                stdin_bytes: guest.counts.stdin,
+                stdout_bytes: guest.counts.stdout,
+                stderr_bytes: guest.counts.stderr,
+                quota: guest.quota,
+            };
+            let mut streams = guest.streams;
+            flush(&mut streams, &report.outcome, &switches).await?;
+            Ok((report, streams))
+        }
     }
 }
 

@@ -36,32 +36,35 @@ pub(crate) struct Begun<'a> {
 }
 
 /// Has the power act, unless something ends it first, and records the end.
-pub(crate) async fn carry_out<'a, C: Capability>(
+pub(crate) fn carry_out<'a, C: Capability>(
     power: &'a C,
     (gate, session): (&'a Arc<Gate>, &'a Session),
     begun: Begun<'a>,
     ready: C::Ready,
     streams: Streams,
-) -> Result<Reply, CallError> {
+) -> impl Future<Output = Result<Reply, CallError>> + Send + 'a {
+    // Taken apart here, so that the future holds each part once: it is moved with all that it holds.
     let Begun { mut open, grant, caps, slot, mut reserved, umask, wants_typed, mark, class } = begun;
     reserved.begin();
-    // Work that was cut off is dropped with this block: what it holds is free before anybody waits for a record.
-    let done = if let Some(denial) = session.lost_since(mark) {
-        // It was let through, and lost its rights before anybody asked for its answer.
-        Ok(Err(denial.into()))
-    } else {
-        let (open, grant) = (&open, &grant);
-        let issued = Issued { open, grant, caps, slot, umask, wants_typed, mark };
-        let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
-        let ends = Ends { session, mark, grant, class };
-        race(work, &ends, &*gate.clock).await
-    };
-    let done = done.unwrap_or_else(|cut| Err(cut.error(&grant, &open.facts)));
-    let done = done.and_then(|reply| reserved.pay(&reply).map(|()| reply).map_err(CallError::from));
-    if let Some(denial) = open.end(&done) {
-        gate.record_late_denial(&open.facts, denial).await;
+    async move {
+        // Work that was cut off is dropped with this block: what it holds is free before anybody waits for a record.
+        let done = if let Some(denial) = session.lost_since(mark) {
+            // It was let through, and lost its rights before anybody asked for its answer.
+            Ok(Err(denial.into()))
+        } else {
+            let (open, grant) = (&open, &grant);
+            let issued = Issued { open, grant, caps, slot, umask, wants_typed, mark };
+            let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
+            let ends = Ends { session, mark, grant, class };
+            race(work, &ends, &*gate.clock).await
+        };
+        let done = done.unwrap_or_else(|cut| Err(cut.error(&grant, &open.facts)));
+        let done = done.and_then(|reply| reserved.pay(&reply).map(|()| reply).map_err(CallError::from));
+        if let Some(denial) = open.end(&done) {
+            gate.record_late_denial(&open.facts, denial).await;
+        }
+        done
     }
-    done
 }
 
 /// A call that has begun. Its end is recorded on every path, also if nobody waits for it any more.

@@ -11,13 +11,14 @@ use bytes::{BufMut, Bytes, BytesMut};
 pub use drydock_abi::exec::{COMMAND, START};
 use drydock_abi::exec::{REQUEST_BYTES_MAX, encode_report};
 use drydock_contract::{
-    ArgMode, CallError, Cap, Denial, GuestTime, Outcome, Reply, RunReport, RunRequest, Sleep, Streams, Terms,
+    ArgMode, BoxFuture, CallError, Cap, Denial, Fault, GuestTime, Outcome, Reply, RunReport, RunRequest,
+    Sleep, Streams, Terms,
     port::{Registry, Runner},
     schedule,
 };
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, Import, Inside, InsideCommand, NotAdmitted, Operation, Permit,
-    Refused, Session,
+    Refused, Session, SessionSpec,
 };
 
 pub use policy::Ready;
@@ -124,54 +125,115 @@ impl Capability for Exec {
         ready.target.name()
     }
 
-    async fn perform(
+    fn perform(
         &self,
         permit: Permit<'_, Self>,
         ready: Ready,
         streams: Streams,
-    ) -> Result<Reply, CallError> {
+    ) -> impl Future<Output = Result<Reply, CallError>> + Send {
+        // What takes no time is done before there is a future: it is moved with all that it will ever hold. What few
+        // calls need is a box in it.
+        let begun = match ready.target {
+            Target::Module(_) => self.start_module(&permit, ready, streams).map(Begun::Running),
+            _ => Ok(Begun::Other(Box::new((ready, streams)))),
+        };
+        async move {
+            match begun? {
+                Begun::Running((running, due)) => finish(&permit, running, due).await,
+                Begun::Other(asked) => Box::pin(self.perform_other(permit, asked)).await,
+            }
+        }
+    }
+}
+
+/// A call that was let through.
+enum Begun<'a> {
+    /// A run that has begun, and when its time is up where that is not the real time.
+    Running((Running<'a>, Option<Sleep>)),
+    /// It asks for no module of the registry.
+    Other(Box<(Ready, Streams)>),
+}
+
+type Running<'a> = BoxFuture<'a, Result<(RunReport, Streams), Fault>>;
+
+impl Exec {
+    fn start_module(
+        &self,
+        permit: &Permit<'_, Self>,
+        ready: Ready,
+        streams: Streams,
+    ) -> Result<(Running<'_>, Option<Sleep>), CallError> {
         let spec = permit.session().spec();
         let Ready { target, args, env, stdin, wall_max } = ready;
-        let env = env.unwrap_or_else(|| Arc::clone(&spec.env));
-        // By a clock that is not the real one, what `timeout` allows is time of that clock, however long it takes.
-        let (real_max, due) = match &spec.clock {
-            None => (wall_max, None),
-            Some(clock) => (None, wall_max.map(|it| clock.sleep_until(clock.stands_at().plus(it)))),
+        let Target::Module(entry) = target else {
+            return Err(Fault::Internal("a module was to be started".into()).into());
         };
-        // What few calls wait for is boxed: it would be a part of the future of all others, and that is moved.
-        let start = match target {
-            Target::Module(entry) => {
-                let asked = Asked { args: &args, env: &env, wall_max: real_max };
-                let registry = spec.registry.as_deref().unwrap_or(&*self.registry);
-                Start::of_entry(registry, spec, &entry, asked)?
-            }
-            Target::Inside(inside, name) => {
-                let streams = Streams { stdin: streams.stdin.after(stdin), ..streams };
-                let command = Inner { name: name.to_string(), args, env, wall_max };
-                return Ok(Box::pin(ask_inside(&*inside, command, &permit, streams)).await);
-            }
-            Target::File(path) => match Box::pin(program::read(spec, &env, &path)).await? {
+        let env = env.unwrap_or_else(|| Arc::clone(&spec.env));
+        let (real_max, due) = due(spec, wall_max);
+        let asked = Asked { args: &args, env: &env, wall_max: real_max };
+        let registry = spec.registry.as_deref().unwrap_or(&*self.registry);
+        let start = Start::of_entry(registry, spec, &entry, asked)?;
+        Ok((self.start(permit, start, Given { args, stdin, streams }), due))
+    }
+
+    /// A command of the front end, a program by its path, a script.
+    async fn perform_other(
+        &self,
+        permit: Permit<'_, Self>,
+        asked: Box<(Ready, Streams)>,
+    ) -> Result<Reply, CallError> {
+        let spec = permit.session().spec();
+        let (Ready { target, args, env, stdin, wall_max }, streams) = *asked;
+        let env = env.unwrap_or_else(|| Arc::clone(&spec.env));
+        let (inside, name, args) = match target {
+            Target::Module(_) => return Err(Fault::Internal("a module was started otherwise".into()).into()),
+            Target::Inside(inside, name) => (inside, name.to_string(), args),
+            Target::File(path) => match program::read(spec, &env, &path).await? {
                 Program::Module(artifact, held) => {
+                    let (real_max, due) = due(spec, wall_max);
                     let asked = Asked { args: &args, env: &env, wall_max: real_max };
-                    Start::of_file(spec, &path, artifact, held, asked)
+                    let start = Start::of_file(spec, &path, artifact, held, asked);
+                    let running = self.start(&permit, start, Given { args, stdin, streams });
+                    return finish(&permit, running, due).await;
                 }
                 Program::Other => {
-                    let shell = spec.inside.as_ref().filter(|it| it.offers(SHELL));
+                    let shell = spec.inside.clone().filter(|it| it.offers(SHELL));
                     let no_module = Denial::NotExecutable {
                         path: program::short(&path),
                         why: "it is neither a WebAssembly module nor a script that a shell runs",
                     };
-                    let inside = shell.ok_or(no_module)?;
                     let args = std::iter::once(path.into_bytes()).chain(args).collect();
-                    let streams = Streams { stdin: streams.stdin.after(stdin), ..streams };
-                    let command = Inner { name: SHELL.into(), args, env, wall_max };
-                    return Ok(Box::pin(ask_inside(&**inside, command, &permit, streams)).await);
+                    (shell.ok_or(no_module)?, SHELL.to_owned(), args)
                 }
             },
         };
-        let given = Given { args, stdin, streams, due };
-        self.start(&permit, start, given).await
+        let streams = Streams { stdin: streams.stdin.after(stdin), ..streams };
+        Ok(ask_inside(&*inside, Inner { name, args, env, wall_max }, &permit, streams).await)
     }
+}
+
+/// What `timeout` allows: real time, or, by a clock that is not the real one, time of that clock, however long it takes.
+fn due(spec: &SessionSpec, wall_max: Option<Duration>) -> (Option<Duration>, Option<Sleep>) {
+    match &spec.clock {
+        None => (wall_max, None),
+        Some(clock) => (None, wall_max.map(|it| clock.sleep_until(clock.stands_at().plus(it)))),
+    }
+}
+
+/// What comes of a run, as the caller takes it.
+async fn finish(
+    permit: &Permit<'_, Exec>,
+    running: Running<'_>,
+    due: Option<Sleep>,
+) -> Result<Reply, CallError> {
+    let ran = match due {
+        None => running.await,
+        Some(due) => Box::pin(before(due, running))
+            .await
+            .unwrap_or_else(|| Ok((report_of(Outcome::TimedOut), Streams::default()))),
+    };
+    let (report, streams) = ran?;
+    Ok(answer(report, permit.wants_typed(), streams))
 }
 
 /// What the caller of a run gives it.
@@ -179,14 +241,12 @@ struct Given {
     args: Vec<Vec<u8>>,
     stdin: Bytes,
     streams: Streams,
-    /// When its time is up, where that is not the real time.
-    due: Option<Sleep>,
 }
 
 impl Exec {
-    async fn start(&self, permit: &Permit<'_, Self>, start: Start, given: Given) -> Result<Reply, CallError> {
+    fn start(&self, permit: &Permit<'_, Self>, start: Start, given: Given) -> Running<'_> {
         let (session, spec) = (permit.session(), permit.session().spec());
-        let Given { args, stdin, streams, due } = given;
+        let Given { args, stdin, streams } = given;
         let Start { artifact, mut argv, env, options, mode, limits, trees, working_dir, by_path, own_name } =
             start;
         let head = match mode {
@@ -226,15 +286,7 @@ impl Exec {
             // so live for ever on time that is nobody's.
             pays_for_code: by_path.is_some(),
         };
-        let running = self.runner.run(request);
-        let ran = match due {
-            None => running.await,
-            Some(due) => Box::pin(before(due, running))
-                .await
-                .unwrap_or_else(|| Ok((report_of(Outcome::TimedOut), Streams::default()))),
-        };
-        let (report, streams) = ran?;
-        Ok(answer(report, permit.wants_typed(), streams))
+        self.runner.run(request)
     }
 }
 
