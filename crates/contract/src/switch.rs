@@ -22,14 +22,14 @@ pub struct SwitchMark(u64);
 impl Switch {
     /// Throws the switch and wakes every waiter.
     pub fn trip(&self) {
-        let thrown = |turns: u64| (turns % 2 == 0).then(|| turns + 1);
+        let thrown = |turns: u64| turns.is_multiple_of(2).then(|| turns + 1);
         let _ = self.turns.fetch_update(Ordering::SeqCst, Ordering::SeqCst, thrown);
         self.wake();
     }
 
     /// Puts the switch back. Whatever holds a mark from before stays ended.
     pub fn reset(&self) {
-        let put_back = |turns: u64| (turns % 2 == 1).then(|| turns + 1);
+        let put_back = |turns: u64| (!turns.is_multiple_of(2)).then(|| turns + 1);
         let _ = self.turns.fetch_update(Ordering::SeqCst, Ordering::SeqCst, put_back);
     }
 
@@ -40,7 +40,7 @@ impl Switch {
 
     /// Whether it is thrown.
     pub fn is_tripped(&self) -> bool {
-        self.turns.load(Ordering::Acquire) % 2 == 1
+        !self.turns.load(Ordering::Acquire).is_multiple_of(2)
     }
 
     /// A mark for what begins now. What begins while the switch is thrown begins when it is put back.

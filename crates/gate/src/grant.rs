@@ -147,11 +147,6 @@ impl Grant {
         self.revoked.trip();
     }
 
-    /// What ends work that this grant let begin: its own switch and those of its ancestors.
-    pub fn switches(&self) -> impl Iterator<Item = &Arc<Switch>> {
-        self.line().map(|grant| &grant.revoked)
-    }
-
     /// Whether neither it nor an ancestor was revoked. Work in flight asks this; time and uses are asked only of calls.
     pub fn is_revoked(&self) -> bool {
         self.line().any(|grant| grant.revoked.is_tripped())

@@ -53,7 +53,7 @@ impl Lease {
     /// Whether it still holds: the session lived all the time, and has the grant that let the call through. Once it
     /// does not it never does again, also where a revocation is taken back.
     pub fn still_valid(&self) -> bool {
-        self.session.lost_since(self.open.mark).is_none() && self.session.holds(&self.open.grant)
+        self.session.lost_since(self.open.mark).is_none() && self.session.still_holds(&self.open.grant)
     }
 
     /// The gate for whatever was started.

@@ -95,7 +95,7 @@ impl<'a, C: Capability> Permit<'a, C> {
     /// Whether the permit still holds: the session lives, and has the grant that let the call through. A stream asks
     /// before each chunk, so that a revocation works in the middle of one.
     pub fn still_valid(&self) -> bool {
-        self.session.lost_since(self.mark).is_none() && self.session.holds(self.grant)
+        self.session.lost_since(self.mark).is_none() && self.session.still_holds(self.grant)
     }
 
     /// The gate for whatever this call starts, one level deeper.

@@ -64,7 +64,7 @@ impl Ends<'_> {
     /// Whether somebody ended it. A few atomic loads, and no look at a clock.
     fn ended(&self) -> Option<Cut> {
         let lost = self.session.lost_since(self.mark).map(Cut::Lost);
-        lost.or_else(|| (!self.session.holds(self.grant)).then_some(Cut::Grant))
+        lost.or_else(|| (!self.session.still_holds(self.grant)).then_some(Cut::Grant))
     }
 
     /// What the work gets to end by itself. No guest hears of a grant.

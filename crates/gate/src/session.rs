@@ -166,10 +166,14 @@ impl Session {
         self.inner.spec.grants.now()
     }
 
-    /// Whether it still holds this very grant, and nobody revoked it. One that never lost any need not look for it.
+    /// Whether it holds this very grant, and nobody revoked it.
     pub fn holds(&self, grant: &Arc<Grant>) -> bool {
-        let held = &self.inner.spec.grants;
-        !grant.is_revoked() && (!held.ever_lost() || held.now().holds(grant))
+        !grant.is_revoked() && self.grants().holds(grant)
+    }
+
+    /// The same of a grant that it held when a call began: a session that never lost any need not look for it.
+    pub(crate) fn still_holds(&self, grant: &Arc<Grant>) -> bool {
+        !grant.is_revoked() && (!self.inner.spec.grants.ever_lost() || self.grants().holds(grant))
     }
 
     /// How many runs lie between the host and this caller.

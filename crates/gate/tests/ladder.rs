@@ -365,8 +365,13 @@ fn calls_are_numbered_as_they_are_made_and_not_as_they_are_polled() {
     let there = CallId(3);
     assert_eq!(
         spans(&session.at(there, 1)),
-        spans(&open(&room, exec()).at(there)),
+        spans(&open(&room, exec()).at(there, 1)),
         "only its parent's calls count"
+    );
+    assert_eq!(
+        (session.at(there, 4).depth(), session.deeper().at(there, 0).depth()),
+        (4, 1),
+        "never less deep"
     );
     let numbered =
         |ordinal| block_on(room.gate.dispatch(&session, call().numbered(ordinal))).unwrap().payload;

@@ -18,6 +18,9 @@ struct Echo;
 impl Tools for Echo {
     fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
         Box::pin(async move {
+            if &*request.tool == "depth" {
+                return Ok(Bytes::from(request.depth.to_string()));
+            }
             if &*request.tool == "fail" {
                 return Err(ToolFailure::new(FailureCode::ValidationError, "not like that"));
             }
@@ -71,6 +74,14 @@ fn only(patterns: &[&str]) -> Terms {
 
 fn ruled(rules: Vec<ArgumentRule>) -> Grant {
     Grant::of(Cap::Tool).within(Terms { rules, ..only(&["*"]) })
+}
+
+#[test]
+fn a_tool_is_told_how_deep_the_program_is_that_calls_it() {
+    let mut room = room([Grant::of(Cap::Tool)]);
+    assert_eq!(room.ask("web.depth", "1"), Ok("0".into()));
+    room.session = room.session.deeper().deeper().deeper();
+    assert_eq!(room.ask("web.depth", "1"), Ok("3".into()));
 }
 
 #[test]
