@@ -6,8 +6,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Cap, Deadline, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock, Streams,
-    Switch, WorkingDir,
+    Cap, Deadline, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock,
+    Streams, Switch, WorkingDir,
     port::{Clock as _, EntryTree, FileLimit, Files, Interrupt, Mode},
     schedule, yield_now,
 };

@@ -13,7 +13,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Deadline, Fault, Outcome, RunReport, RunRequest, SteppedClock, Streams, Switch, Waited, WorkingDir, schedule,
+    Deadline, Fault, Outcome, RunReport, RunRequest, SteppedClock, Streams, Switch, Waited, WorkingDir,
+    schedule,
 };
 use wasmtime::{Engine, Store};
 

@@ -46,10 +46,7 @@ pub(crate) async fn wait_for_others<T>(
 
 /// Work of others, done in a turn of the guest's. The time that it takes is not the guest's, and what the guest drew
 /// ahead is there for them: how much that is, they ask when they begin.
-pub(crate) fn beside<T>(
-    caller: &mut Caller<'_, Guest>,
-    work: impl FnOnce(&mut Caller<'_, Guest>) -> T,
-) -> T {
+pub(crate) fn beside<T>(caller: &mut Caller<'_, Guest>, work: impl FnOnce(&mut Caller<'_, Guest>) -> T) -> T {
     match begin(caller) {
         None => work(caller),
         Some(waits) => waits.beside(|| work(caller)),

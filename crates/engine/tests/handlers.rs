@@ -9,8 +9,7 @@ use std::{sync::Arc, time::Duration};
 use common::{ClosedDoor, engine};
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, CallLimits, Denial, Dispatch, GuestLog, LiveError, LiveKind,
-    LiveReply, LiveSpec, LogLevel, Meter, NoLog, Outcome, Reply, Switch, Tenant,
-    port::Runner as _,
+    LiveReply, LiveSpec, LogLevel, Meter, NoLog, Outcome, Reply, Switch, Tenant, port::Runner as _,
 };
 use drydock_engine::{Engine, EngineSettings};
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
@@ -83,7 +82,8 @@ async fn a_request_is_whole_where_each_allocation_grows_the_memory_and_growing_m
 #[tokio::test]
 async fn growth_that_the_sessions_meter_refuses_is_answered_and_the_limit_that_is_named_is_the_one_met() {
     // Two pages to begin with, and fifty more once: not twice.
-    let shared = |pages: u64| LiveSpec { memory: Some(Arc::new(Meter::new(pages << 16))), ..spec("(module)") };
+    let shared =
+        |pages: u64| LiveSpec { memory: Some(Arc::new(Meter::new(pages << 16))), ..spec("(module)") };
     let with = |pages| LiveSpec { artifact: spec(&echoing("", GROWS)).artifact, ..shared(pages) };
     let error = answer(engine(), with(60), b"x").await.unwrap_err();
     assert_eq!(error.code(), "out_of_range");
@@ -136,12 +136,17 @@ async fn a_module_that_cannot_be_made_because_its_data_lies_outside_has_trapped(
 async fn no_time_and_no_memory_are_limits_like_others() {
     let fine = echoing("", BUMPS);
     let hurried = CallLimits { wall_max: Duration::ZERO, ..limits() };
-    let error = answer(engine(), LiveSpec { opening: hurried.clone(), ..spec(&fine) }, b"").await.unwrap_err();
+    let error =
+        answer(engine(), LiveSpec { opening: hurried.clone(), ..spec(&fine) }, b"").await.unwrap_err();
     assert!(matches!(error, LiveError::Ended(Outcome::TimedOut)), "{error}");
     let live = engine().open(spec(&fine)).await.unwrap();
     let error = live.call(b"x", hurried).await.unwrap_err();
     assert!(matches!(error, LiveError::Ended(Outcome::TimedOut)), "{error}");
-    assert_eq!(live.call(b"x", limits()).await.unwrap().bytes, b"x", "the guest never heard of the other call");
+    assert_eq!(
+        live.call(b"x", limits()).await.unwrap().bytes,
+        b"x",
+        "the guest never heard of the other call"
+    );
     let error = answer(engine(), LiveSpec { memory_bytes_max: 0, ..spec(&fine) }, b"").await.unwrap_err();
     assert_eq!(error.to_string(), "the module begins with 131072 bytes of memory, and the limit is 0");
 }

@@ -109,9 +109,10 @@ async fn an_instance_is_not_opened_for_who_was_cancelled_while_it_was_compiled()
 
 #[tokio::test]
 async fn a_module_that_takes_too_long_to_compile_is_refused_by_name_to_runs_and_to_instances() {
-    let engine = engine_with(Worker(|_, limits: CompileLimits| async move {
-        Err(CompileError::TooLate(limits.wall_max))
-    }));
+    let engine =
+        engine_with(Worker(
+            |_, limits: CompileLimits| async move { Err(CompileError::TooLate(limits.wall_max)) },
+        ));
     let more = Some(CompileLimits { wall_max: Duration::from_secs(90), ..CompileLimits::default() });
     for (compile, said) in [(None, "longer than 60 s"), (more, "longer than 90 s")] {
         let ran = engine.run(RunRequest { compile, ..request(&guests::exit(0)) }).await.err().unwrap();

@@ -20,7 +20,8 @@ use drydock_contract::{
 };
 
 use crate::{
-    Capability, Grant, GrantSet, Operation, Session, account::Slot, capability::Refused, digest::Digester, rate::Rate,
+    Capability, Grant, GrantSet, Operation, Session, account::Slot, capability::Refused, digest::Digester,
+    rate::Rate,
 };
 
 /// How deep runs may start runs: a call at this depth passes, one deeper does not.

@@ -10,11 +10,7 @@ use super::{
     reply::{REFUSED, give, refuse},
     request::{self, Request},
 };
-use crate::{
-    guest::Guest,
-    wait::wait_for_others,
-    wasi::write_stderr,
-};
+use crate::{guest::Guest, wait::wait_for_others, wasi::write_stderr};
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(

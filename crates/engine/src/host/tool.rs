@@ -203,9 +203,7 @@ async fn dispatch(caller: &mut Caller<'_, Guest>, number: u32, request: Vec<u8>,
     let (door, meter) = (Arc::clone(&caller.data().door), Arc::clone(&caller.data().meter));
     let mut call: BoxFuture<'static, Ended> = Box::pin(carry_out(number, door, request, meter, held));
     // A call is on its way when this returns, whether or not anybody ever waits for it.
-    let begun = poll_fn(|cx| {
-        Poll::Ready(beside(caller, |_| schedule::beside(|| call.as_mut().poll(cx))))
-    });
+    let begun = poll_fn(|cx| Poll::Ready(beside(caller, |_| schedule::beside(|| call.as_mut().poll(cx)))));
     match begun.await {
         Poll::Ready(ended) => caller.data_mut().tools.ended.push_back(ended),
         Poll::Pending => {
