@@ -6,8 +6,8 @@
 //! The same runs wait for one another, so the slots they hold in the engine are counted here too: whoever has
 //! some gets the next one sooner, or a pipeline would wait for a stage that never starts.
 //!
-//! Nobody lives for ever by it. Only modules that are registered count, and a guest registers none: a program
-//! that a guest wrote pays for its own compilation ([`crate::RunRequest::pays_for_code`]). Each is compiled once
+//! Nobody lives for ever by it. Only modules that the host registered or handed over count, and a guest does neither: a
+//! program that a guest wrote pays for its own compilation ([`crate::RunRequest::pays_for_code`]). Each is compiled once
 //! and within limits of its own (60 s, unless it was registered with others). And whatever happens, a run is given no more
 //! than [`WAITED_MAX`] in all.
 

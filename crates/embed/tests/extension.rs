@@ -162,6 +162,9 @@ async fn time_and_fuel_of_a_call_end_a_loop_in_the_handler_and_in_the_start_func
         assert_eq!(kind(&frugal), Some(FailureKind::Timeout));
         assert_eq!(frugal.envelope.error.unwrap().code, Code::from("out_of_fuel"));
     }
+    // No time at all is a limit like others, also for a guest that would be quick.
+    let hurried = room.invoke(&guest("", "", NOTHING), r#"{"limits":{"timeout_ms":0}}"#).await;
+    assert_eq!(kind(&hurried), Some(FailureKind::Timeout));
 }
 
 #[tokio::test]
@@ -181,6 +184,8 @@ async fn memory_past_the_limit_is_refused_to_a_guest_that_carries_on_and_to_a_mo
     let invoked = room.invoke(&large, r#"{"limits":{"memory_mb":8}}"#).await;
     assert_eq!(kind(&invoked), Some(FailureKind::Memory));
     assert!(message(&invoked).contains("begins with 8454144 bytes"), "{}", message(&invoked));
+    let none = room.invoke(&guest("", "", NOTHING), r#"{"limits":{"memory_mb":0}}"#).await;
+    assert_eq!(message(&none), "the module begins with 131072 bytes of memory, and the limit is 0");
     assert_eq!(room.invoke(&large, "{}").await.envelope.status, 200);
     // One that grows within its allocator is written to where the memory is then.
     let grown = guest(

@@ -94,6 +94,23 @@ impl Bench {
 }
 
 #[tokio::test]
+async fn a_command_has_the_same_fuel_under_others_as_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let dock = Dock::open(folder.path()).unwrap();
+    let lines = (0..60_000).rev().map(|it| format!("{it}\n")).collect::<String>();
+    let run = async |fuel_shared: Option<u64>, line: &[&str]| {
+        let session = dock.session("me", Setup { fuel_shared, ..Setup::profile("minimal") }).unwrap();
+        session.run(line[0], &line[1..], lines.clone()).await.unwrap().report
+    };
+    let alone = run(None, &["sort", "-n"]).await.fuel;
+    let spare = 12_000_000;
+    assert!(alone > 4 * spare, "it is no test of a budget: {alone}");
+    for line in [&["env", "env", "sort", "-n"][..], &["timeout", "600", "env", "nice", "sort", "-n"]] {
+        assert_eq!(run(Some(alone + spare), line).await.outcome, Outcome::Exited(0), "{line:?}");
+    }
+}
+
+#[tokio::test]
 async fn jq_and_yq_read_more_values_than_fit_into_memory() {
     let bench = Bench::new(1 << 20);
     let line = format!("{{\"a\":1,\"b\":\"{}\"}}\n", "x".repeat(1000));
