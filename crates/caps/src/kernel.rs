@@ -3,7 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_abi::kernel::{KernelFailure, OUTPUT_BYTES_MAX, Output, encode_opened, encode_output};
-use drydock_contract::{CallError, CallLimits, Denial, Fault, LiveError, LiveKind, LiveSpec, NoLog, port::Runner};
+use drydock_contract::{
+    CallError, CallLimits, Denial, Fault, LiveError, LiveKind, LiveSpec, NoLog, port::Runner,
+};
 use drydock_gate::Permit;
 
 use crate::instance::{CallReady, Instance, OpenReady};

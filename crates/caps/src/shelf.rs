@@ -124,11 +124,8 @@ impl Shelf {
         let over: Vec<Owned> = kernels.open.extract_if(|_, it| it.is_over()).map(|(_, it)| it).collect();
         let own = kernels.open.values().filter(|it| Arc::ptr_eq(&it.owner[1], &owner[1])).count();
         let tenants = kernels.open.values().filter(|it| it.tenant == *tenant).count();
-        let counts = [
-            (own, SESSION_KERNELS_MAX),
-            (tenants, TENANT_KERNELS_MAX),
-            (kernels.open.len(), KERNELS_MAX),
-        ];
+        let counts =
+            [(own, SESSION_KERNELS_MAX), (tenants, TENANT_KERNELS_MAX), (kernels.open.len(), KERNELS_MAX)];
         let full = counts.into_iter().find(|(count, max)| *count >= *max as usize);
         let id = kernels.next;
         if full.is_none() {

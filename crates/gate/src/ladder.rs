@@ -145,8 +145,7 @@ fn room<'a, C: Capability>(climb: &Climb<'a>) -> Result<(Slot, Reserved<'a>), De
     let reserved = Reserved::take(budget, climb.payload_bytes, C::REPLY_BYTES_MAX)?;
     let principal_max = operation.in_flight_max.unwrap_or(u32::MAX);
     let tenant_max = climb.tenant_in_flight_max;
-    let slot =
-        session.account().take_slot(session.counters(), operation.class, principal_max, tenant_max)?;
+    let slot = session.account().take_slot(session.counters(), operation.class, principal_max, tenant_max)?;
     Ok((slot, reserved))
 }
 

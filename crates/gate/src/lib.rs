@@ -29,6 +29,7 @@ mod reserved;
 mod session;
 mod spec;
 mod uses;
+mod waits;
 
 pub use audit::{AuditCounts, Recording};
 pub use capability::{Capability, Refused};

@@ -8,10 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::{
-    Call, CallError, Cap, Denial, Fault, Reply, Streams, Tenant,
-    port::Ledger as _,
-};
+use drydock_contract::{Call, CallError, Cap, Denial, Fault, Reply, Streams, Tenant, port::Ledger as _};
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, Gate, GateSettings, Grant, NotAdmitted, Operation, Permit, Refused,
     Session, SessionSpec,
@@ -73,8 +70,7 @@ impl Capability for Nothing {
 fn room(calls_max: u32) -> (Arc<Gate>, Arc<MemoryLedger>) {
     let ledger = Arc::new(MemoryLedger::default());
     let settings = GateSettings { calls_max, ..GateSettings::default() };
-    let gate =
-        Gate::new(settings, Arc::new(FixedClock::at_second(600)), Arc::new(MemoryJournal::default()));
+    let gate = Gate::new(settings, Arc::new(FixedClock::at_second(600)), Arc::new(MemoryJournal::default()));
     (Arc::new(gate.with(Nothing).agreeing_by(Arc::clone(&ledger) as _).unwrap()), ledger)
 }
 
@@ -131,8 +127,7 @@ fn a_ledger_that_does_not_answer_is_an_error_by_its_name_and_never_a_full_window
 fn a_call_that_waits_for_a_lease_holds_no_thread_and_no_other_tenant_up() {
     let (gate, ledger) = room(64_000);
     let (slow, quick) = ("slow".parse::<Tenant>().unwrap(), "quick".parse::<Tenant>().unwrap());
-    let (stuck, free) =
-        (open(&gate, &slow, Grant::of(Cap::Kv)), open(&gate, &quick, Grant::of(Cap::Kv)));
+    let (stuck, free) = (open(&gate, &slow, Grant::of(Cap::Kv)), open(&gate, &quick, Grant::of(Cap::Kv)));
     ledger.hold(&slow);
     for _ in 0..1_000 {
         act(&gate, &stuck).unwrap();

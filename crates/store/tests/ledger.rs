@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::{Node, Tenant, Timestamp, port::{Ledger as _, LedgerError}};
+use drydock_contract::{
+    Node, Tenant, Timestamp,
+    port::{Ledger as _, LedgerError},
+};
 use drydock_store::{Home, SqliteLedger};
 
 /// Set in a child: the home it works in.

@@ -145,7 +145,8 @@ fn an_end_finds_no_queue_full_and_comes_after_its_beginning() {
     let records = room.disk.records.lock();
     assert_eq!(records.len(), 2 * begun.len());
     for call in &begun {
-        let of: Vec<_> = records.iter().filter(|it| Arc::ptr_eq(&it.call, call)).map(|it| &it.event).collect();
+        let of: Vec<_> =
+            records.iter().filter(|it| Arc::ptr_eq(&it.call, call)).map(|it| &it.event).collect();
         assert_eq!(of, [&AuditEvent::Begun, &end()]);
     }
 }

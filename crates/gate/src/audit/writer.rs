@@ -212,17 +212,11 @@ impl Shared {
         unsynced.extend(written.filter(|it| it.event.is_grave()));
     }
 
-    fn sync(
-        &self,
-        records: &mut Vec<AuditRecord>,
-        unsynced: &mut Vec<AuditRecord>,
-        troubles: &mut Troubles,
-    ) {
+    fn sync(&self, records: &mut Vec<AuditRecord>, unsynced: &mut Vec<AuditRecord>, troubles: &mut Troubles) {
         let Err(error) = self.journal.sync() else { return unsynced.clear() };
         let text = chain(&error);
-        let is_lost = |it: &AuditRecord| {
-            error.tenants.is_empty() || error.tenants.contains(&it.call.who.tenant)
-        };
+        let is_lost =
+            |it: &AuditRecord| error.tenants.is_empty() || error.tenants.contains(&it.call.who.tenant);
         // After a sync that failed nobody knows what the disk has, and the next one may succeed without
         // it: they are written again. A record twice is better than none.
         records.extend(unsynced.drain(..).filter(is_lost));

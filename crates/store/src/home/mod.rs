@@ -18,8 +18,8 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
-    time::Duration,
     sync::Arc,
+    time::Duration,
 };
 
 use drydock_contract::Tenant;

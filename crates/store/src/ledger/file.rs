@@ -163,8 +163,7 @@ impl LedgerFile {
                 || conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))? == "ok";
             Ok((conn, facts, whole))
         });
-        let (conn, (application, version), whole) =
-            prepared.map_err(|cause| self.of_sql(cause))?;
+        let (conn, (application, version), whole) = prepared.map_err(|cause| self.of_sql(cause))?;
         if application != APPLICATION || !whole {
             return Err(self.damaged());
         }
@@ -200,9 +199,8 @@ impl LedgerFile {
         let temporary = temporary_path(&self.path).map_err(of_disk)?;
         // Private to its owner from the first moment: SQLite gives its side files the same mode.
         let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary);
-        let filled = new.map_err(of_disk).and_then(|_| {
-            self.fill(&temporary).map_err(|cause| self.of_sql(cause))
-        });
+        let filled =
+            new.map_err(of_disk).and_then(|_| self.fill(&temporary).map_err(|cause| self.of_sql(cause)));
         let named = filled.and_then(|()| {
             let synced = File::open(&temporary).and_then(|it| it.sync_all());
             synced.and_then(|()| fs::rename(&temporary, &self.path)).map_err(of_disk)

@@ -182,7 +182,10 @@ impl Ledgers {
         survives: Survives,
         act: impl Fn(&Connection) -> rusqlite::Result<(T, bool)>,
     ) -> Result<T, LedgerError> {
-        file.change(|| self.home.tenant(tenant).lock_within(LOCK, BUSY_WAIT), |conn| acting(conn, survives, &act))
+        file.change(
+            || self.home.tenant(tenant).lock_within(LOCK, BUSY_WAIT),
+            |conn| acting(conn, survives, &act),
+        )
     }
 }
 
