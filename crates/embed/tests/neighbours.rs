@@ -53,11 +53,14 @@ async fn a_thousand_tenants_with_denials_all_the_time_leave_a_neighbour_its_comm
         });
     }
     let mut took = Vec::new();
-    while took.len() < 200 {
+    // Until everybody had several, repeats among them.
+    while took.len() < 200 || denials.load(Ordering::Relaxed) < 5 * TENANTS as u64 {
         let began = Instant::now();
         let done = tokio::time::timeout(Duration::from_secs(60), neighbour.run("upper", &[], "x")).await;
         assert!(done.expect("it is not held up for ever").unwrap().success());
         took.push(began.elapsed());
+        // The rate of a principal is not what is tried here.
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     over.store(true, Ordering::Relaxed);
     while let Some(ended) = noisy.join_next().await {
@@ -65,7 +68,11 @@ async fn a_thousand_tenants_with_denials_all_the_time_leave_a_neighbour_its_comm
     }
     took.sort();
     let made = denials.load(Ordering::Relaxed);
-    println!("beside {made} denials of {TENANTS} tenants: median {:?}, p99 {:?}", took[100], took[198]);
+    println!(
+        "beside {made} denials of {TENANTS} tenants: median {:?}, p99 {:?}",
+        took[took.len() / 2],
+        took[took.len() * 99 / 100]
+    );
     dock.gate().flush().unwrap();
     let records = |dock: &Dock| -> u64 {
         let records = read_audit(&dock.home().tenant(dock.tenant()), Filter::default()).unwrap();
@@ -74,7 +81,7 @@ async fn a_thousand_tenants_with_denials_all_the_time_leave_a_neighbour_its_comm
     let kept: Vec<u64> = (0..TENANTS).map(|n| records(&tenant(&dock, &format!("t{n}")))).collect();
     assert!(kept.iter().all(|it| *it > 0), "everybody's denial is on record");
     assert_eq!(kept.iter().sum::<u64>(), made, "and each of them is counted");
-    assert_eq!(records(&dock), 2 * 201, "and so is what the neighbour did");
+    assert_eq!(records(&dock), 2 * (took.len() as u64 + 1), "and so is what the neighbour did");
 }
 
 #[tokio::test]
@@ -114,7 +121,8 @@ fn hold_if_child() -> bool {
 fn hold(test: &str, path: &Path) -> Child {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture"]).env(CHILD, path);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let told = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(told.into_iter().any(|it| it.contains("locked")), "the file could not be locked");
     child

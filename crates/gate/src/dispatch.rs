@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    Audited, CapSpec, Capability, Class, Grant, Operation, Recording, Refused, Session, SessionSpec,
+    Audited, CapSpec, Capability, Class, Operation, Recording, Refused, Session, SessionSpec,
     account::Accounts,
     act::{Begun, OpenCall, carry_out},
     audit::{Audit, AuditCounts},
@@ -31,8 +31,7 @@ use crate::{
     grant_table::GrantTable,
     ladder::{self, Asked, Climb, Stop, Through},
     lender::Lender,
-    rate::{Leasing, Rate},
-    uses::{KeptUses, NoUse},
+    rate::Rate,
 };
 
 /// How the gate counts and records.
@@ -80,8 +79,8 @@ pub struct Gate {
     pub(crate) ledger: Option<Arc<dyn Ledger>>,
     /// Held by whoever asks the ledger what is revoked and does as it says, or changes that.
     pub(crate) agreeing: Mutex<()>,
-    lender: Arc<Lender>,
-    rate: Rate,
+    pub(crate) lender: Arc<Lender>,
+    pub(crate) rate: Rate,
     tenant_in_flight_max: u32,
     pub(crate) recording: Recording,
     traces: (RandomState, AtomicU64),
@@ -235,32 +234,6 @@ impl Gate {
         let tenant_in_flight_max = self.tenant_in_flight_max;
         let grants = session.grants();
         Climb { session, grants, spec, operation, payload_bytes, now, rate, leasing, tenant_in_flight_max }
-    }
-
-    fn leasing(&self) -> Option<Leasing<'_>> {
-        let (rate, lender) = (self.rate, &self.lender);
-        self.ledger.as_ref().map(|ledger| Leasing { rate, lender, ledger })
-    }
-
-    /// Waits for a further lease of calls. What cannot be leased because the ledger does not answer is a fault by its
-    /// name: nobody called too often.
-    async fn lease_calls(&self, session: &Session, now: Timestamp) -> Result<(), Fault> {
-        match self.leasing() {
-            Some(leasing) => leasing.done(session.account(), now).await,
-            None => Ok(()),
-        }
-    }
-
-    /// Waits for a use of a kept grant, and takes it.
-    async fn lease_use(&self, grant: &Grant, mut kept: Arc<KeptUses>) -> Result<bool, Fault> {
-        loop {
-            kept.lease(&self.lender).await?;
-            match grant.take_use() {
-                Ok(()) => return Ok(true),
-                Err(NoUse::UsedUp) => return Ok(false),
-                Err(NoUse::Unleased(next)) => kept = next,
-            }
-        }
     }
 
     /// The gate bound to a session, for a front end that is handed a door instead of the two. It gives

@@ -32,6 +32,7 @@ mod revocation;
 mod session;
 mod spec;
 mod uses;
+mod waits;
 
 pub use audit::{AuditCounts, Recording};
 pub use capability::{Capability, Refused};

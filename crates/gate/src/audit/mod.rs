@@ -74,6 +74,10 @@ impl Audit {
 
     /// Records a call that was let through, if that can be done at once. A record that is given back is one for
     /// [`Self::begun_later`].
+    #[expect(
+        clippy::result_large_err,
+        reason = "given back seldom, and then moved once more; nobody pays for a box"
+    )]
     pub(crate) fn begun(&self, account: &Arc<Account>, record: AuditRecord) -> Result<(), AuditRecord> {
         if self.shared.has_trouble.load(Ordering::Acquire)
             && self.shared.trouble_of(&record.call.who.tenant).is_some()

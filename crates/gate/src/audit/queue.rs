@@ -40,6 +40,10 @@ impl Queued {
 impl Shared {
     /// Queues a record and answers the round of writing that had begun by then; gives it back if the principal has had
     /// its share, or the queue is full.
+    #[expect(
+        clippy::result_large_err,
+        reason = "given back seldom, and then moved once more; nobody pays for a box"
+    )]
     pub(super) fn enqueue(&self, record: AuditRecord, account: &Arc<Account>) -> Result<u64, AuditRecord> {
         let queued = self.queue.len();
         let mut counted = None;
