@@ -22,13 +22,14 @@ pub(crate) async fn open(
 ) -> Result<Vec<u8>, CallError> {
     let session = permit.session();
     let limits = &session.spec().limits;
+    let module = open.artifact.digest();
     let opened = runner.open(LiveSpec {
         artifact: open.artifact,
         kind: LiveKind::Kernel(open.kernel),
         memory_bytes_max: open.memory_bytes_max,
         memory: session.spec().memory.clone(),
         opening: CallLimits {
-            wall_max: OPENING_MAX.min(limits.wall_max),
+            wall_max: OPENING_MAX.min(session.spec().call_wall_max),
             fuel_max: limits.fuel_max,
             reply_bytes_max: 0,
             budget: session.spec().budget.clone(),
@@ -41,7 +42,7 @@ pub(crate) async fn open(
         log: Arc::new(NoLog),
     });
     match opened.await {
-        Ok(instance) => Ok(encode_opened(Ok(shelf.keep(session, Arc::from(instance))))),
+        Ok(instance) => Ok(encode_opened(Ok(shelf.keep(session, module, Arc::from(instance))))),
         Err(error) => Ok(encode_opened(Err(&failure(error)?))),
     }
 }

@@ -31,6 +31,7 @@ struct Kernels {
 }
 
 struct Owned {
+    module: Digest,
     instance: Arc<dyn LiveInstance>,
     owner: Arc<Switch>,
 }
@@ -105,18 +106,20 @@ impl Shelf {
         self.kernels.lock().open.len()
     }
 
-    pub(crate) fn keep(&self, session: &Session, instance: Arc<dyn LiveInstance>) -> u64 {
+    pub(crate) fn keep(&self, session: &Session, module: Digest, instance: Arc<dyn LiveInstance>) -> u64 {
         let mut kernels = self.kernels.lock();
         let id = kernels.next;
         kernels.next += 1;
-        kernels.open.insert(id, Owned { instance, owner: owner(session) });
+        kernels.open.insert(id, Owned { module, instance, owner: owner(session) });
         id
     }
 
-    pub(crate) fn kernel(&self, session: &Session, id: u64) -> Option<Arc<dyn LiveInstance>> {
+    /// The session's own kernel of that number, if it was made of that module.
+    pub(crate) fn kernel(&self, session: &Session, id: u64, module: Digest) -> Option<Arc<dyn LiveInstance>> {
         let kernels = self.kernels.lock();
-        let owned = kernels.open.get(&id).filter(|it| Arc::ptr_eq(&it.owner, &owner(session)))?;
-        Some(Arc::clone(&owned.instance))
+        let owned = kernels.open.get(&id)?;
+        let is_own = Arc::ptr_eq(&owned.owner, &owner(session)) && owned.module == module;
+        is_own.then(|| Arc::clone(&owned.instance))
     }
 }
 

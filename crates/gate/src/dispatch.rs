@@ -361,8 +361,8 @@ impl<C: Capability> Power for C {
         let asked = Asked { payload: call.payload, typed: call.typed.map(|it| it.value), digester };
         let Through { ready, slot, grant, request } = match ladder::climb(self, &climb, asked) {
             Ok(through) => through,
-            Err(Refused { denial, subject }) => {
-                let facts = facts(&climb, ids, subject.into(), None, None);
+            Err(Refused { denial, subjects }) => {
+                let facts = facts(&climb, ids, subjects, None, None);
                 let now = climb.now;
                 return Box::pin(async move { Err(gate.refuse(session, now, facts, denial).await) });
             }

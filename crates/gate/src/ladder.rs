@@ -16,7 +16,7 @@ use std::{any::Any, sync::Arc};
 
 use drydock_contract::{
     Budget, Denial, SUBJECT_BYTES_MAX, Terms, Timestamp, Unit,
-    port::{Digested, Ledger},
+    port::{Digested, Ledger, Subjects},
 };
 
 use crate::{
@@ -88,17 +88,17 @@ pub(crate) fn climb<C: Capability>(
     let grant = climb
         .grants
         .admitting(C::SPEC.cap, subject, climb.now, &within)
-        .map_err(|why| Refused { subject: shorten(subject), denial: C::not_admitted(&request, why) })?;
+        .map_err(|why| Refused { subjects: named(subject, &more, shorten), denial: C::not_admitted(&request, why) })?;
     let digest = digester.map(|it| it.request::<C>(&request, payload, climb.payload_bytes));
     let ready = C::check(capability.policy(), session, request)?;
 
-    let named = |denial| Refused { denial, subject: C::label(&ready) };
-    let slot = room(climb, grant, || C::label(&ready)).map_err(named)?;
+    let named = |denial| Refused { denial, subjects: C::subjects(&ready) };
+    let slot = room(climb, grant, || C::subjects(&ready)).map_err(named)?;
     Ok(Through { grant: Arc::clone(grant), ready, slot, request: digest })
 }
 
 /// The last rung: a place in the counters, what the budget must have, a use of the grant. All of it or nothing.
-fn room(climb: &Climb<'_>, grant: &Grant, label: impl Fn() -> Arc<str>) -> Result<Option<Slot>, Denial> {
+fn room(climb: &Climb<'_>, grant: &Grant, subjects: impl Fn() -> Subjects) -> Result<Option<Slot>, Denial> {
     let session = climb.session;
     let take = |max| {
         let (account, class) = (session.account(), climb.operation.class);
@@ -113,7 +113,7 @@ fn room(climb: &Climb<'_>, grant: &Grant, label: impl Fn() -> Arc<str>) -> Resul
     if !grant.take_use() {
         return Err(Denial::NotGranted {
             cap: climb.spec.cap,
-            subject: label(),
+            subjects: subjects(),
             why: ": the grant is used up",
         });
     }
@@ -171,13 +171,22 @@ fn read_for<C: Capability>(
     let Denial::NotGranted { cap, why, .. } = denial else { return unread(denial) };
     let fits = not_too_large(climb).is_ok();
     let request = fits.then(read).flatten();
-    let subject = request.as_ref().map_or("", C::subject);
-    let denial = Denial::NotGranted { cap, subject: Denial::subject(subject), why };
-    Refused { denial, subject: shorten(subject) }
+    let Some(request) = request else { return unread(denial) };
+    let (subject, more) = (C::subject(&request), C::more_subjects(&request));
+    let denial = Denial::NotGranted { cap, subjects: named(subject, &more, Denial::subject), why };
+    Refused { denial, subjects: named(subject, &more, shorten) }
+}
+
+/// The names of a request, each cut as `cut` does.
+fn named(subject: &str, more: &[&str], cut: fn(&str) -> Arc<str>) -> Subjects {
+    match more {
+        [] => Subjects::One(cut(subject)),
+        more => Subjects::Many([subject].iter().chain(more).map(|it| cut(it)).collect()),
+    }
 }
 
 fn unread(denial: Denial) -> Refused {
-    Refused { denial, subject: "".into() }
+    Refused { denial, subjects: Subjects::none() }
 }
 
 fn not_revoked(climb: &Climb<'_>) -> Result<(), Denial> {
@@ -202,7 +211,7 @@ fn within_rate(climb: &Climb<'_>) -> Result<(), Denial> {
 
 fn granted(climb: &Climb<'_>) -> Result<(), Denial> {
     let cap = climb.spec.cap;
-    let not_granted = |why| Denial::NotGranted { cap, subject: "".into(), why };
+    let not_granted = |why| Denial::NotGranted { cap, subjects: Subjects::none(), why };
     climb.grants.live(cap, climb.now).map_err(not_granted)
 }
 

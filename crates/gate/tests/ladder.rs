@@ -8,7 +8,7 @@ use std::sync::{
 
 use drydock_contract::{
     Budget, Call, CallError, CallId, Cap, Denial, Lineage, Node, Reply, Streams, Tenant, Timestamp, Unit,
-    port::{AuditEvent, AuditRecord, CallEnd, EndKind},
+    port::{AuditEvent, AuditRecord, CallEnd, EndKind, Subjects},
 };
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, Gate, GateSettings, Grant, HeldGrants, Lease, NotAdmitted,
@@ -51,14 +51,14 @@ impl Capability for Toy {
     }
 
     fn not_admitted(request: &String, _: NotAdmitted) -> Denial {
-        Denial::CommandNotGranted { command: request.as_str().into(), why: "", rules: [].into() }
+        Denial::CommandNotGranted { command: request.as_str().into(), why: "", rules: Some([].into()) }
     }
 
     fn check(_: &(), _: &Session, request: String) -> Result<Arc<str>, Refused> {
         let subject: Arc<str> = request.into();
         match &*subject {
             "real" => Ok(subject),
-            _ => Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject }),
+            _ => Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subjects: subject.into() }),
         }
     }
 
@@ -569,7 +569,7 @@ impl Capability for Lasting {
         "it"
     }
     fn not_admitted((): &(), _: NotAdmitted) -> Denial {
-        Denial::NotGranted { cap: Cap::Kv, subject: "it".into(), why: "" }
+        Denial::NotGranted { cap: Cap::Kv, subjects: Subjects::cut("it"), why: "" }
     }
     fn check((): &(), _: &Session, (): ()) -> Result<(), Refused> {
         Ok(())

@@ -9,8 +9,8 @@ mod request;
 
 pub use answer::{Malformed, parse_response};
 pub use envelope::{Code, Envelope, Failure, FailureKind};
-pub use invoke::{INVOKE, Invoke, Invoked, LogLine, decode_invoke, encode_invoke};
-pub use request::{AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http};
+pub use invoke::{Answered, ContextFrom, INVOKE, Invoke, Invoked, LogLine, SentRequest};
+pub use request::{AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http, PreparedRequest};
 
 /// Time of a call where nobody asks for another.
 pub const TIMEOUT_MS: u64 = 5_000;
