@@ -54,8 +54,11 @@ async fn answer(
     tracing::trace!(target: "drydock::hop", "caps/instance: a request as the guest is shown it, and its limits");
     // What the host holds of a request, as it was sent and as it is shown, is memory that the session has no more.
     let bytes = request.bytes().saturating_mul(2);
-    let held = Held::of(session.spec().memory.as_ref(), bytes)
-        .map_err(|max| LiveError::TooLarge { what: "request", bytes, max })?;
+    let held = Held::of(session.spec().memory.as_ref(), bytes).map_err(|max| LiveError::TooLarge {
+        what: "request",
+        bytes,
+        max,
+    })?;
     let shown = request.shown(&tenant, &extension, limits);
     drop(request);
     let (began, waited) = (Instant::now(), Waited::from_now(Some(Arc::clone(session.preparing()))));

@@ -84,8 +84,11 @@ pub(crate) async fn read(spec: &SessionSpec, env: &[Vec<u8>], path: &str) -> Res
     if size > max {
         return Err(Denial::TooLarge { what: "program", bytes: size, max });
     }
-    let held = Held::of(spec.memory.as_ref(), size)
-        .map_err(|max| Denial::TooLarge { what: "program", bytes: size, max })?;
+    let held = Held::of(spec.memory.as_ref(), size).map_err(|max| Denial::TooLarge {
+        what: "program",
+        bytes: size,
+        max,
+    })?;
     let artifact = whole(&*file, size).await.ok_or_else(|| refused("it cannot be read"))?;
     Ok(Program::Module(artifact, held))
 }

@@ -204,11 +204,10 @@ impl Denial {
             Self::Cancelled,
             Self::RateLimited { calls_max: 120_000, window_s: 60 },
             Self::NotGranted { cap: Cap::Exec, subjects: Subjects::none(), why: "" },
-            Self::NotGranted { cap: Cap::Exec, subjects: Subjects::cut("jq"), why: ": the grant has expired" },
             Self::NotGranted {
-                cap: Cap::Instance,
-                subjects: ["shop", "sha256:00ff"].map(Arc::from).into(),
-                why: "",
+                cap: Cap::Exec,
+                subjects: Subjects::cut("jq"),
+                why: ": the grant has expired",
             },
             Self::MaxDepth { depth: 9, max: 8 },
             Self::TooLarge { what: "argv", bytes: 300_000, max: 262_144 },
@@ -220,14 +219,16 @@ impl Denial {
                 why: " with these arguments",
                 rules: Some(Arc::new([ArgumentRule::new("/1", Must::Equal(Scalar::Text("-r".into())))])),
             },
-            Self::CommandNotGranted { command: "seq".into(), why: " with these arguments", rules: None },
             Self::UnknownCommand("rm -rf /".into()),
             Self::NotExecutable { path: "./prog".into(), why: "it has no permission bit for it" },
             Self::ToolNotGranted { tool: "files.write".into(), why: "", rules: Some(Arc::new([])) },
             Self::ToolNotGranted {
                 tool: "files.write".into(),
                 why: " with these arguments",
-                rules: Some(Arc::new([ArgumentRule::new("/path", Must::Equal(Scalar::Text("/etc/a".into())))])),
+                rules: Some(Arc::new([ArgumentRule::new(
+                    "/path",
+                    Must::Equal(Scalar::Text("/etc/a".into())),
+                )])),
             },
             Self::TooManyProcesses { max: 64 },
             Self::BudgetExceeded("fuel"),
@@ -253,14 +254,12 @@ mod tests {
         rate_limited         rate limit of 120000 calls in 60 s reached; try again later []
         denied               capability `exec` is not granted []
         denied               capability `exec` is not granted: the grant has expired [{"cap":"exec","subjects":["jq"]}]
-        denied               capability `instance` is not granted [{"cap":"instance","subjects":["shop","sha256:00ff"]}]
         max_depth            nesting depth 9 exceeds 8 []
         too_large            argv of 300000 bytes exceeds the limit of 262144 []
         malformed            malformed request: 4 bytes of a name were promised, 2 are there []
         unknown_operation    unknown operation `exec.destroy` []
         command_not_granted  command `jq` is not in the granted list [{"cap":"exec","subjects":["jq"]}]
         command_not_granted  command `jq` is not in the granted list with these arguments [{"cap":"exec","subjects":["jq"],"rules":[{"argument":"/1","equal":"-r"}]}]
-        command_not_granted  command `seq` is not in the granted list with these arguments []
         unknown_command      unknown command `rm -rf /` []
         not_executable       `./prog` cannot be executed: it has no permission bit for it []
         tool_not_granted     tool `files.write` is not granted [{"cap":"tool","subjects":["files.write"]}]
@@ -291,6 +290,15 @@ mod tests {
             let denial = Denial::NotGranted { cap: Cap::Kv, subjects, why: "" };
             assert_eq!(denial.remedy().is_some(), want);
         }
+        let both = Denial::NotGranted {
+            cap: Cap::Instance,
+            subjects: ["shop", "sha256:00ff"].map(Arc::from).into(),
+            why: "",
+        };
+        let json = r#"{"cap":"instance","subjects":["shop","sha256:00ff"]}"#;
+        assert_eq!(both.remedy().unwrap().to_json(), json);
+        let unsaid = Denial::CommandNotGranted { command: "seq".into(), why: "", rules: None };
+        assert_eq!(unsaid.remedy(), None, "without its arguments it would be wider");
         let half = Denial::NotGranted {
             cap: Cap::Kv,
             subjects: [Arc::from("short"), Denial::subject(&"x".repeat(1025))].into(),

@@ -7,8 +7,8 @@ use drydock_abi::kernel::{
     CALL, CallKernel, KernelFailure, OPEN, Open, Output, decode_opened, decode_output, encode_call,
     encode_open,
 };
-pub use drydock_caps::instance::Shelved as HandedOver;
 use drydock_caps::instance::Shelf;
+pub use drydock_caps::instance::Shelved as HandedOver;
 use drydock_contract::{Artifact, Call, CallError, Cap, Fault, Kernel, Limits, Streams};
 use drydock_extension::{
     Invocation, envelope_of,

@@ -103,6 +103,7 @@ pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) 
     tracing::trace!(target: "drydock::hop", "engine: an instance that lives, linked as a {}", prepared.kind.name);
     let LiveSpec { kind, memory_bytes_max, opening, switches, preparing, log, .. } = &spec;
     let (kind, memory_bytes_max, opening) = (kind.clone(), *memory_bytes_max, opening.clone());
+    let memory = spec.memory.clone();
     let (switches, preparing, sink) = (switches.clone(), preparing.clone(), Arc::clone(log));
     let started = Instant::now();
     let deadline = Deadline::new(started, opening.wall_max, Waited::from_now(preparing.clone()));
@@ -128,7 +129,9 @@ pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) 
             return Err(match (LiveError::from(Failure::Guest(error)), refused) {
                 // Nothing of the guest's has run: what it declares is too much.
                 (LiveError::Fault(_), Some(bytes)) => {
-                    LiveError::InitialMemory { bytes, max: memory_bytes_max }
+                    // Its own limit, or what those with whom it shares memory have left of it.
+                    let shared = memory.map_or(u64::MAX, |it| it.max().saturating_sub(it.held()));
+                    LiveError::InitialMemory { bytes, max: memory_bytes_max.min(shared) }
                 }
                 (error, _) => error,
             });

@@ -13,8 +13,8 @@ use std::{
 
 use common::{ClosedDoor, engine, request};
 use drydock_contract::{
-    Artifact, Budget, CallLimits, Kernel, LiveError, LiveKind, LiveSpec, NoLog, Outcome, RunRequest, Switch,
-    Unit,
+    Artifact, Budget, CallLimits, Kernel, LiveError, LiveKind, LiveSpec, Meter, NoLog, Outcome, RunRequest,
+    Switch, Unit,
     port::{Interruption, LaneChoice, LiveInstance, Runner as _},
 };
 use drydock_engine::{CompileEvent, Engine, EngineSettings};
@@ -84,6 +84,19 @@ async fn an_instance_keeps_its_state_from_call_to_call_in_both_ways_of_interrupt
             assert_eq!(reply.memory_bytes, 2 << 16);
         }
     }
+}
+
+#[tokio::test]
+async fn memory_that_a_module_begins_with_is_refused_with_the_limit_that_it_broke() {
+    let memory = Arc::new(Meter::new(3 << 16));
+    assert!(memory.try_hold(2 << 16));
+    let shared = LiveSpec { memory: Some(Arc::clone(&memory)), ..spec(MANY) };
+    let error = engine().open(shared).await.err().unwrap().to_string();
+    assert_eq!(error, "the module begins with 131072 bytes of memory, and the limit is 65536");
+    let own = LiveSpec { memory_bytes_max: 1 << 16, ..spec(MANY) };
+    let error = engine().open(own).await.err().unwrap().to_string();
+    assert_eq!(error, "the module begins with 131072 bytes of memory, and the limit is 65536");
+    assert_eq!(memory.held(), 2 << 16);
 }
 
 #[tokio::test]

@@ -168,11 +168,6 @@ impl Grant {
         self.id.as_ref()
     }
 
-    /// What a record calls it: its id, or its power for a grant that nobody named.
-    pub fn label(&self) -> &str {
-        self.id.as_ref().map_or(self.cap.as_str(), GrantId::as_str)
-    }
-
     /// The grant as data, with the uses that are left.
     pub fn spec(&self) -> GrantSpec {
         GrantSpec {
@@ -189,11 +184,6 @@ impl Grant {
     /// Takes it back, and what hangs from it: neither lets a call through from now on.
     pub fn revoke(&self) {
         self.revoked.trip();
-    }
-
-    /// What ends work that this grant let begin: its own switch and those of its ancestors.
-    pub fn switches(&self) -> impl Iterator<Item = &Arc<Switch>> {
-        self.line().map(|grant| &grant.revoked)
     }
 
     /// Whether neither it nor an ancestor was revoked. Work in flight asks this; time and uses are asked only of calls.

@@ -20,7 +20,8 @@ use drydock_contract::{
 };
 
 use crate::{
-    Capability, Grant, GrantSet, Operation, Session, account::Slot, capability::Refused, digest::Digester, rate::Rate,
+    Capability, Grant, GrantSet, Operation, Session, account::Slot, capability::Refused, digest::Digester,
+    rate::Rate,
 };
 
 /// How deep runs may start runs: a call at this depth passes, one deeper does not.
@@ -85,10 +86,10 @@ pub(crate) fn climb<C: Capability>(
     let subject = C::subject(&request);
     let more = C::more_subjects(&request);
     let within = |terms: &Terms| more.iter().all(|it| terms.name(it)) && C::within(&request, terms);
-    let grant = climb
-        .grants
-        .admitting(C::SPEC.cap, subject, climb.now, &within)
-        .map_err(|why| Refused { subjects: named(subject, &more, shorten), denial: C::not_admitted(&request, why) })?;
+    let grant = climb.grants.admitting(C::SPEC.cap, subject, climb.now, &within).map_err(|why| Refused {
+        subjects: named(subject, &more, shorten),
+        denial: C::not_admitted(&request, why),
+    })?;
     let digest = digester.map(|it| it.request::<C>(&request, payload, climb.payload_bytes));
     let ready = C::check(capability.policy(), session, request)?;
 

@@ -202,12 +202,6 @@ impl Session {
         self.deadline.as_ref()
     }
 
-    /// The same session, one run deeper.
-    #[must_use]
-    pub fn deeper(&self) -> Self {
-        self.within(self.lineage.next().0)
-    }
-
     /// The same session as the run that this call started.
     #[must_use]
     pub(crate) fn within(&self, call: CallId) -> Self {

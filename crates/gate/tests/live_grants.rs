@@ -132,7 +132,10 @@ fn no_grant_is_proposed_for_a_request_that_is_too_large_or_unreadable() {
     for host in ["x".repeat(257), String::new()] {
         room.dial(&session, &host).unwrap_err();
         let denied = &room.log.take()[0];
-        assert_eq!((denied.power, denied.subject.as_ref(), denied.grant.as_ref()), (Some(Cap::Tcp), None, None));
+        assert_eq!(
+            (denied.power, denied.subject.as_ref(), denied.grant.as_ref()),
+            (Some(Cap::Tcp), None, None)
+        );
     }
 }
 

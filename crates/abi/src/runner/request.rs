@@ -222,7 +222,10 @@ mod tests {
         let shown = ExecuteRequest::parse(sent.as_bytes()).unwrap().prepare().shown("dev", "echo", LIMITS);
         let shown: serde_json::Value = serde_json::from_slice(&shown).unwrap();
         // Who may say which tenant and extension it is, is the gate's affair.
-        assert_eq!((&shown["context"]["tenant_id"], &shown["context"]["version_id"]), (&"dev".into(), &"v".into()));
+        assert_eq!(
+            (&shown["context"]["tenant_id"], &shown["context"]["version_id"]),
+            (&"dev".into(), &"v".into())
+        );
         assert_eq!(shown["context"]["request_id"], "r1");
         assert_eq!(shown["http"]["headers"]["H"], "é\0");
         assert_eq!(shown["http"]["body_b64"], "AAE=");

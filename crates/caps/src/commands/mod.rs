@@ -7,7 +7,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use drydock_contract::{CallError, Cap, Denial, Reply, Streams, port::{Registry, Subjects}};
+use drydock_contract::{
+    CallError, Cap, Denial, Reply, Streams,
+    port::{Registry, Subjects},
+};
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, Import, NotAdmitted, Operation, Permit, Refused, Session,
 };

@@ -113,7 +113,11 @@ impl Capability for Exec {
             NotAdmitted::ByName => ("", Some(Vec::new())),
             NotAdmitted::ByTerms => (" with these arguments", policy::exactly(request)),
         };
-        Denial::CommandNotGranted { command: Denial::subject(&request.name), why, rules: rules.map(Arc::from) }
+        Denial::CommandNotGranted {
+            command: Denial::subject(&request.name),
+            why,
+            rules: rules.map(Arc::from),
+        }
     }
 
     fn check(registry: &Arc<dyn Registry>, session: &Session, request: ExecStart) -> Result<Ready, Refused> {

@@ -58,7 +58,10 @@ pub(super) fn check(
         (None, None) if program::is_path(&name) && session.spec().files.is_some() => Target::File(name),
         (None, None) => {
             let subject = short(&name);
-            return Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subjects: subject.into() });
+            return Err(Refused {
+                denial: Denial::UnknownCommand(Arc::clone(&subject)),
+                subjects: subject.into(),
+            });
         }
     };
     let limits = &session.spec().limits;
@@ -153,9 +156,10 @@ pub(super) fn exactly(request: &ExecStart) -> Option<Vec<ArgumentRule>> {
     if request.args.len() >= PROPOSED_MAX {
         return None;
     }
-    let each = request.args.iter().enumerate().map(|(index, arg)| {
-        Some(ArgumentRule::new(place(index), Must::Equal(Scalar::Text(short(arg)?))))
-    });
+    let each =
+        request.args.iter().enumerate().map(|(index, arg)| {
+            Some(ArgumentRule::new(place(index), Must::Equal(Scalar::Text(short(arg)?))))
+        });
     let behind = ArgumentRule::new(place(request.args.len()), Must::OneOf(Vec::new()));
     each.chain([Some(ArgumentRule { if_absent: IfAbsent::Allow, ..behind })]).collect()
 }

@@ -1,6 +1,6 @@
 //! Proofs for `instance`, with a runner whose instances answer what they are given.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use drydock_abi::{
     kernel::{self, CALL, CallKernel, OPEN, Open},
@@ -228,6 +228,25 @@ fn a_grant_for_a_module_is_enough_to_open_and_to_call_its_kernels_and_no_others(
 }
 
 #[test]
+fn a_call_of_a_kernel_has_the_time_of_its_session_for_calls_and_not_that_for_runs() {
+    let room = room();
+    let grants = [Grant::of(Cap::Instance)].into_iter().collect();
+    let call_wall_max = Duration::from_secs(5);
+    let spec = SessionSpec { grants, call_wall_max, ..SessionSpec::new(principal("me")) };
+    assert!(spec.limits.wall_max > call_wall_max);
+    let mine = room.gate.open(spec).unwrap();
+    let id = open(&room, &mine);
+    for (asked_ms, want) in [(60_000, call_wall_max), (7, Duration::from_millis(7))] {
+        let module = room.module.digest();
+        let payload = kernel::encode_call(&CallKernel { id, module, wall_ms: asked_ms, input: b"" });
+        let request = super::request::decode(CALL, &payload).unwrap();
+        let ready = super::policy::check(&room.shelf, &mine, request).ok().unwrap();
+        let super::Act::Call(call) = ready.act else { panic!("it is a call") };
+        assert_eq!(call.wall_max, want);
+    }
+}
+
+#[test]
 fn a_request_that_does_not_parse_is_refused_with_its_names_on_record_and_bytes_are_no_way_in() {
     let room = room();
     let mine = session(&room, None);
@@ -244,8 +263,7 @@ fn what_the_host_holds_of_a_request_is_memory_of_its_session() {
     let room = room();
     let memory = Arc::new(Meter::new(4_096));
     let grants = [Grant::of(Cap::Instance)].into_iter().collect();
-    let spec =
-        SessionSpec { grants, memory: Some(Arc::clone(&memory)), ..SessionSpec::new(principal("me")) };
+    let spec = SessionSpec { grants, memory: Some(Arc::clone(&memory)), ..SessionSpec::new(principal("me")) };
     let mine = room.gate.open(spec).unwrap();
     let posts = |bytes: usize| format!(r#"{{"http":{{"body_b64":"{}"}}}}"#, "A".repeat(bytes));
     assert!(invoke(&room, &mine, shop(&room, &posts(1_024))).unwrap().response.is_ok());
