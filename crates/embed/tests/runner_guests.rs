@@ -147,8 +147,8 @@ fn conformance() -> Vec<(&'static str, String, Want)> {
 /// Shapes that nobody writes by accident.
 fn oddities() -> Vec<(&'static str, String, Want)> {
     let fetched =
-        r#"(import "alga" "http.fetch" (func $f (export "handler") (param i32 i32 i32) (result i32)))"#;
-    let freed = r#"(import "alga" "log_info" (func $free (export "dealloc") (param i32 i32)))"#;
+        r#"(func $f (export "handler") (import "alga" "http.fetch") (param i32 i32 i32) (result i32))"#;
+    let freed = r#"(func $free (export "dealloc") (import "alga" "log_info") (param i32 i32))"#;
     let starts =
         r#"(data (i32.const 16) "hello") (func $s (call $info (i32.const 16) (i32.const 5))) (start $s)"#;
     let fetch = r#"(import "alga" "http.fetch" (func $f (param i32 i32 i32) (result i32)))"#;
@@ -228,9 +228,11 @@ async fn exports_that_are_imports_start_functions_and_far_addresses_are_guests_l
 #[tokio::test]
 async fn limits_of_zero_are_limits_and_nothing_runs_under_them() {
     let room = room();
-    for (limits, want) in
-        [(r#""memory_mb":0"#, FailureKind::Memory), (r#""timeout_ms":0"#, FailureKind::Timeout)]
-    {
+    for (limits, want) in [
+        (r#""memory_mb":0"#, FailureKind::Memory),
+        (r#""timeout_ms":0"#, FailureKind::Timeout),
+        (r#""fuel":0"#, FailureKind::Timeout),
+    ] {
         let invoked = room.invoke(&guest("", "", NOTHING), &format!(r#"{{"limits":{{{limits}}}}}"#)).await;
         assert_eq!(kind(&invoked), Some(want), "{}", message(&invoked));
     }

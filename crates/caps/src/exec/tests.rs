@@ -63,6 +63,15 @@ fn a_nul_in_an_argument_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_name_is_told_as_far_as_a_grant_could_name_it() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    for (bytes, told) in [(65, 65), (1024, 1024), (1025, 1024)] {
+        let error = start(&room, &session(&room), &"n".repeat(bytes), &[], b"").unwrap_err();
+        assert_eq!(error, format!("unknown_command: unknown command `{}`", "n".repeat(told)));
+    }
+}
+
+#[test]
 fn argv_is_capped_and_each_argument_counts_one_more() {
     let room = room(TinyRegistry::of(&["grep"]));
     let session = session(&room);

@@ -92,6 +92,15 @@ fn a_granted_tool_answers_and_is_recorded_by_name() {
 }
 
 #[test]
+fn a_long_name_of_a_tool_is_whole_on_record() {
+    let room = room([Grant::of(Cap::Tool)]);
+    let name = format!("web.{}", "f".repeat(200));
+    room.ask(&name, "1").unwrap();
+    room.gate.flush().unwrap();
+    assert!(room.journal.records().iter().all(|it| it.call.subjects.first() == name));
+}
+
+#[test]
 fn a_grant_names_tools_and_a_denial_is_recorded_with_the_name() {
     let room = room([Grant::of(Cap::Tool).within(only(&["web.fetch", "files.*"]))]);
     room.ask("web.fetch", "1").unwrap();
