@@ -100,6 +100,19 @@ async fn memory_that_a_module_begins_with_is_refused_with_the_limit_that_it_brok
 }
 
 #[tokio::test]
+async fn growth_that_the_shared_memory_has_no_room_for_is_answered_with_no_and_the_instance_lives() {
+    let memory = Arc::new(Meter::new(5 << 16));
+    assert!(memory.try_hold(1 << 16));
+    let shared = LiveSpec { memory: Some(Arc::clone(&memory)), ..spec(MANY) };
+    let live = engine().open(shared).await.unwrap();
+    let pages = live.call(b"g", limits(HANG)).await.unwrap();
+    assert_eq!(number(&pages.bytes), 4, "one page is held by another, of five");
+    assert_eq!(number(&live.call(b"x", limits(HANG)).await.unwrap().bytes), 1);
+    drop(live);
+    assert_eq!(memory.held(), 1 << 16, "all of it is given back");
+}
+
+#[tokio::test]
 async fn a_trap_kills_the_instance_and_every_later_call_is_told_so() {
     let live = open(MANY).await.unwrap();
     live.call(b"x", limits(HANG)).await.unwrap();
