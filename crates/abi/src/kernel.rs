@@ -1,4 +1,4 @@
-//! Kernels at the gate: opening one, and calling one that is open, as bytes.
+//! Kernels at the gate: opening one, calling one that is open, and closing it, as bytes.
 
 use drydock_contract::{Digest, Kernel};
 use serde::{Deserialize, Serialize};
@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub const OPEN: &str = "kernel.open";
 /// Calls one.
 pub const CALL: &str = "kernel.call";
+/// Gives one up.
+pub const CLOSE: &str = "kernel.close";
 
 /// The largest input that is even looked at. How much a kernel takes is its arena's affair.
 pub const INPUT_BYTES_MAX: u64 = 64 << 20;
@@ -54,6 +56,20 @@ pub fn decode_open(bytes: &[u8]) -> Result<Open, BadKernelRequest> {
     let Wire { module, entry, in_offset, out_offset, memory_bytes_max } = wire;
     let module = module.parse().map_err(|error| BadKernelRequest(format!("{error}")))?;
     Ok(Open { module, kernel: Kernel { entry, in_offset, out_offset }, memory_bytes_max })
+}
+
+/// The bytes of a request to close: the instance, and what it was made of.
+pub fn encode_close(id: u64, module: Digest) -> Vec<u8> {
+    [&id.to_le_bytes()[..], module.as_bytes()].concat()
+}
+
+/// Reads a request to close.
+pub fn decode_close(bytes: &[u8]) -> Result<(u64, Digest), BadKernelRequest> {
+    let whole = <[u8; 40]>::try_from(bytes).ok();
+    let parts = whole.as_ref().and_then(|it| it.split_first_chunk::<8>());
+    let (id, module) = parts.ok_or_else(|| BadKernelRequest("it is not a number and a hash".into()))?;
+    let module = module.try_into().map_err(|_| BadKernelRequest("it is not a number and a hash".into()))?;
+    Ok((u64::from_le_bytes(*id), Digest::from_bytes(module)))
 }
 
 /// A call of an instance that is open.

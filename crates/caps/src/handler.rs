@@ -77,6 +77,8 @@ async fn answer(
         door: permit.door(),
         switches: session.switches(),
         preparing: Some(Arc::clone(session.preparing())),
+        depth: session.depth(),
+        tenant: session.spec().tenant.clone(),
         log,
     };
     let instance = runner.open(spec).await?;

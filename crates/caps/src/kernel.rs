@@ -3,26 +3,23 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_abi::kernel::{KernelFailure, OUTPUT_BYTES_MAX, Output, encode_opened, encode_output};
-use drydock_contract::{CallError, CallLimits, Fault, LiveError, LiveKind, LiveSpec, NoLog, port::Runner};
+use drydock_contract::{
+    CallError, CallLimits, Denial, Fault, LiveError, LiveKind, LiveSpec, NoLog, port::Runner,
+};
 use drydock_gate::Permit;
 
-use crate::{
-    instance::{CallReady, Instance, OpenReady},
-    shelf::Shelf,
-};
+use crate::instance::{CallReady, Instance, OpenReady};
 
 /// What making a kernel may take: its start function is guest code.
 const OPENING_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) async fn open(
     runner: &dyn Runner,
-    shelf: &Shelf,
     permit: &Permit<'_, Instance>,
     open: OpenReady,
 ) -> Result<Vec<u8>, CallError> {
     let session = permit.session();
     let limits = &session.spec().limits;
-    let module = open.artifact.digest();
     let opened = runner.open(LiveSpec {
         artifact: open.artifact,
         kind: LiveKind::Kernel(open.kernel),
@@ -39,10 +36,16 @@ pub(crate) async fn open(
         door: permit.door(),
         switches: session.switches(),
         preparing: Some(Arc::clone(session.preparing())),
+        depth: session.depth(),
+        tenant: session.spec().tenant.clone(),
         log: Arc::new(NoLog),
     });
     match opened.await {
-        Ok(instance) => Ok(encode_opened(Ok(shelf.keep(session, module, Arc::from(instance))))),
+        // A session that ended meanwhile has no kernels.
+        Ok(instance) => {
+            let id = open.place.keep(Arc::from(instance)).ok_or(Denial::Cancelled)?;
+            Ok(encode_opened(Ok(id)))
+        }
         Err(error) => Ok(encode_opened(Err(&failure(error)?))),
     }
 }

@@ -63,6 +63,7 @@ pub struct Budget {
     fuel: Option<AtomicU64>,
     calls: Option<AtomicU64>,
     bytes: Option<AtomicU64>,
+    within: Option<Arc<Budget>>,
 }
 
 impl Budget {
@@ -75,31 +76,54 @@ impl Budget {
         budget
     }
 
+    /// The same within another one, which others share: what is spent here is spent there too.
+    #[must_use]
+    pub fn within(self, shared: Option<Arc<Self>>) -> Self {
+        Self { within: shared, ..self }
+    }
+
     /// What is left that nobody reserved; none if there is no end to it.
     pub fn left(&self, unit: Unit) -> Option<u64> {
-        self.tank(unit).map(|it| it.load(Ordering::Relaxed))
+        let own = self.tank(unit).map(|it| it.load(Ordering::Relaxed));
+        let shared = self.within.as_ref().and_then(|it| it.left(unit));
+        own.into_iter().chain(shared).min()
     }
 
     /// Reserves all of it, or nothing and says no.
     #[must_use]
     pub fn reserve(&self, unit: Unit, amount: u64) -> bool {
+        if self.within.as_ref().is_some_and(|it| !it.reserve(unit, amount)) {
+            return false;
+        }
         let Some(tank) = self.tank(unit) else { return true };
         let less = |left: u64| left.checked_sub(amount);
-        tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+        let is_reserved = tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
+        if let Some(shared) = self.within.as_ref().filter(|_| !is_reserved) {
+            shared.settle(unit, amount);
+        }
+        is_reserved
     }
 
     /// Reserves as much of it as there is, and says how much that was.
     pub fn reserve_up_to(&self, unit: Unit, amount: u64) -> u64 {
-        let Some(tank) = self.tank(unit) else { return amount };
-        let less = |left: u64| Some(left.saturating_sub(amount));
+        let most = self.within.as_ref().map_or(amount, |it| it.reserve_up_to(unit, amount));
+        let Some(tank) = self.tank(unit) else { return most };
+        let less = |left: u64| Some(left.saturating_sub(most));
         let before = tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).unwrap_or_default();
-        before.min(amount)
+        let reserved = before.min(most);
+        if let Some(shared) = &self.within {
+            shared.settle(unit, most - reserved);
+        }
+        reserved
     }
 
     /// Gives back what was reserved and not spent.
     pub fn settle(&self, unit: Unit, unspent: u64) {
         if let Some(tank) = self.tank(unit) {
             tank.fetch_add(unspent, Ordering::Relaxed);
+        }
+        if let Some(shared) = &self.within {
+            shared.settle(unit, unspent);
         }
     }
 
@@ -220,6 +244,21 @@ mod tests {
         assert_eq!((two.held(), shared.held()), (0, 70));
         drop(one);
         assert_eq!((shared.held(), shared.peak()), (0, 100));
+    }
+
+    #[test]
+    fn budgets_within_one_spend_it_together_and_give_back_what_they_did_not_spend() {
+        let shared = Arc::new(Budget::of([(Unit::Fuel, 100), (Unit::Calls, 1)]));
+        let line = |fuel| Budget::of([(Unit::Fuel, fuel)]).within(Some(Arc::clone(&shared)));
+        let (one, two) = (line(80), line(30));
+        assert!(one.reserve(Unit::Fuel, 70) && !two.reserve(Unit::Fuel, 31), "there are 30 left");
+        assert_eq!((two.left(Unit::Fuel), shared.left(Unit::Fuel)), (Some(30), Some(30)));
+        assert_eq!(one.reserve_up_to(Unit::Fuel, 50), 10, "its own end comes first");
+        assert_eq!(two.reserve_up_to(Unit::Fuel, 50), 20, "what is shared ends first");
+        one.settle(Unit::Fuel, 5);
+        assert_eq!((one.left(Unit::Fuel), two.left(Unit::Fuel)), (Some(5), Some(5)));
+        assert!(one.reserve(Unit::Calls, 1) && !two.reserve(Unit::Calls, 1));
+        assert_eq!((one.left(Unit::Calls), one.left(Unit::Bytes)), (Some(0), None));
     }
 
     #[test]

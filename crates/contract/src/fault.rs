@@ -54,6 +54,14 @@ pub enum Fault {
     /// The audit journal cannot be written, so nothing that must be recorded is done.
     #[error("audit record could not be written: {0}")]
     Unrecorded(String),
+    /// What all processes of the home agree by could not be asked, so nothing that it counts is done.
+    #[error("{problem}")]
+    Ledger {
+        /// The stable code of [`LedgerError`](crate::port::LedgerError).
+        code: &'static str,
+        /// Which file, what is wrong with it and what to do.
+        problem: String,
+    },
     /// What the guest wrote could not be handed over.
     #[error("output could not be written: {0}")]
     Output(String),
@@ -74,6 +82,7 @@ impl Fault {
             Self::Saturated(_) => "saturated",
             Self::Overdue => "timed_out",
             Self::Unrecorded(_) => "audit_unavailable",
+            Self::Ledger { code, .. } => code,
             Self::Output(_) => "output_failed",
             Self::Internal(_) => "internal_error",
         }

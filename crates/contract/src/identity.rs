@@ -6,7 +6,7 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
@@ -74,7 +74,7 @@ fn mix(one: u64, other: u64) -> u64 {
 }
 
 /// Where calls come from: a session, or a run in it. Each call takes the next ordinal.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Lineage {
     /// What all of it belongs to.
     pub trace: TraceId,
@@ -82,18 +82,31 @@ pub struct Lineage {
     pub call: CallId,
     /// How many runs lie between the host and here.
     pub depth: u32,
-    calls: Arc<AtomicU64>,
+    /// Made with the first call, or shared with the first clone: most runs make no call.
+    calls: OnceLock<Arc<AtomicU64>>,
+}
+
+impl Clone for Lineage {
+    /// Clones count together.
+    fn clone(&self) -> Self {
+        let calls = OnceLock::from(Arc::clone(self.calls()));
+        Self { trace: self.trace, call: self.call, depth: self.depth, calls }
+    }
 }
 
 impl Lineage {
+    fn calls(&self) -> &Arc<AtomicU64> {
+        self.calls.get_or_init(Arc::default)
+    }
+
     /// The beginning of a trace.
     pub fn root(trace: TraceId) -> Self {
-        Self { trace, call: trace.root(), depth: 0, calls: Arc::default() }
+        Self { trace, call: trace.root(), depth: 0, calls: OnceLock::new() }
     }
 
     /// The next call that is made here, and the id of who makes it.
     pub fn next(&self) -> (CallId, CallId) {
-        (self.call.child(self.calls.fetch_add(1, Ordering::Relaxed)), self.call)
+        (self.call.child(self.calls().fetch_add(1, Ordering::Relaxed)), self.call)
     }
 
     /// The same for a caller that numbers its calls itself, because it makes them from several places at once.
@@ -107,13 +120,13 @@ impl Lineage {
     /// The same trace, where what belongs to a call elsewhere is counted, at least so deep.
     #[must_use]
     pub fn at(&self, call: CallId, depth_min: u32) -> Self {
-        Self { trace: self.trace, call, depth: self.depth.max(depth_min), calls: Arc::default() }
+        Self { trace: self.trace, call, depth: self.depth.max(depth_min), calls: OnceLock::new() }
     }
 
     /// Where the calls of `call` come from, one run deeper.
     #[must_use]
     pub fn within(&self, call: CallId) -> Self {
-        Self { trace: self.trace, call, depth: self.depth.saturating_add(1), calls: Arc::default() }
+        Self { trace: self.trace, call, depth: self.depth.saturating_add(1), calls: OnceLock::new() }
     }
 
     /// A further beginning of the same trace and depth, such as the next line of a shell: its ids are its own.
@@ -142,7 +155,8 @@ impl Deadline {
 
     /// Where it lies now; it never comes nearer.
     pub fn at(&self) -> Instant {
-        self.until + self.waited.so_far()
+        // What is beyond what the clock can say is far enough.
+        self.until.checked_add(self.waited.so_far()).unwrap_or(self.until)
     }
 
     /// Whether the time is up. Looks at what was waited only if it has to: this is asked at every host call.
@@ -169,6 +183,35 @@ mod tests {
         assert_ne!(ids(7).2, ids(8).2);
         let (_, parent, first, nested, second, depth) = ids(7);
         assert_eq!((nested.1, second.1, depth), (first, parent, 1));
+    }
+
+    #[test]
+    fn a_deadline_beyond_what_the_clock_can_say_is_far_away_and_no_panic() {
+        let now = Instant::now();
+        // As far as the clock goes, to the nanosecond.
+        let seconds = (0..63).rev().map(|bits| std::time::Duration::from_secs(1 << bits));
+        let nanos = (0..30).rev().map(|bits| std::time::Duration::from_nanos(1 << bits));
+        let further = |at: Instant, step| at.checked_add(step).unwrap_or(at);
+        let farthest = seconds.chain(nanos).fold(now, further);
+        let preparing = Arc::new(crate::Preparing::default());
+        let waited = Waited::from_now(Some(Arc::clone(&preparing)));
+        let deadline = Deadline::new(now, farthest - now, waited);
+        let _waiting = preparing.begin();
+        while preparing.total().is_zero() {
+            std::hint::spin_loop();
+        }
+        assert!(deadline.at() >= farthest && !deadline.is_over(now));
+        let beyond = Deadline::new(now, std::time::Duration::MAX, Waited::default());
+        assert!(beyond.at() > now && !beyond.is_over(now));
+    }
+
+    #[test]
+    fn clones_count_together_whoever_calls_first() {
+        let root = Lineage::root(TraceId(1));
+        let below = root.within(root.next().0);
+        let clone = below.clone();
+        let ids = [below.next(), clone.next(), below.clone().next()];
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 3);
     }
 
     #[test]

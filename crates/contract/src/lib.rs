@@ -52,7 +52,7 @@ pub use principal::{BadPrincipal, Principal};
 pub use remark::size_text;
 pub use run::{Entropy, GuestTime, RunReport, RunRequest, WorkingDir};
 pub use stream::{ByteSink, ByteSource, Sink, Source, StreamFile};
-pub use switch::Switch;
+pub use switch::{Switch, SwitchMark};
 pub use tenant::{BadTenant, DEFAULT_TENANT, Node, Tenant};
 pub use terms::{ArgumentRule, BadPattern, IfAbsent, Must, Pattern, SUBJECT_BYTES_MAX, Scalar, Terms};
 pub use time::{Sleep, SteppedClock, Timestamp};

@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    Artifact, Budget, Dispatch, Fault, Meter, Outcome, Preparing, Switch,
+    Artifact, Budget, Dispatch, Fault, Meter, Outcome, Preparing, Switch, Tenant,
     port::{CompileLimits, LaneChoice},
 };
 
@@ -32,6 +32,10 @@ pub struct LiveSpec {
     pub switches: [Arc<Switch>; 2],
     /// What is waited for code to be compiled: nobody's time.
     pub preparing: Option<Arc<Preparing>>,
+    /// How many runs lie between the host and this one.
+    pub depth: u32,
+    /// Whose it is: tenants take turns where somebody has to wait.
+    pub tenant: Tenant,
     /// Told what the guest logs.
     pub log: Arc<dyn GuestLog>,
 }
@@ -136,7 +140,8 @@ pub enum LiveError {
         /// What it may have.
         max: u64,
     },
-    /// The guest was ended, and the instance is dead.
+    /// The guest was ended, and the instance is dead; or it was not begun, because it waited for a slot until its time
+    /// was up, and the instance lives on.
     #[error("{}", ending(.0))]
     Ended(Outcome),
     /// The guest did not keep to what its kind promises, and the instance is dead.

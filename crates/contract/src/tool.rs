@@ -76,6 +76,8 @@ pub struct ToolRequest {
     pub input: Option<Bytes>,
     /// Which call this is, for what is derived of it: known where the gate let it through, zero before.
     pub span: u64,
+    /// How many runs lie between the host and the program that calls, itself included: as with the span.
+    pub depth: u32,
 }
 
 impl ToolRequest {

@@ -210,6 +210,9 @@ fn kept_grants_are_held_by_later_sessions_until_they_are_revoked() {
     assert!(again.stderr.contains("duplicate_grant: grants of"), "{}", again.stderr);
     let unknown = shell.run(&["grants", "revoke", "none", "--json"]);
     let unknown: Value = serde_json::from_str(&unknown.stdout).unwrap();
+    assert_eq!((&unknown["newly"], &unknown["kept"]), (&true.into(), &false.into()));
+    let unknown = shell.run(&["grants", "show", "missing", "--json"]);
+    let unknown: Value = serde_json::from_str(&unknown.stdout).unwrap();
     assert_eq!(unknown["error"]["code"], "unknown_grant");
     let only = shell.file("only.json", grants(r#"{"cap":"exec","subjects":["jq"]}"#));
     assert_eq!(

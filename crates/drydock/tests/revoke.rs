@@ -72,6 +72,24 @@ fn a_principal_or_a_tenant_is_revoked_listed_and_let_ask_again() {
 }
 
 #[test]
+fn whoever_is_revoked_writes_nothing_through_a_line_and_it_is_on_record() {
+    let shell = Shell::new();
+    let folder = tempfile::tempdir().unwrap();
+    let mount = format!("{}:/w:rw", folder.path().display());
+    let line = ["sh", "--dir", &mount, "-c", "echo one > /w/f; for i in 1 2; do echo $i >> /w/f; done"];
+    assert_eq!(shell.run(&line).status, 0);
+    assert_eq!(fs::read_to_string(folder.path().join("f")).unwrap(), "one\n1\n2\n");
+    fs::remove_file(folder.path().join("f")).unwrap();
+    shell.run(&["revoke", "cli"]);
+    let refused = shell.run(&line);
+    assert_eq!(refused.status, 126);
+    assert!(refused.stderr.contains("revoked: "), "{}", refused.stderr);
+    assert!(!folder.path().join("f").exists());
+    let told = shell.run(&["audit", "--denied"]).stdout;
+    assert!(told.contains("line.run") && told.contains("revoked"), "{told}");
+}
+
+#[test]
 fn a_home_whose_revocations_are_damaged_runs_nothing_and_says_what_to_do() {
     let shell = Shell::new();
     shell.run(&["run", "true"]);

@@ -7,7 +7,7 @@ use std::{
 
 use drydock_commands::shell::{LineFiles, LineReport, Mode, Shell, ShellLimits, ShellSpec};
 use drydock_contract::{
-    Budget, CallId, Cap, Denial, Limits, Lineage, Meter, Outcome, Principal, Streams, Unit,
+    Budget, CallError, CallId, Cap, Denial, Limits, Lineage, Meter, Outcome, Principal, Streams, Unit,
     port::{Files, Registry as _},
 };
 use drydock_gate::{Gate, Session, SessionSpec};
@@ -55,7 +55,7 @@ impl Default for ShellSetup {
 }
 
 /// A shell of a [`Dock`]. Variables, functions and the working directory live as long as it does; each
-/// line has a session of its own with one budget of fuel and one deadline for all its stages.
+/// line has a session of its own with one budget of fuel, within the setup's, and one deadline for all its stages.
 pub struct DockShell {
     gate: Arc<Gate>,
     session: Session,
@@ -67,10 +67,25 @@ pub struct DockShell {
     shell: Shell,
 }
 
-/// A line did not begin.
+/// A line did not begin: the gate refused it, or could not record it.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct LineRefused(#[from] Denial);
+pub struct LineRefused(#[from] CallError);
+
+impl LineRefused {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        self.0.code()
+    }
+
+    /// The status of a line that never began.
+    pub const fn exit_status(&self) -> u8 {
+        self.0.exit_status()
+    }
+}
+
+/// What the record of a line calls it.
+const LINE: &str = "line.run";
 
 impl Dock {
     /// Opens a shell for `principal`. The limits of `setup` are those of a whole line: its stages share
@@ -79,11 +94,12 @@ impl Dock {
         self.shell_beside(principal, None, Setup { preparing: Arc::default(), ..setup }, shell)
     }
 
-    /// The same for a program's lines, whose waits are the program's, and whose calls belong to the program's call of a tool.
+    /// The same for a program's lines, whose waits are the program's, and whose calls belong to the program's call of a
+    /// tool and are as deep as what the program itself starts.
     pub(crate) fn shell_beside(
         &self,
         principal: &str,
-        call: Option<CallId>,
+        call: Option<(CallId, u32)>,
         mut setup: Setup,
         shell: ShellSetup,
     ) -> Result<DockShell, BadSetup> {
@@ -109,8 +125,8 @@ impl Dock {
         };
         let session = self.gate.open(spec.clone())?;
         let lineage = session.lineage();
-        spec.lineage = Some(call.map_or_else(|| lineage.clone(), |call| lineage.at(call, 1)));
-        let line = Arc::new(Line::new(self.gate.door(&session)));
+        spec.lineage = Some(call.map_or_else(|| lineage.clone(), |(call, depth)| lineage.at(call, depth)));
+        let line = Arc::new(Line::new(self.gate.door(&session), session.clone()));
         let (registry, names) = (Arc::clone(&self.registry), Arc::clone(&self.registry));
         // Whoever may not run a command is not told either that there is one.
         let (gate, grants) = (Arc::clone(&self.gate), spec.grants.clone());
@@ -146,7 +162,7 @@ impl Dock {
             name: shell.name,
             args: shell.args,
             mode: shell.mode,
-            seed: spec.entropy.for_call(call.unwrap_or(CallId(0))).seed(),
+            seed: spec.entropy.for_call(call.map_or(CallId(0), |it| it.0)).seed(),
             limits,
             stage_limits: Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..line_limits },
             line_memory_bytes_max,
@@ -216,14 +232,21 @@ impl DockShell {
         whole: bool,
     ) -> Result<(LineReport, Streams), LineRefused> {
         let started = Instant::now();
-        let budget = Some(Arc::new(Budget::of([(Unit::Fuel, self.line_limits.fuel_max)])));
+        let own = Budget::of([(Unit::Fuel, self.line_limits.fuel_max)]);
+        let budget = Some(Arc::new(own.within(self.spec.budget.clone())));
         let lineage = self.spec.lineage.as_ref().map(Lineage::branch);
         let memory = Arc::new(Meter::new(self.line_memory_bytes_max));
         self.shell.charge(Arc::clone(&memory));
         self.files.begin_line();
-        let session =
-            self.gate.open(SessionSpec { budget, lineage, memory: Some(memory), ..self.spec.clone() })?;
-        self.line.begin(self.gate.door(&session), session, &self.line_limits);
+        let spec = SessionSpec { budget, lineage, memory: Some(memory), ..self.spec.clone() };
+        let session = self.gate.open(spec).map_err(CallError::from)?;
+        if !self.session.is_live() {
+            session.cancel();
+        }
+        // Builtins and redirections are no calls, so the line itself asks to begin, and is on record.
+        let parent = self.spec.lineage.as_ref().map_or(session.lineage().call, |it| it.call);
+        let work = self.gate.begin_work(&session, LINE, parent).await?;
+        self.line.begin(self.gate.door(&session), (session, work.mark()), &self.line_limits);
         tracing::trace!(target: "drydock::hop", "embed: a line has a session, a budget and a deadline of its own");
         let (streams, kept) = self.line.guard(streams, &self.line_limits);
         let done = {
@@ -240,7 +263,13 @@ impl DockShell {
             }
         };
         let (mut report, rest) = done.unwrap_or_default();
-        if let Some(end) = self.line.finish() {
+        let end = self.line.finish();
+        match end {
+            Some(LineEnd::Revoked) => work.refused(Denial::Revoked).await,
+            Some(end) => work.end(end.outcome()),
+            None => work.end(Outcome::Exited(report.status)),
+        }
+        if let Some(end) = end {
             let outcome = end.outcome();
             report.status = i32::from(outcome.exit_status());
             report.limit = Some(outcome.code().to_owned());

@@ -67,7 +67,7 @@ impl StoredGrantsError {
     /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Ledger(_) => "ledger_unavailable",
+            Self::Ledger(error) => error.code,
             Self::Bad(bad) | Self::Broken { cause: bad, .. } => bad.code(),
             Self::Taken(_) => "duplicate_grant",
             Self::WasRevoked(_) => "revoked_grant",
@@ -76,12 +76,11 @@ impl StoredGrantsError {
     }
 }
 
-/// Where the grants of a tenant begin.
+/// Where the grants of a tenant begin: one cell for each file that was added, so that it is there whole or not at all. Its
+/// key has the principal and the first id, its value the grants.
 const PREFIX: &str = "grant/";
-
-fn key(principal: &Principal, id: &GrantId) -> String {
-    format!("{PREFIX}{principal}/{id}")
-}
+/// Where it is kept whose an id is: whoever swaps first has it, whichever principal it is for.
+const IDS: &str = "grant-id/";
 
 impl Dock {
     /// The grants that are kept for a tenant.
@@ -146,25 +145,43 @@ impl StoredGrants {
         // A session holds them all together, so together they must make sense.
         let ours = before.into_iter().filter(|it| it.principal == *principal).map(|it| it.grant);
         GrantFile::of(ours.chain(file.grants().iter().cloned()).collect(), &stem)?;
-        let mut kept: Vec<String> = Vec::new();
-        for grant in file.grants() {
-            let Some(id) = &grant.id else { continue };
-            let key = key(principal, id);
-            if !self.ledger.swap(&self.tenant, &key, None, Some(grant.to_json().as_bytes()))? {
-                // Somebody was quicker. What was put there a moment ago is taken back.
-                for (key, grant) in kept.iter().zip(file.grants()) {
-                    self.ledger.swap(&self.tenant, key, Some(grant.to_json().as_bytes()), None)?;
-                }
-                return Err(StoredGrantsError::Taken(id.clone()));
-            }
-            kept.push(key);
+        let ids: Vec<&GrantId> = file.grants().iter().filter_map(|it| it.id.as_ref()).collect();
+        let Some(first) = ids.first() else { return Ok(Vec::new()) };
+        let key = format!("{PREFIX}{principal}/{first}");
+        let grants: Vec<_> = file.grants().iter().map(GrantSpec::to_json).collect();
+        let value = format!(r#"{{"grants":[{}]}}"#, grants.join(","));
+        // With the ids that were given it may be longer than what may be read.
+        GrantFile::parse(value.as_bytes())?;
+        self.claim(&ids, key.as_bytes())?;
+        match self.ledger.swap(&self.tenant, &key, None, Some(value.as_bytes()))? {
+            true => Ok(file.grants().to_vec()),
+            false => Err(StoredGrantsError::Taken(GrantId::clone(first))),
         }
-        Ok(file.grants().to_vec())
     }
 
-    /// Revokes a grant for every process of the home, and what hangs from it. False if it was revoked already.
+    /// Takes ids for the cell of that key, all or none. What a process left behind that was killed before it kept its
+    /// grants is taken over.
+    fn claim(&self, ids: &[&GrantId], key: &[u8]) -> Result<(), StoredGrantsError> {
+        for (at, id) in ids.iter().enumerate() {
+            let cell = format!("{IDS}{id}");
+            if self.ledger.swap(&self.tenant, &cell, None, Some(key))? {
+                continue;
+            }
+            let owner = self.ledger.cell(&self.tenant, &cell)?;
+            if owner.as_deref() == Some(key) {
+                continue;
+            }
+            for id in &ids[..at] {
+                self.ledger.swap(&self.tenant, &format!("{IDS}{id}"), Some(key), None)?;
+            }
+            return Err(StoredGrantsError::Taken(GrantId::clone(id)));
+        }
+        Ok(())
+    }
+
+    /// Revokes a grant for every process of the home, and what hangs from it. False if it was revoked already. It need
+    /// not be kept here: a session may hold one of a file, by its id.
     pub fn revoke(&self, id: &GrantId, at: Timestamp) -> Result<bool, StoredGrantsError> {
-        self.find(id)?;
         Ok(self.ledger.revoke(&Node::Grant(self.tenant.clone(), id.shared()), at)?)
     }
 
@@ -196,8 +213,8 @@ impl StoredGrants {
             let owner = key.strip_prefix(PREFIX).and_then(|it| it.rsplit_once('/'));
             let Some(principal) = owner.and_then(|(it, _)| it.parse::<Principal>().ok()) else { continue };
             let broken = |cause| StoredGrantsError::Broken { principal: principal.clone(), cause };
-            let grant = GrantSpec::parse(&value).map_err(broken)?;
-            all.push((principal, grant));
+            let file = GrantFile::parse(&value).map_err(broken)?;
+            all.extend(file.grants().iter().map(|grant| (principal.clone(), grant.clone())));
         }
         // Sorted by key, `a/b` comes between grants of `a`.
         all.sort_by(|(one, _), (other, _)| one.cmp(other));

@@ -1,6 +1,7 @@
 //! One line of a shell as its caller sees it: what it may still spend, and what ended it.
 
 use std::{
+    future::poll_fn,
     io,
     pin::Pin,
     sync::Arc,
@@ -9,8 +10,8 @@ use std::{
 };
 
 use drydock_contract::{
-    BoxFuture, ByteSink, ByteSource, Call, CallError, Dispatch, Limits, Outcome, Reply, Sink, Source,
-    Streams, Switch, Waited,
+    BoxFuture, ByteSink, ByteSource, Call, CallError, Denial, Dispatch, Limits, Outcome, Reply, Sink, Source,
+    Streams, Switch, SwitchMark, Waited,
 };
 use drydock_gate::Session;
 use event_listener::EventListener;
@@ -21,6 +22,8 @@ use parking_lot::Mutex;
 pub(crate) enum LineEnd {
     /// Somebody asked for it.
     Cancelled,
+    /// Whoever it was for lost their rights.
+    Revoked,
     /// Its time was up.
     TimedOut,
     /// It wrote more than its caller takes.
@@ -31,7 +34,7 @@ impl LineEnd {
     /// The same end of a run: its stable name and its status are the line's too.
     pub(crate) const fn outcome(self) -> Outcome {
         match self {
-            Self::Cancelled => Outcome::Cancelled,
+            Self::Cancelled | Self::Revoked => Outcome::Cancelled,
             Self::TimedOut => Outcome::TimedOut,
             Self::OutputLimit => Outcome::OutputLimit,
         }
@@ -42,11 +45,14 @@ impl LineEnd {
 pub(crate) struct Line {
     now: Mutex<Now>,
     over: Switch,
+    /// The shell's own session: whoever cancels it ends the line too.
+    shell: Session,
 }
 
 struct Now {
     door: Arc<dyn Dispatch>,
-    session: Option<Session>,
+    /// The line's session, and when that began.
+    session: Option<(Session, SwitchMark)>,
     started: Instant,
     time: Duration,
     waited: Waited,
@@ -65,24 +71,30 @@ impl Now {
 }
 
 impl Line {
-    pub(crate) fn new(door: Arc<dyn Dispatch>) -> Self {
+    pub(crate) fn new(door: Arc<dyn Dispatch>, shell: Session) -> Self {
         let (started, waited) = (Instant::now(), Waited::default());
         let now = Now { door, session: None, started, time: Duration::MAX, waited, end: None };
-        Self { now: Mutex::new(now), over: Switch::default() }
+        Self { now: Mutex::new(now), over: Switch::default(), shell }
     }
 
     /// A line begins, in a session of its own.
-    pub(crate) fn begin(&self, door: Arc<dyn Dispatch>, session: Session, limits: &Limits) {
+    pub(crate) fn begin(
+        &self,
+        door: Arc<dyn Dispatch>,
+        (session, mark): (Session, SwitchMark),
+        limits: &Limits,
+    ) {
         self.over.reset();
         let (started, time) = (Instant::now(), limits.wall_max);
         let waited = Waited::from_now(Some(Arc::clone(session.preparing())));
-        *self.now.lock() = Now { door, session: Some(session), started, time, waited, end: None };
+        let session = Some((session, mark));
+        *self.now.lock() = Now { door, session, started, time, waited, end: None };
     }
 
     /// Ends the line. The first reason stays.
     pub(crate) fn end(&self, why: LineEnd) {
         let mut now = self.now.lock();
-        let Some(session) = &now.session else { return };
+        let Some((session, _)) = &now.session else { return };
         session.cancel();
         now.end.get_or_insert(why);
         drop(now);
@@ -96,12 +108,19 @@ impl Line {
         now.end.take()
     }
 
-    /// Waits until the line was told to end, or its time is up.
+    /// Waits until the line was told to end, whoever it is for lost their rights, or its time is up.
     pub(crate) async fn over(&self) {
+        let [revoked, cancelled] = self.shell.switches();
         let told = async {
-            let listener = self.over.listen();
-            if !self.over.is_tripped() {
-                listener.await;
+            loop {
+                let heard = [revoked.listen(), cancelled.listen(), self.over.listen()];
+                if self.over.is_tripped() {
+                    return;
+                }
+                if let Some(end) = self.lost() {
+                    return self.end(end);
+                }
+                any(heard).await;
             }
         };
         let mut told = std::pin::pin!(told);
@@ -133,10 +152,20 @@ impl Line {
             let now = self.now.lock();
             (now.end.is_some(), now.is_late())
         };
-        if late && !ended {
-            self.end(LineEnd::TimedOut);
+        if !ended {
+            let why = self.lost().or(late.then_some(LineEnd::TimedOut))?;
+            self.end(why);
         }
-        (ended || late).then(String::new)
+        Some(String::new())
+    }
+
+    /// Whether the principal was revoked since the line began, or the shell's session cancelled.
+    fn lost(&self) -> Option<LineEnd> {
+        let mark = self.now.lock().session.as_ref()?.1;
+        match self.shell.lost_since(mark)? {
+            Denial::Revoked => Some(LineEnd::Revoked),
+            _ => Some(LineEnd::Cancelled),
+        }
     }
 
     /// Streams that end with the line, and outputs that end the line when they are full. The second
@@ -164,6 +193,15 @@ impl Line {
         let stderr = sink(&kept.stderr, limits.stderr_bytes_max);
         (Streams { stdin, stdout, stderr }, kept)
     }
+}
+
+/// Waits for the first of them.
+async fn any(mut listeners: [EventListener; 3]) {
+    poll_fn(|cx| {
+        let heard = listeners.iter_mut().any(|it| Pin::new(it).poll(cx).is_ready());
+        if heard { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
 /// The caller's own streams while a line uses them.

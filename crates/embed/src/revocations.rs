@@ -42,19 +42,13 @@ struct Heard {
 
 impl Heard {
     fn look(&mut self, gate: &Gate, ledger: &dyn Ledger) {
-        match ledger.revocations(self.seen) {
-            Ok(changed) => {
-                if let Some((mark, nodes)) = changed {
-                    gate.set_revoked(Some(nodes));
-                    self.seen = Some(mark);
-                }
-                self.failed = 0;
-            }
+        match gate.hear(ledger, &mut self.seen) {
+            Ok(()) => self.failed = 0,
             Err(error) => {
                 self.failed = self.failed.saturating_add(1);
                 if self.failed == FAILED_LOOKS_MAX {
                     tracing::error!("{error}; everybody is revoked until it can be read");
-                    gate.set_revoked(None);
+                    gate.revoke_everybody();
                     // Whatever it says then is news.
                     self.seen = None;
                 }

@@ -86,8 +86,8 @@ impl DockSession {
     }
 
     /// The same session for what belongs to a call elsewhere.
-    pub(crate) fn at(&self, call: CallId) -> Self {
-        Self { gate: Arc::clone(&self.gate), session: self.session.at(call) }
+    pub(crate) fn at(&self, call: CallId, depth: u32) -> Self {
+        Self { gate: Arc::clone(&self.gate), session: self.session.at(call, depth) }
     }
 
     /// Ends every run of this session in flight.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_contract::{
     BadCommandName, BadPrincipal, Budget, Cap, CommandName, Denial, Entropy, GuestTime, Limits, Preparing,
-    Principal, SteppedClock, Unit,
+    Principal, SteppedClock,
     port::{Clock, FileError, Files},
 };
 use drydock_gate::{
@@ -51,8 +51,9 @@ pub struct Setup {
     pub clock: Option<Arc<SteppedClock>>,
     /// Where randomness comes from.
     pub entropy: Entropy,
-    /// Fuel that all runs of the session share.
-    pub fuel_shared: Option<u64>,
+    /// What is spent together by everything that is opened with this setup and its clones: a session's runs, a program
+    /// and its tools, lines of shells. Fuel, calls and bytes, as far as they are named.
+    pub budget: Option<Arc<Budget>>,
     /// Closures that are commands too, where no registered one has the name.
     pub host_commands: HostCommands,
     /// Whether a granted name that is in the catalog and not installed is installed when it is called.
@@ -80,7 +81,7 @@ impl Default for Setup {
             time: GuestTime::default(),
             clock: None,
             entropy: Entropy::default(),
-            fuel_shared: None,
+            budget: None,
             host_commands: HostCommands::default(),
             install_missing: false,
             preparing: Arc::default(),
@@ -232,7 +233,7 @@ impl Setup {
             entropy: self.entropy,
             inside: self.host_commands.within(None),
             preparing: Some(self.preparing),
-            budget: self.fuel_shared.map(|fuel| Arc::new(Budget::of([(Unit::Fuel, fuel)]))),
+            budget: self.budget,
             ..SessionSpec::new(principal)
         })
     }

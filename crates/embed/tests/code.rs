@@ -202,15 +202,21 @@ async fn a_revoked_principal_loses_its_python_program_in_flight_and_both_ends_ar
     let options = ExecuteOptions { timeout_ms: Some(60_000.0), ..ExecuteOptions::default() };
     let endless = py.execute("while True: pass", PyInput { options, ..PyInput::default() });
     let (done, ()) = tokio::join!(endless, async {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        begun(&dock).await;
         dock.revoke("me").unwrap();
     });
     assert!(text(&done.execute).starts_with("timeout"), "{}", text(&done.execute));
     let after = py.execute("1", PyInput::default()).await;
     assert_eq!(after.status, 126, "{}", text(&after.execute));
-    let starts = starts(&dock);
-    assert_eq!(starts[0], "python Allowed ");
-    assert!(starts[1].contains("Ended") || starts[1].contains("revoked"), "{starts:?}");
+    assert_eq!(starts(&dock), ["python Allowed ", "python Ended(None) cancelled", " Denied(\"revoked\") "]);
+}
+
+/// Waits until the principal has a program in flight.
+async fn begun(dock: &Dock) {
+    let session = dock.session("me", Setup::default()).unwrap();
+    while session.inner().in_flight() == 0 {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// What the audit has of `code.run`, in order.
@@ -231,17 +237,17 @@ async fn a_revoked_principal_loses_its_javascript_program_in_flight_and_both_end
     let options = ExecuteOptions { timeout_ms: Some(60_000.0), ..ExecuteOptions::default() };
     let endless = code.execute("for (;;) {}", CodeInput { options, ..CodeInput::default() });
     let (done, ()) = tokio::join!(endless, async {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        begun(&dock).await;
         dock.revoke("me").unwrap();
     });
     assert!(text(&done).starts_with("timeout"), "{}", text(&done));
     let after = code.execute_whole("1", CodeInput::default()).await;
     assert_eq!(after.refused.map(|it| it.code()), Some("revoked"));
     assert_eq!(text(&other.execute("1 + 1", CodeInput::default()).await), "2", "a neighbour goes on");
-    let starts = starts(&dock);
-    assert_eq!(starts[0], "javascript Allowed ");
-    assert!(starts[1].starts_with("javascript Ended(None)") || starts[1].contains("revoked"), "{starts:?}");
-    assert!(starts.iter().any(|it| it.contains("Denied(\"revoked\")")), "{starts:?}");
+    assert_eq!(
+        starts(&dock)[..3],
+        ["javascript Allowed ", "javascript Ended(None) cancelled", " Denied(\"revoked\") "]
+    );
 }
 
 #[tokio::test]
@@ -267,7 +273,7 @@ async fn what_is_said_of_programs_that_fail_side_by_side_is_each_ones_own() {
 }
 
 #[tokio::test]
-async fn limits_of_the_session_bound_a_program_and_its_depth_does_not_start_again() {
+async fn limits_of_the_session_bound_a_program() {
     let (dock, _home) = dock();
     dock.warm_js().await.unwrap();
     let limits = drydock_embed::contract::Limits {
@@ -280,4 +286,37 @@ async fn limits_of_the_session_bound_a_program_and_its_depth_does_not_start_agai
     let options = ExecuteOptions { timeout_ms: Some(60_000.0), ..ExecuteOptions::default() };
     let done = code.execute("for (;;) {}", CodeInput { options, ..CodeInput::default() }).await;
     assert!(text(&done).starts_with("timeout"), "{}", text(&done));
+}
+
+#[tokio::test]
+async fn the_depth_of_a_programs_tools_does_not_start_again() {
+    let (dock, _home) = dock();
+    dock.warm_js().await.unwrap();
+    let (dock, setup) = (Arc::new(dock), Setup::profile("minimal"));
+    let nested = |levels: usize| [&vec!["nice"; levels][..], &["upper"]].concat();
+    let direct = dock.session("me", setup.clone()).unwrap();
+    let run = async |levels: usize| {
+        let words = nested(levels);
+        direct.run(words[0], &words[1..], "x").await.unwrap().success()
+    };
+    assert_eq!((run(8).await, run(9).await), (true, false), "eight levels below the host");
+    let commands = command_tools(&dock, "me", &setup, &ShellSetup::default()).unwrap();
+    let code = dock.code("me", setup, Providers::new([commands]).unwrap()).unwrap();
+    for tool in ["nice", "sh"] {
+        let run = async |levels: usize| {
+            let words = nested(levels);
+            let input = match tool {
+                "sh" => json!({ "line": format!("echo x | {}", words.join(" ")) }),
+                _ => json!({ "args": words[1..], "stdin": "x" }),
+            };
+            let text_of = format!("(await commands.{tool}({input})).status");
+            text(&code.execute(&text_of, CodeInput::default()).await)
+        };
+        assert_eq!(run(7).await, "0", "{tool}");
+        assert_ne!(run(8).await, "0", "{tool}: the program is a level of its own");
+    }
+    dock.gate().flush().unwrap();
+    let all = read_audit(&dock.home().tenant(dock.tenant()), Filter::default()).unwrap();
+    let refused = all.map(Result::unwrap).filter(|it| format!("{:?}", it.decision).contains("max_depth"));
+    assert_eq!(refused.map(|it| it.count).sum::<u64>(), 3, "one a caller");
 }

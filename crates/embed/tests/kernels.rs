@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use drydock_embed::{
-    Dock, DockSession, DockSettings, KERNEL_LIMITS, Setup, WorkerProgram, contract::Kernel,
+    Dock, DockSession, DockSettings, KERNEL_LIMITS, Setup, WorkerProgram,
+    contract::{Kernel, Node, Tenant},
     engine::EngineSettings,
 };
 
@@ -110,6 +111,12 @@ async fn revocation_ends_a_call_of_a_kernel_and_whoever_is_revoked_opens_none() 
     let (call, ()) = tokio::join!(kernel.call(b"?", HANG), revoking);
     assert_eq!(call.unwrap_err().code(), "cancelled");
     assert_eq!(kernel.call(b"abc", HANG).await.unwrap_err().code(), "revoked");
+    let idle = Node::Principal(Tenant::default(), "idle".parse().unwrap());
+    let theirs = dock.session("idle", Setup::instances(KERNEL_LIMITS)).unwrap();
+    let kernel = dock.open_kernel(&theirs, &module, Kernel::default()).await.unwrap();
+    dock.gate().revoke(&idle).unwrap();
+    dock.gate().unrevoke(&idle).unwrap();
+    assert!(kernel.call(b"abc", HANG).await.is_err(), "an idle one is ended too, and stays so");
     let opened = dock.open_kernel(&session, &module, Kernel::default()).await;
     assert_eq!(opened.err().unwrap().code(), "revoked");
 }

@@ -41,7 +41,22 @@ fn kept_grants_are_the_principals_own_and_a_revoked_one_stays_to_be_seen() {
     let all = stored.all().unwrap();
     let seen: Vec<_> = all.iter().map(|it| (it.principal.as_str(), it.grant.cap, it.revoked)).collect();
     assert_eq!(seen, [("a", Cap::Exec, true), ("a", Cap::Exec, true), ("a/b", Cap::Kv, false)]);
-    assert_eq!(stored.revoke(&id("none"), NOON).unwrap_err().code(), "unknown_grant");
+}
+
+#[tokio::test]
+async fn a_grant_of_a_file_is_revoked_by_its_id_though_it_is_kept_nowhere() {
+    let (_folder, dock) = dock();
+    let file = GrantFile::parse(br#"{"grants":[{"id":"mine","cap":"exec"}]}"#).unwrap();
+    let setup = Setup { grants: Grant::all_of(&file, |it| it), only_grants: true, ..Setup::default() };
+    let session = dock.session("me", setup).unwrap();
+    assert!(session.run("upper", &[], "x").await.is_ok());
+    assert!(dock.stored_grants(Tenant::default()).revoke(&id("mine"), NOON).unwrap());
+    let begun = std::time::Instant::now();
+    while session.run("upper", &[], "x").await.is_ok() {
+        // A hang guard, and no measure: a busy machine is slow to look.
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "nobody heard of it");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 #[test]
@@ -84,6 +99,27 @@ fn a_cell_that_was_damaged_is_named_with_its_principal() {
     let error = stored.of(&principal("me")).unwrap_err();
     assert!(error.to_string().contains("principal `me`"), "{error}");
     assert_eq!(error.code(), "bad_grants");
+}
+
+#[test]
+fn an_id_belongs_to_whoever_took_it_first_and_a_file_is_kept_whole_or_not_at_all() {
+    let (ledger, stored) = room();
+    let file = br#"{"grants":[{"id":"a","cap":"exec"},{"id":"b","cap":"exec","parent":"a"}]}"#;
+    let dev = Tenant::default();
+    // Another process has taken the second id, and has not kept its grant yet.
+    assert!(ledger.swap(&dev, "grant-id/b", None, Some(b"grant/other/b")).unwrap());
+    assert_eq!(stored.add(&principal("me"), file, NOON).unwrap_err().code(), "duplicate_grant");
+    assert_eq!(ledger.cells(&dev, "").unwrap().len(), 1, "nothing of it is left");
+    ledger.swap(&dev, "grant-id/b", Some(b"grant/other/b"), None).unwrap();
+    // One that was killed after it took the ids may be followed by itself.
+    ledger.swap(&dev, "grant-id/a", None, Some(b"grant/me/a")).unwrap();
+    stored.add(&principal("me"), file, NOON).unwrap();
+    assert_eq!(ledger.cells(&dev, "grant/").unwrap().len(), 1, "both are there by one swap");
+    assert_eq!(stored.of(&principal("me")).unwrap().len(), 2);
+    let other = stored.add(&principal("other"), br#"{"grants":[{"id":"b","cap":"kv"}]}"#, NOON);
+    assert_eq!(other.unwrap_err().code(), "duplicate_grant");
+    ledger.break_down();
+    assert_eq!(stored.all().unwrap_err().code(), "ledger_unavailable");
 }
 
 #[test]

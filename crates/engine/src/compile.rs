@@ -1,7 +1,7 @@
 //! From verified bytes to a compiled module: from memory, from disk, or by compiling.
 //!
 //! A module is compiled once however many callers ask at the same time, in this process or in others that
-//! share the cache. Native code is loaded from disk only if the cache's MAC says that this installation wrote
+//! share the cache. Each tenant has its own places for compilations: nobody waits behind somebody else's. Native code is loaded from disk only if the cache's MAC says that this installation wrote
 //! it, or if it came with this program and has the hash that was compiled in. Modules of strangers are compiled
 //! by somebody else, whom the wiring names.
 
@@ -13,16 +13,16 @@ use std::{
 };
 
 use drydock_contract::{
-    Artifact, Digest, Fault,
+    Artifact, Digest, Fault, Tenant,
     port::{CompileError, CompileLimits, Compiler, LaneSettings},
 };
 use drydock_store::{CacheKey, CodeCache, CodeFile, CompileTurn, Shipped};
 use parking_lot::RwLock;
-use tokio::sync::Semaphore;
 use wasmtime::{Engine, Module};
 
 use crate::{
     blocking::off_thread,
+    compiling::{Compiling, Place},
     config::{Cpu, Effort, EngineSettings, precompile},
     loaded::{Loaded, LoadedModules},
     loads::Loads,
@@ -68,13 +68,13 @@ pub(crate) struct Shared {
     cache: Option<Arc<CodeCache>>,
     pub(crate) observer: Option<Observer>,
     pub(crate) apart: Option<Arc<Apart>>,
-    compiling: Arc<Semaphore>,
+    compiling: Arc<Compiling>,
     pub(crate) occupied: Arc<Occupied>,
 }
 
 impl Shared {
     pub(crate) fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Self {
-        let compiling = Arc::new(Semaphore::new(settings.compilations_max.max(1)));
+        let compiling = Arc::new(Compiling::new(settings.compilations_max));
         Self { settings, cache, observer: None, apart: None, compiling, occupied: Arc::default() }
     }
 }
@@ -82,7 +82,15 @@ impl Shared {
 /// The modules of one lane.
 pub(crate) struct Modules {
     lane: Arc<Compilation>,
-    loads: Loads<Digest, Arc<Loaded>>,
+    loads: Loads<(Digest, Wanted), Arc<Loaded>>,
+}
+
+/// Who wants a module, and what compiling it may take where that is not the usual. Loads that differ in it are not
+/// shared: nobody is bound by somebody else's limits, or waits in somebody else's queue.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Wanted {
+    pub(crate) limits: Option<CompileLimits>,
+    pub(crate) tenant: Tenant,
 }
 
 /// What it takes to load or compile a module for a lane. Loads that outlive who began them have it too.
@@ -95,7 +103,7 @@ struct Compilation {
     observer: RwLock<Option<Observer>>,
     apart: RwLock<Option<Arc<Apart>>>,
     loaded: LoadedModules,
-    compiling: Arc<Semaphore>,
+    compiling: Arc<Compiling>,
     occupied: Arc<Occupied>,
 }
 
@@ -131,13 +139,9 @@ impl Modules {
         self.lane.loaded.get(digest)
     }
 
-    /// The module, loaded or compiled if need be, within these limits where they are not the usual ones. Whoever
-    /// stops waiting, because its time is up or it was cancelled, leaves the load to the others.
-    pub(crate) async fn get(
-        &self,
-        artifact: &Artifact,
-        limits: Option<CompileLimits>,
-    ) -> Result<Arc<Loaded>, Fault> {
+    /// The module, loaded or compiled if need be. Whoever stops waiting, because its time is up or it was cancelled,
+    /// leaves the load to the others.
+    pub(crate) async fn get(&self, artifact: &Artifact, wanted: Wanted) -> Result<Arc<Loaded>, Fault> {
         let digest = artifact.digest();
         if artifact.is_verified()
             && let Some(loaded) = self.ready(digest)
@@ -145,10 +149,10 @@ impl Modules {
             return Ok(loaded);
         }
         let begin = || {
-            let (lane, artifact) = (Arc::clone(&self.lane), artifact.clone());
-            Box::pin(async move { lane.load(artifact, limits).await }) as _
+            let (lane, artifact, wanted) = (Arc::clone(&self.lane), artifact.clone(), wanted.clone());
+            Box::pin(async move { lane.load(artifact, wanted).await }) as _
         };
-        self.loads.join(digest, begin).await
+        self.loads.join((digest, wanted.clone()), begin).await
     }
 
     /// A run begins in this lane.
@@ -158,11 +162,7 @@ impl Modules {
 }
 
 impl Compilation {
-    async fn load(
-        self: &Arc<Self>,
-        artifact: Artifact,
-        limits: Option<CompileLimits>,
-    ) -> Result<Arc<Loaded>, Fault> {
+    async fn load(self: &Arc<Self>, artifact: Artifact, wanted: Wanted) -> Result<Arc<Loaded>, Fault> {
         let digest = artifact.digest();
         // Reads and checks whole files where they were not checked before.
         let lane = Arc::clone(self);
@@ -176,7 +176,14 @@ impl Compilation {
         let module = match looked.await?? {
             (_, Some(Err(loaded))) => return Ok(loaded),
             (_, Some(Ok(module))) => module,
-            (artifact, None) => self.compile_once(artifact, limits).await?,
+            (artifact, None) => {
+                let place = self.compiling.place(wanted.tenant).await?;
+                // Somebody may have compiled it while this one waited.
+                if let Some(loaded) = self.loaded.get(digest) {
+                    return Ok(loaded);
+                }
+                self.compile_once(artifact, place, wanted.limits).await?
+            }
         };
         Ok(self.loaded.insert(digest, module, self.settings.code_bytes_max))
     }
@@ -223,6 +230,7 @@ impl Compilation {
     async fn compile_once(
         self: &Arc<Self>,
         artifact: Artifact,
+        place: Place,
         limits: Option<CompileLimits>,
     ) -> Result<Module, Fault> {
         let digest = artifact.digest();
@@ -237,7 +245,7 @@ impl Compilation {
                 return Ok(module);
             }
         }
-        self.compile(artifact, turn, limits).await
+        self.compile(artifact, (place, turn), limits).await
     }
 
     /// Waits until nobody else compiles this module. None if the disk takes no locks: then everybody compiles.
@@ -259,7 +267,7 @@ impl Compilation {
     async fn compile(
         self: &Arc<Self>,
         artifact: Artifact,
-        once: Option<CompileTurn>,
+        held: (Place, Option<CompileTurn>),
         limits: Option<CompileLimits>,
     ) -> Result<Module, Fault> {
         let digest = artifact.digest();
@@ -272,8 +280,6 @@ impl Compilation {
             }
             _ => None,
         };
-        let closed = |_| Fault::Internal("the engine is shutting down".into());
-        let place = Arc::clone(&self.compiling).acquire_owned().await.map_err(closed)?;
         let threads = self.occupied.threads();
         let observer = self.observer.read().clone();
         let _told = Told::started(observer.as_ref(), digest, artifact.bytes().len() as u64);
@@ -292,7 +298,7 @@ impl Compilation {
             let code = precompile(artifact.bytes(), lane.lane, Cpu::Host, effort, threads)?;
             let module = lane.keep(digest, &code);
             // Both end when the work does, even if nobody waits for it any more.
-            drop((place, once));
+            drop(held);
             Ok(module)
         });
         let bad =

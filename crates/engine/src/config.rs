@@ -13,7 +13,7 @@ pub struct EngineSettings {
     /// Bytes of compiled code that each lane keeps in memory. What was not used for longest goes first; the newest
     /// stays, however large it is.
     pub code_bytes_max: u64,
-    /// Compilations at once.
+    /// Compilations of one tenant at once; all tenants together have twice as many.
     pub compilations_max: usize,
 }
 

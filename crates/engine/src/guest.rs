@@ -6,8 +6,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Cap, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock, Streams,
-    Switch, WorkingDir,
+    Cap, Deadline, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock,
+    Streams, Switch, WorkingDir,
     port::{Clock as _, EntryTree, FileLimit, Files, Interrupt, Mode},
     schedule, yield_now,
 };
@@ -17,13 +17,13 @@ use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
 
 use crate::{
-    deadline::Deadline,
     entry::{Growth, handler::LINES_MAX},
     host::ToolCalls,
     occupied::Running,
     outcome::Stop,
     preview1::Descriptors,
     spending::Burnt,
+    wait::{see_fuel, wait_for},
 };
 
 /// One run.
@@ -79,6 +79,12 @@ pub(crate) struct Log {
     pub(crate) lines_left: u32,
 }
 
+impl Log {
+    pub(crate) fn new(sink: Arc<dyn GuestLog>) -> Self {
+        Self { sink, lines_left: LINES_MAX + 1 }
+    }
+}
+
 /// What happens when the guest asks for input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum AtInput {
@@ -100,7 +106,8 @@ pub(crate) struct Counts {
 }
 
 impl Guest {
-    pub(crate) fn new(request: RunRequest, deadline: Deadline, running: Running) -> Self {
+    /// Begun at that moment; the clock is not looked at again.
+    pub(crate) fn new(request: RunRequest, started: Instant, deadline: Deadline, running: Running) -> Self {
         let given = match request.working_dir {
             WorkingDir::Own => None,
             WorkingDir::Given => request.env.iter().find_map(|it| it.strip_prefix(b"PWD=")),
@@ -113,7 +120,7 @@ impl Guest {
             counts: Counts::default(),
             limits: request.limits,
             meter: Arc::new(Meter::within(request.limits.memory_bytes_max, request.memory)),
-            clock: GuestClock::new(request.time, request.clock),
+            clock: GuestClock::new(request.time, started, request.clock),
             random: Random::new(request.entropy),
             descriptors,
             umask: request.umask,
@@ -131,7 +138,7 @@ impl Guest {
             deadline,
             burnt: None,
             running,
-            breathed: Instant::now(),
+            breathed: started,
             switches: request.switches,
             files: request.files,
             trees: request.trees,
@@ -143,8 +150,14 @@ impl Guest {
     pub(crate) fn begin_call(&mut self, deadline: Deadline) {
         self.deadline = deadline;
         self.breathed = Instant::now();
+    }
+
+    /// A call is over: the next one has all its lines. The first shares them with the start function, because both are
+    /// one request to whoever reads them.
+    pub(crate) fn end_call(&mut self) {
+        self.burnt = None;
         if let Some(log) = &mut self.log {
-            log.lines_left = LINES_MAX + 1;
+            *log = Log::new(Arc::clone(&log.sink));
         }
     }
 
@@ -209,7 +222,7 @@ pub(crate) async fn breathe(caller: &mut Caller<'_, Guest>) -> Result<(), Stop> 
     see_fuel(caller);
     if now.duration_since(caller.data().breathed) >= BREATH {
         let mut yielded = std::pin::pin!(yield_now());
-        std::future::poll_fn(|cx| {
+        wait_for(caller, |_, cx| {
             let polled = yielded.as_mut().poll(cx);
             if polled.is_pending() {
                 // When that is depends on the machine, so nobody else of the session may have a turn by it.
@@ -221,16 +234,6 @@ pub(crate) async fn breathe(caller: &mut Caller<'_, Guest>) -> Result<(), Stop> 
         caller.data_mut().breathed = Instant::now();
     }
     Ok(())
-}
-
-/// Tells what the run has burnt by now, for a budget that it draws from. Asked before a host call waits: from then on
-/// nothing more is burnt.
-pub(crate) fn see_fuel(caller: &Caller<'_, Guest>) {
-    if let Some((burnt, fuel_max)) = &caller.data().burnt
-        && let Ok(left) = caller.get_fuel()
-    {
-        burnt.see(fuel_max.saturating_sub(left));
-    }
 }
 
 /// Bytes charged to a run for as long as this lives.
@@ -264,9 +267,9 @@ pub(crate) enum GuestClock {
 const MONOTONIC_START_NS: u64 = 1_000_000_000;
 
 impl GuestClock {
-    fn new(time: GuestTime, session: Option<Arc<SteppedClock>>) -> Self {
+    fn new(time: GuestTime, start: Instant, session: Option<Arc<SteppedClock>>) -> Self {
         match time {
-            GuestTime::Real => Self::Real { start: Instant::now() },
+            GuestTime::Real => Self::Real { start },
             GuestTime::Fixed(at) => {
                 let clock = session.unwrap_or_else(|| Arc::new(SteppedClock::starting(at)));
                 Self::Fixed { start_ns: clock.stands_at().0, clock }

@@ -1,16 +1,20 @@
 //! A lane: one wasmtime engine, the modules it has compiled, and how to run them.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    future::ready,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Fault, LiveError, LiveKind, LiveSpec, Outcome, RunReport, RunRequest,
-    Streams,
+    Streams, Switch, Tenant, WAITED_MAX,
     port::{CompileLimits, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, SnapshotRecipe},
 };
 
 use crate::{
     blocking::off_thread,
-    compile::{Apart, Modules, Observer, Shared},
+    compile::{Apart, Modules, Observer, Shared, Wanted},
     config::{self, Facts},
     entry::{
         Kind,
@@ -19,7 +23,9 @@ use crate::{
         program::{Image, PROGRAM},
     },
     guest::AtInput,
-    live, run,
+    live,
+    loaded::Loaded,
+    run,
     slots::Slots,
     snapshot::{self, SnapshotError},
     ticker::Ticker,
@@ -28,13 +34,18 @@ use crate::{
 /// What is told of a program's complaints.
 const WORDS_BYTES_MAX: usize = 2048;
 
+/// How long somebody waits for code whose time it is not: as long as the end of its own time moves.
+fn patience(wall_max: Duration) -> Duration {
+    wall_max.saturating_add(WAITED_MAX)
+}
+
 /// Runs modules that want the same of where they run: how they are interrupted, which features they use, how deep
 /// their stacks are, and where their memory comes from.
 pub struct Lane {
     engine: wasmtime::Engine,
     facts: Facts,
     modules: Modules,
-    slots: Slots,
+    slots: Arc<Slots>,
     /// None where fuel interrupts.
     ticker: Option<Arc<Ticker>>,
 }
@@ -55,7 +66,7 @@ impl Lane {
             }
         };
         let modules = Modules::new(engine.clone(), settings, shared);
-        Ok(Self { engine, facts, modules, slots: Slots::new(facts.allocation), ticker })
+        Ok(Self { engine, facts, modules, slots: Arc::new(Slots::new(facts.allocation)), ticker })
     }
 
     pub(crate) fn observe(&mut self, observer: Observer) {
@@ -73,44 +84,60 @@ impl Lane {
     /// Compiles a module now, so that its first run need not, and says if it could not run even with
     /// every power there is.
     pub async fn warm(&self, artifact: &Artifact, limits: Option<CompileLimits>) -> Result<(), Fault> {
-        let loaded = self.modules.get(artifact, limits).await?;
+        let wanted = Wanted { limits, tenant: Tenant::default() };
+        let loaded = self.modules.get(artifact, wanted).await?;
         loaded.prepared(&self.engine, &COMMAND, CapSet::of(Cap::ALL)).map(drop)
     }
 
-    async fn start(
+    fn start<'a>(
+        &'a self,
+        request: RunRequest,
+        kind: &'static Kind,
+        image: Option<&'a mut Image>,
+    ) -> BoxFuture<'a, Result<(RunReport, Streams), Fault>> {
+        match self.modules.ready(request.artifact.digest()) {
+            Some(loaded) if request.artifact.is_verified() => self.run_loaded(&loaded, request, kind, image),
+            _ => Box::pin(self.load_and_run(request, kind, image)),
+        }
+    }
+
+    fn run_loaded<'a>(
+        &'a self,
+        loaded: &Loaded,
+        request: RunRequest,
+        kind: &'static Kind,
+        image: Option<&'a mut Image>,
+    ) -> BoxFuture<'a, Result<(RunReport, Streams), Fault>> {
+        let prepared = match loaded.prepared(&self.engine, kind, request.caps) {
+            Ok(prepared) => prepared,
+            Err(fault) => return Box::pin(ready(Err(fault))),
+        };
+        let (ticker, running) = (self.ticker.as_deref(), self.modules.run());
+        let place = run::Place { engine: &self.engine, prepared, ticker, slots: &self.slots, running };
+        run::run(place, request, image)
+    }
+
+    async fn load_and_run(
         &self,
         mut request: RunRequest,
         kind: &'static Kind,
         image: Option<&mut Image>,
     ) -> Result<(RunReport, Streams), Fault> {
-        let loaded = match self.modules.ready(request.artifact.digest()) {
-            Some(loaded) if request.artifact.is_verified() => loaded,
-            _ => {
-                let told = request.preparing.as_ref().filter(|_| !request.pays_for_code);
-                let _waiting = told.map(|it| it.begin());
-                let (began, wall_max) = (Instant::now(), request.limits.wall_max);
-                let loading = async {
-                    let loading = self.modules.get(&request.artifact, request.compile);
-                    match request.pays_for_code {
-                        true => tokio::time::timeout(wall_max, loading).await.ok(),
-                        false => Some(loading.await),
-                    }
-                };
-                let loaded = match run::unless_cancelled(loading, &request.switches).await {
-                    Some(Some(loaded)) => loaded?,
-                    Some(None) => return Ok((run::not_begun(Outcome::TimedOut), request.streams)),
-                    None => return Ok((run::not_begun(Outcome::Cancelled), request.streams)),
-                };
-                if request.pays_for_code {
-                    request.limits.wall_max = wall_max.saturating_sub(began.elapsed());
-                }
-                loaded
-            }
+        let told = request.preparing.as_ref().filter(|_| !request.pays_for_code);
+        let waiting = told.map(|it| it.begin());
+        let (began, wall_max) = (Instant::now(), request.limits.wall_max);
+        let patience = if request.pays_for_code { wall_max } else { patience(wall_max) };
+        let wanted = Wanted { limits: request.compile, tenant: request.tenant.clone() };
+        let loading = self.wait_for_code(&request.artifact, wanted, patience, &request.switches);
+        let loaded = match loading.await {
+            Ok(loaded) => loaded?,
+            Err(outcome) => return Ok((run::not_begun(outcome), request.streams)),
         };
-        let prepared = loaded.prepared(&self.engine, kind, request.caps)?;
-        let running = self.modules.run();
-        let ticker = self.ticker.as_deref();
-        run::run(&self.engine, &prepared, request, image, ticker, &self.slots, running).await
+        drop(waiting);
+        if request.pays_for_code {
+            request.limits.wall_max = wall_max.saturating_sub(began.elapsed());
+        }
+        self.run_loaded(&loaded, request, kind, image).await
     }
 
     /// Loads and links the module as what it is to be, and makes an instance of it.
@@ -119,20 +146,35 @@ impl Lane {
             Some(loaded) if spec.artifact.is_verified() => loaded,
             _ => {
                 let _waiting = spec.preparing.as_ref().map(|it| it.begin());
-                let loading = self.modules.get(&spec.artifact, spec.compile);
-                match run::unless_cancelled(loading, &spec.switches).await {
-                    Some(loaded) => loaded?,
-                    None => return Err(LiveError::Ended(Outcome::Cancelled)),
-                }
+                let wanted = Wanted { limits: spec.compile, tenant: spec.tenant.clone() };
+                let patience = patience(spec.opening.wall_max);
+                let loading = self.wait_for_code(&spec.artifact, wanted, patience, &spec.switches);
+                loading.await.map_err(LiveError::Ended)??
             }
         };
         let prepared = loaded.prepared(&self.engine, live::kind_of(&spec.kind), CapSet::EMPTY)?;
         if let LiveKind::Kernel(kernel) = &spec.kind {
             kernel::check_entry(prepared.pre.module(), spec.artifact.digest(), kernel)?;
         }
-        let place =
-            live::Place { engine: &self.engine, ticker: self.ticker.clone(), running: self.modules.run() };
+        let (ticker, running) = (self.ticker.clone(), self.modules.run());
+        let place = live::Place { engine: &self.engine, ticker, slots: &self.slots, running };
         live::open(place, &prepared, spec).await
+    }
+
+    /// The module, loaded or compiled; how whoever waits for it ended if that was before.
+    async fn wait_for_code(
+        &self,
+        artifact: &Artifact,
+        wanted: Wanted,
+        patience: Duration,
+        switches: &[Arc<Switch>; 2],
+    ) -> Result<Result<Arc<Loaded>, Fault>, Outcome> {
+        let loading = tokio::time::timeout(patience, self.modules.get(artifact, wanted));
+        match run::unless_cancelled(loading, switches).await {
+            Some(Ok(loaded)) => Ok(loaded),
+            Some(Err(_)) => Err(Outcome::TimedOut),
+            None => Err(Outcome::Cancelled),
+        }
     }
 
     /// The same as [`Runner::run`], in the memory that an earlier run of the module left, if there is one.
@@ -175,7 +217,7 @@ impl Lane {
 
 impl Runner for Lane {
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        Box::pin(self.start(request, &COMMAND, None))
+        self.start(request, &COMMAND, None)
     }
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {

@@ -8,8 +8,8 @@
 mod blocking;
 mod burning;
 mod compile;
+mod compiling;
 mod config;
-mod deadline;
 mod engine;
 mod entry;
 mod features;
@@ -29,6 +29,7 @@ mod slots;
 mod snapshot;
 mod spending;
 mod ticker;
+mod wait;
 mod wasi;
 
 pub use compile::{Apart, CompileEvent};

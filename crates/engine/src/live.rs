@@ -2,13 +2,14 @@
 //!
 //! An instance has a state and whoever calls takes the store out of it, so that two calls never meet in one guest, and a
 //! call that is dropped in the middle leaves nothing behind that could be called again. Its memory comes from a lane whose
-//! instances are mapped on demand: an idle one takes no slot of the pool, and counts for nothing that goes on.
+//! instances are mapped on demand: an idle one takes no slot of the pool, and counts for nothing that goes on. While it is
+//! made and while it is called it has a slot of its own lane, for which it waits as runs do.
 
 use std::{pin::pin, sync::Arc, time::Instant};
 
 use drydock_contract::{
-    BoxFuture, CallLimits, CapSet, Entropy, GuestTime, Limits, LiveError, LiveKind, LiveReply, LiveSpec,
-    Outcome, Preparing, RunRequest, Streams, Switch, Tenant, Waited, WorkingDir,
+    BoxFuture, CallLimits, CapSet, Deadline, Entropy, GuestTime, Limits, LiveError, LiveKind, LiveReply,
+    LiveSpec, Outcome, Preparing, RunRequest, Streams, Switch, Waited, WorkingDir,
     port::{LiveInstance, Mode},
 };
 use parking_lot::Mutex;
@@ -16,12 +17,12 @@ use wasmtime::{Engine, Store};
 
 use crate::{
     burning::Burning,
-    deadline::Deadline,
     entry::{Exports, Kind, Prepared, handler, kernel},
     guest::{Guest, Log},
     occupied::{Running, Waiting},
     outcome::classify,
     run::{Ending, Turns, arm, cannot_start, instantiate, watch},
+    slots::{Asked, OwnedSlot, Slot, Slots},
     spending::Spending,
     ticker::Ticker,
 };
@@ -69,6 +70,7 @@ enum Driver {
 pub(crate) struct Place<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) ticker: Option<Arc<Ticker>>,
+    pub(crate) slots: &'a Arc<Slots>,
     pub(crate) running: Running,
 }
 
@@ -94,6 +96,11 @@ struct Living {
     ticker: Option<Arc<Ticker>>,
     switches: [Arc<Switch>; 2],
     preparing: Option<Arc<Preparing>>,
+    /// Where a call gets its slot, and who asks for it.
+    slots: Arc<Slots>,
+    asked: Asked,
+    /// The slot of its first call, where it has one already.
+    first: Option<OwnedSlot>,
     /// While it is idle it is not in flight.
     idle: Option<Waiting>,
 }
@@ -103,20 +110,21 @@ pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) 
     tracing::trace!(target: "drydock::hop", "engine: an instance that lives, linked as a {}", prepared.kind.name);
     let LiveSpec { kind, memory_bytes_max, opening, switches, preparing, log, .. } = &spec;
     let (kind, memory_bytes_max, opening) = (kind.clone(), *memory_bytes_max, opening.clone());
-    let memory = spec.memory.clone();
     let (switches, preparing, sink) = (switches.clone(), preparing.clone(), Arc::clone(log));
+    let (asked, shared) = (Asked::for_live(&spec), spec.memory.clone());
     let started = Instant::now();
     let deadline = Deadline::new(started, opening.wall_max, Waited::from_now(preparing.clone()));
-    let mut guest = Guest::new(without_wasi(spec), deadline.clone(), place.running);
+    // Declared before the store, which may be dropped here: it goes last.
+    let slot = slot_for(place.slots, asked.clone(), &deadline, &switches).await?;
+    let mut guest = Guest::new(without_wasi(spec), started, deadline.clone(), place.running);
     guest.growth = prepared.kind.growth;
-    guest.log = Some(Log { sink, lines_left: 0 });
+    guest.log = Some(Log::new(sink));
     let timed = place.ticker.is_some();
     let mut spending = opening.budget.map(|it| Spending::new(it, opening.fuel_max, timed));
     let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
     guest.burnt = burnt.clone().map(|it| (it, opening.fuel_max));
     let mut store = Burning::new(Store::new(place.engine, guest), opening.fuel_max, burnt);
     store.limiter(|guest| guest);
-    store.data_mut().begin_call(deadline.clone());
     arm(&mut store, place.ticker.as_deref(), opening.fuel_max).map_err(Failure::from)?;
     let ending = {
         let making = pin!(instantiate(&mut store, prepared));
@@ -129,9 +137,8 @@ pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) 
             return Err(match (LiveError::from(Failure::Guest(error)), refused) {
                 // Nothing of the guest's has run: what it declares is too much.
                 (LiveError::Fault(_), Some(bytes)) => {
-                    // Its own limit, or what those with whom it shares memory have left of it.
-                    let shared = memory.map_or(u64::MAX, |it| it.max().saturating_sub(it.held()));
-                    LiveError::InitialMemory { bytes, max: memory_bytes_max.min(shared) }
+                    let left = shared.map_or(u64::MAX, |it| it.max().saturating_sub(it.held()));
+                    LiveError::InitialMemory { bytes, max: memory_bytes_max.min(left) }
                 }
                 (error, _) => error,
             });
@@ -150,8 +157,24 @@ pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) 
     let opening_fuel = store.end_call();
     store.data_mut().burnt = None;
     let idle = Some(store.data().running.waits());
-    let living = Living { store, driver, ticker: place.ticker, switches, preparing, idle };
+    // A handler is made for one request, and in the middle of it nobody should have to wait anew, or be refused.
+    let first = matches!(driver, Driver::Handler(_)).then_some(slot);
+    let (ticker, slots) = (place.ticker, Arc::clone(place.slots));
+    let living = Living { store, driver, ticker, switches, preparing, slots, asked, first, idle };
     Ok(Live { state: Mutex::new(State::Idle(Box::new(living))), opening_fuel })
+}
+
+/// A slot of the lane, waited for within the time of what is to be done. Who has no time begins nothing.
+async fn slot_for(
+    slots: &Arc<Slots>,
+    asked: Asked,
+    deadline: &Deadline,
+    switches: &[Arc<Switch>; 2],
+) -> Result<OwnedSlot, LiveError> {
+    if deadline.is_over(Instant::now()) {
+        return Err(LiveError::Ended(Outcome::TimedOut));
+    }
+    slots.take(asked, deadline, switches).await?.map(Slot::owned).map_err(LiveError::Ended)
 }
 
 /// What the host's side of every guest needs, for one that has neither arguments nor streams nor files.
@@ -178,8 +201,8 @@ fn without_wasi(spec: LiveSpec) -> RunRequest {
         budget: None,
         preparing: spec.preparing,
         pays_for_code: false,
-        depth: 0,
-        tenant: Tenant::default(),
+        depth: spec.depth,
+        tenant: spec.tenant,
     }
 }
 
@@ -205,14 +228,22 @@ impl Living {
     async fn call(&mut self, input: &[u8], limits: CallLimits) -> (Result<LiveReply, LiveError>, Fate) {
         tracing::trace!(target: "drydock::hop", "engine: one call of it, with a deadline and limits of its own");
         let started = Instant::now();
-        drop(self.idle.take());
         let waited = Waited::from_now(self.preparing.clone());
         let deadline = Deadline::new(started, limits.wall_max, waited);
+        let _slot = match self.first.take() {
+            Some(slot) if !deadline.is_over(started) => slot,
+            _ => match slot_for(&self.slots, self.asked.clone(), &deadline, &self.switches).await {
+                Ok(slot) => slot,
+                // The guest never heard of it.
+                Err(error) => return (Err(error), Ok(())),
+            },
+        };
+        drop(self.idle.take());
         let timed = self.ticker.is_some();
         let mut spending = limits.budget.clone().map(|it| Spending::new(it, limits.fuel_max, timed));
         let (answer, fate) = self.answer(input, &limits, &deadline, spending.as_mut()).await;
         let fuel = self.store.end_call();
-        self.store.data_mut().burnt = None;
+        self.store.data_mut().end_call();
         let guest = self.store.data();
         self.idle = Some(guest.running.waits());
         let (memory_bytes, duration) = (guest.meter.peak(), started.elapsed());

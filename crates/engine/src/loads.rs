@@ -23,7 +23,7 @@ impl<K, T: Clone> Default for Loads<K, T> {
     }
 }
 
-impl<K: Copy + Eq + Hash, T: Clone> Loads<K, T> {
+impl<K: Clone + Eq + Hash, T: Clone> Loads<K, T> {
     /// Waits for the load of `key` that is under way, or begins one.
     pub(crate) async fn join(&self, key: K, begin: impl FnOnce() -> Load<T>) -> Result<T, Fault> {
         let load = {
@@ -33,7 +33,7 @@ impl<K: Copy + Eq + Hash, T: Clone> Loads<K, T> {
                 None => {
                     let load = begin().shared();
                     if let Some(weak) = load.downgrade() {
-                        under_way.insert(key, weak);
+                        under_way.insert(key.clone(), weak);
                     }
                     load
                 }
@@ -53,13 +53,13 @@ impl<K: Copy + Eq + Hash, T: Clone> Loads<K, T> {
 }
 
 /// One who waits. The last to go takes the entry along.
-struct Waiting<'a, K: Copy + Eq + Hash, T: Clone> {
+struct Waiting<'a, K: Clone + Eq + Hash, T: Clone> {
     loads: &'a Loads<K, T>,
     key: K,
     load: Option<Shared<Load<T>>>,
 }
 
-impl<K: Copy + Eq + Hash, T: Clone> Drop for Waiting<'_, K, T> {
+impl<K: Clone + Eq + Hash, T: Clone> Drop for Waiting<'_, K, T> {
     fn drop(&mut self) {
         // Outside of the lock: what is dropped with the load may be anything.
         drop(self.load.take());

@@ -5,7 +5,7 @@
 //! and the switches wake us instead. Either way the guest is ended by dropping its future.
 
 use std::{
-    future::poll_fn,
+    future::{poll_fn, ready},
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
@@ -13,7 +13,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Fault, Outcome, RunReport, RunRequest, SteppedClock, Streams, Switch, Waited, WorkingDir, schedule,
+    BoxFuture, Deadline, Fault, Outcome, RunReport, RunRequest, SteppedClock, Streams, Switch, Waited,
+    WorkingDir, schedule,
 };
 use wasmtime::{Engine, Store};
 
@@ -21,12 +22,11 @@ use crate::{
     blocking::off_thread,
     burning::Burning,
     config::FUEL_BETWEEN_YIELDS,
-    deadline::Deadline,
     entry::{Exports, Prepared, command, program, program::Image},
     guest::{AtInput, Guest},
     occupied::Running,
     outcome::classify,
-    slots::{Asked, Slots},
+    slots::{Asked, Slot, Slots},
     spending::Spending,
     ticker::Ticker,
 };
@@ -43,84 +43,151 @@ const PAGES_AT_ONCE_BYTES: u64 = 8 << 20;
 /// Between two looks at a deadline that moves.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Runs the prepared module, interrupted by fuel unless there is a ticker.
-pub(crate) async fn run(
-    engine: &Engine,
-    prepared: &Prepared,
+/// Where a module runs.
+pub(crate) struct Place<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) prepared: Arc<Prepared>,
+    /// Fuel interrupts the guest unless there is one.
+    pub(crate) ticker: Option<&'a Ticker>,
+    pub(crate) slots: &'a Arc<Slots>,
+    pub(crate) running: Running,
+}
+
+/// Runs the prepared module. Whatever takes no time is done before there is a future: a future is moved with all that it
+/// will ever hold, and a request in it several times over.
+pub(crate) fn run<'a>(
+    place: Place<'a>,
     mut request: RunRequest,
-    mut image: Option<&mut Image>,
-    ticker: Option<&Ticker>,
-    slots: &Slots,
-    running: Running,
-) -> Result<(RunReport, Streams), Fault> {
-    tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
+    image: Option<&'a mut Image>,
+) -> BoxFuture<'a, Result<(RunReport, Streams), Fault>> {
     let started = Instant::now();
-    let (limits, switches) = (request.limits, request.switches.clone());
-    let budget = request.budget.take();
-    let mut spending = budget.map(|it| Spending::new(it, limits.fuel_max, ticker.is_some()));
-    if prepared.starts_in_pwd {
-        request.working_dir = WorkingDir::Own;
-    }
-    // Held until the instance is gone, also where all of this is dropped: so it is declared before the store.
-    let mut slot = slots.try_take(&request);
+    let slot = place.slots.try_take(&request);
     let asked = slot.is_none().then(|| Asked::of(&request));
     let waited = Waited::from_now(request.preparing.take());
-    let deadline = Deadline::new(started, limits.wall_max, waited);
-    if let Some(asked) = asked {
-        // Apart, because most runs never wait: what waiting takes is no part of them.
-        match Box::pin(slots.wait(asked, &deadline, &switches)).await? {
-            Ok(taken) => slot = Some(taken),
-            Err(outcome) => {
-                let report = RunReport { duration: started.elapsed(), ..not_begun(outcome) };
-                return Ok((report, request.streams));
-            }
+    let deadline = Deadline::new(started, request.limits.wall_max, waited);
+    match (slot, asked) {
+        (Some(slot), _) => match Begun::new(place, request, slot, (started, deadline), image.as_deref()) {
+            Ok(begun) => Box::pin(begun.go_on(image)),
+            Err(fault) => Box::pin(ready(Err(fault))),
+        },
+        (None, asked) => {
+            let asked = asked.unwrap_or_else(|| Asked::of(&request));
+            Box::pin(run_later(place, request, asked, (started, deadline), image))
         }
     }
-    let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
-    let mut guest = Guest::new(request, deadline.clone(), running);
-    guest.burnt = burnt.clone().map(|it| (it, limits.fuel_max));
-    let clock = guest.clock.stepped().cloned();
-    let mut store = Burning::new(Store::new(engine, guest), limits.fuel_max, burnt);
-    store.limiter(|guest| guest);
-    store.data_mut().at_input = image.as_ref().map_or(AtInput::Reads, |it| it.at_input);
-    arm(&mut store, ticker, limits.fuel_max).map_err(|error| Fault::Internal(format!("{error:#}")))?;
+}
 
-    let ending = {
-        let before = image.as_ref().and_then(|it| it.before.as_deref());
-        let guest = pin!(execute(&mut store, prepared, before));
-        let turns = Turns { spending: spending.as_mut(), clock: clock.as_deref() };
-        watch(guest, &deadline, &switches, ticker, turns).await
-    };
-    let outcome = match ending {
-        Ending::Ended(Ok(())) => Outcome::Exited(0),
-        Ending::Ended(Err(error)) => classify(error).map_err(cannot_start)?,
-        Ending::TimedOut => Outcome::TimedOut,
-        Ending::Cancelled => Outcome::Cancelled,
-        Ending::OutOfFuel => Outcome::OutOfFuel,
-    };
-    if let (Some(image), Outcome::Exited(0), Some(memory)) = (&mut image, &outcome, store.data().memory) {
-        image.after = Some(copied(&mut store, memory).await);
-        image.at_input = store.data().at_input;
+/// The same for a run that has to wait for a slot first.
+async fn run_later<'a>(
+    place: Place<'a>,
+    request: RunRequest,
+    asked: Asked,
+    (started, deadline): (Instant, Deadline),
+    image: Option<&'a mut Image>,
+) -> Result<(RunReport, Streams), Fault> {
+    match place.slots.wait(asked, &deadline, &request.switches).await? {
+        Ok(slot) => {
+            Begun::new(place, request, slot, (started, deadline), image.as_deref())?.go_on(image).await
+        }
+        Err(outcome) => {
+            let report = RunReport { duration: started.elapsed(), ..not_begun(outcome) };
+            Ok((report, request.streams))
+        }
     }
-    // Giving many pages back to the system takes as long as touching them did.
-    let (fuel, guest) = match store.data().meter.peak() > PAGES_AT_ONCE_BYTES {
-        true => off_thread(move || store.end()).await?,
-        false => store.end(),
-    };
-    drop(slot);
-    let report = RunReport {
-        outcome,
-        fuel,
-        memory_bytes: guest.meter.peak(),
-        duration: started.elapsed(),
-        stdin_bytes: guest.counts.stdin,
-        stdout_bytes: guest.counts.stdout,
-        stderr_bytes: guest.counts.stderr,
-        quota: guest.quota,
-    };
-    let mut streams = guest.streams;
-    flush(&mut streams, &report.outcome, &switches).await?;
-    Ok((report, streams))
+}
+
+/// A run that has a slot and a store.
+struct Begun<'a> {
+    store: Burning,
+    /// Held until the instance is gone, also where all of this is dropped: so it comes after the store, and goes with it
+    /// where it is taken down elsewhere.
+    slot: Slot<'a>,
+    prepared: Arc<Prepared>,
+    ticker: Option<&'a Ticker>,
+    started: Instant,
+    deadline: Deadline,
+    switches: [Arc<Switch>; 2],
+    spending: Option<Spending>,
+    clock: Option<Arc<SteppedClock>>,
+}
+
+impl<'a> Begun<'a> {
+    fn new(
+        place: Place<'a>,
+        mut request: RunRequest,
+        slot: Slot<'a>,
+        (started, deadline): (Instant, Deadline),
+        image: Option<&Image>,
+    ) -> Result<Self, Fault> {
+        tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
+        let Place { engine, prepared, ticker, running, .. } = place;
+        let (fuel_max, switches) = (request.limits.fuel_max, request.switches.clone());
+        let spending = request.budget.take().map(|it| Spending::new(it, fuel_max, ticker.is_some()));
+        if prepared.starts_in_pwd {
+            request.working_dir = WorkingDir::Own;
+        }
+        let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
+        let mut guest = Guest::new(request, started, deadline.clone(), running);
+        guest.burnt = burnt.clone().map(|it| (it, fuel_max));
+        guest.at_input = image.map_or(AtInput::Reads, |it| it.at_input);
+        let clock = guest.clock.stepped().cloned();
+        let mut store = Burning::new(Store::new(engine, guest), fuel_max, burnt);
+        store.limiter(|guest| guest);
+        arm(&mut store, ticker, fuel_max).map_err(|error| Fault::Internal(format!("{error:#}")))?;
+        Ok(Self { store, slot, prepared, ticker, started, deadline, switches, spending, clock })
+    }
+
+    async fn go_on(self, mut image: Option<&mut Image>) -> Result<(RunReport, Streams), Fault> {
+        let Self { mut store, slot, prepared, ticker, started, deadline, switches, mut spending, clock } =
+            self;
+        let ending = {
+            let before = image.as_ref().and_then(|it| it.before.as_deref());
+            let guest = pin!(execute(&mut store, &prepared, before));
+            let turns = Turns { spending: spending.as_mut(), clock: clock.as_deref() };
+            watch(guest, &deadline, &switches, ticker, turns).await
+        };
+        let outcome = match ending {
+            Ending::Ended(Ok(())) => Outcome::Exited(0),
+            Ending::Ended(Err(error)) => classify(error).map_err(cannot_start)?,
+            Ending::TimedOut => Outcome::TimedOut,
+            Ending::Cancelled => Outcome::Cancelled,
+            Ending::OutOfFuel => Outcome::OutOfFuel,
+        };
+        if let (Some(image), Outcome::Exited(0), Some(memory)) = (&mut image, &outcome, store.data().memory) {
+            image.after = Some(copied(&mut store, memory).await);
+            image.at_input = store.data().at_input;
+        }
+        // Giving many pages back to the system takes as long as touching them did.
+        let (fuel, guest) = match store.data().meter.peak() > PAGES_AT_ONCE_BYTES {
+            true => {
+                let slot = slot.owned();
+                let ended = off_thread(move || {
+                    let ended = store.end();
+                    drop(slot);
+                    ended
+                });
+                ended.await?
+            }
+            false => {
+                let ended = store.end();
+                drop(slot);
+                ended
+            }
+        };
+        let report = RunReport {
+            outcome,
+            fuel,
+            memory_bytes: guest.meter.peak(),
+            duration: started.elapsed(),
+            stdin_bytes: guest.counts.stdin,
+            stdout_bytes: guest.counts.stdout,
+            stderr_bytes: guest.counts.stderr,
+            quota: guest.quota,
+        };
+        let mut streams = guest.streams;
+        flush(&mut streams, &report.outcome, &switches).await?;
+        Ok((report, streams))
+    }
 }
 
 /// Hands over whole what was produced, whatever the ending. A guest that has ended may wait for its

@@ -25,13 +25,12 @@ use std::{
     time::Instant,
 };
 
-use drydock_contract::{Fault, Outcome, Preparing, RunRequest, Switch, Tenant};
+use drydock_contract::{Deadline, Fault, LiveSpec, Outcome, Preparing, RunRequest, Switch, Tenant};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::{
     config::Allocation,
-    deadline::Deadline,
     run::{Alarm, Why},
 };
 
@@ -96,6 +95,12 @@ impl Asked {
         Self { tenant: request.tenant.clone(), depth: request.depth, session }
     }
 
+    /// For the opening of an instance and for each of its calls.
+    pub(crate) fn for_live(spec: &LiveSpec) -> Self {
+        let session = Session(spec.preparing.clone());
+        Self { tenant: spec.tenant.clone(), depth: spec.depth, session }
+    }
+
     /// How many runs may be waiting for this one, at the least.
     fn rank(&self) -> u32 {
         self.depth.max(self.session.0.as_ref().map_or(0, |it| it.slots_held()))
@@ -138,7 +143,7 @@ impl Slots {
     }
 
     /// A slot, if one is free and nobody waits for it.
-    pub(crate) fn try_take(&self, request: &RunRequest) -> Option<Slot<'_>> {
+    pub(crate) fn try_take(self: &Arc<Self>, request: &RunRequest) -> Option<Slot<'_>> {
         let session = || Session(request.preparing.clone());
         self.take_general(|free| free.waiting == 0).then(|| Slot::taken(self, session()))
     }
@@ -151,9 +156,22 @@ impl Slots {
         self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
     }
 
+    /// A slot at once if one is free, or as soon as there is one.
+    pub(crate) async fn take(
+        self: &Arc<Self>,
+        asked: Asked,
+        deadline: &Deadline,
+        switches: &[Arc<Switch>; 2],
+    ) -> Result<Result<Slot<'_>, Outcome>, Fault> {
+        if self.take_general(|free| free.waiting == 0) {
+            return Ok(Ok(Slot::taken(self, asked.session)));
+        }
+        Box::pin(self.wait(asked, deadline, switches)).await
+    }
+
     /// A slot, as soon as there is one; how the run ended if it did before.
     pub(crate) async fn wait(
-        &self,
+        self: &Arc<Self>,
         asked: Asked,
         deadline: &Deadline,
         switches: &[Arc<Switch>; 2],
@@ -183,7 +201,7 @@ impl Slots {
     }
 
     /// Takes a slot, or a place in the queue.
-    fn enter(&self, asked: Asked) -> Result<Entered<'_>, Fault> {
+    fn enter(self: &Arc<Self>, asked: Asked) -> Result<Entered<'_>, Fault> {
         let mut queue = self.queue.lock();
         // First those who wait already; what is left then is for nobody else.
         self.hand_out(&mut queue);
@@ -259,14 +277,22 @@ enum Entered<'a> {
 
 /// A slot, until it is dropped: after the instance that used it.
 pub(crate) struct Slot<'a> {
-    slots: &'a Slots,
+    slots: &'a Arc<Slots>,
     session: Session,
 }
 
 impl<'a> Slot<'a> {
-    fn taken(slots: &'a Slots, session: Session) -> Self {
+    fn taken(slots: &'a Arc<Slots>, session: Session) -> Self {
         session.slot_taken();
         Self { slots, session }
+    }
+
+    /// The same slot, for who outlives whoever took it.
+    pub(crate) fn owned(mut self) -> OwnedSlot {
+        let owned = OwnedSlot { slots: Arc::clone(self.slots), session: Session(self.session.0.take()) };
+        // It is given back by the other one.
+        std::mem::forget(self);
+        owned
     }
 }
 
@@ -276,9 +302,21 @@ impl Drop for Slot<'_> {
     }
 }
 
+/// A slot that goes with the instance to another thread. Runs have the other one: it touches nothing that all share.
+pub(crate) struct OwnedSlot {
+    slots: Arc<Slots>,
+    session: Session,
+}
+
+impl Drop for OwnedSlot {
+    fn drop(&mut self) {
+        self.slots.give_back(&self.session);
+    }
+}
+
 /// A place in the queue. Dropped, it is left, or the slot that was given meanwhile is given back.
 struct Place<'a> {
-    slots: &'a Slots,
+    slots: &'a Arc<Slots>,
     asked: Asked,
     ticket: u64,
     called: oneshot::Receiver<()>,

@@ -3,13 +3,14 @@
 //!
 //! Between two looks a guest burns at most one interval: it yields after so much fuel, or with every tick. So before
 //! each turn it must have drawn what it may have burnt so far and one interval more. What it has really burnt is seen
-//! at host calls, where its fuel can be read; between them each turn counts as a whole interval. Where instructions
-//! are not counted, the time that it computed is charged instead (decision 0073).
+//! at host calls, where its fuel can be read; between them each turn counts as a whole interval. A guest that waits in a
+//! host call burns nothing, however often it is polled, and keeps no more than the interval that it needs to go on.
+//! Where instructions are not counted, the time that it computed is charged instead (decision 0073).
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -30,6 +31,10 @@ pub(crate) struct Burnt {
     fuel: AtomicU64,
     /// How often it was seen.
     looks: AtomicU64,
+    /// More than none where it stands in a host call that waits, and was seen there.
+    waits: AtomicU32,
+    /// Of its present turn, what others took who pay for themselves.
+    beside_ns: AtomicU64,
     /// Whether time is charged, and fuel is not counted.
     timed: bool,
 }
@@ -40,6 +45,21 @@ impl Burnt {
         if !self.timed {
             self.fuel.store(fuel, Ordering::Relaxed);
             self.looks.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What a turn that took so long was of its own computing.
+    fn own_time(&self, turn: Duration) -> Duration {
+        turn.saturating_sub(Duration::from_nanos(self.beside_ns.swap(0, Ordering::Relaxed)))
+    }
+
+    /// Gives back what was drawn ahead, but for the interval that the next turn needs.
+    fn keep_one_interval(&self) {
+        let (seen, drawn) = (self.fuel.load(Ordering::Relaxed), self.drawn.load(Ordering::Relaxed));
+        let kept = seen.saturating_add(FUEL_BETWEEN_YIELDS);
+        if drawn > kept {
+            self.drawn.store(kept, Ordering::Relaxed);
+            self.budget.settle(Unit::Fuel, drawn - kept);
         }
     }
 
@@ -60,12 +80,42 @@ impl Drop for Burnt {
     }
 }
 
+/// A host call of a run that waits, until it is dropped.
+pub(crate) struct Waits(Arc<Burnt>);
+
+impl Waits {
+    /// Begins when the run was just seen: from here on it burns nothing.
+    pub(crate) fn begin(burnt: &Arc<Burnt>) -> Self {
+        burnt.waits.fetch_add(1, Ordering::Relaxed);
+        burnt.keep_one_interval();
+        Self(Arc::clone(burnt))
+    }
+
+    /// Does work of others, while the run waits.
+    pub(crate) fn beside<T>(&self, work: impl FnOnce() -> T) -> T {
+        if !self.0.timed {
+            return work();
+        }
+        let began = Instant::now();
+        let done = work();
+        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.0.beside_ns.fetch_add(took, Ordering::Relaxed);
+        done
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.waits.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// One run's share of a budget.
 pub(crate) struct Spending {
     burnt: Arc<Burnt>,
     /// Most that it may burn.
     fuel_max: u64,
-    /// Turns since its fuel was last seen, and which look that was.
+    /// Turns in which it burnt something since its fuel was last seen, and which look that was.
     turns: u64,
     look: u64,
 }
@@ -73,8 +123,8 @@ pub(crate) struct Spending {
 impl Spending {
     /// Of a run that may burn so much. `timed` where time is charged, and then there is no most.
     pub(crate) fn new(budget: Arc<Budget>, fuel_max: u64, timed: bool) -> Self {
-        let (drawn, fuel, looks) = Default::default();
-        let burnt = Arc::new(Burnt { budget, drawn, fuel, looks, timed });
+        let (drawn, fuel, looks, waits, beside_ns) = Default::default();
+        let burnt = Arc::new(Burnt { budget, drawn, fuel, looks, waits, beside_ns, timed });
         Self { burnt, fuel_max: if timed { u64::MAX } else { fuel_max }, turns: 0, look: 0 }
     }
 
@@ -85,10 +135,6 @@ impl Spending {
 
     /// Makes sure that one more turn is paid for; false if there is not enough.
     pub(crate) fn cover_turn(&mut self) -> bool {
-        let look = self.burnt.looks.load(Ordering::Relaxed);
-        if look != self.look {
-            (self.look, self.turns) = (look, 0);
-        }
         let (seen, drawn) =
             (self.burnt.fuel.load(Ordering::Relaxed), self.burnt.drawn.load(Ordering::Relaxed));
         let unseen = self.turns.saturating_add(1).saturating_mul(FUEL_BETWEEN_YIELDS);
@@ -104,10 +150,19 @@ impl Spending {
 
     /// A turn is over, which began then.
     pub(crate) fn end_turn(&mut self, began: Instant) {
-        match self.burnt.timed {
-            true => self.burnt.compute(began.elapsed()),
-            false => self.turns += 1,
+        if self.burnt.timed {
+            self.burnt.compute(self.burnt.own_time(began.elapsed()));
+            return;
         }
+        let look = self.burnt.looks.load(Ordering::Relaxed);
+        self.turns = match (self.burnt.waits.load(Ordering::Relaxed) > 0, look == self.look) {
+            // It was seen where it stands.
+            (true, _) => 0,
+            // After the look it went on, nobody knows for how long.
+            (false, false) => 1,
+            (false, true) => self.turns.saturating_add(1),
+        };
+        self.look = look;
     }
 }
 
@@ -134,16 +189,53 @@ mod tests {
 
     #[test]
     fn turns_without_a_look_count_whole_and_a_look_says_what_they_were() {
-        let budget = of(3 * FUEL_BETWEEN_YIELDS);
+        let budget = of(3 * FUEL_BETWEEN_YIELDS + 7);
         let mut run = Spending::new(Arc::clone(&budget), u64::MAX, false);
         let mut turn = |see: Option<u64>| {
             let covered = run.cover_turn();
-            run.end_turn(Instant::now());
             see.into_iter().for_each(|it| run.burnt().see(it));
+            run.end_turn(Instant::now());
             covered
         };
         assert_eq!([turn(None), turn(Some(7)), turn(None), turn(None)], [true; 4]);
         assert!(!turn(None), "it may have burnt three intervals since, and there is no fourth");
+    }
+
+    #[test]
+    fn a_run_that_waits_needs_one_interval_however_often_it_is_polled_and_gives_the_rest_back() {
+        let budget = of(40 * FUEL_BETWEEN_YIELDS);
+        let mut run = Spending::new(Arc::clone(&budget), u64::MAX, false);
+        let left = || budget.left(Unit::Fuel).unwrap();
+        assert!(run.cover_turn());
+        assert_eq!(left(), 24 * FUEL_BETWEEN_YIELDS, "it draws ahead");
+        run.burnt().see(FUEL_BETWEEN_YIELDS);
+        let waits = Waits::begin(run.burnt());
+        for _ in 0..100 {
+            run.end_turn(Instant::now());
+            assert!(run.cover_turn());
+            assert_eq!(left(), 38 * FUEL_BETWEEN_YIELDS, "one it burnt, and one it may burn");
+        }
+        drop(waits);
+        run.end_turn(Instant::now());
+        assert!(run.cover_turn());
+        assert!(left() < 38 * FUEL_BETWEEN_YIELDS, "it went on, and has to be paid for");
+    }
+
+    #[test]
+    fn what_others_did_in_a_turn_is_not_the_time_that_the_run_computed() {
+        let mut run = Spending::new(of(1 << 40), 5, true);
+        assert!(run.cover_turn());
+        let began = Instant::now();
+        let took = Waits::begin(run.burnt()).beside(|| {
+            while began.elapsed() < Duration::from_millis(20) {
+                std::hint::spin_loop();
+            }
+            began.elapsed()
+        });
+        run.end_turn(began);
+        let own = run.burnt.fuel.load(Ordering::Relaxed) / FUEL_PER_MICROSECOND;
+        let whole = began.elapsed().as_micros() as u64;
+        assert!(own <= whole - took.as_micros() as u64 + 1, "{own} of {whole}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::{
 use common::{ClosedDoor, engine, request};
 use drydock_contract::{
     Artifact, Budget, CallLimits, Kernel, LiveError, LiveKind, LiveSpec, Meter, NoLog, Outcome, RunRequest,
-    Switch, Unit,
+    Switch, Tenant, Unit,
     port::{Interruption, LaneChoice, LiveInstance, Runner as _},
 };
 use drydock_engine::{CompileEvent, Engine, EngineSettings};
@@ -39,6 +39,8 @@ fn spec(wat: &str) -> LiveSpec {
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
         preparing: None,
+        depth: 0,
+        tenant: Tenant::default(),
         log: Arc::new(NoLog),
     }
 }
@@ -334,7 +336,7 @@ async fn an_instance_loads_the_code_that_a_run_of_the_same_module_had_compiled()
 }
 
 #[tokio::test]
-async fn a_thousand_idle_instances_take_no_slot_of_the_pool() {
+async fn a_thousand_idle_instances_take_no_slot_of_the_pool_and_slow_no_fresh_run() {
     let engine = Engine::new(EngineSettings { slots: Some(8), ..EngineSettings::default() }, None).unwrap();
     engine.open(spec(MANY)).await.unwrap();
     let time_fresh = async || {
@@ -356,11 +358,16 @@ async fn a_thousand_idle_instances_take_no_slot_of_the_pool() {
         idle.push(live);
     }
     let each = resident_bytes().saturating_sub(before) / 1_000;
-    println!(
-        "{} KiB each; a fresh run takes {alone:?} alone, {:?} beside them",
-        each / 1024,
-        time_fresh().await
-    );
+    // The best of five hundred, and of more where the machine was busy meanwhile: what idle instances cost, all pay.
+    let mut beside = Duration::MAX;
+    for _ in 0..10 {
+        beside = beside.min(time_fresh().await);
+        if beside <= alone.mul_f64(1.5) {
+            break;
+        }
+    }
+    println!("{} KiB each; a fresh run takes {alone:?} alone, {beside:?} beside them", each / 1024);
+    assert!(beside <= alone.mul_f64(1.5), "{beside:?} beside idle instances, {alone:?} alone");
     assert!(each < 256 << 10, "an idle instance holds {each} bytes");
     assert!(!engine.is_occupied(), "who is idle is not in flight");
     let fresh = (0..8).map(|_| engine.run(request(&drydock_testkit::guests::exit(3))));

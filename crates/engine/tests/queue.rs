@@ -229,6 +229,31 @@ async fn a_run_nested_deeper_than_slots_are_reserved_never_waits() {
     assert_eq!(ended(&engine, inner).await, Outcome::Exited(0));
 }
 
+/// Takes so much memory that it is taken down on another thread.
+const LARGE: &str = r#"(module (memory (export "memory") 200) (func (export "_start")))"#;
+
+#[test]
+fn a_run_that_is_dropped_while_its_memory_is_taken_down_keeps_its_slot_until_that_is_done() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    runtime.unwrap().block_on(async {
+        let engine = with_slots(1);
+        for wat in [LARGE, &guests::exit(3)] {
+            engine.warm(&request(wat).artifact).await.unwrap();
+        }
+        // The one thread that could take it down is busy.
+        let (go_on, told) = std::sync::mpsc::channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || told.recv());
+        let ended = tokio::time::timeout(Duration::from_millis(200), engine.run(request(LARGE))).await;
+        assert!(ended.is_err(), "nobody took it down");
+        let mut next = engine.run(request(&guests::exit(3)));
+        assert!(futures_util::poll!(&mut next).is_pending(), "the pool has no room, so it waits");
+        go_on.send(()).unwrap();
+        busy.await.unwrap().unwrap();
+        let (report, _) = tokio::time::timeout(HANG, next).await.expect("the slot is lost").unwrap();
+        assert_eq!(report.outcome, Outcome::Exited(3));
+    });
+}
+
 #[tokio::test]
 async fn without_a_pool_runs_are_bounded_too_and_wait() {
     let engine = with_slots(0);

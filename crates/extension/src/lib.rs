@@ -9,7 +9,7 @@
 use drydock_abi::runner::{
     Answered, Code, ContextFrom, Envelope, FailureKind, INVOKE, Invoke, Invoked, SentRequest, parse_response,
 };
-use drydock_contract::{Call, CallError, Denial, Digest, Dispatch, Streams};
+use drydock_contract::{Call, CallError, Denial, Digest, Dispatch, Fault, Streams};
 
 pub use drydock_abi::runner;
 
@@ -53,6 +53,7 @@ fn refused(error: &CallError) -> Answered {
     let kind = match error {
         CallError::Denied(Denial::TooLarge { .. }) => FailureKind::TooLarge,
         CallError::Denied(_) => FailureKind::Denied,
+        CallError::Failed(Fault::Saturated(_)) => FailureKind::Saturated,
         CallError::Failed(_) => FailureKind::Internal,
     };
     alone(kind, error.code(), error.to_string())
@@ -66,7 +67,7 @@ fn alone(kind: FailureKind, code: &str, message: String) -> Answered {
 #[cfg(test)]
 mod tests {
     use drydock_abi::runner::{LogLine, REQUEST_BYTES_MAX};
-    use drydock_contract::{BoxFuture, Fault, LogLevel, Reply};
+    use drydock_contract::{BoxFuture, LogLevel, Reply};
     use drydock_testkit::block_on;
 
     use super::*;
@@ -112,6 +113,8 @@ mod tests {
         let denied = |_: Call<'_>| Err(Denial::Revoked.into());
         assert_eq!(kind(send(b"{}", denied)), FailureKind::Denied);
         assert_eq!(kind(send(b"{}", |_| Err(Fault::Internal("x".into()).into()))), FailureKind::Internal);
+        let full = |_: Call<'_>| Err(Fault::Saturated("512 wait".into()).into());
+        assert_eq!(kind(send(b"{}", full)), FailureKind::Saturated);
         assert_eq!(kind(send(b"{}", |_| Ok(Reply::default()))), FailureKind::Internal);
         assert_eq!(kind(send(b"{}", |_| answered(br#"{"status":7}"#))), FailureKind::Abi);
         let huge = vec![b' '; usize::try_from(REQUEST_BYTES_MAX).unwrap() + 1];

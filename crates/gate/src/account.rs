@@ -49,6 +49,8 @@ pub(crate) struct Account {
     pub(crate) revoked: Arc<Switch>,
     pub(crate) rate: Counter,
     pub(crate) in_flight: InFlight,
+    /// Its records in the audit's queue, as far as they were counted.
+    pub(crate) queued: AtomicU32,
     tenant: Arc<InFlight>,
 }
 
@@ -101,6 +103,9 @@ struct State {
     tenants: HashMap<Tenant, Arc<InFlight>>,
     accounts: HashMap<Arc<Who>, Arc<Account>>,
     revoked: HashSet<Node>,
+    /// What was revoked here and is not in the ledger: not yet, or because it could not be written. No answer of the
+    /// ledger takes it back.
+    unwritten: HashSet<Node>,
     /// Nobody knows what is revoked, so everybody is.
     unknown: bool,
 }
@@ -108,10 +113,12 @@ struct State {
 impl State {
     fn is_revoked(&self, who: &Who) -> bool {
         // Mostly nothing is, and then no name is copied to look it up.
-        self.unknown
-            || (!self.revoked.is_empty()
-                && (self.revoked.contains(&Node::Tenant(who.tenant.clone()))
-                    || self.revoked.contains(&Node::Principal(who.tenant.clone(), who.principal.clone()))))
+        if self.unknown || (self.revoked.is_empty() && self.unwritten.is_empty()) {
+            return self.unknown;
+        }
+        let above =
+            [Node::Tenant(who.tenant.clone()), Node::Principal(who.tenant.clone(), who.principal.clone())];
+        above.iter().any(|it| self.revoked.contains(it) || self.unwritten.contains(it))
     }
 
     /// Puts every switch where the set of revocations says.
@@ -156,6 +163,7 @@ impl Accounts {
             revoked: Arc::default(),
             rate: Counter::default(),
             in_flight: InFlight::default(),
+            queued: AtomicU32::new(0),
             tenant,
         });
         if state.is_revoked(&who) {
@@ -165,14 +173,17 @@ impl Accounts {
         Ok(account)
     }
 
-    /// Whether that node itself is revoked.
-    pub(crate) fn is_revoked(&self, node: &Node) -> bool {
-        self.state.read().revoked.contains(node)
-    }
-
-    /// Revokes a node; everything below it ends.
+    /// Revokes a node; everything below it ends, whatever the ledger says until it has heard of it.
     pub(crate) fn revoke(&self, node: Node) {
         let mut state = self.state.write();
+        state.unwritten.insert(node);
+        state.settle();
+    }
+
+    /// The ledger has it now, and what it says next is right.
+    pub(crate) fn written(&self, node: Node) {
+        let mut state = self.state.write();
+        state.unwritten.remove(&node);
         state.revoked.insert(node);
         state.settle();
     }
@@ -181,10 +192,18 @@ impl Accounts {
     pub(crate) fn unrevoke(&self, node: &Node) {
         let mut state = self.state.write();
         state.revoked.remove(node);
+        state.unwritten.remove(node);
         state.settle();
     }
 
-    /// From now on exactly these nodes are revoked; without any knowledge, everybody is.
+    /// Has every call in flight of a tenant look again whether its grant still holds.
+    pub(crate) fn wake(&self, tenant: &Tenant) {
+        let state = self.state.read();
+        state.accounts.values().filter(|it| it.who.tenant == *tenant).for_each(|it| it.revoked.wake());
+    }
+
+    /// From now on these nodes are revoked, and what was revoked here and is not in the ledger; without any knowledge,
+    /// everybody is.
     pub(crate) fn set_revoked(&self, nodes: Option<HashSet<Node>>) {
         let mut state = self.state.write();
         state.unknown = nodes.is_none();

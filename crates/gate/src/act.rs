@@ -10,68 +10,63 @@ use std::{
 };
 
 use drydock_contract::{
-    CallError, Denial, Fault, Reply, Streams, Unit,
+    CallError, Reply, Streams, SwitchMark,
     port::{CallEnd, CallFacts, EndKind, Mode},
 };
 
 use crate::{
-    Audited, Capability, Gate, Grant, Permit, Session,
+    Audited, Capability, Class, Gate, Grant, Permit, Session,
     account::Slot,
     permit::Issued,
-    race::{Cut, race},
+    race::{Ends, race},
+    reserved::Reserved,
 };
 
 /// A call that was let through and recorded.
-pub(crate) struct Begun {
-    pub(crate) facts: Arc<CallFacts>,
+pub(crate) struct Begun<'a> {
+    pub(crate) facts: CallFacts,
     pub(crate) grant: Arc<Grant>,
     pub(crate) audited: Audited,
-    pub(crate) slot: Option<Slot>,
+    pub(crate) slot: Slot,
+    pub(crate) reserved: Reserved<'a>,
     pub(crate) umask: Mode,
     pub(crate) wants_typed: bool,
+    pub(crate) mark: SwitchMark,
+    pub(crate) class: Class,
 }
 
 /// Has the power act, unless something ends it first, and records the end.
 pub(crate) async fn carry_out<'a, C: Capability>(
     power: &'a C,
     (gate, session): (&'a Arc<Gate>, &'a Session),
-    begun: Begun,
+    begun: Begun<'a>,
     ready: C::Ready,
     streams: Streams,
 ) -> Result<Reply, CallError> {
-    let Begun { facts, grant, audited, slot, umask, wants_typed } = begun;
+    let Begun { facts, grant, audited, slot, mut reserved, umask, wants_typed, mark, class } = begun;
+    reserved.begin();
     let is_leased = AtomicBool::new(false);
     let mut open = OpenCall { gate, facts, audited, is_leased: &is_leased, is_over: false };
-    let facts = Arc::clone(&open.facts);
-    let issued = Issued { facts, grant, is_leased: &is_leased, audited, slot, umask, wants_typed };
-    let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
-    let done = match race(work, session.own_switches(), session.deadline(), &*gate.clock).await {
-        Ok(done) => done,
-        Err(Cut::Switch(0)) => Err(Denial::Revoked.into()),
-        Err(Cut::Switch(_)) => Err(Denial::Cancelled.into()),
-        Err(Cut::Overdue) => Err(Fault::Overdue.into()),
+    // Work that was cut off is dropped with this block: what it holds is free before anybody waits for a record.
+    let done = {
+        let (facts, grant) = (&open.facts, &grant);
+        let issued = Issued { facts, grant, is_leased: &is_leased, audited, slot, umask, wants_typed, mark };
+        let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
+        let ends = Ends { session, mark, grant, class };
+        race(work, &ends, &*gate.clock).await
     };
-    let done = done.and_then(|reply| paid(session, reply));
+    let done = done.unwrap_or_else(|cut| Err(cut.error(&grant, &open.facts)));
+    let done = done.and_then(|reply| reserved.pay(&reply).map(|()| reply).map_err(CallError::from));
     if let Some(denial) = open.end(&done) {
         gate.record_late_denial(&open.facts, denial).await;
     }
     done
 }
 
-/// A reply that the session's budget has room for.
-fn paid(session: &Session, reply: Reply) -> Result<Reply, CallError> {
-    match &session.spec().budget {
-        Some(budget) if !budget.reserve(Unit::Bytes, reply.payload.len() as u64) => {
-            Err(Denial::BudgetExceeded("bytes").into())
-        }
-        _ => Ok(reply),
-    }
-}
-
 /// A call that has begun. Its end is recorded on every path, also if nobody waits for it any more.
 struct OpenCall<'a> {
     gate: &'a Gate,
-    facts: Arc<CallFacts>,
+    facts: CallFacts,
     audited: Audited,
     /// Whether a lease has taken the end over.
     is_leased: &'a AtomicBool,

@@ -13,6 +13,9 @@ use crate::{CapSpec, NotAdmitted, Permit, Session};
 pub trait Capability: Send + Sync + Sized + 'static {
     /// Name, operations, imports and limits.
     const SPEC: CapSpec;
+    /// The longest reply in bytes. A session whose budget counts bytes has so many of them reserved while a call is in
+    /// flight, as far as they are there.
+    const REPLY_BYTES_MAX: u64 = 64 << 10;
     /// What the guest's bytes say.
     type Request: Send;
     /// What `check` found out on the way, so that `perform` need not look again.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use drydock_contract::{
-    BoxFuture, Call, CallError, CallId, Cap, Denial, Dispatch, Entropy, Fault, GrantId, Lineage, Node, Reply,
+    BoxFuture, Call, CallError, CallId, Cap, Denial, Dispatch, Entropy, Fault, GrantId, Lineage, Reply,
     Timestamp, TraceId, Who,
     port::{
         AuditEvent, AuditRecord, CallEnd, CallFacts, Clock, Digested, EndKind, Journal, Ledger, LedgerError,
@@ -19,15 +19,20 @@ use drydock_contract::{
     },
 };
 
+use parking_lot::Mutex;
+
 use crate::{
-    Audited, CapSpec, Capability, Class, Operation, Recording, Refused, Session, SessionSpec,
+    Audited, CapSpec, Capability, Class, Grant, Operation, Recording, Refused, Session, SessionSpec,
     account::Accounts,
     act::{Begun, carry_out},
     audit::{Audit, AuditCounts},
     digest::Digester,
+    giving::Giving,
     grant_table::GrantTable,
-    ladder::{self, Asked, Climb, Through},
-    rate::Rate,
+    ladder::{self, Asked, Climb, Stop, Through},
+    lender::Lender,
+    rate::{Leasing, Rate},
+    uses::{KeptUses, NoUse},
 };
 
 /// How the gate counts and records.
@@ -65,15 +70,19 @@ pub struct Gate {
     powers: Vec<Box<dyn Power>>,
     /// Where each operation is found: its power and its specification.
     operations: HashMap<&'static str, (usize, &'static Operation)>,
-    accounts: Accounts,
-    grants: Arc<GrantTable>,
-    audit: Audit,
+    pub(crate) accounts: Accounts,
+    pub(crate) grants: Arc<GrantTable>,
+    giving: Arc<Giving>,
+    pub(crate) audit: Arc<Audit>,
     pub(crate) digester: Digester,
     pub(crate) clock: Arc<dyn Clock>,
-    ledger: Option<Arc<dyn Ledger>>,
+    pub(crate) ledger: Option<Arc<dyn Ledger>>,
+    /// Held by whoever asks the ledger what is revoked and does as it says, or changes that.
+    pub(crate) agreeing: Mutex<()>,
+    lender: Arc<Lender>,
     rate: Rate,
     tenant_in_flight_max: u32,
-    recording: Recording,
+    pub(crate) recording: Recording,
     traces: (RandomState, AtomicU64),
 }
 
@@ -81,15 +90,21 @@ impl Gate {
     /// A gate with no powers behind it.
     pub fn new(settings: GateSettings, clock: Arc<dyn Clock>, journal: Arc<dyn Journal>) -> Self {
         let rate = Rate { calls_max: settings.calls_max, window_s: settings.window_s };
+        let (grants, audit) = (Arc::<GrantTable>::default(), Arc::new(Audit::new(journal)));
+        let giving =
+            Giving { table: Arc::clone(&grants), audit: Arc::downgrade(&audit), clock: Arc::clone(&clock) };
         Self {
             powers: Vec::new(),
             operations: HashMap::new(),
             accounts: Accounts::new(settings.principals_max, rate),
-            grants: Arc::default(),
-            audit: Audit::new(journal),
+            grants,
+            giving: Arc::new(giving),
+            audit,
             digester: Digester::new(settings.digest_key),
             clock,
             ledger: None,
+            agreeing: Mutex::default(),
+            lender: Arc::default(),
             rate,
             tenant_in_flight_max: settings.tenant_in_flight_max,
             recording: settings.recording,
@@ -108,9 +123,7 @@ impl Gate {
 
     /// The gate of a home whose processes agree by this ledger: what is revoked there is revoked here.
     pub fn agreeing_by(mut self, ledger: Arc<dyn Ledger>) -> Result<Self, LedgerError> {
-        if let Some((_, nodes)) = ledger.revocations(None)? {
-            self.set_revoked(Some(nodes));
-        }
+        self.hear(&*ledger, &mut None)?;
         self.ledger = Some(ledger);
         Ok(self)
     }
@@ -132,7 +145,7 @@ impl Gate {
         let lineage = spec.lineage.clone().unwrap_or_else(|| Lineage::root(self.trace_of(&spec)));
         let account = self.accounts.of(&who, now);
         let opened =
-            account.and_then(|it| Session::open(spec, it, lineage.clone(), Arc::clone(&self.grants)));
+            account.and_then(|it| Session::open(spec, it, lineage.clone(), Arc::clone(&self.giving)));
         match opened {
             Ok(session) => Ok(session),
             Err(denial) => {
@@ -148,7 +161,7 @@ impl Gate {
                     request: None,
                 };
                 let event = AuditEvent::Denied(denial.code());
-                self.audit.refused(AuditRecord { at: now, call: Arc::new(facts), event });
+                self.audit.refused(AuditRecord { at: now, call: facts, event });
                 Err(denial)
             }
         }
@@ -186,72 +199,72 @@ impl Gate {
         if let Some((power, operation)) = self.operations.get(call.operation) {
             return self.powers[*power].answer(self, session, ids, operation, call).await;
         }
-        let climb = self.climb(session, &NOWHERE, &NOWHERE.operations[0], 0);
+        let (now, denial) = self.first_rungs(session).await?;
         let nobody = || Denial::UnknownOperation(ladder::shorten(call.operation).to_string());
-        let denial = ladder::climb_to_nowhere(&climb).err().unwrap_or_else(nobody);
-        let facts = facts(&climb, ids, Subjects::none(), None, None);
-        Err(self.refuse(session, climb.now, facts, denial).await)
+        let denial = denial.unwrap_or_else(nobody);
+        let facts = facts(&self.climb_to_nowhere(session), ids, Subjects::none(), None, None);
+        Err(self.refuse(session, now, facts, denial).await)
     }
 
-    fn climb<'a>(
+    fn climb_to_nowhere<'a>(&'a self, session: &'a Session) -> Climb<'a> {
+        self.climb(session, &NOWHERE, &NOWHERE.operations[0], 0)
+    }
+
+    /// The rungs that every caller climbs, whatever for: when that was, and what was refused.
+    pub(crate) async fn first_rungs(&self, session: &Session) -> Result<(Timestamp, Option<Denial>), Fault> {
+        loop {
+            let climb = self.climb_to_nowhere(session);
+            match ladder::climb_to_nowhere(&climb).err() {
+                Some(Stop::Unleased) => self.lease_calls(session, climb.now).await?,
+                Some(Stop::Refused(denial)) => return Ok((climb.now, Some(denial))),
+                None => return Ok((climb.now, None)),
+            }
+        }
+    }
+
+    pub(crate) fn climb<'a>(
         &'a self,
         session: &'a Session,
         spec: &'a CapSpec,
         operation: &'a Operation,
         payload_bytes: u64,
     ) -> Climb<'a> {
-        let (now, rate, ledger) = (self.clock.now(), self.rate, self.ledger.as_deref());
+        let (now, rate, leasing) = (self.clock.now(), self.rate, self.leasing());
         let tenant_in_flight_max = self.tenant_in_flight_max;
         let grants = session.grants();
-        Climb { session, grants, spec, operation, payload_bytes, now, rate, ledger, tenant_in_flight_max }
+        Climb { session, grants, spec, operation, payload_bytes, now, rate, leasing, tenant_in_flight_max }
+    }
+
+    fn leasing(&self) -> Option<Leasing<'_>> {
+        let (rate, lender) = (self.rate, &self.lender);
+        self.ledger.as_ref().map(|ledger| Leasing { rate, lender, ledger })
+    }
+
+    /// Waits for a further lease of calls. What cannot be leased because the ledger does not answer is a fault by its
+    /// name: nobody called too often.
+    async fn lease_calls(&self, session: &Session, now: Timestamp) -> Result<(), Fault> {
+        match self.leasing() {
+            Some(leasing) => leasing.done(session.account(), now).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for a use of a kept grant, and takes it.
+    async fn lease_use(&self, grant: &Grant, mut kept: Arc<KeptUses>) -> Result<bool, Fault> {
+        loop {
+            kept.lease(&self.lender).await?;
+            match grant.take_use() {
+                Ok(()) => return Ok(true),
+                Err(NoUse::UsedUp) => return Ok(false),
+                Err(NoUse::Unleased(next)) => kept = next,
+            }
+        }
     }
 
     /// The gate bound to a session, for a front end that is handed a door instead of the two. It gives
     /// nothing that [`Gate::dispatch`] with the same session would not.
     pub fn door(self: &Arc<Self>, session: &Session) -> Arc<dyn Dispatch> {
         Arc::new(Door { gate: Arc::clone(self), session: session.clone() })
-    }
-
-    /// Takes every power from a tenant, a principal or a grant, runs in flight included: in this process at once,
-    /// and in all others of the home where there is a ledger.
-    pub fn revoke(&self, node: &Node) -> Result<(), LedgerError> {
-        self.accounts.revoke(node.clone());
-        self.revoke_grants(std::slice::from_ref(node));
-        if let Some(ledger) = &self.ledger {
-            ledger.revoke(node, self.clock.now())?;
-        }
-        Ok(())
-    }
-
-    /// Lets what was revoked ask again. Runs that were ended stay ended.
-    pub fn unrevoke(&self, node: &Node) -> Result<(), LedgerError> {
-        if let Some(ledger) = &self.ledger {
-            ledger.unrevoke(node)?;
-        }
-        self.accounts.unrevoke(node);
-        Ok(())
-    }
-
-    /// Whether that very node is revoked.
-    pub fn is_revoked(&self, node: &Node) -> bool {
-        self.accounts.is_revoked(node)
-    }
-
-    /// What the ledger says now: exactly these nodes are revoked, or nobody knows, and then everybody is.
-    pub fn set_revoked(&self, nodes: Option<Vec<Node>>) {
-        self.revoke_grants(nodes.as_deref().unwrap_or_default());
-        self.accounts.set_revoked(nodes.map(|it| it.into_iter().collect()));
-    }
-
-    /// Takes grants back from whoever holds them here, and what hangs from them; also from those who will hold them.
-    fn revoke_grants(&self, nodes: &[Node]) {
-        for node in nodes {
-            if let Node::Grant(tenant, id) = node
-                && let Ok(id) = id.parse::<GrantId>()
-            {
-                self.grants.revoke(tenant, &id);
-            }
-        }
     }
 
     /// Decisions since the start, counted.
@@ -274,27 +287,48 @@ impl Gate {
         self.clock.now()
     }
 
-    async fn refuse(&self, session: &Session, at: Timestamp, call: CallFacts, denial: Denial) -> CallError {
+    pub(crate) async fn refuse(
+        &self,
+        session: &Session,
+        at: Timestamp,
+        call: CallFacts,
+        denial: Denial,
+    ) -> CallError {
         if let Some(log) = session.denials() {
             log.keep(&denial);
         }
-        let (call, event) = (Arc::new(call), AuditEvent::Denied(denial.code()));
-        self.audit.denied(AuditRecord { at, call, event }).await;
+        let event = AuditEvent::Denied(denial.code());
+        self.audit.denied(session.account(), AuditRecord { at, call, event }).await;
         denial.into()
     }
 
+    /// Records that a call is about to act: no record, no act. What is given back can be recorded only by waiting.
+    pub(crate) fn record_begin(
+        &self,
+        session: &Session,
+        record: AuditRecord,
+    ) -> Result<Option<AuditRecord>, Fault> {
+        let account = session.account();
+        match self.recording {
+            Recording::Behind => Ok(self.audit.begun(account, record).err()),
+            Recording::Ahead => {
+                self.audit.begun_ahead(account, record).map(|()| None).map_err(Fault::Unrecorded)
+            }
+        }
+    }
+
     /// Records that a call is over, if its beginning was.
-    pub(crate) fn record_end(&self, facts: &Arc<CallFacts>, audited: Audited, end: CallEnd) {
+    pub(crate) fn record_end(&self, facts: &CallFacts, audited: Audited, end: CallEnd) {
         if audited == Audited::Everything {
             let event = AuditEvent::Ended(end);
-            self.audit.ended(AuditRecord { at: self.clock.now(), call: Arc::clone(facts), event });
+            self.audit.ended(AuditRecord { at: self.clock.now(), call: facts.clone(), event });
         }
     }
 
     /// A denial that a power found out while it acted: on disk before it is reported, like any other.
-    pub(crate) async fn record_late_denial(&self, facts: &Arc<CallFacts>, code: &'static str) {
+    pub(crate) async fn record_late_denial(&self, facts: &CallFacts, code: &'static str) {
         let event = AuditEvent::Ended(CallEnd::plain(EndKind::Denied(code)));
-        self.audit.denied(AuditRecord { at: self.clock.now(), call: Arc::clone(facts), event }).await;
+        self.audit.denied_late(AuditRecord { at: self.clock.now(), call: facts.clone(), event }).await;
     }
 }
 
@@ -349,36 +383,64 @@ impl<C: Capability> Power for C {
         session: &'a Session,
         ids: (CallId, CallId),
         operation: &'static Operation,
-        call: Call<'a>,
+        mut call: Call<'a>,
     ) -> BoxFuture<'a, Result<Reply, CallError>> {
         // Climbing takes no time, so it is done here: what it needs is no part of the future, which is moved.
         let typed_bytes = call.typed.as_ref().map_or(0, |it| it.bytes);
         let payload_bytes =
             (call.payload.len() as u64).saturating_add(call.unread_bytes).saturating_add(typed_bytes);
+        // Taken before the first rung looks, so that a revocation that is taken back at once still ends the call.
+        let mark = session.mark();
         let climb = gate.climb(session, &C::SPEC, operation, payload_bytes);
-        let audited = operation.audited;
-        let digester = (audited == Audited::Everything).then_some(&gate.digester);
-        let asked = Asked { payload: call.payload, typed: call.typed.map(|it| it.value), digester };
-        let Through { ready, slot, grant, request } = match ladder::climb(self, &climb, asked) {
+        let now = climb.now;
+        let digester = (operation.audited == Audited::Everything).then_some(&gate.digester);
+        let asked = Asked { payload: call.payload, typed: &mut call.typed, digester };
+        let through = match ladder::climb(self, &climb, asked) {
             Ok(through) => through,
-            Err(Refused { denial, subjects }) => {
+            Err(Stop::Unleased) => {
+                // Rare: a process that calls faster than its leases come.
+                return Box::pin(async move {
+                    gate.lease_calls(session, now).await?;
+                    self.answer(gate, session, ids, operation, call).await
+                });
+            }
+            Err(Stop::Refused(Refused { denial, subjects })) => {
                 let facts = facts(&climb, ids, subjects, None, None);
-                let now = climb.now;
                 return Box::pin(async move { Err(gate.refuse(session, now, facts, denial).await) });
             }
         };
+        let Through { ready, slot, reserved, grant, use_due, request } = through;
         let named = grant.id().cloned();
-        let facts = Arc::new(facts(&climb, ids, C::subjects(&ready), named, request));
-        if audited == Audited::Everything {
-            let record = AuditRecord { at: climb.now, call: Arc::clone(&facts), event: AuditEvent::Begun };
-            // No record, no act: a full disk stops the work instead of hiding it.
-            if let Err(why) = gate.audit.begun(record, gate.recording) {
-                return Box::pin(ready_now(Err(Fault::Unrecorded(why).into())));
-            }
+        let facts = facts(&climb, ids, C::subjects(&ready), named, request);
+        let (audited, umask, wants_typed, class) =
+            (operation.audited, call.umask, call.wants_typed, operation.class);
+        let record = || AuditRecord { at: now, call: facts.clone(), event: AuditEvent::Begun };
+        let mut record = (audited == Audited::Everything).then(record);
+        if use_due.is_none()
+            && let Some(due) = record.take()
+        {
+            record = match gate.record_begin(session, due) {
+                Ok(due) => due,
+                Err(fault) => return Box::pin(ready_now(Err(fault.into()))),
+            };
         }
-        let (umask, wants_typed) = (call.umask, call.wants_typed);
-        let begun = Begun { facts, grant, audited, slot, umask, wants_typed };
-        Box::pin(carry_out(self, (gate, session), begun, ready, call.streams))
+        let begun = Begun { facts, grant, audited, slot, reserved, umask, wants_typed, mark, class };
+        if use_due.is_none() && record.is_none() {
+            return Box::pin(carry_out(self, (gate, session), begun, ready, call.streams));
+        }
+        Box::pin(async move {
+            if let Some(kept) = use_due
+                && !gate.lease_use(&begun.grant, kept).await?
+            {
+                let facts = CallFacts { grant: None, request: None, ..begun.facts.clone() };
+                let denial = ladder::used_up::<C>(&ready);
+                return Err(gate.refuse(session, now, facts, denial).await);
+            }
+            if let Some(record) = record {
+                gate.audit.begun_later(session.account(), record).await.map_err(Fault::Unrecorded)?;
+            }
+            carry_out(self, (gate, session), begun, ready, call.streams).await
+        })
     }
 }
 

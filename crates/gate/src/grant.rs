@@ -5,18 +5,14 @@
 //! can therefore only ever be narrower. Each has a switch of its own: revoked, it counts no more, and its
 //! children with it.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{collections::HashMap, sync::Arc};
 
 use drydock_contract::{
     Cap, CapSet, CommandName, GrantFile, GrantId, GrantSpec, Pattern, Switch, Tenant, Terms, Timestamp,
     port::Ledger,
 };
+
+use crate::uses::{NoUse, Uses};
 
 /// Why a grant does not count any more.
 const REVOKED: &str = ": the grant was revoked";
@@ -33,43 +29,6 @@ pub struct Grant {
     uses: Option<Uses>,
     parent: Option<Arc<Grant>>,
     revoked: Arc<Switch>,
-}
-
-/// How often a grant may still be used.
-#[derive(Debug)]
-struct Uses {
-    left: AtomicU64,
-    kept: Option<KeptUses>,
-}
-
-/// A count that every process of a home shares. Asked once a use, which is rare: most grants are not counted.
-struct KeptUses {
-    ledger: Arc<dyn Ledger>,
-    tenant: Tenant,
-    counter: String,
-    max: u64,
-}
-
-impl std::fmt::Debug for KeptUses {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} of tenant {}", self.counter, self.tenant)
-    }
-}
-
-impl KeptUses {
-    /// Takes one, and says how many are left at most. What cannot be counted is not taken.
-    fn take(&self) -> bool {
-        match self.ledger.lease(&self.tenant, &self.counter, 1, self.max) {
-            Ok(taken) => taken > 0,
-            Err(error) => {
-                tracing::error!(
-                    counter = self.counter,
-                    "a use could not be counted, and was refused: {error}"
-                );
-                false
-            }
-        }
-    }
 }
 
 impl Grant {
@@ -97,7 +56,7 @@ impl Grant {
 
     /// One grant made live, hanging from the parent that it names.
     pub fn from_spec(spec: &GrantSpec, parent: Option<&Arc<Self>>) -> Self {
-        let uses = spec.uses.map(|uses| Uses { left: AtomicU64::new(uses), kept: None });
+        let uses = spec.uses.map(Uses::of);
         Self {
             id: spec.id.clone(),
             terms: spec.terms(),
@@ -142,20 +101,17 @@ impl Grant {
     /// Good for this many calls.
     #[must_use]
     pub fn times(self, uses: u64) -> Self {
-        Self { uses: Some(Uses { left: AtomicU64::new(uses), kept: None }), ..self }
+        Self { uses: Some(Uses::of(uses)), ..self }
     }
 
     /// Counts its uses where other processes count theirs, if it has an id and counts them at all.
     #[must_use]
-    pub fn counted_in(mut self, ledger: Arc<dyn Ledger>, tenant: Tenant) -> Self {
-        if let (Some(uses), Some(id)) = (&mut self.uses, &self.id) {
-            let (counter, max) = (format!("uses/{id}"), *uses.left.get_mut());
-            // If that cannot be read now, the first use finds out.
-            let spent = ledger.leased(&tenant, &counter).unwrap_or(0);
-            *uses.left.get_mut() = max.saturating_sub(spent);
-            uses.kept = Some(KeptUses { ledger, tenant, counter, max });
-        }
-        self
+    pub fn counted_in(self, ledger: Arc<dyn Ledger>, tenant: Tenant) -> Self {
+        let uses = match (self.uses, &self.id) {
+            (Some(uses), Some(id)) => Some(uses.counted_in(ledger, tenant, format!("uses/{id}"))),
+            (uses, _) => uses,
+        };
+        Self { uses, ..self }
     }
 
     /// Which power.
@@ -168,6 +124,11 @@ impl Grant {
         self.id.as_ref()
     }
 
+    /// What a record calls it: its id, or its power for a grant that nobody named.
+    pub fn label(&self) -> &str {
+        self.id.as_ref().map_or(self.cap.as_str(), GrantId::as_str)
+    }
+
     /// The grant as data, with the uses that are left.
     pub fn spec(&self) -> GrantSpec {
         GrantSpec {
@@ -176,7 +137,7 @@ impl Grant {
             subjects: self.terms.subjects.clone(),
             rules: self.terms.rules.clone(),
             until: self.expires,
-            uses: self.uses.as_ref().map(|it| it.left.load(Ordering::Relaxed)),
+            uses: self.uses.as_ref().map(Uses::left),
             parent: self.parent.as_ref().and_then(|it| it.id.clone()),
         }
     }
@@ -200,7 +161,7 @@ impl Grant {
             if grant.expires.is_some_and(|end| now >= end) {
                 return Some(EXPIRED);
             }
-            let spent = grant.uses.as_ref().is_some_and(|uses| uses.left.load(Ordering::Relaxed) == 0);
+            let spent = grant.uses.as_ref().is_some_and(|uses| uses.left() == 0);
             spent.then_some(USED_UP)
         })
     }
@@ -214,33 +175,16 @@ impl Grant {
         self.line().all(|grant| within(&grant.terms))
     }
 
-    /// Uses the grant and its ancestors once, or none of them. A use that is counted for all processes cannot be given
-    /// back, so it is taken last.
-    pub(crate) fn take_use(&self) -> bool {
+    /// Uses the grant and its ancestors once, or none of them.
+    pub(crate) fn take_use(&self) -> Result<(), NoUse> {
         for (taken, grant) in self.line().enumerate() {
             let Some(uses) = &grant.uses else { continue };
-            let one_less = |left: u64| left.checked_sub(1);
-            if uses.left.fetch_update(Ordering::AcqRel, Ordering::Relaxed, one_less).is_err() {
-                self.give_back(taken);
-                return false;
+            if let Err(why) = uses.take() {
+                self.line().take(taken).filter_map(|it| it.uses.as_ref()).for_each(Uses::give_back);
+                return Err(why);
             }
         }
-        for grant in self.line() {
-            let Some(Uses { left, kept: Some(kept) }) = &grant.uses else { continue };
-            if !kept.take() {
-                // Others have taken the rest.
-                left.store(0, Ordering::Release);
-                return false;
-            }
-        }
-        true
-    }
-
-    fn give_back(&self, taken: usize) {
-        let undo = self.line().take(taken).filter_map(|it| it.uses.as_ref());
-        undo.for_each(|it| {
-            it.left.fetch_add(1, Ordering::AcqRel);
-        });
+        Ok(())
     }
 
     /// This grant, its parent, and so on.

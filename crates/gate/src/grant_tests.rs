@@ -1,7 +1,7 @@
 //! Proofs for grants.
 
 use drydock_contract::{ArgumentRule, Must};
-use drydock_testkit::MemoryLedger;
+use drydock_testkit::{MemoryLedger, block_on};
 
 use super::*;
 
@@ -16,8 +16,8 @@ fn a_grant_ends_at_its_moment_and_after_its_uses() {
     let grant = Grant::of(Cap::Exec).until(NOON).times(1);
     assert_eq!(grant.lapsed(Timestamp(999)), None);
     assert_eq!(grant.lapsed(NOON), Some(": the grant has expired"));
-    assert!(grant.take_use());
-    assert!(!grant.take_use());
+    assert!(grant.take_use().is_ok());
+    assert!(grant.take_use().is_err());
     assert_eq!(grant.lapsed(Timestamp(0)), Some(": the grant is used up"));
 }
 
@@ -28,8 +28,8 @@ fn a_child_can_only_be_narrower() {
     assert!(child.admits("jq"));
     assert!(!child.admits("grep"), "the child leaves it out");
     assert!(!child.admits("rm"), "the parent never had it");
-    assert!(child.take_use() && child.take_use());
-    assert!(!child.take_use(), "a use of the child is a use of the parent");
+    assert!(child.take_use().is_ok() && child.take_use().is_ok());
+    assert!(child.take_use().is_err(), "a use of the child is a use of the parent");
     assert!(parent.lapsed(NOON).is_some());
 }
 
@@ -65,15 +65,15 @@ fn terms_of_every_ancestor_must_be_kept() {
 fn a_use_that_fails_higher_up_is_given_back_below() {
     let parent = Arc::new(Grant::of(Cap::Exec).times(0));
     let child = parent.narrowed().times(5);
-    assert!(!child.take_use());
-    assert_eq!(child.uses.as_ref().unwrap().left.load(Ordering::Relaxed), 5);
+    assert!(child.take_use().is_err());
+    assert_eq!(child.spec().uses, Some(5));
 }
 
 #[test]
 fn the_last_use_is_taken_once_however_many_reach_for_it() {
     let grant = Grant::of(Cap::Exec).times(100);
     let taken = std::thread::scope(|scope| {
-        let work = || (0..100).filter(|_| grant.take_use()).count();
+        let work = || (0..100).filter(|_| grant.take_use().is_ok()).count();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
         threads.into_iter().map(|it| it.join().unwrap()).sum::<usize>()
     });
@@ -117,26 +117,77 @@ fn grants_of_a_file_hang_together_and_are_written_as_they_were_read() {
             r#"{"id":"jq","cap":"exec","subjects":["jq"],"parent":"all"}"#
         ]
     );
-    assert!(grants[1].take_use());
+    assert!(grants[1].take_use().is_ok());
     assert_eq!(grants[1].lapsed(NOON), Some(": the grant is used up"), "the parent is");
+}
+
+/// Takes a use, and leases what that needs.
+fn take(grant: &Grant) -> Result<bool, &'static str> {
+    let lender = Arc::default();
+    loop {
+        match grant.take_use() {
+            Ok(()) => return Ok(true),
+            Err(NoUse::UsedUp) => return Ok(false),
+            Err(NoUse::Unleased(kept)) => block_on(kept.lease(&lender)).map_err(|it| it.code())?,
+        }
+    }
+}
+
+fn kept(ledger: &Arc<MemoryLedger>, id: &str, uses: Option<u64>) -> Grant {
+    let grant = Grant::of(Cap::Exec).named(id.parse().unwrap());
+    let grant = uses.into_iter().fold(grant, Grant::times);
+    grant.counted_in(Arc::clone(ledger) as _, Tenant::default())
 }
 
 #[test]
 fn uses_that_are_kept_are_counted_once_for_all_processes_and_others_never_ask() {
     let ledger = Arc::new(MemoryLedger::default());
-    let one = |uses: Option<u64>| {
-        let grant = Grant::of(Cap::Exec).named("g".parse().unwrap());
-        let grant = uses.into_iter().fold(grant, Grant::times);
-        grant.counted_in(Arc::clone(&ledger) as _, Tenant::default())
-    };
+    let one = |uses: Option<u64>| kept(&ledger, "g", uses);
     let (here, there) = (one(Some(3)), one(Some(3)));
-    assert!(here.take_use() && there.take_use() && here.take_use());
-    assert!(!there.take_use(), "the others took the rest");
+    assert_eq!([take(&here), take(&there), take(&here)], [Ok(true); 3]);
+    assert_eq!(take(&there), Ok(false), "the others took the rest");
     assert_eq!(there.lapsed(NOON), Some(": the grant is used up"));
     assert_eq!(one(Some(3)).lapsed(NOON), Some(": the grant is used up"), "after a restart too");
     let asked = ledger.asked();
-    assert!(one(None).take_use());
+    assert_eq!(take(&one(None)), Ok(true));
     assert_eq!(ledger.asked(), asked, "an uncounted grant asks nobody");
+}
+
+#[test]
+fn a_ledger_that_does_not_answer_uses_no_grant_up() {
+    let ledger = Arc::new(MemoryLedger::default());
+    let grant = kept(&ledger, "g", Some(9));
     ledger.break_down();
-    assert!(!one(Some(9)).take_use(), "what cannot be counted is refused");
+    assert_eq!(take(&grant), Err("ledger_unavailable"), "what cannot be counted is not done");
+    assert_eq!(take(&grant), Err("ledger_unavailable"), "and is not used up");
+    assert_eq!(grant.lapsed(NOON), None);
+    ledger.mend();
+    assert_eq!((0..20).filter(|_| take(&grant) == Ok(true)).count(), 9);
+}
+
+#[test]
+fn many_uses_are_leased_in_pieces_and_the_first_is_one() {
+    let ledger = Arc::new(MemoryLedger::default());
+    let grant = kept(&ledger, "g", Some(100_000));
+    assert_eq!(take(&grant), Ok(true));
+    assert_eq!(ledger.leased(&Tenant::default(), "uses/g").unwrap(), 1, "whoever uses one takes one");
+    assert_eq!((0..1_000).filter(|_| take(&grant) == Ok(true)).count(), 1_000);
+    assert!(ledger.asked() < 100, "{} questions for a thousand uses", ledger.asked());
+}
+
+#[test]
+fn a_use_of_a_kept_line_is_taken_of_all_or_of_none() {
+    let ledger = Arc::new(MemoryLedger::default());
+    let parent = Arc::new(kept(&ledger, "parent", Some(1)));
+    let child = parent.narrowed().named("child".parse().unwrap()).times(5);
+    let child = child.counted_in(Arc::clone(&ledger) as _, Tenant::default());
+    let elsewhere = kept(&ledger, "parent", Some(1));
+    assert_eq!(take(&elsewhere), Ok(true), "another process takes the parent's only use");
+    assert_eq!(take(&child), Ok(false));
+    assert_eq!(child.spec().uses, Some(5), "the child's uses are all there");
+    ledger.break_down();
+    let alone = kept(&ledger, "other", Some(2));
+    let below = Arc::new(alone).narrowed().times(7);
+    assert_eq!(take(&below), Err("ledger_unavailable"));
+    assert_eq!(below.spec().uses, Some(7));
 }

@@ -12,16 +12,21 @@
 //! | 7 policy | `command_not_granted`, `unknown_command`, … | the grant's constraint, then the power |
 //! | 8 room | `too_many_processes`, `budget_exceeded` | the accounts' counters, the budget |
 
-use std::{any::Any, sync::Arc};
+use std::sync::Arc;
 
 use drydock_contract::{
-    Budget, Denial, SUBJECT_BYTES_MAX, Terms, Timestamp, Unit,
-    port::{Digested, Ledger, Subjects},
+    Denial, SUBJECT_BYTES_MAX, Terms, Timestamp, Typed,
+    port::{Digested, Subjects},
 };
 
 use crate::{
-    Capability, Grant, GrantSet, Operation, Session, account::Slot, capability::Refused, digest::Digester,
-    rate::Rate,
+    Capability, Grant, GrantSet, Operation, Session,
+    account::Slot,
+    capability::Refused,
+    digest::Digester,
+    rate::{Counted, Leasing, Rate},
+    reserved::Reserved,
+    uses::{KeptUses, NoUse},
 };
 
 /// How deep runs may start runs: a call at this depth passes, one deeper does not.
@@ -40,45 +45,72 @@ pub(crate) struct Climb<'a> {
     pub(crate) payload_bytes: u64,
     pub(crate) now: Timestamp,
     pub(crate) rate: Rate,
-    pub(crate) ledger: Option<&'a dyn Ledger>,
+    /// Where more calls are leased, if several processes share them.
+    pub(crate) leasing: Option<Leasing<'a>>,
     pub(crate) tenant_in_flight_max: u32,
 }
 
 /// What came to the top.
-pub(crate) struct Through<C: Capability> {
+pub(crate) struct Through<'a, C: Capability> {
     pub(crate) ready: C::Ready,
-    pub(crate) slot: Option<Slot>,
+    pub(crate) slot: Slot,
+    pub(crate) reserved: Reserved<'a>,
     pub(crate) grant: Arc<Grant>,
+    /// A use of the grant is still to be leased, and then to be taken.
+    pub(crate) use_due: Option<Arc<KeptUses>>,
     pub(crate) request: Option<Digested>,
+}
+
+/// What ended a climb before the top.
+pub(crate) enum Stop<R> {
+    /// Policy said no.
+    Refused(R),
+    /// Nobody can say before more calls were leased. The request is still whole.
+    Unleased,
+}
+
+impl From<Denial> for Stop<Denial> {
+    fn from(denial: Denial) -> Self {
+        Self::Refused(denial)
+    }
+}
+
+impl From<Refused> for Stop<Refused> {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
 }
 
 /// A request as it came.
 pub(crate) struct Asked<'a> {
     pub(crate) payload: &'a [u8],
-    pub(crate) typed: Option<Box<dyn Any + Send>>,
+    /// Taken out when it is decoded.
+    pub(crate) typed: &'a mut Option<Typed>,
     /// What makes digests, where the call is recorded.
     pub(crate) digester: Option<&'a Digester>,
 }
 
-type Rung = fn(&Climb<'_>) -> Result<(), Denial>;
+type Rung = fn(&Climb<'_>) -> Result<(), Stop<Denial>>;
 
 /// The rungs that need nothing of the request but its size.
 const LADDER: [Rung; 5] = [not_revoked, within_rate, granted, not_too_deep, not_too_large];
 
 /// Climbs all eight rungs. A refusal carries the subject as far as it was read.
-pub(crate) fn climb<C: Capability>(
+pub(crate) fn climb<'a, C: Capability>(
     capability: &C,
-    climb: &Climb<'_>,
+    climb: &Climb<'a>,
     asked: Asked<'_>,
-) -> Result<Through<C>, Refused> {
+) -> Result<Through<'a, C>, Stop<Refused>> {
     let Asked { payload, typed, digester } = asked;
-    let decode = |typed: Option<Box<dyn Any + Send>>| match typed {
+    let decode = |typed: &mut Option<Typed>| match typed.take() {
         None => C::decode(climb.operation.name, payload),
-        Some(value) => C::decode_typed(climb.operation.name, value)
+        Some(typed) => C::decode_typed(climb.operation.name, typed.value)
             .ok_or_else(|| Denial::Malformed("it is no request of this operation".into())),
     };
-    if let Err(denial) = LADDER.iter().try_for_each(|rung| rung(climb)) {
-        return Err(read_for::<C>(climb, || decode(typed).ok(), denial));
+    match LADDER.iter().try_for_each(|rung| rung(climb)) {
+        Ok(()) => {}
+        Err(Stop::Unleased) => return Err(Stop::Unleased),
+        Err(Stop::Refused(denial)) => return Err(read_for::<C>(climb, || decode(typed).ok(), denial).into()),
     }
     let request = decode(typed).map_err(unread)?;
 
@@ -94,66 +126,34 @@ pub(crate) fn climb<C: Capability>(
     let ready = C::check(capability.policy(), session, request)?;
 
     let named = |denial| Refused { denial, subjects: C::subjects(&ready) };
-    let slot = room(climb, grant, || C::subjects(&ready)).map_err(named)?;
-    Ok(Through { grant: Arc::clone(grant), ready, slot, request: digest })
-}
-
-/// The last rung: a place in the counters, what the budget must have, a use of the grant. All of it or nothing.
-fn room(climb: &Climb<'_>, grant: &Grant, subjects: impl Fn() -> Subjects) -> Result<Option<Slot>, Denial> {
-    let session = climb.session;
-    let take = |max| {
-        let (account, class) = (session.account(), climb.operation.class);
-        account.take_slot(session.counters(), class, max, climb.tenant_in_flight_max)
-    };
-    if session.spec().budget.as_ref().is_some_and(|it| it.left(Unit::Fuel) == Some(0)) {
-        return Err(Denial::BudgetExceeded("fuel"));
-    }
-    let slot = climb.operation.in_flight_max.map(take).transpose()?;
-    let reserved = Reserved::take(session.spec().budget.as_deref(), climb.payload_bytes)?;
+    let (slot, reserved) = room::<C>(climb).map_err(named)?;
     // Last of all, so that a refused call uses nothing up. Somebody else may have been quicker.
-    if !grant.take_use() {
-        return Err(Denial::NotGranted {
-            cap: climb.spec.cap,
-            subjects: subjects(),
-            why: ": the grant is used up",
-        });
-    }
-    reserved.spend();
-    Ok(slot)
+    let use_due = match grant.take_use() {
+        Ok(()) => None,
+        Err(NoUse::Unleased(kept)) => Some(kept),
+        Err(NoUse::UsedUp) => return Err(named(used_up::<C>(&ready)).into()),
+    };
+    Ok(Through { grant: Arc::clone(grant), ready, slot, reserved, use_due, request: digest })
 }
 
-/// What a call takes of its budget before it acts; given back unless it was spent.
-struct Reserved<'a>(Option<(&'a Budget, u64)>);
-
-impl<'a> Reserved<'a> {
-    fn take(budget: Option<&'a Budget>, bytes: u64) -> Result<Self, Denial> {
-        let Some(budget) = budget else { return Ok(Self(None)) };
-        if !budget.reserve(Unit::Calls, 1) {
-            return Err(Denial::BudgetExceeded("calls"));
-        }
-        if !budget.reserve(Unit::Bytes, bytes) {
-            budget.settle(Unit::Calls, 1);
-            return Err(Denial::BudgetExceeded("bytes"));
-        }
-        Ok(Self(Some((budget, bytes))))
-    }
-
-    fn spend(mut self) {
-        self.0 = None;
-    }
+/// The denial for a grant whose last use was taken meanwhile.
+pub(crate) fn used_up<C: Capability>(ready: &C::Ready) -> Denial {
+    Denial::NotGranted { cap: C::SPEC.cap, subjects: C::subjects(ready), why: ": the grant is used up" }
 }
 
-impl Drop for Reserved<'_> {
-    fn drop(&mut self) {
-        if let Some((budget, bytes)) = self.0.take() {
-            budget.settle(Unit::Calls, 1);
-            budget.settle(Unit::Bytes, bytes);
-        }
-    }
+/// The last rung: a place in the counters, and what the budget must have. All of it or nothing.
+fn room<'a, C: Capability>(climb: &Climb<'a>) -> Result<(Slot, Reserved<'a>), Denial> {
+    let (session, operation) = (climb.session, climb.operation);
+    let budget = session.spec().budget.as_deref();
+    let reserved = Reserved::take(budget, climb.payload_bytes, C::REPLY_BYTES_MAX)?;
+    let principal_max = operation.in_flight_max.unwrap_or(u32::MAX);
+    let tenant_max = climb.tenant_in_flight_max;
+    let slot = session.account().take_slot(session.counters(), operation.class, principal_max, tenant_max)?;
+    Ok((slot, reserved))
 }
 
 /// The first two rungs alone, for an operation that nobody offers.
-pub(crate) fn climb_to_nowhere(climb: &Climb<'_>) -> Result<(), Denial> {
+pub(crate) fn climb_to_nowhere(climb: &Climb<'_>) -> Result<(), Stop<Denial>> {
     LADDER[..2].iter().try_for_each(|rung| rung(climb))
 }
 
@@ -190,44 +190,50 @@ fn unread(denial: Denial) -> Refused {
     Refused { denial, subjects: Subjects::none() }
 }
 
-fn not_revoked(climb: &Climb<'_>) -> Result<(), Denial> {
+fn not_revoked(climb: &Climb<'_>) -> Result<(), Stop<Denial>> {
     if climb.session.is_revoked() {
-        return Err(Denial::Revoked);
+        return Err(Denial::Revoked.into());
     }
     if climb.session.is_cancelled() {
-        return Err(Denial::Cancelled);
+        return Err(Denial::Cancelled.into());
     }
     Ok(())
 }
 
-fn within_rate(climb: &Climb<'_>) -> Result<(), Denial> {
+fn within_rate(climb: &Climb<'_>) -> Result<(), Stop<Denial>> {
     let Rate { calls_max, window_s } = climb.rate;
     let account = climb.session.account();
-    let shared = climb.ledger.map(|it| (it, &*account.who));
-    if !account.rate.admit(climb.rate, climb.now, shared) {
-        return Err(Denial::RateLimited { calls_max, window_s });
+    match account.rate.count(climb.rate, climb.now, climb.leasing.is_some()) {
+        Counted::Yes => Ok(()),
+        Counted::YesAndLow => {
+            if let Some(leasing) = climb.leasing {
+                leasing.ahead(account, climb.now);
+            }
+            Ok(())
+        }
+        Counted::Unleased => Err(Stop::Unleased),
+        Counted::Full => Err(Denial::RateLimited { calls_max, window_s }.into()),
     }
-    Ok(())
 }
 
-fn granted(climb: &Climb<'_>) -> Result<(), Denial> {
+fn granted(climb: &Climb<'_>) -> Result<(), Stop<Denial>> {
     let cap = climb.spec.cap;
-    let not_granted = |why| Denial::NotGranted { cap, subjects: Subjects::none(), why };
+    let not_granted = |why| Denial::NotGranted { cap, subjects: Subjects::none(), why }.into();
     climb.grants.live(cap, climb.now).map_err(not_granted)
 }
 
-fn not_too_deep(climb: &Climb<'_>) -> Result<(), Denial> {
+fn not_too_deep(climb: &Climb<'_>) -> Result<(), Stop<Denial>> {
     let depth = climb.session.depth();
     if depth > DEPTH_MAX {
-        return Err(Denial::MaxDepth { depth, max: DEPTH_MAX });
+        return Err(Denial::MaxDepth { depth, max: DEPTH_MAX }.into());
     }
     Ok(())
 }
 
-fn not_too_large(climb: &Climb<'_>) -> Result<(), Denial> {
+fn not_too_large(climb: &Climb<'_>) -> Result<(), Stop<Denial>> {
     let (bytes, max) = (climb.payload_bytes, climb.operation.request_bytes_max);
     if bytes > max {
-        return Err(Denial::TooLarge { what: "request", bytes, max });
+        return Err(Denial::TooLarge { what: "request", bytes, max }.into());
     }
     Ok(())
 }

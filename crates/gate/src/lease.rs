@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    CallId, Dispatch, Switch,
+    CallId, Dispatch, Switch, SwitchMark,
     port::{CallEnd, CallFacts, EndKind},
 };
 
@@ -22,11 +22,12 @@ pub struct Lease {
 
 /// What a permit had.
 pub(crate) struct Leased {
-    pub(crate) facts: Arc<CallFacts>,
+    pub(crate) facts: CallFacts,
     pub(crate) grant: Arc<Grant>,
     pub(crate) audited: Audited,
     #[expect(dead_code, reason = "held for as long as the lease, and given back by its own drop")]
-    pub(crate) slot: Option<Slot>,
+    pub(crate) slot: Slot,
+    pub(crate) mark: SwitchMark,
 }
 
 impl Lease {
@@ -49,9 +50,10 @@ impl Lease {
         self.session.switches()
     }
 
-    /// Whether it still holds: the session lives, and has the grant that let the call through.
+    /// Whether it still holds: the session lived all the time, and has the grant that let the call through. Once it
+    /// does not it never does again, also where a revocation is taken back.
     pub fn still_valid(&self) -> bool {
-        self.session.is_live() && self.session.holds(&self.open.grant)
+        self.session.lost_since(self.open.mark).is_none() && self.session.holds(&self.open.grant)
     }
 
     /// The gate for whatever was started.

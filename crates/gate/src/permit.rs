@@ -10,7 +10,7 @@ use std::{
 };
 
 use drydock_contract::{
-    CallId, Deadline, Dispatch, Entropy, Waited,
+    CallId, Deadline, Dispatch, Entropy, SwitchMark, Waited,
     port::{CallFacts, Mode},
 };
 
@@ -37,31 +37,34 @@ use crate::{Audited, Capability, Gate, Grant, Lease, Session, account::Slot, dis
 pub struct Permit<'a, C: Capability> {
     gate: &'a Arc<Gate>,
     session: &'a Session,
-    facts: Arc<CallFacts>,
-    grant: Arc<Grant>,
+    facts: &'a CallFacts,
+    grant: &'a Arc<Grant>,
     is_leased: &'a AtomicBool,
     audited: Audited,
     umask: Mode,
     wants_typed: bool,
-    slot: Option<Slot>,
+    slot: Slot,
+    mark: SwitchMark,
     of: PhantomData<fn() -> C>,
 }
 
 /// What a permit is issued for.
 pub(crate) struct Issued<'a> {
-    pub(crate) facts: Arc<CallFacts>,
-    pub(crate) grant: Arc<Grant>,
+    pub(crate) facts: &'a CallFacts,
+    pub(crate) grant: &'a Arc<Grant>,
     pub(crate) is_leased: &'a AtomicBool,
     pub(crate) audited: Audited,
-    pub(crate) slot: Option<Slot>,
+    pub(crate) slot: Slot,
     pub(crate) umask: Mode,
     pub(crate) wants_typed: bool,
+    pub(crate) mark: SwitchMark,
 }
 
 impl<'a, C: Capability> Permit<'a, C> {
     pub(crate) fn issue(gate: &'a Arc<Gate>, session: &'a Session, issued: Issued<'a>) -> Self {
-        let Issued { facts, grant, is_leased, audited, slot, umask, wants_typed } = issued;
-        Self { gate, session, facts, grant, is_leased, audited, umask, wants_typed, slot, of: PhantomData }
+        let Issued { facts, grant, is_leased, audited, slot, umask, wants_typed, mark } = issued;
+        let of = PhantomData;
+        Self { gate, session, facts, grant, is_leased, audited, umask, wants_typed, slot, mark, of }
     }
 
     /// The mask of whoever asked.
@@ -93,7 +96,7 @@ impl<'a, C: Capability> Permit<'a, C> {
     /// Whether the permit still holds: the session lives, and has the grant that let the call through. A stream asks
     /// before each chunk, so that a revocation works in the middle of one.
     pub fn still_valid(&self) -> bool {
-        self.session.is_live() && self.session.holds(&self.grant)
+        self.session.lost_since(self.mark).is_none() && self.session.holds(self.grant)
     }
 
     /// The gate for whatever this call starts, one level deeper.
@@ -118,8 +121,9 @@ impl<'a, C: Capability> Permit<'a, C> {
     /// call's record ends with the lease.
     pub fn into_lease(self) -> Lease {
         self.is_leased.store(true, Ordering::Release);
-        let session = self.session.within(self.call());
-        let open = Leased { facts: self.facts, grant: self.grant, audited: self.audited, slot: self.slot };
-        Lease::new(Arc::clone(self.gate), session, open)
+        let (gate, session) = (Arc::clone(self.gate), self.session.within(self.call()));
+        let Self { facts, grant, audited, slot, mark, .. } = self;
+        let open = Leased { facts: facts.clone(), grant: Arc::clone(grant), audited, slot, mark };
+        Lease::new(gate, session, open)
     }
 }

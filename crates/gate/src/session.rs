@@ -3,15 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
-    Budget, CallId, CapSet, Deadline, Denial, Entropy, GrantId, GuestTime, Limits, Lineage, Meter, Preparing,
-    Principal, SteppedClock, Switch, Tenant, Tools,
+    Budget, CallId, CapSet, Deadline, Denial, Entropy, GuestTime, Limits, Lineage, Meter, Preparing,
+    Principal, SteppedClock, Switch, SwitchMark, Tenant, Tools,
     port::{Files, Registry},
 };
 
 use crate::{
     Class, DenialLog, Grant, GrantSet, HeldGrants, Inside,
     account::{Account, InFlight},
-    grant_table::GrantTable,
+    giving::Giving,
     held::not_counted,
 };
 
@@ -129,7 +129,7 @@ pub struct Session {
 
 struct Inner {
     spec: SessionSpec,
-    table: Arc<GrantTable>,
+    giving: Arc<Giving>,
     account: Arc<Account>,
     in_flight: Arc<InFlight>,
     /// The principal's switch, and the session's own.
@@ -142,15 +142,15 @@ impl Session {
         spec: SessionSpec,
         account: Arc<Account>,
         lineage: Lineage,
-        table: Arc<GrantTable>,
+        giving: Arc<Giving>,
     ) -> Result<Self, Denial> {
         for grant in spec.grants.now().iter() {
-            table.register(&spec.tenant, grant).map_err(|_| not_counted(grant.cap()))?;
+            giving.table.register(&spec.tenant, grant).map_err(|_| not_counted(grant.cap()))?;
         }
         let switches = [Arc::clone(&account.revoked), Arc::default()];
         let preparing = spec.preparing.clone().unwrap_or_default();
         let denials = spec.denials.clone();
-        let inner = Inner { spec, table, account, in_flight: Arc::default(), switches, preparing };
+        let inner = Inner { spec, giving, account, in_flight: Arc::default(), switches, preparing };
         Ok(Self { inner: Arc::new(inner), lineage, deadline: None, caller: None, denials })
     }
 
@@ -169,22 +169,10 @@ impl Session {
         self.inner.spec.grants.now()
     }
 
-    /// Gives it one more grant, at once and for sessions that share its grants.
-    pub fn give(&self, grant: impl Into<Arc<Grant>>) -> Result<(), Denial> {
-        let grant = grant.into();
-        self.inner.table.register(&self.inner.spec.tenant, &grant).map_err(|_| not_counted(grant.cap()))?;
-        self.inner.spec.grants.give(grant)
-    }
-
-    /// Takes the grants of that id from it, and those that hang from them; false if it held none. Other sessions keep
-    /// theirs, and what the grant let begin goes on until it asks whether its permit still holds.
-    pub fn lose(&self, id: &GrantId) -> bool {
-        self.inner.spec.grants.lose(id)
-    }
-
-    /// Whether it still holds this very grant, and nobody revoked it.
+    /// Whether it still holds this very grant, and nobody revoked it. One that never lost any need not look for it.
     pub fn holds(&self, grant: &Arc<Grant>) -> bool {
-        !grant.is_revoked() && self.grants().holds(grant)
+        let held = &self.inner.spec.grants;
+        !grant.is_revoked() && (!held.ever_lost() || held.now().holds(grant))
     }
 
     /// How many runs lie between the host and this caller.
@@ -205,7 +193,9 @@ impl Session {
     /// The same session as the run that this call started.
     #[must_use]
     pub(crate) fn within(&self, call: CallId) -> Self {
-        Self { lineage: self.lineage.within(call), caller: None, ..self.clone() }
+        let (inner, lineage) = (Arc::clone(&self.inner), self.lineage.within(call));
+        let (deadline, denials) = (self.deadline.clone(), self.denials.clone());
+        Self { inner, lineage, deadline, caller: None, denials }
     }
 
     /// The same for a run that ends by then, and no later than its caller.
@@ -225,10 +215,10 @@ impl Session {
     }
 
     /// The same session for a tool that a program called: what it does is counted from `call` on, whatever other calls
-    /// are made meanwhile, and is one run deeper than the program.
+    /// are made meanwhile, and is as deep as what the program itself starts.
     #[must_use]
-    pub fn at(&self, call: CallId) -> Self {
-        Self { lineage: self.lineage.at(call, 1), ..self.clone() }
+    pub fn at(&self, call: CallId, depth: u32) -> Self {
+        Self { lineage: self.lineage.at(call, depth), ..self.clone() }
     }
 
     /// The same session for one program of several: what is refused to it is told to this log.
@@ -264,6 +254,19 @@ impl Session {
         self.inner.switches[1].is_tripped()
     }
 
+    /// A mark for what begins now: it is over once the principal is revoked, also if that is taken back.
+    pub fn mark(&self) -> SwitchMark {
+        self.inner.switches[0].mark()
+    }
+
+    /// Why what began at the mark must end, or nothing if it need not.
+    pub fn lost_since(&self, mark: SwitchMark) -> Option<Denial> {
+        if self.inner.switches[0].tripped_since(mark) {
+            return Some(Denial::Revoked);
+        }
+        self.is_cancelled().then_some(Denial::Cancelled)
+    }
+
     /// What ends a run of this session from outside.
     pub fn switches(&self) -> [Arc<Switch>; 2] {
         self.inner.switches.clone()
@@ -290,6 +293,10 @@ impl Session {
 
     pub(crate) fn account(&self) -> &Arc<Account> {
         &self.inner.account
+    }
+
+    pub(crate) fn giving(&self) -> &Giving {
+        &self.inner.giving
     }
 
     pub(crate) fn counters(&self) -> &Arc<InFlight> {

@@ -374,7 +374,7 @@ fn calls_are_numbered_as_they_are_made_and_not_as_they_are_polled() {
     assert_ne!(spans(&session).0, first, "no number is given twice");
     let there = CallId(3);
     assert_eq!(
-        spans(&session.at(there)),
+        spans(&session.at(there, 1)),
         spans(&open(&room, exec()).at(there)),
         "only its parent's calls count"
     );
@@ -528,6 +528,64 @@ fn runs_in_flight_bound_runs_and_nothing_else_and_a_tenant_bounds_its_principals
 }
 
 #[test]
+fn calls_without_a_limit_of_their_own_are_counted_and_bounded_by_their_tenant() {
+    struct Look;
+    impl Capability for Look {
+        const SPEC: CapSpec = CapSpec {
+            cap: Cap::Commands,
+            operations: &[Operation {
+                name: "look.up",
+                class: Class::Look,
+                request_bytes_max: 16,
+                in_flight_max: None,
+                audited: Audited::Denials,
+                summary: "",
+            }],
+            imports: &[],
+        };
+        type Request = ();
+        type Ready = ();
+        type Policy = ();
+        fn policy(&self) -> &() {
+            &()
+        }
+        fn decode(_: &str, _: &[u8]) -> Result<(), Denial> {
+            Ok(())
+        }
+        fn subject((): &()) -> &str {
+            ""
+        }
+        fn not_admitted((): &(), _: NotAdmitted) -> Denial {
+            Denial::Revoked
+        }
+        fn check((): &(), _: &Session, (): ()) -> Result<(), Refused> {
+            Ok(())
+        }
+        fn label((): &()) -> Arc<str> {
+            "".into()
+        }
+        async fn perform(&self, _: Permit<'_, Self>, (): (), _: Streams) -> Result<Reply, CallError> {
+            std::future::pending().await
+        }
+    }
+    let (clock, journal) = (Arc::new(FixedClock::at_second(600)), Arc::new(MemoryJournal::default()));
+    let settings = GateSettings { tenant_in_flight_max: 2, ..GateSettings::default() };
+    let gate = Arc::new(Gate::new(settings, clock, journal).with(Look));
+    let grants: HeldGrants = [Grant::of(Cap::Commands)].into_iter().collect();
+    let session = gate.open(SessionSpec { grants, ..SessionSpec::new(principal("me")) }).unwrap();
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut look = || {
+        let mut call = Box::pin(gate.dispatch(&session, Call::new("look.up", b"", Streams::default())));
+        call.as_mut().poll(&mut cx).is_pending().then_some(call)
+    };
+    let held = [look(), look()];
+    assert!(held.iter().all(Option::is_some));
+    assert_eq!((session.own_in_flight(Class::Look), session.own_in_flight(Class::Run)), (2, 0));
+    let third = block_on(gate.dispatch(&session, Call::new("look.up", b"", Streams::default())));
+    assert_eq!(third.err().map(|it| it.code()), Some("too_many_processes"));
+}
+
+#[test]
 fn a_budget_of_calls_and_bytes_is_reserved_before_the_act() {
     let room = room(GateSettings::default());
     let spent = |amounts: &[(Unit, u64)], calls: usize| {
@@ -537,8 +595,10 @@ fn a_budget_of_calls_and_bytes_is_reserved_before_the_act() {
         (0..calls).map(|_| act(&room, &session, b"real")).collect::<Vec<_>>()
     };
     assert_eq!(spent(&[(Unit::Calls, 2)], 3), [Ok(()), Ok(()), Err("budget_exceeded")]);
-    // Four bytes there and eight back: the second call's reply does not fit any more, the third's request.
+    // Four bytes there and eight back: then there is room for a request and none for its reply.
+    let before = room.acted.load(Ordering::SeqCst);
     assert_eq!(spent(&[(Unit::Bytes, 16)], 3), [Ok(()), Err("budget_exceeded"), Err("budget_exceeded")]);
+    assert_eq!(room.acted.load(Ordering::SeqCst), before + 1, "without room for a reply nothing is done");
     let budget = Arc::new(Budget::of([(Unit::Calls, 2)]));
     let spec = SessionSpec {
         grants: exec(),
@@ -547,6 +607,14 @@ fn a_budget_of_calls_and_bytes_is_reserved_before_the_act() {
     };
     act(&room, &room.gate.open(spec).unwrap(), b"missing").unwrap_err();
     assert_eq!(budget.left(Unit::Calls), Some(2), "a refusal spends nothing");
+    let budget = Arc::new(Budget::of([(Unit::Bytes, 1 << 20)]));
+    let spec = SessionSpec {
+        grants: exec(),
+        budget: Some(Arc::clone(&budget)),
+        ..SessionSpec::new(principal("me"))
+    };
+    act(&room, &room.gate.open(spec).unwrap(), b"real").unwrap();
+    assert_eq!(budget.left(Unit::Bytes), Some((1 << 20) - 12), "what a reply did not take is given back");
 }
 
 /// A power whose work outlives its answer: it keeps the lease.

@@ -121,7 +121,7 @@ fn processes_that_add_names_at_once_lose_none() {
 fn a_journal_whose_writers_are_killed_keeps_every_record_that_was_acknowledged() {
     if let Some((home, number)) = child() {
         let journal = FileJournal::open(home.home());
-        let call = Arc::new(CallFacts {
+        let call = CallFacts {
             who: Arc::new(Who {
                 tenant: Tenant::default(),
                 principal: format!("child-{number}").parse().unwrap(),
@@ -133,9 +133,8 @@ fn a_journal_whose_writers_are_killed_keeps_every_record_that_was_acknowledged()
             subjects: Subjects::One("x".repeat(60).into()),
             grant: None,
             request: None,
-        });
-        let record =
-            |n: u64| AuditRecord { at: Timestamp(n), call: Arc::clone(&call), event: AuditEvent::Begun };
+        };
+        let record = |n: u64| AuditRecord { at: Timestamp(n), call: call.clone(), event: AuditEvent::Begun };
         for n in 0.. {
             let batch: Vec<_> = (0..50).map(|k| record(n * 50 + k)).collect();
             journal.append(&batch).unwrap();

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::{Node, Tenant, Timestamp, port::Ledger as _};
+use drydock_contract::{
+    Node, Tenant, Timestamp,
+    port::{Ledger as _, LedgerError},
+};
 use drydock_store::{Home, SqliteLedger};
 
 /// Set in a child: the home it works in.
@@ -131,58 +134,75 @@ fn a_process_that_is_killed_while_it_revokes_leaves_what_was_acknowledged() {
     assert_eq!(promised, 30);
 }
 
+/// What a full disk has to be called: a real one, and a limit on the size of files that stands in for it.
+const CODES: &str = "DRYDOCK_LEDGER_TEST_CODES";
+
 #[test]
 fn on_a_full_disk_nothing_is_revoked_by_half_and_everything_is_said_by_name() {
-    // In a disk of its own of one megabyte: a mount namespace that only this process's child sees.
     let test = "on_a_full_disk_nothing_is_revoked_by_half_and_everything_is_said_by_name";
-    let dev = Tenant::default();
     if let Ok(disk) = env::var(CHILD) {
-        let home = Home::open(Path::new(&disk).join("home")).unwrap();
-        let ledger = SqliteLedger::of(&home);
-        ledger.revoke(&node("first"), NOW).unwrap();
-        ledger.lease(&dev, "calls", 3, 1000).unwrap();
-        ledger.swap(&dev, "kept", None, Some(b"kept")).unwrap();
-        let filler = Path::new(&disk).join("filler");
-        let _ = std::fs::write(&filler, vec![1; 1 << 20]);
-        let mut revoked = 1;
-        let error = loop {
-            match ledger.revoke(&node(&format!("{revoked}-{}", "x".repeat(100))), NOW) {
-                Ok(_) => revoked += 1,
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(error.code, "ledger_no_space", "{error}");
-        let error = (0..1000).find_map(|n| ledger.swap(&dev, &n.to_string(), None, Some(&[1; 4000])).err());
-        assert_eq!(error.unwrap().code, "ledger_no_space");
-        // A tenant that is new finds no room either, and leaves nothing by half.
-        let other: Tenant = "other".parse().unwrap();
-        assert_eq!(ledger.lease(&other, "calls", 1, 9).unwrap_err().code, "ledger_no_space");
-        // What is there can be read, by whoever comes as well.
-        for ledger in [&ledger, &SqliteLedger::of(&home)] {
-            assert_eq!(ledger.revocations(None).unwrap().unwrap().1.len(), revoked);
-        }
-        std::fs::remove_file(&filler).unwrap();
-        let ledger = SqliteLedger::of(&home);
-        assert_eq!(ledger.cell(&dev, "kept").unwrap().unwrap(), b"kept");
-        assert_eq!(ledger.leased(&dev, "calls").unwrap(), 3);
-        assert!(ledger.revoke(&node("last"), NOW).unwrap());
-        assert_eq!(ledger.lease(&other, "calls", 1, 9).unwrap(), 1);
-        return;
+        return fill(Path::new(&disk), &env::var(CODES).unwrap());
     }
-    let temp = tempfile::tempdir().unwrap();
-    let script = r#"mount -t tmpfs -o size=1m tmpfs "$1" 2>/dev/null || exit 77
+    // In a disk of its own of one megabyte: a mount namespace that only this process's child sees.
+    let mounted = r#"mount -t tmpfs -o size=1m tmpfs "$1" 2>/dev/null || exit 77
         exec "$2" --exact "$3" --nocapture"#;
-    let ended = Command::new("unshare")
-        .args(["-rm", "sh", "-c", script, "sh"])
-        .arg(temp.path())
-        .arg(env::current_exe().unwrap())
-        .arg(test)
-        .env(CHILD, temp.path())
-        .output();
-    // Not every machine lets us mount; `a_ledger_that_may_not_grow_says_so_and_goes_on_when_something_is_taken_out`
-    // stands in, which is the same to SQLite.
-    let Ok(ended) = ended else { return };
-    let told = String::from_utf8_lossy(&ended.stderr).into_owned();
-    let not_here = ended.status.code() == Some(77) || told.contains("unshare");
-    assert!(ended.status.success() || not_here, "{told}{}", String::from_utf8_lossy(&ended.stdout));
+    // Not every machine lets us mount. A file that may not grow is no full disk to SQLite, but a write that fails.
+    let limited = r#"trap "" XFSZ; ulimit -S -f 96; exec "$2" --exact "$3" --nocapture"#;
+    let run = |program: &[&str], script: &str, codes: &str| {
+        let temp = tempfile::tempdir().unwrap();
+        let mut command = Command::new(program[0]);
+        command.args(&program[1..]).args(["-c", script, "sh"]).arg(temp.path());
+        command.arg(env::current_exe().unwrap()).arg(test).env(CHILD, temp.path()).env(CODES, codes).output()
+    };
+    let told = |it: &std::process::Output| {
+        format!("{}{}", String::from_utf8_lossy(&it.stderr), String::from_utf8_lossy(&it.stdout))
+    };
+    let real = run(&["unshare", "-rm", "sh"], mounted, "ledger_no_space");
+    let is_here = |it: &std::process::Output| it.status.code() != Some(77) && !told(it).contains("unshare");
+    if let Some(real) = real.ok().filter(is_here) {
+        assert!(real.status.success(), "{}", told(&real));
+    }
+    let ended = run(&["sh"], limited, "ledger_no_space ledger_unavailable").unwrap();
+    assert!(ended.status.success(), "{}", told(&ended));
+    assert!(told(&ended).contains("1 passed"), "{}", told(&ended));
+}
+
+/// Writes until nothing can be written, with room made afterwards.
+fn fill(disk: &Path, codes: &str) {
+    let dev = Tenant::default();
+    let home = Home::open(disk.join("home")).unwrap();
+    let ledger = SqliteLedger::of(&home);
+    ledger.revoke(&node("first"), NOW).unwrap();
+    ledger.lease(&dev, "calls", 3, 1000).unwrap();
+    ledger.swap(&dev, "kept", None, Some(b"kept")).unwrap();
+    let filler = disk.join("filler");
+    let _ = std::fs::write(&filler, vec![1; 1 << 20]);
+    let named = |error: LedgerError| assert!(codes.split(' ').any(|it| it == error.code), "{error}");
+    let mut revoked = 1;
+    named(loop {
+        match ledger.revoke(&node(&format!("{revoked}-{}", "x".repeat(100))), NOW) {
+            Ok(_) => revoked += 1,
+            Err(error) => break error,
+        }
+    });
+    let error = (0..1000).find_map(|n| ledger.swap(&dev, &n.to_string(), None, Some(&[1; 4000])).err());
+    named(error.unwrap());
+    // What is there can be read, by whoever comes as well.
+    for ledger in [&ledger, &SqliteLedger::of(&home)] {
+        assert_eq!(ledger.revocations(None).unwrap().unwrap().1.len(), revoked);
+    }
+    let other: Tenant = "other".parse().unwrap();
+    if codes == "ledger_no_space" {
+        // A tenant that is new finds no room either, and leaves nothing by half.
+        named(ledger.lease(&other, "calls", 1, 9).unwrap_err());
+    }
+    std::fs::remove_file(&filler).unwrap();
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize);
+    let limit = rustix::process::Rlimit { current: limit.maximum, ..limit };
+    rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
+    let ledger = SqliteLedger::of(&home);
+    assert_eq!(ledger.cell(&dev, "kept").unwrap().unwrap(), b"kept");
+    assert_eq!(ledger.leased(&dev, "calls").unwrap(), 3);
+    assert!(ledger.revoke(&node("last"), NOW).unwrap());
+    assert_eq!(ledger.lease(&other, "calls", 1, 9).unwrap(), 1);
 }

@@ -27,7 +27,7 @@ fn a_thousand_tenants_with_a_denial_a_millisecond_each_stay_within_bounds_and_lo
     let tenants: Vec<Tenant> = (0..TENANTS).map(|n| format!("tenant/{n}").parse().unwrap()).collect();
     let denial = |tenant: &Tenant, at: u64| AuditRecord {
         at: Timestamp(at * 1_000_000),
-        call: Arc::new(CallFacts {
+        call: CallFacts {
             who: Arc::new(Who { tenant: tenant.clone(), principal: "../noisy".parse().unwrap() }),
             trace: TraceId(1),
             call: CallId(at),
@@ -36,7 +36,7 @@ fn a_thousand_tenants_with_a_denial_a_millisecond_each_stay_within_bounds_and_lo
             subjects: Subjects::One("rm".into()),
             grant: None,
             request: None,
-        }),
+        },
         event: AuditEvent::Denied("command_not_granted"),
     };
     let mut most = 0;

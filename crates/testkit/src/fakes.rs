@@ -63,7 +63,7 @@ impl MemoryJournal {
     fn check(&self) -> Result<(), JournalError> {
         if self.broken.load(Ordering::SeqCst) {
             let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
-            return Err(JournalError { path: "memory".into(), kept: 0, cause });
+            return Err(JournalError { path: "memory".into(), kept: 0, tenants: Vec::new(), cause });
         }
         Ok(())
     }
@@ -82,7 +82,7 @@ impl Journal for MemoryJournal {
             let synced = usize::try_from(self.synced()).unwrap_or(usize::MAX);
             self.records.lock().truncate(synced);
             let cause = std::io::Error::other("the disk lost its cache");
-            return Err(JournalError { path: "memory".into(), kept: 0, cause });
+            return Err(JournalError { path: "memory".into(), kept: 0, tenants: Vec::new(), cause });
         }
         self.synced.store(self.records.lock().len() as u64, Ordering::SeqCst);
         Ok(())

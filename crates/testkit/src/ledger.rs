@@ -1,4 +1,4 @@
-//! A ledger in memory, for everybody who asks one: it counts who asks, and can break down.
+//! A ledger in memory, for everybody who asks one: it counts who asks, can break down, and can be slow to answer.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,14 +9,17 @@ use drydock_contract::{
     Node, Tenant, Timestamp,
     port::{Ledger, LedgerError},
 };
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
-/// Keeps everything in memory. `break_down` makes it fail until it is mended.
+/// Keeps everything in memory. `break_down` makes it fail until it is mended; `hold` makes whoever asks for a tenant's
+/// cells and counters wait until it is let go, as a lock of another process does.
 #[derive(Debug, Default)]
 pub struct MemoryLedger {
     inner: Mutex<Inner>,
     asked: AtomicU64,
     broken: AtomicBool,
+    held: Mutex<Option<Tenant>>,
+    let_go: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +44,22 @@ impl MemoryLedger {
         self.broken.store(false, Ordering::SeqCst);
     }
 
+    pub fn hold(&self, tenant: &Tenant) {
+        *self.held.lock() = Some(tenant.clone());
+    }
+
+    pub fn let_go(&self) {
+        *self.held.lock() = None;
+        self.let_go.notify_all();
+    }
+
+    fn ask_of<T>(&self, tenant: &Tenant, answer: impl FnOnce(&mut Inner) -> T) -> Result<T, LedgerError> {
+        let mut held = self.held.lock();
+        self.let_go.wait_while(&mut held, |it| it.as_ref() == Some(tenant));
+        drop(held);
+        self.ask(answer)
+    }
+
     fn ask<T>(&self, answer: impl FnOnce(&mut Inner) -> T) -> Result<T, LedgerError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if self.broken.load(Ordering::SeqCst) {
@@ -58,7 +77,7 @@ impl MemoryLedger {
 
 impl Ledger for MemoryLedger {
     fn lease(&self, tenant: &Tenant, counter: &str, wanted: u64, max: u64) -> Result<u64, LedgerError> {
-        self.ask(|it| {
+        self.ask_of(tenant, |it| {
             let leased = it.counters.entry((tenant.clone(), counter.to_owned())).or_default();
             let taken = wanted.min(max.saturating_sub(*leased));
             *leased += taken;
@@ -66,12 +85,20 @@ impl Ledger for MemoryLedger {
         })
     }
 
+    fn give_back(&self, tenant: &Tenant, counter: &str, unused: u64) -> Result<(), LedgerError> {
+        self.ask_of(tenant, |it| {
+            if let Some(leased) = it.counters.get_mut(&(tenant.clone(), counter.to_owned())) {
+                *leased = leased.saturating_sub(unused);
+            }
+        })
+    }
+
     fn leased(&self, tenant: &Tenant, counter: &str) -> Result<u64, LedgerError> {
-        self.ask(|it| it.counters.get(&(tenant.clone(), counter.to_owned())).copied().unwrap_or(0))
+        self.ask_of(tenant, |it| it.counters.get(&(tenant.clone(), counter.to_owned())).copied().unwrap_or(0))
     }
 
     fn cell(&self, tenant: &Tenant, key: &str) -> Result<Option<Vec<u8>>, LedgerError> {
-        self.ask(|it| it.cells.get(&(tenant.clone(), key.to_owned())).cloned())
+        self.ask_of(tenant, |it| it.cells.get(&(tenant.clone(), key.to_owned())).cloned())
     }
 
     fn swap(
@@ -81,7 +108,7 @@ impl Ledger for MemoryLedger {
         expected: Option<&[u8]>,
         new: Option<&[u8]>,
     ) -> Result<bool, LedgerError> {
-        self.ask(|it| {
+        self.ask_of(tenant, |it| {
             let key = (tenant.clone(), key.to_owned());
             if it.cells.get(&key).map(Vec::as_slice) != expected {
                 return false;
@@ -95,7 +122,7 @@ impl Ledger for MemoryLedger {
     }
 
     fn cells(&self, tenant: &Tenant, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, LedgerError> {
-        self.ask(|it| {
+        self.ask_of(tenant, |it| {
             let ours = it.cells.iter().filter(|((owner, key), _)| owner == tenant && key.starts_with(prefix));
             ours.map(|((_, key), value)| (key.clone(), value.clone())).collect()
         })

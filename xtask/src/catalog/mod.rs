@@ -10,6 +10,7 @@ mod lines;
 mod page;
 mod py_cases;
 mod py_programs;
+mod py_revoked;
 mod readme;
 mod state;
 

@@ -60,6 +60,8 @@ pub enum FailureKind {
     TooLarge,
     /// The gate refused the call, or it was cancelled.
     Denied,
+    /// More wait for a slot already than may: to be tried again later.
+    Saturated,
     /// Something of ours broke.
     Internal,
 }

@@ -70,7 +70,7 @@ fn plain_name(text: &str) -> Option<(&str, &str)> {
 
 fn request(provider: Arc<str>, tool: Arc<str>, input: Option<&RawValue>) -> ToolRequest {
     let input = input.map(|raw| Bytes::copy_from_slice(raw.get().as_bytes()));
-    ToolRequest { provider, tool, input, span: 0 }
+    ToolRequest { provider, tool, input, span: 0, depth: 0 }
 }
 
 /// Writes a request.
@@ -155,7 +155,7 @@ mod tests {
         #[test]
         fn what_we_write_is_read_the_short_way(tool in "[a-z_$.é ]{0,20}", number in any::<Option<i32>>()) {
             let input = number.map(|it| Bytes::from(it.to_string()));
-            let wanted = ToolRequest { provider: "p".into(), tool: tool.as_str().into(), input, span: 0 };
+            let wanted = ToolRequest { provider: "p".into(), tool: tool.as_str().into(), input, span: 0, depth: 0 };
             let wire = String::from_utf8(encode_request(&wanted)).unwrap();
             prop_assert_eq!(as_we_write_it(&wire), Some(wanted));
         }

@@ -11,6 +11,7 @@ fn request(input: Option<&'static str>) -> ToolRequest {
         tool: "read".into(),
         input: input.map(|text| Bytes::from_static(text.as_bytes())),
         span: 0,
+        depth: 0,
     }
 }
 

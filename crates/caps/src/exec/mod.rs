@@ -142,6 +142,7 @@ impl Capability for Exec {
             None => (wall_max, None),
             Some(clock) => (None, wall_max.map(|it| clock.sleep_until(clock.stands_at().plus(it)))),
         };
+        // What few calls wait for is boxed: it would be a part of the future of all others, and that is moved.
         let start = match target {
             Target::Module(entry) => {
                 let asked = Asked { args: &args, env: &env, wall_max: real_max };
@@ -151,9 +152,9 @@ impl Capability for Exec {
             Target::Inside(inside, name) => {
                 let streams = Streams { stdin: streams.stdin.after(stdin), ..streams };
                 let command = Inner { name: name.to_string(), args, env, wall_max };
-                return Ok(ask_inside(&*inside, command, &permit, streams).await);
+                return Ok(Box::pin(ask_inside(&*inside, command, &permit, streams)).await);
             }
-            Target::File(path) => match program::read(spec, &env, &path).await? {
+            Target::File(path) => match Box::pin(program::read(spec, &env, &path)).await? {
                 Program::Module(artifact, held) => {
                     let asked = Asked { args: &args, env: &env, wall_max: real_max };
                     Start::of_file(spec, &path, artifact, held, asked)
@@ -168,7 +169,7 @@ impl Capability for Exec {
                     let args = std::iter::once(path.into_bytes()).chain(args).collect();
                     let streams = Streams { stdin: streams.stdin.after(stdin), ..streams };
                     let command = Inner { name: SHELL.into(), args, env, wall_max };
-                    return Ok(ask_inside(&**inside, command, &permit, streams).await);
+                    return Ok(Box::pin(ask_inside(&**inside, command, &permit, streams)).await);
                 }
             },
         };
@@ -232,7 +233,7 @@ impl Exec {
         let running = self.runner.run(request);
         let ran = match due {
             None => running.await,
-            Some(due) => before(due, running)
+            Some(due) => Box::pin(before(due, running))
                 .await
                 .unwrap_or_else(|| Ok((report_of(Outcome::TimedOut), Streams::default()))),
         };

@@ -12,7 +12,7 @@ mod tests;
 use std::{any::Any, sync::Arc};
 
 use drydock_abi::{
-    kernel::{CALL, CALL_HEAD_BYTES, INPUT_BYTES_MAX, OPEN},
+    kernel::{CALL, CALL_HEAD_BYTES, CLOSE, INPUT_BYTES_MAX, OPEN, OUTPUT_BYTES_MAX},
     runner::{INVOKE, Invoke, REQUEST_BYTES_MAX},
 };
 use drydock_contract::{
@@ -75,10 +75,20 @@ impl Capability for Instance {
                 audited: Audited::Denials,
                 summary: "Calls a kernel of this session: number, milliseconds, module, input. Reply: what it cost, output.",
             },
+            Operation {
+                name: CLOSE,
+                class: Class::Look,
+                request_bytes_max: 40,
+                in_flight_max: None,
+                audited: Audited::Denials,
+                summary: "Gives a kernel of this session up: its number and its module. Reply: nothing.",
+            },
         ],
         imports: &[],
     };
 
+    // A kernel's; a handler's is shorter, in base64 and with its log too.
+    const REPLY_BYTES_MAX: u64 = OUTPUT_BYTES_MAX + CALL_HEAD_BYTES;
     type Request = Request;
     type Ready = Ready;
     type Policy = Arc<Shelf>;
@@ -141,8 +151,12 @@ impl Capability for Instance {
                 let digested = answered.response.as_ref().ok().cloned();
                 return Ok(Reply { digested, ..Reply::of_value(answered, streams) });
             }
-            Act::Open(open) => kernel::open(&*self.runner, &self.shelf, &permit, open).await?,
+            Act::Open(open) => kernel::open(&*self.runner, &permit, open).await?,
             Act::Call(call) => kernel::call(&permit, call).await?,
+            Act::Close(id) => {
+                self.shelf.close(id);
+                Vec::new()
+            }
         };
         Ok(Reply::of_bytes(payload, streams))
     }

@@ -18,7 +18,7 @@ use super::{
     Shelf,
     request::{Asked, Request},
 };
-use crate::program::short;
+use crate::{program::short, shelf::Place};
 
 /// A request that may be carried out.
 pub struct Ready {
@@ -30,6 +30,7 @@ pub(crate) enum Act {
     Invoke(Box<InvokeReady>),
     Open(OpenReady),
     Call(CallReady),
+    Close(u64),
 }
 
 pub(crate) struct InvokeReady {
@@ -45,6 +46,7 @@ pub(crate) struct OpenReady {
     pub(crate) artifact: Artifact,
     pub(crate) kernel: Kernel,
     pub(crate) memory_bytes_max: u64,
+    pub(crate) place: Place,
 }
 
 pub(crate) struct CallReady {
@@ -53,7 +55,7 @@ pub(crate) struct CallReady {
     pub(crate) input: Bytes,
 }
 
-pub(super) fn check(shelf: &Shelf, session: &Session, request: Request) -> Result<Ready, Refused> {
+pub(super) fn check(shelf: &Arc<Shelf>, session: &Session, request: Request) -> Result<Ready, Refused> {
     let subjects: Subjects = match request.module() {
         None => short(request.subject()).into(),
         Some(module) => [short(request.subject()), module.into()].into(),
@@ -64,10 +66,14 @@ pub(super) fn check(shelf: &Shelf, session: &Session, request: Request) -> Resul
     }
 }
 
-fn act(shelf: &Shelf, session: &Session, asked: Asked) -> Result<Act, Denial> {
+fn act(shelf: &Arc<Shelf>, session: &Session, asked: Asked) -> Result<Act, Denial> {
     let module = |digest: Digest| {
         let missing = || Denial::Malformed(format!("no module {digest} was handed over"));
         shelf.module(digest).ok_or_else(missing)
+    };
+    let own = |id: u64, module: Digest| {
+        let missing = || Denial::Malformed(format!("this session has no kernel {id} of module {module}"));
+        shelf.kernel(session, id, module).ok_or_else(missing)
     };
     let spec = session.spec();
     match asked {
@@ -86,14 +92,17 @@ fn act(shelf: &Shelf, session: &Session, asked: Asked) -> Result<Act, Denial> {
         }
         Asked::Open(open) => {
             let artifact = module(open.module)?;
-            shelf.has_room(session)?;
+            let place = shelf.reserve(session, open.module)?;
             let most = spec.limits.memory_bytes_max;
             let memory_bytes_max = open.memory_bytes_max.unwrap_or(most).min(most);
-            Ok(Act::Open(OpenReady { artifact, kernel: open.kernel, memory_bytes_max }))
+            Ok(Act::Open(OpenReady { artifact, kernel: open.kernel, memory_bytes_max, place }))
+        }
+        Asked::Close { id, module } => {
+            own(id, module)?;
+            Ok(Act::Close(id))
         }
         Asked::Call { id, module, wall_ms, input } => {
-            let missing = || Denial::Malformed(format!("this session has no kernel {id} of module {module}"));
-            let instance = shelf.kernel(session, id, module).ok_or_else(missing)?;
+            let instance = own(id, module)?;
             let wall_max = Duration::from_millis(wall_ms).min(spec.call_wall_max);
             Ok(Act::Call(CallReady { instance, wall_max, input }))
         }

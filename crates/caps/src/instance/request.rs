@@ -1,11 +1,11 @@
-//! What is asked: one request for a handler, a kernel, or a call of one.
+//! What is asked: one request for a handler, a kernel, a call of one, or its end.
 //!
 //! What it is about is the host's word: the extension's name and the module's hash. What a request itself says of them is
 //! no part of a decision.
 
 use bytes::Bytes;
 use drydock_abi::{
-    kernel::{self, CALL, Open},
+    kernel::{self, CALL, CLOSE, Open},
     runner::{INVOKE, Invoke},
 };
 use drydock_contract::{Denial, Digest};
@@ -23,6 +23,7 @@ pub(super) enum Asked {
     Invoke(Box<Invoke>),
     Open(Open),
     Call { id: u64, module: Digest, wall_ms: u64, input: Bytes },
+    Close { id: u64, module: Digest },
 }
 
 /// What a grant calls a module: `sha256:*` is any.
@@ -62,6 +63,10 @@ pub(super) fn decode(operation: &str, payload: &[u8]) -> Result<Request, Denial>
                 kernel::decode_call(payload).map_err(malformed)?;
             let asked = Asked::Call { id, module, wall_ms, input: Bytes::copy_from_slice(input) };
             Ok(Request { subject: named(module), module: None, asked })
+        }
+        CLOSE => {
+            let (id, module) = kernel::decode_close(payload).map_err(malformed)?;
+            Ok(Request { subject: named(module), module: None, asked: Asked::Close { id, module } })
         }
         _ => {
             let open = kernel::decode_open(payload).map_err(malformed)?;

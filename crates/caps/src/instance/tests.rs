@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_abi::{
-    kernel::{self, CALL, CallKernel, OPEN, Open},
+    kernel::{self, CALL, CLOSE, CallKernel, OPEN, Open},
     runner::{Answered, ContextFrom, INVOKE, Invoke, SentRequest},
 };
 use drydock_contract::{
-    Artifact, Budget, Call, CallError, Cap, Digest, GrantSpec, Kernel, Meter, Streams, Tenant, Unit,
+    Artifact, Budget, Call, CallError, Cap, Digest, GrantSpec, Kernel, Meter, Node, Streams, Tenant, Unit,
 };
 use drydock_gate::{Gate, GateSettings, Grant, Session, SessionSpec};
 use drydock_testkit::{EchoRunner, FixedClock, MemoryJournal, block_on, principal};
@@ -109,6 +109,57 @@ fn a_session_has_a_bounded_number_of_kernels_and_a_cancelled_one_none() {
     open(&room, &other);
     assert_eq!(room.shelf.count(), 2, "the cancelled session's are gone");
     assert!(dispatch(&room, &other, CALL, &call_of(&room, id, b"")).is_ok());
+}
+
+#[test]
+fn a_tenant_has_a_share_of_the_kernels_and_a_revoked_principal_none() {
+    let room = room();
+    let of = |tenant: &str, name: &str| {
+        let grants = [Grant::of(Cap::Instance)].into_iter().collect();
+        let tenant = tenant.parse().unwrap();
+        room.gate.open(SessionSpec { tenant, grants, ..SessionSpec::new(principal(name)) }).unwrap()
+    };
+    let greedy = [of("greedy", "a"), of("greedy", "a"), of("greedy", "b")];
+    for session in &greedy[..2] {
+        for _ in 0..crate::shelf::SESSION_KERNELS_MAX {
+            open(&room, session);
+        }
+    }
+    let module = room.module.digest();
+    let payload = kernel::encode_open(&Open { module, kernel: Kernel::default(), memory_bytes_max: None });
+    let refused = dispatch(&room, &greedy[2], OPEN, &payload).unwrap_err();
+    assert_eq!(refused.code(), "too_many_processes", "its tenant has had its share");
+    let other = of("other", "a");
+    open(&room, &other);
+    let node = Node::Principal("greedy".parse().unwrap(), principal("a"));
+    room.gate.revoke(&node).unwrap();
+    open(&room, &greedy[2]);
+    assert_eq!(room.shelf.count(), 2, "what a revoked principal had is gone");
+}
+
+#[test]
+fn a_kernel_is_closed_at_the_gate_and_only_by_its_own_session() {
+    let room = room();
+    let (mine, other) = (session(&room, None), session(&room, None));
+    let close = kernel::encode_close(open(&room, &mine), room.module.digest());
+    assert_eq!(dispatch(&room, &other, CLOSE, &close).unwrap_err().code(), "malformed");
+    assert_eq!(dispatch(&room, &mine, CLOSE, &close).unwrap(), b"");
+    assert_eq!(room.shelf.count(), 0);
+    assert_eq!(dispatch(&room, &mine, CLOSE, &close).unwrap_err().code(), "malformed");
+    assert_eq!(dispatch(&room, &mine, CLOSE, b"7").unwrap_err().code(), "malformed");
+}
+
+#[test]
+fn a_kernel_that_is_being_made_has_its_place_and_gives_it_back_if_nothing_comes_of_it() {
+    let room = room();
+    let mine = session(&room, None);
+    let places: Vec<_> = (0..crate::shelf::SESSION_KERNELS_MAX)
+        .map(|_| room.shelf.reserve(&mine, room.module.digest()).ok().unwrap())
+        .collect();
+    assert!(room.shelf.reserve(&mine, room.module.digest()).is_err(), "before any of them is open");
+    drop(places);
+    assert_eq!(room.shelf.count(), 0);
+    open(&room, &mine);
 }
 
 #[test]

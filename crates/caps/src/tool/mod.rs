@@ -9,7 +9,7 @@ mod tests;
 use std::{any::Any, sync::Arc};
 
 pub use drydock_abi::tool::CALL;
-use drydock_abi::tool::{REQUEST_BYTES_MAX, encode_reply};
+use drydock_abi::tool::{REPLY_BYTES_MAX, REQUEST_BYTES_MAX, encode_reply};
 use drydock_contract::{
     CallError, Cap, Denial, FailureCode, Reply, Streams, Terms, ToolFailure, ToolRequest,
 };
@@ -42,6 +42,7 @@ impl Capability for Tool {
         ],
     };
 
+    const REPLY_BYTES_MAX: u64 = REPLY_BYTES_MAX;
     type Request = ToolCall;
     type Ready = Ready;
     type Policy = ();
@@ -99,7 +100,10 @@ impl Capability for Tool {
         let Ready { tools, request, label } = ready;
         tracing::trace!(target: "drydock::hop", "caps/tool: `{label}` is a tool of the session");
         let answer = match tools {
-            Some(tools) => tools.call(ToolRequest { span: permit.call().0, ..request }).await,
+            Some(tools) => {
+                let (span, depth) = (permit.call().0, permit.session().depth());
+                tools.call(ToolRequest { span, depth, ..request }).await
+            }
             None => Err(ToolFailure::new(FailureCode::InternalError, format!("Unknown tool {label}"))),
         };
         // Whoever lost their rights while the tool was busy gets nothing out of it.

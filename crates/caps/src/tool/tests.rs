@@ -49,8 +49,13 @@ impl Room {
     fn ask(&self, tool: &str, input: &str) -> Result<String, String> {
         let (provider, tool) = tool.split_once('.').unwrap();
         let input = Some(Bytes::copy_from_slice(input.as_bytes()));
-        let wire =
-            encode_request(&ToolRequest { provider: provider.into(), tool: tool.into(), input, span: 0 });
+        let wire = encode_request(&ToolRequest {
+            provider: provider.into(),
+            tool: tool.into(),
+            input,
+            span: 0,
+            depth: 0,
+        });
         let call = Call::new(CALL, &wire, Streams::default());
         let reply = block_on(self.gate.dispatch(&self.session, call)).map_err(|error| error.to_string())?;
         match decode_reply(reply.payload.into()).unwrap() {
@@ -249,6 +254,7 @@ fn the_grant_that_a_denial_proposes_admits_that_call_and_no_other() {
         tool: "write".into(),
         input: Some(Bytes::copy_from_slice(input.as_bytes())),
         span: 0,
+        depth: 0,
     });
     let denied = block_on(room.gate.dispatch(&room.session, Call::new(CALL, &wire, Streams::default())));
     let Err(CallError::Denied(denial)) = denied.map(drop) else { panic!("it was let through") };

@@ -61,7 +61,7 @@ async fn perform(code: &str, tools: &dyn Tools, log: &mut LogBuffer) -> Result<O
     let threw = |text: &str| Err(Failure::new(FailureCode::RuntimeError, text));
     let call = |tool: &str, input: &'static str| {
         let input = Some(Bytes::from_static(input.as_bytes()));
-        tools.call(ToolRequest { provider: "tools".into(), tool: tool.into(), input, span: 0 })
+        tools.call(ToolRequest { provider: "tools".into(), tool: tool.into(), input, span: 0, depth: 0 })
     };
     let given = |bytes: Bytes| Some(Json::parse(bytes).unwrap());
     match code {

@@ -79,6 +79,7 @@ impl ToolCall {
             tool: self.safe_tool_name,
             input: self.input.map(Json::into_bytes),
             span: 0,
+            depth: 0,
         }
     }
 }

@@ -36,6 +36,7 @@ impl Ready {
             safe_tool_name: Arc::clone(&self.safe_name),
             original_tool_name: Arc::clone(&self.tool.original_name),
             span: request.span,
+            depth: request.depth,
             signal: Abandoned(signal),
         };
         // Also the closure itself may panic, before there is a future.

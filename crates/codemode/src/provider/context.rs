@@ -15,6 +15,8 @@ pub struct ToolContext {
     pub original_tool_name: Arc<str>,
     /// Which call this is: whatever it starts is numbered after it.
     pub span: u64,
+    /// How deep whatever it starts is: one run deeper than the program that called.
+    pub depth: u32,
     /// Tells when nobody waits for the result any more.
     pub signal: Abandoned,
 }

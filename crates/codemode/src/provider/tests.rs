@@ -28,6 +28,7 @@ fn call(providers: &Providers, tool: &str, input: &str) -> Result<String, String
         tool: tool.into(),
         input: (!input.is_empty()).then(|| Bytes::copy_from_slice(input.as_bytes())),
         span: 0,
+        depth: 0,
     };
     let answer = VirtualTime::default().run(providers.call(request));
     answer
@@ -291,6 +292,7 @@ fn a_tool_knows_its_names_and_learns_that_it_was_given_up() {
         tool: "slow_one".into(),
         input: Some(Bytes::from_static(b"\"hang\"")),
         span: 0,
+        depth: 0,
     };
     let mut hanging = all.call(request);
     time.run(std::future::poll_fn(|cx| {
@@ -321,7 +323,8 @@ fn calls_of_one_tool_take_turns() {
         }
     });
     let all = providers(vec![tool.at_most(3)]);
-    let request = |_| ToolRequest { provider: "tools".into(), tool: "t".into(), input: None, span: 0 };
+    let request =
+        |_| ToolRequest { provider: "tools".into(), tool: "t".into(), input: None, span: 0, depth: 0 };
     let mut given_up = all.call(request(0));
     let calls = futures_util::future::join_all((0..10).map(request).map(|it| all.call(it)));
     let ended = time.run(async {

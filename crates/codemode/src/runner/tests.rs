@@ -27,7 +27,7 @@ impl Guest for Words {
             let ok = |text: &str| Ok(Some(Json::parse(text.to_owned()).unwrap()));
             let call = |tool: &str, input: Option<&str>| {
                 let input = input.map(|text| Bytes::copy_from_slice(text.as_bytes()));
-                tools.call(ToolRequest { provider: "p".into(), tool: tool.into(), input, span: 0 })
+                tools.call(ToolRequest { provider: "p".into(), tool: tool.into(), input, span: 0, depth: 0 })
             };
             let mut logs = vec!["began".to_owned()];
             let outcome = match &*program.code {

@@ -46,7 +46,7 @@ impl CompileThreads {
 }
 
 /// What compiling one module may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CompileLimits {
     /// Wall clock.
     pub wall_max: Duration,

@@ -2,15 +2,16 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{CallId, GrantId, Outcome, SUBJECT_BYTES_MAX, Timestamp, TraceId, Who};
+use crate::{CallId, GrantId, Outcome, SUBJECT_BYTES_MAX, Tenant, Timestamp, TraceId, Who};
 
 /// One moment of one call at the gate. Never what was in the request: no argument, environment or input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRecord {
     /// When.
     pub at: Timestamp,
-    /// Which call.
-    pub call: Arc<CallFacts>,
+    /// Which call. By value: a record is made on one thread and dropped on another, and what an allocator does then costs
+    /// a small call more than the copy.
+    pub call: CallFacts,
     /// What happened to it.
     pub event: AuditEvent,
 }
@@ -210,6 +211,8 @@ pub struct JournalError {
     pub path: std::path::PathBuf,
     /// How many of the records, from the first on, were kept all the same: they need not be given again.
     pub kept: usize,
+    /// Whose records a sync did not reach; empty for everybody's.
+    pub tenants: Vec<Tenant>,
     /// What the disk said.
     #[source]
     pub cause: std::io::Error,

@@ -1,7 +1,7 @@
 //! What outlives a process and is shared by all that open the same home: revocations, counters, small cells.
 //!
-//! The ladder asks it for nothing while a call climbs, except now and then for a further lease of calls: what is
-//! leased ahead is counted in memory.
+//! The ladder asks it for nothing while a call climbs: what is leased ahead is counted in memory, and leases are asked for
+//! by threads of their own.
 
 use std::path::PathBuf;
 
@@ -12,6 +12,12 @@ pub trait Ledger: Send + Sync {
     /// Takes up to `wanted` of a counter that ends at `max`, and says how many were left to take. What is taken is
     /// never given twice, to whichever process.
     fn lease(&self, tenant: &Tenant, counter: &str, wanted: u64, max: u64) -> Result<u64, LedgerError>;
+
+    /// Gives back what was leased and not used. Where that is not kept, it is lost.
+    fn give_back(&self, tenant: &Tenant, counter: &str, unused: u64) -> Result<(), LedgerError> {
+        let _ = (tenant, counter, unused);
+        Ok(())
+    }
 
     /// What was leased of a counter so far.
     fn leased(&self, tenant: &Tenant, counter: &str) -> Result<u64, LedgerError>;

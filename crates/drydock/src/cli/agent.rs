@@ -63,8 +63,8 @@ where
 fn open(dock: &Arc<Dock>, agent: &Agent, principal: &str) -> anyhow::Result<Sandbox> {
     let mut setup = agent.powers.setup(usual());
     grants::add_stored(dock, principal, &mut setup)?;
-    // Each call of the sandbox has a log of its own.
-    setup.denials = None;
+    // Each call of the sandbox has a log and a budget of its own.
+    (setup.denials, setup.budget) = (None, None);
     let limits = setup.limits.unwrap_or_default();
     // As `drydock sh` reads a line, unless it is told otherwise.
     let mode = Mode { literal_unknown: true, eval_allowed: agent.eval, ..Mode::default() };

@@ -156,9 +156,15 @@ fn act(action: Action) -> anyhow::Result<()> {
         }
         Action::Revoke { id, .. } => {
             let newly = stored.revoke(id, dock.gate().now())?;
-            let state = if newly { "revoked" } else { "was revoked already" };
+            // A session may hold one of a file; somebody who mistyped should see it all the same.
+            let kept = stored.all()?.iter().any(|it| it.grant.id.as_ref() == Some(id));
+            let state = match (newly, kept) {
+                (false, _) => "was revoked already",
+                (true, true) => "revoked",
+                (true, false) => "revoked; none of that id is kept, only sessions of a file can have it",
+            };
             match json {
-                true => show::json(&json!({ "id": id, "revoked": true, "newly": newly }))?,
+                true => show::json(&json!({ "id": id, "revoked": true, "newly": newly, "kept": kept }))?,
                 false => show::line(&format!("{id} {state}"))?,
             }
         }

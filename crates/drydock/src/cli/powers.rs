@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use clap::Args;
 use drydock_embed::{
     Setup,
-    contract::{Cap, CommandName, Entropy, GrantFile, GuestTime, Limits, Timestamp},
+    contract::{Budget, Cap, CommandName, Entropy, GrantFile, GuestTime, Limits, Timestamp, Unit},
     gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Grant, Profile},
     store::{Links, WorkspaceName},
 };
@@ -135,8 +135,8 @@ impl Powers {
                 fuel: self.fuel.is_none(),
             }),
             builtin_memory_bytes_max: Some(self.builtin_memory()),
-            // Commands that it starts burn from the same budget.
-            fuel_shared: Some(limits.fuel_max),
+            // Commands that it starts, and tools of a program, burn from the same budget.
+            budget: Some(Arc::new(Budget::of([(Unit::Fuel, limits.fuel_max)]))),
             env: self.env.clone(),
             install_missing: self.install_missing,
             time: self.now.map_or(GuestTime::Real, GuestTime::Fixed),

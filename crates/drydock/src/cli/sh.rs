@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
-    Dock, DockShell, ShellSetup,
+    Dock, DockShell, Setup, ShellSetup,
     contract::{Limits, Sink, Source, Streams, exit::CANCELLED},
     gate::DenialLog,
     line_limits, ordinary_variables,
@@ -82,7 +82,8 @@ enum Text {
 }
 
 pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
-    let mut setup = sh.powers.setup(line_limits());
+    // Each line has fuel of its own.
+    let mut setup = Setup { budget: None, ..sh.powers.setup(line_limits()) };
     let (text, from_stdin) = text(&sh)?;
     let dock = home::dock_with(sh.powers.compile.limits())?;
     grants::add_stored(&dock, run::PRINCIPAL, &mut setup)?;
@@ -202,7 +203,17 @@ fn once(mut shell: DockShell, whole: &Whole<'_>, log: &DenialLog, limits: &Limit
                 }
                 anyhow::Ok(status(&report))
             }
-            Err(refused) => bail!(refused),
+            Err(refused) => {
+                let (code, message) = (refused.code(), refused.to_string());
+                match json {
+                    true => {
+                        let told = serde_json::json!({ "code": code, "message": message });
+                        show::json(&serde_json::json!({ "error": told }))?;
+                    }
+                    false => exit::warn(&format!("{code}: {message}")),
+                }
+                anyhow::Ok(refused.exit_status())
+            }
         }
     });
     // A thread may still wait for stdin, which nobody will read any more.

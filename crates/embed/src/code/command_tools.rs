@@ -66,7 +66,8 @@ fn command(session: &DockSession, name: &CommandName, cwd: &Arc<str>) -> Tool {
     let (session, name, cwd) = (session.clone(), name.clone(), Arc::clone(cwd));
     let about = format!("Runs the command `{name}` with a list of arguments.");
     Tool::new(name.clone().as_str(), move |input, context| {
-        let (session, name, cwd) = (session.at(CallId(context.span)), name.clone(), Arc::clone(&cwd));
+        let session = session.at(CallId(context.span), context.depth);
+        let (name, cwd) = (name.clone(), Arc::clone(&cwd));
         async move { run(&session, &name, &cwd, &input).await }
     })
     .describe(&about)
@@ -156,7 +157,7 @@ fn sh(dock: &Arc<Dock>, principal: &str, setup: &Setup, shell: &ShellSetup) -> T
             }
             let (wanted, streams) = ToolStreams::of(&input)?;
             let mut opened = dock
-                .shell_beside(&principal, Some(CallId(context.span)), setup, shell)
+                .shell_beside(&principal, Some((CallId(context.span), context.depth)), setup, shell)
                 .map_err(|error| error.to_string())?;
             let line = input["line"].as_str().unwrap_or_default();
             let (report, streams) = opened.run(line, streams).await.map_err(|error| error.to_string())?;

@@ -40,10 +40,16 @@ pub(super) async fn through_the_gate<T: Ended>(
 ) -> Result<T, CallError> {
     tracing::trace!(target: "drydock::hop", "embed: a program and what runs it become a call");
     let bytes = text.len() as u64;
-    let run = Box::new(move |started| -> BoxFuture<'static, ProgramEnd> {
+    let run = Box::new(move |started: StartedProgram| -> BoxFuture<'static, ProgramEnd> {
         Box::pin(async move {
+            let (session, mark) = (started.session.clone(), started.session.mark());
             let result = run(started).await;
-            let (outcome, digested) = (result.outcome(), result.digested());
+            // Code mode's own word for whatever ends a program from outside is a timeout; the record knows better.
+            let outcome = match result.outcome() {
+                Outcome::TimedOut if session.lost_since(mark).is_some() => Outcome::Cancelled,
+                outcome => outcome,
+            };
+            let digested = result.digested();
             ProgramEnd { outcome, digested, result: Box::new(result) }
         })
     });

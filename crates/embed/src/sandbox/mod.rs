@@ -214,6 +214,7 @@ impl Sandbox {
             tool: tool.into(),
             input: Some(input.to_string().into()),
             span: 0,
+            depth: 0,
         };
         let bytes = request_bytes(&request);
         let call = Call::typed(CALL, request, bytes, Streams::default());

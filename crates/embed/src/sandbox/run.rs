@@ -7,7 +7,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use drydock_codemode::{executor::ExecuteOptions, protocol::Json, provider::Providers};
-use drydock_contract::{CallId, Limits, Outcome, Sink, Source, Streams};
+use drydock_contract::{Budget, CallId, Limits, Outcome, Sink, Source, Streams, Unit};
 use drydock_gate::DenialLog;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -57,7 +57,8 @@ impl Sandbox {
         if let (Some(_), Some(defaults)) = (timeout_ms, &mut setup.default_limits) {
             defaults.wall = false;
         }
-        setup.fuel_shared = Some(limits.fuel_max);
+        let own = Budget::of([(Unit::Fuel, limits.fuel_max)]);
+        setup.budget = Some(Arc::new(own.within(setup.budget.take())));
         (setup, limits)
     }
 
@@ -77,7 +78,7 @@ impl Sandbox {
         }
         let done = line.await.map_err(|error| match error {
             ExecError::Setup(error) => error.into(),
-            ExecError::Refused(refused) => SandboxError::new("denied", refused.to_string()),
+            ExecError::Refused(refused) => SandboxError::new(refused.code(), refused.to_string()),
         })?;
         if done.limit.as_deref() == Some("cancelled") {
             return Err(cancelled());

@@ -13,7 +13,7 @@ use super::{
     reply::{REFUSED, refuse},
     request,
 };
-use crate::guest::{Guest, see_fuel};
+use crate::{guest::Guest, wait::wait_for_others};
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
@@ -39,9 +39,8 @@ async fn host_command(
     let lent = Lent::take(caller.data_mut());
     let streams = lent.streams(stdin == STDIN_OURS);
     let call = Call::new(COMMAND, &asked.payload, streams).with_umask(caller.data().umask).answered_typed();
-    see_fuel(caller);
     let waiting = caller.data().running.waits();
-    let answer = asked.door.dispatch(call).await;
+    let answer = wait_for_others(caller, asked.door.dispatch(call)).await;
     drop(waiting);
     if let Some(stop) = lent.give_back(caller.data_mut()) {
         return Err(stop.into());

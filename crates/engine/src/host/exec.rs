@@ -10,10 +10,7 @@ use super::{
     reply::{REFUSED, give, refuse},
     request::{self, Request},
 };
-use crate::{
-    guest::{Guest, see_fuel},
-    wasi::write_stderr,
-};
+use crate::{guest::Guest, wait::wait_for_others, wasi::write_stderr};
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
@@ -44,9 +41,9 @@ async fn host_exec(
     let (head, stdin) = split_stdin(Bytes::from(payload));
     let streams = Streams { stdin: Source::Bytes(stdin), stdout: Sink::capture(), stderr: Sink::capture() };
     let umask = caller.data().umask;
-    see_fuel(caller);
     let waiting = caller.data().running.waits();
-    let answer = door.dispatch(Call::new(START, &head, streams).with_umask(umask).answered_typed()).await;
+    let call = Call::new(START, &head, streams).with_umask(umask).answered_typed();
+    let answer = wait_for_others(caller, door.dispatch(call)).await;
     drop(waiting);
     let mut reply = match answer {
         Ok(reply) => reply,

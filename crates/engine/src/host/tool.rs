@@ -30,6 +30,7 @@ use crate::{
     guest::{Guest, Held, breathe},
     memory,
     outcome::Stop,
+    wait::{beside, wait_for},
 };
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
@@ -202,7 +203,8 @@ async fn dispatch(caller: &mut Caller<'_, Guest>, number: u32, request: Vec<u8>,
     let (door, meter) = (Arc::clone(&caller.data().door), Arc::clone(&caller.data().meter));
     let mut call: BoxFuture<'static, Ended> = Box::pin(carry_out(number, door, request, meter, held));
     // A call is on its way when this returns, whether or not anybody ever waits for it.
-    match poll_fn(|cx| Poll::Ready(schedule::beside(|| call.as_mut().poll(cx)))).await {
+    let begun = poll_fn(|cx| Poll::Ready(beside(caller, |_| schedule::beside(|| call.as_mut().poll(cx)))));
+    match begun.await {
         Poll::Ready(ended) => caller.data_mut().tools.ended.push_back(ended),
         Poll::Pending => {
             let guest = caller.data_mut();
@@ -210,15 +212,20 @@ async fn dispatch(caller: &mut Caller<'_, Guest>, number: u32, request: Vec<u8>,
         }
     }
     poll_fn(|cx| {
-        let _ = schedule::beside(|| caller.data_mut().tools.poll(cx));
+        let _ = schedule::beside(|| poll_open(caller, cx));
         Poll::Ready(())
     })
     .await;
 }
 
+/// Moves the open calls on, on their own time.
+fn poll_open(caller: &mut Caller<'_, Guest>, cx: &mut Context<'_>) -> Poll<()> {
+    beside(caller, |caller| caller.data_mut().tools.poll(cx))
+}
+
 /// Waits for the next call that has ended; nothing if none is open.
 pub(crate) async fn next(caller: &mut Caller<'_, Guest>) -> Result<Option<Ended>, Stop> {
-    poll_fn(|cx| caller.data_mut().tools.poll(cx)).await;
+    wait_for(caller, poll_open).await;
     match caller.data_mut().tools.ended.pop_front() {
         Some(Ended { held: None, .. }) => Err(Stop::OutOfMemory),
         next => Ok(next),
@@ -258,7 +265,7 @@ fn answer_of(number: u32, reply: &Reply) -> Vec<u8> {
 async fn tool_next(caller: &mut Caller<'_, Guest>, out: u32, cap: u32) -> wasmtime::Result<i64> {
     // Tools that answer at once work on this thread: others get their turn here.
     breathe(caller).await?;
-    poll_fn(|cx| caller.data_mut().tools.poll(cx)).await;
+    wait_for(caller, poll_open).await;
     let Ok((mut memory, guest)) = memory::split(caller) else { return Ok(i64::from(BAD_POINTER)) };
     let Some(next) = guest.tools.ended.front() else { return Ok(0) };
     if next.held.is_none() {
@@ -283,12 +290,11 @@ async fn tool_wait(caller: &mut Caller<'_, Guest>, nanos: u64) -> wasmtime::Resu
 /// passes when all calls that are open wait for it too; one that waits for the world takes none of it.
 pub(crate) async fn wait(caller: &mut Caller<'_, Guest>, nanos: u64) -> bool {
     let ended = |caller: &mut Caller<'_, Guest>, cx: &mut Context<'_>| {
-        let tools = &mut caller.data_mut().tools;
-        let _ = tools.poll(cx);
-        !tools.ended.is_empty()
+        let _ = poll_open(caller, cx);
+        !caller.data().tools.ended.is_empty()
     };
     if let Some(mut sleep) = caller.data().clock.sleep(nanos) {
-        return poll_fn(|cx| {
+        return wait_for(caller, |caller, cx| {
             if ended(caller, cx) {
                 return Poll::Ready(true);
             }
@@ -306,7 +312,7 @@ pub(crate) async fn wait(caller: &mut Caller<'_, Guest>, nanos: u64) -> bool {
         return false;
     }
     let mut sleep = std::pin::pin!(tokio::time::sleep(Duration::from_nanos(nanos)));
-    poll_fn(|cx| {
+    wait_for(caller, |caller, cx| {
         if ended(caller, cx) {
             return Poll::Ready(true);
         }

@@ -29,6 +29,8 @@ const DIRECTORY: u32 = 2;
 const EXCLUSIVE: u32 = 4;
 const TRUNCATE: u32 = 8;
 
+/// A list, and long for no other reason: one entry a function, each with its arguments in the order of preview 1, what
+/// it needs of the descriptor, and one call of the semantics. Entries have nothing to do with each other.
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
         SPACE,

@@ -4,7 +4,7 @@ use wasmtime::{Caller, Linker};
 
 use super::{SPACE, clock::clock_of, door, errno};
 use crate::{
-    guest::{Guest, see_fuel},
+    guest::Guest,
     memory::{self, Memory},
     wasi::{self, Descriptor, Errno, Wanted},
 };
@@ -58,7 +58,6 @@ async fn poll_oneoff(
         let (memory, guest) = memory::split(caller)?;
         (0..count).map(|index| read(&memory, guest, list, index)).collect::<Result<Vec<_>, _>>()?
     };
-    see_fuel(caller);
     let waited = wasi::wait(caller, all.iter().map(|it| it.wanted)).await;
     let (mut memory, _) = memory::split(caller)?;
     let mut happened = 0;

@@ -1,6 +1,6 @@
 //! `fd_read` and `fd_write`: the two calls that may wait.
 
-use std::{future::poll_fn, ops::Range};
+use std::ops::Range;
 
 use wasmtime::{Caller, Linker};
 
@@ -12,6 +12,7 @@ use super::{
 use crate::{
     guest::{Guest, breathe},
     memory,
+    wait::wait_for,
     wasi::{self, Descriptor, Errno, Failure, Output},
 };
 
@@ -70,7 +71,7 @@ async fn fd_read(
 
 /// Reads once, into the first vector: what is there now, not what may come.
 async fn read_stdin(caller: &mut Caller<'_, Guest>, vector: Range<usize>) -> Result<usize, Failure> {
-    poll_fn(|cx| {
+    wait_for(caller, |caller, cx| {
         let (memory, guest) = memory::split(caller)?;
         let buffer = memory.0.get_mut(vector.clone()).ok_or(Errno::Fault)?;
         wasi::poll_read_stdin(cx, guest, buffer)
@@ -111,7 +112,7 @@ async fn fd_write(
             if total > 0 {
                 breathe(caller).await?;
             }
-            let wrote = poll_fn(|cx| {
+            let wrote = wait_for(caller, |caller, cx| {
                 let (memory, guest) = memory::split(caller)?;
                 let bytes = memory.0.get(rest.clone()).ok_or(Errno::Fault)?;
                 output.poll_write(cx, guest, bytes)

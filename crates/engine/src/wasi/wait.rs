@@ -3,11 +3,14 @@
 //! Files and outputs are always ready; stdin is said to be, and the read that follows waits for it. So whoever waits for
 //! such a thing too never sleeps.
 
-use std::time::Duration;
+use std::{
+    pin::{Pin, pin},
+    time::Duration,
+};
 
 use wasmtime::Caller;
 
-use crate::{guest::Guest, host::tool};
+use crate::{guest::Guest, host::tool, wait::wait_for};
 
 /// What a guest waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +62,11 @@ pub(crate) async fn wait(
         }
     } else if passed > 0 {
         match caller.data().clock.sleep(passed) {
-            Some(sleep) => sleep.await,
-            None => tokio::time::sleep(Duration::from_nanos(passed)).await,
+            Some(mut sleep) => wait_for(caller, |_, cx| Pin::new(&mut sleep).poll(cx)).await,
+            None => {
+                let mut sleep = pin!(tokio::time::sleep(Duration::from_nanos(passed)));
+                wait_for(caller, |_, cx| sleep.as_mut().poll(cx)).await;
+            }
         }
     }
     Happened { passed, answered }

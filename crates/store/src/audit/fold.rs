@@ -111,6 +111,13 @@ impl Folds {
         due
     }
 
+    /// This count could not be written: the next time is then.
+    pub(super) fn put_off(&mut self, key: &Key, due: Instant) {
+        if let Some(fold) = self.table.get_mut(key) {
+            fold.due = due;
+        }
+    }
+
     /// These counts are in the journal now; repeats are counted from here.
     pub(super) fn written(&mut self, key: &Key, due: Instant) {
         if let Some(fold) = self.table.get_mut(key) {

@@ -100,7 +100,13 @@ impl Held {
             self.segments.iter_mut().for_each(|it| (it.dirty, it.new) = (false, false));
             return Ok(());
         }
-        self.segments.iter_mut().try_for_each(|it| it.sync(&self.home))
+        // One tenant's folder that cannot be synced keeps nobody else's from it.
+        let mut failed: Option<JournalError> = None;
+        for segment in &mut self.segments {
+            let Err(error) = segment.sync(&self.home) else { continue };
+            failed.get_or_insert(error).tenants.push(segment.tenant.clone());
+        }
+        failed.map_or(Ok(()), Err)
     }
 
     #[cfg(test)]
@@ -162,5 +168,5 @@ fn ends_torn(file: &File) -> io::Result<bool> {
 }
 
 pub(super) fn failed(path: &Path, cause: io::Error) -> JournalError {
-    JournalError { path: path.to_owned(), kept: 0, cause }
+    JournalError { path: path.to_owned(), kept: 0, tenants: Vec::new(), cause }
 }

@@ -379,9 +379,9 @@ mod tests {
             grant: Some("g1".parse().unwrap()),
             request: digested,
             subjects: Subjects::Many(Arc::new(["a".into(), "b\"".into()])),
-            ..(*begun.call).clone()
+            ..begun.call.clone()
         };
-        begun.call = Arc::new(call);
+        begun.call = call;
         let ended = AuditRecord { event: AuditEvent::Ended(end), ..begun.clone() };
         let late = AuditEvent::Ended(CallEnd::plain(EndKind::Denied("revoked")));
         let failed = AuditEvent::Ended(CallEnd::plain(EndKind::Failed("bad_module")));

@@ -42,7 +42,7 @@ pub(super) fn record_of(tenant: &str, who: &str, subject: &str, at: u64, event: 
         grant: None,
         request: None,
     };
-    AuditRecord { at: Timestamp(at * 1000), call: Arc::new(call), event }
+    AuditRecord { at: Timestamp(at * 1000), call, event }
 }
 
 fn subjects(home: &TenantHome, filter: Filter) -> Vec<String> {
@@ -305,6 +305,35 @@ fn a_count_that_could_not_be_written_is_kept_and_a_batch_that_failed_is_not_coun
     assert_eq!(count_audit(&home).unwrap().decisions.values().sum::<u64>(), 4);
     let acme = home.home().tenant(&"acme".parse().unwrap());
     assert_eq!(count_audit(&acme).unwrap().decisions.values().sum::<u64>(), 1);
+}
+
+#[test]
+fn a_tenant_whose_folder_cannot_be_written_keeps_no_ones_count_and_no_ones_sync_from_the_disk() {
+    let (_temp, home) = home();
+    let bounds = Bounds { fold_window: Duration::from_secs(3600), ..Bounds::default() };
+    let journal = FileJournal::within(home.home(), bounds);
+    let names = ["a", "b", "c"];
+    for name in names {
+        journal.append(&[denied(name, "p", "rm", 1), denied(name, "p", "rm", 2)]).unwrap();
+    }
+    let swap = |file| {
+        journal.look(|it| {
+            let segment = it.held.newest(&"a".parse().unwrap(), Row::Shared).unwrap();
+            std::mem::replace(&mut segment.file, file)
+        })
+    };
+    let file = swap(fs::File::options().write(true).open("/dev/full").unwrap());
+    let error = journal.sync().unwrap_err();
+    assert_eq!(error.tenants, ["a".parse::<Tenant>().unwrap()], "the others are on disk");
+    assert!(journal.settle().is_err());
+    let counted = |name: &str| {
+        let counts = count_audit(&home.home().tenant(&name.parse().unwrap())).unwrap();
+        counts.decisions.values().sum::<u64>()
+    };
+    assert_eq!(names.map(counted), [1, 2, 2]);
+    swap(file);
+    journal.settle().unwrap();
+    assert_eq!(names.map(counted), [2, 2, 2]);
 }
 
 #[test]

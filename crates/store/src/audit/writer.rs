@@ -121,7 +121,13 @@ impl Journal for FileJournal {
 /// Whether the one is the beginning of a call that was answered, and the other its end.
 fn is_end_of(begin: &AuditRecord, end: &AuditRecord) -> bool {
     let answered = matches!(&end.event, AuditEvent::Ended(end) if end.kind == EndKind::Done);
-    answered && begin.event == AuditEvent::Begun && Arc::ptr_eq(&begin.call, &end.call)
+    answered && begin.event == AuditEvent::Begun && is_same_call(begin, end)
+}
+
+/// Ids repeat in other sessions of the same seed, so all of it counts.
+fn is_same_call(one: &AuditRecord, other: &AuditRecord) -> bool {
+    (one.call.call, one.call.trace) == (other.call.call, other.call.trace)
+        && Arc::ptr_eq(&one.call.who, &other.call.who)
 }
 
 impl Drop for FileJournal {
@@ -195,13 +201,20 @@ impl Open {
     fn settle(&mut self, by: Option<Instant>, tenants_max: usize) -> Result<bool, JournalError> {
         let due = self.folds.due(by);
         let mut tenants_due = due.chunk_by(|a, b| a.1.call.who.tenant == b.1.call.who.tenant);
+        let mut written = Ok(());
         for tenants in tenants_due.by_ref().take(tenants_max) {
             let lines: Vec<_> = tenants.iter().map(|(_, record, times)| (record, Some(*times))).collect();
-            self.write(&lines)?;
             let next = Instant::now() + self.fold_window;
-            tenants.iter().for_each(|(key, ..)| self.folds.written(key, next));
+            match self.write(&lines) {
+                Ok(()) => tenants.iter().for_each(|(key, ..)| self.folds.written(key, next)),
+                Err(error) => {
+                    // They stay counted and are tried again a window later, whoever else is due now.
+                    tenants.iter().for_each(|(key, ..)| self.folds.put_off(key, next));
+                    written = written.and(Err(error));
+                }
+            }
         }
-        Ok(tenants_due.next().is_some())
+        written.map(|()| tenants_due.next().is_some())
     }
 
     /// Sees to it that counts are written in time; false if nobody can.
@@ -230,9 +243,8 @@ fn keep_settling(open: &Weak<Mutex<Open>>, window: Duration) {
                 Ok(true) => MutexGuard::bump(&mut open),
                 Ok(false) => break,
                 Err(error) => {
-                    // They stay counted, and are tried again.
                     tracing::error!(%error, "repeated denials could not be written");
-                    break;
+                    MutexGuard::bump(&mut open);
                 }
             }
         }

@@ -5,6 +5,7 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
+    time::{Duration, Instant},
 };
 
 /// Held until dropped.
@@ -19,6 +20,20 @@ impl Lock {
         let file = open(path)?;
         file.lock()?;
         Ok(Self { _file: file })
+    }
+
+    /// Waits for the lock, and no longer than this: then the error is `TimedOut`.
+    pub(super) fn wait_within(path: &Path, patience: Duration) -> io::Result<Self> {
+        let began = Instant::now();
+        loop {
+            if let Some(lock) = Self::try_take(path)? {
+                return Ok(lock);
+            }
+            if began.elapsed() >= patience {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Takes the lock if it is free.

@@ -19,6 +19,7 @@ use std::{
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use drydock_contract::Tenant;
@@ -186,6 +187,11 @@ impl Home {
     /// killed, it is free again.
     pub(crate) fn lock(&self, name: &str) -> io::Result<Lock> {
         Lock::wait(&self.lock_file(name))
+    }
+
+    /// The same, for so long at most.
+    pub(crate) fn lock_within(&self, name: &str, patience: Duration) -> io::Result<Lock> {
+        Lock::wait_within(&self.lock_file(name), patience)
     }
 
     /// The file of the lock of that name.

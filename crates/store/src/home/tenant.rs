@@ -7,6 +7,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use drydock_contract::Tenant;
@@ -92,6 +93,12 @@ impl TenantHome {
     pub(crate) fn lock(&self, name: &str) -> io::Result<Lock> {
         self.make(&self.root)?;
         Lock::wait(&self.root.join(format!("{name}.lock")))
+    }
+
+    /// The same, for so long at most.
+    pub(crate) fn lock_within(&self, name: &str, patience: Duration) -> io::Result<Lock> {
+        self.make(&self.root)?;
+        Lock::wait_within(&self.root.join(format!("{name}.lock")), patience)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is wrong with a ledger's file, by name, and what to do about it.
 
-use std::{io, path::Path};
+use std::{io, path::Path, time::Duration};
 
 use drydock_contract::port::LedgerError;
 use rusqlite::{
@@ -10,8 +10,9 @@ use rusqlite::{
 
 use super::file::BUSY_WAIT;
 
-/// An error of SQLite's. `remedy` says what to do if the file is damaged, and what that costs.
-pub(super) fn of_sql(path: &Path, remedy: &str, cause: rusqlite::Error) -> LedgerError {
+/// An error of SQLite's. `remedy` says what to do if the file is damaged, and what that costs; `waited` is how long a lock
+/// was waited for.
+pub(super) fn of_sql(path: &Path, remedy: &str, waited: Duration, cause: rusqlite::Error) -> LedgerError {
     let shared = cause.sqlite_error().is_some_and(|it| it.extended_code == SQLITE_IOERR_SHMSIZE);
     let plain = cause.sqlite_error().is_some_and(|it| it.extended_code == SQLITE_ERROR);
     let (code, problem) = match cause.sqlite_error_code().filter(|_| !plain) {
@@ -20,10 +21,7 @@ pub(super) fn of_sql(path: &Path, remedy: &str, cause: rusqlite::Error) -> Ledge
             return LedgerError { cause: Some(cause.into()), ..damaged(path, remedy) };
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            let waited = BUSY_WAIT.as_secs();
-            let problem =
-                format!("was locked by another process for {waited} s; end that process, or try again later");
-            ("ledger_locked", problem)
+            return LedgerError { cause: Some(cause.into()), ..locked(path, waited) };
         }
         Some(ErrorCode::DiskFull) => ("ledger_no_space", NO_SPACE.to_owned()),
         _ if shared => ("ledger_no_space", NO_SPACE.to_owned()),
@@ -35,10 +33,22 @@ pub(super) fn of_sql(path: &Path, remedy: &str, cause: rusqlite::Error) -> Ledge
 /// An error of the disk's.
 pub(super) fn of_disk(path: &Path, cause: io::Error) -> LedgerError {
     let (code, problem) = match cause.kind() {
+        io::ErrorKind::TimedOut => {
+            return LedgerError { cause: Some(cause.into()), ..locked(path, BUSY_WAIT) };
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ("ledger_no_space", NO_SPACE),
         _ => ("ledger_unavailable", UNAVAILABLE),
     };
     LedgerError { code, path: path.to_owned(), problem: problem.to_owned(), cause: Some(cause.into()) }
+}
+
+fn locked(path: &Path, waited: Duration) -> LedgerError {
+    let waited = match waited.as_secs() {
+        0 => format!("{} ms", waited.as_millis()),
+        seconds => format!("{seconds} s"),
+    };
+    let problem = format!("was locked by another process for {waited}; end that process, or try again later");
+    LedgerError { code: "ledger_locked", path: path.to_owned(), problem, cause: None }
 }
 
 /// The file is not what it was.

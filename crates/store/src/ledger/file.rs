@@ -15,7 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{LEDGER_VALUE_BYTES_MAX, error};
 use crate::home::{Lock, sync_dir, temporary_path};
 
-/// How long one transaction waits for another process's.
+/// How long one transaction waits for another process's, and whoever makes a file for another that does.
 pub(super) const BUSY_WAIT: Duration = Duration::from_secs(2);
 /// "drya", so that `file` and others can tell.
 const APPLICATION: i64 = 0x6472_7961;
@@ -45,6 +45,8 @@ pub(super) struct Kind {
 pub(super) struct LedgerFile {
     path: PathBuf,
     kind: &'static Kind,
+    /// How long it waits for another process.
+    patience: Duration,
     open: Mutex<Option<Opened>>,
 }
 
@@ -63,7 +65,12 @@ struct Stamp {
 
 impl LedgerFile {
     pub(super) fn at(path: PathBuf, kind: &'static Kind) -> Self {
-        Self { path, kind, open: Mutex::new(None) }
+        Self { path, kind, patience: BUSY_WAIT, open: Mutex::new(None) }
+    }
+
+    /// The same for somebody who waits no longer than this.
+    pub(super) fn within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -104,7 +111,7 @@ impl LedgerFile {
             *open = None;
             return Err(error);
         }
-        acted.map(Some).map_err(|cause| error::of_sql(&self.path, self.kind.remedy, cause))
+        acted.map(Some).map_err(|cause| self.of_sql(cause))
     }
 
     /// Acts on the file, making it if it is missing. `lock` is held while it is made.
@@ -119,6 +126,10 @@ impl LedgerFile {
         self.make(lock)?;
         let gone = || error::of_disk(&self.path, io::ErrorKind::NotFound.into());
         self.look(act)?.ok_or_else(gone)
+    }
+
+    fn of_sql(&self, cause: rusqlite::Error) -> LedgerError {
+        error::of_sql(&self.path, self.kind.remedy, self.patience, cause)
     }
 
     pub(super) fn damaged(&self) -> LedgerError {
@@ -137,7 +148,7 @@ impl LedgerFile {
                 format!("has {mib} MiB, the most it may; take something out of it"),
             );
         }
-        error::of_sql(&self.path, self.kind.remedy, cause)
+        self.of_sql(cause)
     }
 
     fn connect(&self) -> Result<Connection, LedgerError> {
@@ -152,8 +163,7 @@ impl LedgerFile {
                 || conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))? == "ok";
             Ok((conn, facts, whole))
         });
-        let (conn, (application, version), whole) =
-            prepared.map_err(|cause| error::of_sql(&self.path, self.kind.remedy, cause))?;
+        let (conn, (application, version), whole) = prepared.map_err(|cause| self.of_sql(cause))?;
         if application != APPLICATION || !whole {
             return Err(self.damaged());
         }
@@ -164,7 +174,7 @@ impl LedgerFile {
     }
 
     fn set_up(&self, conn: &Connection) -> rusqlite::Result<()> {
-        conn.busy_timeout(BUSY_WAIT)?;
+        conn.busy_timeout(self.patience)?;
         conn.pragma_update(None, "trusted_schema", false)?;
         conn.pragma_update(None, "cache_size", -512)?;
         conn.pragma_update(None, "temp_store", "MEMORY")?;
@@ -189,9 +199,8 @@ impl LedgerFile {
         let temporary = temporary_path(&self.path).map_err(of_disk)?;
         // Private to its owner from the first moment: SQLite gives its side files the same mode.
         let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary);
-        let filled = new.map_err(of_disk).and_then(|_| {
-            self.fill(&temporary).map_err(|cause| error::of_sql(&self.path, self.kind.remedy, cause))
-        });
+        let filled =
+            new.map_err(of_disk).and_then(|_| self.fill(&temporary).map_err(|cause| self.of_sql(cause)));
         let named = filled.and_then(|()| {
             let synced = File::open(&temporary).and_then(|it| it.sync_all());
             synced.and_then(|()| fs::rename(&temporary, &self.path)).map_err(of_disk)

@@ -52,6 +52,10 @@ impl Ledger for SqliteLedger {
         self.ledgers.lease(tenant, counter, wanted, max)
     }
 
+    fn give_back(&self, tenant: &Tenant, counter: &str, unused: u64) -> Result<(), LedgerError> {
+        self.ledgers.give_back(tenant, counter, unused)
+    }
+
     fn leased(&self, tenant: &Tenant, counter: &str) -> Result<u64, LedgerError> {
         self.ledgers.leased(tenant, counter)
     }

@@ -4,10 +4,12 @@
 //! The mark to ask by is a number in the file that each change raises; it begins at a random one, so that a file which
 //! was removed and made anew is never taken for the one before.
 
+use std::time::Duration;
+
 use drydock_contract::{Node, Tenant, Timestamp, port::LedgerError};
 use rusqlite::{Connection, Row, params};
 
-use super::file::{Kind, LedgerFile};
+use super::file::{BUSY_WAIT, Kind, LedgerFile};
 use crate::Home;
 
 const KIND: Kind = Kind {
@@ -30,6 +32,8 @@ CREATE TABLE revoked (
 };
 
 const LOCK: &str = "revocations";
+/// How long a watcher waits for another process: four looks in a row that fail are a second, at four looks a second.
+const WATCH_WAIT: Duration = Duration::from_millis(50);
 /// The mark of a home in which nothing was ever revoked.
 const NOTHING: u64 = 0;
 
@@ -53,12 +57,15 @@ impl Revoked {
 pub(super) struct Revocations {
     home: Home,
     file: LedgerFile,
+    /// The watcher's own: it waits neither for a transaction of ours nor for long.
+    watched: LedgerFile,
 }
 
 impl Revocations {
     pub(super) fn of(home: &Home) -> Self {
         static REVOCATIONS: Kind = KIND;
-        Self { file: LedgerFile::at(home.revocations_file(), &REVOCATIONS), home: home.clone() }
+        let file = || LedgerFile::at(home.revocations_file(), &REVOCATIONS);
+        Self { file: file(), watched: file().within(WATCH_WAIT), home: home.clone() }
     }
 
     pub(super) fn revoke(&self, node: &Node, at: Timestamp) -> Result<bool, LedgerError> {
@@ -66,7 +73,7 @@ impl Revocations {
         let text = "INSERT OR IGNORE INTO revoked(tenant, kind, name, at) VALUES (?1, ?2, ?3, ?4)";
         let act =
             |conn: &mut Connection| changed(conn, text, params![tenant, kind, name, at.0.cast_signed()]);
-        self.file.change(|| self.home.lock(LOCK), act)
+        self.file.change(|| self.home.lock_within(LOCK, BUSY_WAIT), act)
     }
 
     pub(super) fn unrevoke(&self, node: &Node) -> Result<bool, LedgerError> {
@@ -85,7 +92,9 @@ impl Revocations {
             let mark = generation.cast_unsigned();
             Ok((mark, if seen == Some(mark) { None } else { Some(rows(&tx)?) }))
         };
-        match self.file.look(look)? {
+        // Whoever has looked before is a watcher.
+        let file = if seen.is_some() { &self.watched } else { &self.file };
+        match file.look(look)? {
             None if seen == Some(NOTHING) => Ok(None),
             None => Ok(Some((NOTHING, Vec::new()))),
             Some((_, None)) => Ok(None),

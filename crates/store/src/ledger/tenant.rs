@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior::Immediat
 
 use super::{
     LEDGER_KEY_BYTES_MAX, LEDGER_VALUE_BYTES_MAX, error,
-    file::{Kind, LedgerFile},
+    file::{BUSY_WAIT, Kind, LedgerFile},
 };
 use crate::Home;
 
@@ -75,6 +75,21 @@ impl Ledgers {
             }
             Ok((given, given > 0))
         })
+    }
+
+    pub(super) fn give_back(&self, tenant: &Tenant, counter: &str, unused: u64) -> Result<(), LedgerError> {
+        let file = self.file(tenant);
+        check_key(&file, counter)?;
+        let given = file.look(|conn| {
+            acting(conn, Survives::Process, |tx| {
+                let left = taken(tx, counter)?.saturating_sub(unused);
+                let text = "UPDATE counter SET taken = ?2 WHERE name = ?1";
+                let rows =
+                    tx.prepare_cached(text)?.execute(params![counter.as_bytes(), left.cast_signed()])?;
+                Ok(((), rows > 0))
+            })
+        });
+        given.map(Option::unwrap_or_default)
     }
 
     pub(super) fn leased(&self, tenant: &Tenant, counter: &str) -> Result<u64, LedgerError> {
@@ -167,7 +182,10 @@ impl Ledgers {
         survives: Survives,
         act: impl Fn(&Connection) -> rusqlite::Result<(T, bool)>,
     ) -> Result<T, LedgerError> {
-        file.change(|| self.home.tenant(tenant).lock(LOCK), |conn| acting(conn, survives, &act))
+        file.change(
+            || self.home.tenant(tenant).lock_within(LOCK, BUSY_WAIT),
+            |conn| acting(conn, survives, &act),
+        )
     }
 }
 

@@ -199,6 +199,49 @@ fn a_ledger_that_another_connection_holds_is_waited_for_and_then_an_error_by_nam
 }
 
 #[test]
+fn a_watcher_waits_a_moment_for_a_locked_file_and_not_for_a_revocation_that_waits_for_it() {
+    let (_temp, home) = home();
+    let ledger = SqliteLedger::of(&home);
+    ledger.revoke(&principal("dev", "ada"), NOW).unwrap();
+    let (mark, _) = ledger.revocations(None).unwrap().unwrap();
+    assert!(ledger.revocations(Some(mark)).unwrap().is_none());
+    let held = Connection::open(home.revocations_file()).unwrap();
+    held.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    thread::scope(|scope| {
+        let revoking = scope.spawn(|| ledger.revoke(&principal("dev", "bob"), NOW).map(drop));
+        let error = ledger.revocations(Some(mark)).unwrap_err();
+        assert_eq!(error.code, "ledger_locked");
+        assert!(error.to_string().contains("for 50 ms"), "{error}");
+        held.execute_batch("ROLLBACK").unwrap();
+        revoking.join().unwrap().unwrap();
+    });
+    assert_eq!(ledger.revocations(Some(mark)).unwrap().unwrap().1.len(), 2);
+}
+
+#[test]
+fn a_file_that_another_process_makes_for_ever_is_an_error_by_name() {
+    let (_temp, home) = home();
+    let ledger = SqliteLedger::of(&home);
+    let held = home.tenant(&dev()).lock("ledger").unwrap();
+    let error = ledger.lease(&dev(), "calls", 1, 9).unwrap_err();
+    assert_eq!(error.code, "ledger_locked", "{error}");
+    drop(held);
+    assert_eq!(ledger.lease(&dev(), "calls", 1, 9).unwrap(), 1);
+}
+
+#[test]
+fn what_is_given_back_is_leased_again_and_no_more_than_that() {
+    let (_temp, home) = home();
+    let ledger = SqliteLedger::of(&home);
+    ledger.give_back(&dev(), "uses", 3).unwrap();
+    assert_eq!(ledger.lease(&dev(), "uses", 8, 10).unwrap(), 8);
+    ledger.give_back(&dev(), "uses", 3).unwrap();
+    assert_eq!(SqliteLedger::of(&home).leased(&dev(), "uses").unwrap(), 5);
+    ledger.give_back(&dev(), "uses", 99).unwrap();
+    assert_eq!(ledger.lease(&dev(), "uses", 99, 10).unwrap(), 10);
+}
+
+#[test]
 fn no_unit_of_a_counter_is_leased_twice_whoever_asks() {
     let (_temp, home) = home();
     let handles = [SqliteLedger::of(&home), SqliteLedger::of(&home)];

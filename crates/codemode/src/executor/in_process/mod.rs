@@ -173,7 +173,9 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Finished> {
-        if self.aborted(cx) {
+        // Nobody listens before there is something to wait for: most programs never wait.
+        if self.signal.as_ref().is_some_and(|it| it.is_tripped()) {
+            self.signal = None;
             self.cancel();
         }
         loop {

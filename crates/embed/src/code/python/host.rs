@@ -137,7 +137,8 @@ mod tests {
 
     async fn ask(host: &Host, provider: &str, tool: &str, input: &str) -> ToolAnswer {
         let input = Some(Bytes::copy_from_slice(input.as_bytes()));
-        host.call(ToolRequest { provider: provider.into(), tool: tool.into(), input, span: 0 }).await
+        host.call(ToolRequest { provider: provider.into(), tool: tool.into(), input, span: 0, depth: 0 })
+            .await
     }
 
     #[tokio::test]

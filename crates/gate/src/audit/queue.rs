@@ -1,0 +1,68 @@
+//! The queue before the writer, and who may have how much of it.
+//!
+//! A principal may have as many records there as there are places left, some of which are for those who have hardly
+//! any. So one that is noisy gets half of the queue, and several get less each; the noisy ones wait, and somebody
+//! else's record finds a place.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use drydock_contract::port::AuditRecord;
+
+use super::writer::Shared;
+use crate::account::Account;
+
+/// Records waiting to be written.
+pub(super) const QUEUED_MAX: usize = 2048;
+/// With fewer than this nobody is counted.
+const CROWDED: usize = QUEUED_MAX / 4;
+/// Places that are left to principals with fewer records than this.
+const RESERVED: usize = QUEUED_MAX / 8;
+const FEW: usize = 8;
+/// Records that could not wait for a place, at most. Ends of calls in flight are far fewer.
+const BESIDE_MAX: usize = 65_536;
+
+/// A record, and whose share of the queue it takes, if it was counted.
+pub(super) struct Queued {
+    record: AuditRecord,
+    counted: Option<Arc<Account>>,
+}
+
+impl Queued {
+    /// Takes it out: its place is somebody else's.
+    pub(super) fn into_record(self) -> AuditRecord {
+        if let Some(account) = self.counted {
+            account.queued.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.record
+    }
+}
+
+impl Shared {
+    /// Queues a record and answers the round of writing that had begun by then; gives it back if the principal has had
+    /// its share, or the queue is full.
+    pub(super) fn enqueue(&self, record: AuditRecord, account: &Arc<Account>) -> Result<u64, AuditRecord> {
+        let queued = self.queue.len();
+        let mut counted = None;
+        if queued >= CROWDED {
+            let own = account.queued.fetch_add(1, Ordering::Relaxed) as usize;
+            counted = Some(Arc::clone(account));
+            if own >= FEW && own + RESERVED >= QUEUED_MAX.saturating_sub(queued) {
+                return Err(Queued { record, counted }.into_record());
+            }
+        }
+        self.queue.push(Queued { record, counted }).map_err(Queued::into_record)?;
+        Ok(self.round.load(Ordering::SeqCst))
+    }
+
+    /// Queues a record that cannot wait: beside the others if there is no place.
+    pub(super) fn enqueue_now(&self, record: AuditRecord) -> u64 {
+        if let Err(Queued { record, .. }) = self.queue.push(Queued { record, counted: None }) {
+            let mut beside = self.beside.lock();
+            match beside.len() < BESIDE_MAX {
+                true => beside.push(record),
+                false => tracing::error!(?record, "audit record lost: the journal cannot be written"),
+            }
+        }
+        self.round.load(Ordering::SeqCst)
+    }
+}
