@@ -279,7 +279,8 @@ fn no_grant_is_proposed_for_arguments_that_no_rules_can_say() {
     let room = room([ruled(vec![ArgumentRule::new("/never", Must::OneOf(vec![]))])]);
     let propose = |input: String| {
         let (provider, tool) = ("files".into(), "write".into());
-        let wire = encode_request(&ToolRequest { provider, tool, input: Some(input.into()), span: 0 });
+        let wire =
+            encode_request(&ToolRequest { provider, tool, input: Some(input.into()), span: 0, depth: 0 });
         let denied = block_on(room.gate.dispatch(&room.session, Call::new(CALL, &wire, Streams::default())));
         let Err(CallError::Denied(denial)) = denied.map(drop) else { panic!("it was let through") };
         denial.remedy().map(|it| it.to_json())
