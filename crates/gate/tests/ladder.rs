@@ -375,7 +375,7 @@ fn calls_are_numbered_as_they_are_made_and_not_as_they_are_polled() {
     let there = CallId(3);
     assert_eq!(
         spans(&session.at(there, 1)),
-        spans(&open(&room, exec()).at(there)),
+        spans(&open(&room, exec()).at(there, 1)),
         "only its parent's calls count"
     );
     let numbered =
