@@ -10,7 +10,7 @@ use std::{
 };
 
 use drydock_contract::{
-    CallError, Reply, Streams, SwitchMark,
+    CallError, CapSet, Reply, Streams, SwitchMark,
     port::{CallEnd, CallFacts, EndKind, Mode},
 };
 
@@ -24,9 +24,9 @@ use crate::{
 
 /// A call that was let through and recorded.
 pub(crate) struct Begun<'a> {
-    pub(crate) facts: CallFacts,
+    pub(crate) open: OpenCall<'a>,
     pub(crate) grant: Arc<Grant>,
-    pub(crate) audited: Audited,
+    pub(crate) caps: CapSet,
     pub(crate) slot: Slot,
     pub(crate) reserved: Reserved<'a>,
     pub(crate) umask: Mode,
@@ -43,14 +43,15 @@ pub(crate) async fn carry_out<'a, C: Capability>(
     ready: C::Ready,
     streams: Streams,
 ) -> Result<Reply, CallError> {
-    let Begun { facts, grant, audited, slot, mut reserved, umask, wants_typed, mark, class } = begun;
+    let Begun { mut open, grant, caps, slot, mut reserved, umask, wants_typed, mark, class } = begun;
     reserved.begin();
-    let is_leased = AtomicBool::new(false);
-    let mut open = OpenCall { gate, facts, audited, is_leased: &is_leased, is_over: false };
     // Work that was cut off is dropped with this block: what it holds is free before anybody waits for a record.
-    let done = {
-        let (facts, grant) = (&open.facts, &grant);
-        let issued = Issued { facts, grant, is_leased: &is_leased, audited, slot, umask, wants_typed, mark };
+    let done = if let Some(denial) = session.lost_since(mark) {
+        // It was let through, and lost its rights before anybody asked for its answer.
+        Ok(Err(denial.into()))
+    } else {
+        let (open, grant) = (&open, &grant);
+        let issued = Issued { open, grant, caps, slot, umask, wants_typed, mark };
         let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
         let ends = Ends { session, mark, grant, class };
         race(work, &ends, &*gate.clock).await
@@ -64,19 +65,30 @@ pub(crate) async fn carry_out<'a, C: Capability>(
 }
 
 /// A call that has begun. Its end is recorded on every path, also if nobody waits for it any more.
-struct OpenCall<'a> {
+pub(crate) struct OpenCall<'a> {
     gate: &'a Gate,
-    facts: CallFacts,
-    audited: Audited,
+    pub(crate) facts: CallFacts,
+    pub(crate) audited: Audited,
     /// Whether a lease has taken the end over.
-    is_leased: &'a AtomicBool,
-    is_over: bool,
+    pub(crate) is_leased: AtomicBool,
+    /// From when its beginning was recorded until its end is.
+    is_open: bool,
 }
 
-impl OpenCall<'_> {
+impl<'a> OpenCall<'a> {
+    /// A call whose beginning is not on record yet.
+    pub(crate) fn new(gate: &'a Gate, facts: CallFacts, audited: Audited) -> Self {
+        Self { gate, facts, audited, is_leased: AtomicBool::new(false), is_open: false }
+    }
+
+    /// Its beginning is on record, so its end will be.
+    pub(crate) fn begin(&mut self) {
+        self.is_open = true;
+    }
+
     /// Records the end. A denial is left to the caller, who waits until it is on disk.
     fn end(&mut self, done: &Result<Reply, CallError>) -> Option<&'static str> {
-        self.is_over = true;
+        self.is_open = false;
         // Whoever has the lease records the end.
         if self.is_leased.load(Ordering::Acquire) {
             return None;
@@ -113,7 +125,7 @@ impl OpenCall<'_> {
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
-        if !self.is_over && !self.is_leased.load(Ordering::Acquire) {
+        if self.is_open && !self.is_leased.load(Ordering::Acquire) {
             self.gate.record_end(&self.facts, self.audited, CallEnd::plain(EndKind::Dropped));
         }
     }

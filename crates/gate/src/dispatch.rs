@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use crate::{
     Audited, CapSpec, Capability, Class, Grant, Operation, Recording, Refused, Session, SessionSpec,
     account::Accounts,
-    act::{Begun, carry_out},
+    act::{Begun, OpenCall, carry_out},
     audit::{Audit, AuditCounts},
     digest::Digester,
     giving::Giving,
@@ -178,27 +178,28 @@ impl Gate {
         TraceId(half(0) << 64 | half(1))
     }
 
-    /// Answers one call, or refuses it. Which of the session's calls it is, is settled here and now, and not when
-    /// the future is first polled: calls are numbered as they are made, not as they are scheduled.
+    /// Answers one call, or refuses it. It is numbered and judged here and now, and not when the future is first polled:
+    /// calls are counted as they are made, not as they are scheduled.
     pub fn dispatch<'a>(
         self: &'a Arc<Self>,
         session: &'a Session,
         call: Call<'a>,
-    ) -> impl Future<Output = Result<Reply, CallError>> + Send + 'a {
+    ) -> BoxFuture<'a, Result<Reply, CallError>> {
         let ids = session.lineage().next_or(call.ordinal);
-        self.answer(session, ids, call)
+        tracing::trace!(target: "drydock::hop", "gate: Call{{{}}} climbs the ladder", call.operation);
+        match self.operations.get(call.operation) {
+            Some((power, operation)) => self.powers[*power].answer(self, session, ids, operation, call),
+            None => Box::pin(self.answer_nobody(session, ids, call)),
+        }
     }
 
-    async fn answer<'a>(
+    /// For an operation that nobody offers.
+    async fn answer_nobody<'a>(
         self: &'a Arc<Self>,
         session: &'a Session,
         ids: (CallId, CallId),
         call: Call<'a>,
     ) -> Result<Reply, CallError> {
-        tracing::trace!(target: "drydock::hop", "gate: Call{{{}}} climbs the ladder", call.operation);
-        if let Some((power, operation)) = self.operations.get(call.operation) {
-            return self.powers[*power].answer(self, session, ids, operation, call).await;
-        }
         let (now, denial) = self.first_rungs(session).await?;
         let nobody = || Denial::UnknownOperation(ladder::shorten(call.operation).to_string());
         let denial = denial.unwrap_or_else(nobody);
@@ -414,6 +415,7 @@ impl<C: Capability> Power for C {
         let facts = facts(&climb, ids, C::subjects(&ready), named, request);
         let (audited, umask, wants_typed, class) =
             (operation.audited, call.umask, call.wants_typed, operation.class);
+        let caps = session.spec().importable.union(climb.grants.caps());
         let record = || AuditRecord { at: now, call: facts.clone(), event: AuditEvent::Begun };
         let mut record = (audited == Audited::Everything).then(record);
         if use_due.is_none()
@@ -424,21 +426,24 @@ impl<C: Capability> Power for C {
                 Err(fault) => return Box::pin(ready_now(Err(fault.into()))),
             };
         }
-        let begun = Begun { facts, grant, audited, slot, reserved, umask, wants_typed, mark, class };
+        let open = OpenCall::new(gate, facts, audited);
+        let mut begun = Begun { open, grant, caps, slot, reserved, umask, wants_typed, mark, class };
         if use_due.is_none() && record.is_none() {
+            begun.open.begin();
             return Box::pin(carry_out(self, (gate, session), begun, ready, call.streams));
         }
         Box::pin(async move {
             if let Some(kept) = use_due
                 && !gate.lease_use(&begun.grant, kept).await?
             {
-                let facts = CallFacts { grant: None, request: None, ..begun.facts.clone() };
+                let facts = CallFacts { grant: None, request: None, ..begun.open.facts.clone() };
                 let denial = ladder::used_up::<C>(&ready);
                 return Err(gate.refuse(session, now, facts, denial).await);
             }
             if let Some(record) = record {
                 gate.audit.begun_later(session.account(), record).await.map_err(Fault::Unrecorded)?;
             }
+            begun.open.begin();
             carry_out(self, (gate, session), begun, ready, call.streams).await
         })
     }
@@ -452,6 +457,6 @@ pub(crate) struct Door {
 
 impl Dispatch for Door {
     fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
-        Box::pin(self.gate.dispatch(&self.session, call))
+        self.gate.dispatch(&self.session, call)
     }
 }

@@ -2,19 +2,15 @@
 
 use std::{
     marker::PhantomData,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
-use drydock_contract::{
-    CallId, Deadline, Dispatch, Entropy, SwitchMark, Waited,
-    port::{CallFacts, Mode},
-};
+use drydock_contract::{CallId, CapSet, Deadline, Dispatch, Entropy, SwitchMark, Waited, port::Mode};
 
-use crate::{Audited, Capability, Gate, Grant, Lease, Session, account::Slot, dispatch::Door, lease::Leased};
+use crate::{
+    Capability, Gate, Grant, Lease, Session, account::Slot, act::OpenCall, dispatch::Door, lease::Leased,
+};
 
 /// Lets one call of the power `C` through. Dropping it gives the concurrency slot back, on every
 /// path: an error, a panic, a cancelled future.
@@ -37,10 +33,9 @@ use crate::{Audited, Capability, Gate, Grant, Lease, Session, account::Slot, dis
 pub struct Permit<'a, C: Capability> {
     gate: &'a Arc<Gate>,
     session: &'a Session,
-    facts: &'a CallFacts,
+    open: &'a OpenCall<'a>,
     grant: &'a Arc<Grant>,
-    is_leased: &'a AtomicBool,
-    audited: Audited,
+    caps: CapSet,
     umask: Mode,
     wants_typed: bool,
     slot: Slot,
@@ -50,10 +45,9 @@ pub struct Permit<'a, C: Capability> {
 
 /// What a permit is issued for.
 pub(crate) struct Issued<'a> {
-    pub(crate) facts: &'a CallFacts,
+    pub(crate) open: &'a OpenCall<'a>,
     pub(crate) grant: &'a Arc<Grant>,
-    pub(crate) is_leased: &'a AtomicBool,
-    pub(crate) audited: Audited,
+    pub(crate) caps: CapSet,
     pub(crate) slot: Slot,
     pub(crate) umask: Mode,
     pub(crate) wants_typed: bool,
@@ -62,9 +56,9 @@ pub(crate) struct Issued<'a> {
 
 impl<'a, C: Capability> Permit<'a, C> {
     pub(crate) fn issue(gate: &'a Arc<Gate>, session: &'a Session, issued: Issued<'a>) -> Self {
-        let Issued { facts, grant, is_leased, audited, slot, umask, wants_typed, mark } = issued;
+        let Issued { open, grant, caps, slot, umask, wants_typed, mark } = issued;
         let of = PhantomData;
-        Self { gate, session, facts, grant, is_leased, audited, umask, wants_typed, slot, mark, of }
+        Self { gate, session, open, grant, caps, umask, wants_typed, slot, mark, of }
     }
 
     /// The mask of whoever asked.
@@ -79,7 +73,12 @@ impl<'a, C: Capability> Permit<'a, C> {
 
     /// Which call this is.
     pub fn call(&self) -> CallId {
-        self.facts.call
+        self.open.facts.call
+    }
+
+    /// The powers whose imports a guest may name that this call starts, as they were when it was let through.
+    pub fn caps(&self) -> CapSet {
+        self.caps
     }
 
     /// Whether whoever asked takes the answer as a value.
@@ -120,10 +119,11 @@ impl<'a, C: Capability> Permit<'a, C> {
     /// What outlives the call: the session, the slot and the switches, for a process, a listener or a stream. The
     /// call's record ends with the lease.
     pub fn into_lease(self) -> Lease {
-        self.is_leased.store(true, Ordering::Release);
+        self.open.is_leased.store(true, Ordering::Release);
         let (gate, session) = (Arc::clone(self.gate), self.session.within(self.call()));
-        let Self { facts, grant, audited, slot, mark, .. } = self;
-        let open = Leased { facts: facts.clone(), grant: Arc::clone(grant), audited, slot, mark };
+        let Self { open, grant, slot, mark, .. } = self;
+        let (facts, audited) = (open.facts.clone(), open.audited);
+        let open = Leased { facts, grant: Arc::clone(grant), audited, slot, mark };
         Lease::new(gate, session, open)
     }
 }

@@ -12,7 +12,7 @@ use crate::Session;
 /// A program that is to be started. Travels typed: only a host starts programs.
 pub struct ProgramStart {
     /// Its language, which is what a grant names.
-    pub language: &'static str,
+    pub language: Arc<str>,
     /// Its text, for the record's digest.
     pub text: Arc<str>,
     /// Runs it.

@@ -58,11 +58,11 @@ impl Capability for Code {
     }
 
     fn subject(request: &ProgramStart) -> &str {
-        request.language
+        &request.language
     }
 
     fn not_admitted(request: &ProgramStart, why: NotAdmitted) -> Denial {
-        policy::not_admitted(request.language, why)
+        policy::not_admitted(&request.language, why)
     }
 
     fn check((): &(), _: &Session, request: ProgramStart) -> Result<ProgramStart, Refused> {
@@ -70,7 +70,7 @@ impl Capability for Code {
     }
 
     fn label(ready: &ProgramStart) -> Arc<str> {
-        ready.language.into()
+        Arc::clone(&ready.language)
     }
 
     async fn perform(

@@ -33,7 +33,7 @@ fn run(
     body: impl FnOnce(&StartedProgram) -> u64 + Send + 'static,
 ) -> Result<u64, &'static str> {
     let start = ProgramStart {
-        language: "javascript",
+        language: "javascript".into(),
         text: "1 + 1".into(),
         run: Box::new(move |started| {
             Box::pin(async move {

@@ -216,7 +216,7 @@ impl Exec {
             memory: spec.memory.clone(),
             lane: by_path.is_none().then(|| options.lane()),
             compile: options.compile_limits(),
-            caps: session.caps(),
+            caps: permit.caps(),
             time: spec.clock.as_ref().map_or(spec.time, |clock| GuestTime::Fixed(clock.stands_at())),
             clock: spec.clock.clone(),
             entropy: permit.entropy(),

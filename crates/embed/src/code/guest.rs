@@ -11,7 +11,7 @@ use drydock_contract::{
     RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{Mode, Runner as _},
 };
-use drydock_engine::Engine;
+use drydock_engine::{Engine, Lane};
 use drydock_store::{Contexts, WorkspaceName};
 use parking_lot::Mutex;
 
@@ -41,21 +41,54 @@ pub struct JsGuest {
     module: Artifact,
     time: GuestTime,
     clock: Option<Arc<SteppedClock>>,
-    bearings: Bearings,
+    entropy: Entropy,
     preparing: Option<Arc<Preparing>>,
-    remarks: Arc<Mutex<Remarks>>,
+    /// Of every program.
+    env: Arc<[Vec<u8>]>,
+}
+
+/// The same for one program that was let through, with remarks of its own.
+pub(super) struct OneProgram<'a> {
+    guest: &'a JsGuest,
+    bearings: Bearings,
+    remarks: Mutex<Remarks>,
+}
+
+impl OneProgram<'_> {
+    /// What was said of the program's failure, if it failed.
+    pub(super) fn remarks(&self) -> Remarks {
+        std::mem::take(&mut *self.remarks.lock())
+    }
+
+    /// What makes JavaScript of TypeScript.
+    pub(super) fn stripper(&self) -> TypeStripper {
+        self.guest.stripper()
+    }
+
+    /// Notes where a program was wrong that did not even begin.
+    pub(super) fn refuse(&self, error: &NotStripped) {
+        *self.remarks.lock() = Remarks { position: error.position, hint: None };
+    }
+}
+
+impl Guest for OneProgram<'_> {
+    fn run(&self, program: Program, tools: Arc<dyn Tools>, cancel: Arc<Switch>) -> BoxFuture<'_, Finished> {
+        Box::pin(async move {
+            let (finished, remarks) = self.guest.run_fresh(program, tools, cancel, &self.bearings).await;
+            *self.remarks.lock() = remarks;
+            finished
+        })
+    }
 }
 
 impl JsGuest {
     pub(crate) fn new(engine: Arc<Engine>, module: Artifact, time: GuestTime, entropy: Entropy) -> Self {
-        let (context, clock, preparing, remarks) = Default::default();
-        let bearings = Bearings { entropy, ..Bearings::default() };
-        Self { engine, context, module, time, clock, bearings, preparing, remarks }
+        let (context, clock, preparing) = Default::default();
+        Self { engine, context, module, time, clock, entropy, preparing, env: Arc::new([]) }
     }
 
-    /// The same for one program that was let through, with remarks of its own.
-    pub(super) fn for_program(&self, bearings: Bearings) -> Self {
-        Self { bearings, remarks: Arc::default(), ..self.clone() }
+    pub(super) fn for_program(&self, bearings: Bearings) -> OneProgram<'_> {
+        OneProgram { guest: self, bearings, remarks: Mutex::default() }
     }
 
     /// Programs that start when the session's clock says so, and move it.
@@ -77,27 +110,64 @@ impl JsGuest {
         Self { context: Some((contexts, name)), ..self }
     }
 
-    /// What was said of the program's failure, if it failed.
-    pub(super) fn remarks(&self) -> Remarks {
-        self.remarks.lock().clone()
-    }
-
-    /// What makes JavaScript of TypeScript.
-    pub(super) fn stripper(&self) -> TypeStripper {
+    fn stripper(&self) -> TypeStripper {
         TypeStripper::new(Arc::clone(&self.engine), self.preparing.clone())
     }
 
-    /// Notes where a program was wrong that did not even begin.
-    pub(super) fn refuse(&self, error: &NotStripped) {
-        *self.remarks.lock() = Remarks { position: error.position, hint: None };
+    async fn run_fresh(
+        &self,
+        program: Program,
+        tools: Arc<dyn Tools>,
+        cancel: Arc<Switch>,
+        bearings: &Bearings,
+    ) -> (Finished, Remarks) {
+        let log = Log::new(&program.options, program.console.clone());
+        let Some(request) = self.request(&program, tools, cancel, &log, bearings) else {
+            let failure = Failure::new(FailureCode::RuntimeError, "the program is too large");
+            return (Finished::without_logs(Err(failure)), Remarks::default());
+        };
+        // Fuel is no limit of code mode; time and memory are. Few programs have a context: what that takes is no part of
+        // the others.
+        let ran = match (self.engine.timed(), &self.context) {
+            (Err(fault), _) => Err(fault),
+            (Ok(lane), None) => lane.run(request).await.map(|(report, streams)| (report, streams, None)),
+            (Ok(lane), Some(context)) => Box::pin(self.run_staying(lane, request, context)).await,
+        };
+        let ended = match ran {
+            Ok((report, streams, after)) => {
+                let mut ended = answer::end(&report.outcome, streams.stdout.into_captured());
+                if let Some(memory) = after
+                    && let Err(error) = Box::pin(self.keep(&ended, memory)).await
+                {
+                    let text = format!("the context could not be kept: {error}");
+                    ended.outcome = Err(Failure::new(FailureCode::InternalError, text));
+                }
+                ended
+            }
+            Err(fault) => {
+                tracing::warn!("a program could not be run: {fault}");
+                let text = match &self.context {
+                    Some(_) => format!("the program could not be run: {fault}"),
+                    None => format!("the program could not be run: {}", fault.code()),
+                };
+                answer::End::failed(FailureCode::InternalError, text)
+            }
+        };
+        let logs = log.into_lines();
+        let finished = Finished { outcome: ended.outcome, logs_cut: logs.is_cut(), logs: logs.into_lines() };
+        (finished, ended.remarks)
     }
 
-    async fn run_fresh(&self, program: Program, tools: Arc<dyn Tools>, cancel: Arc<Switch>) -> Finished {
-        let log = Log::new(&program.options, program.console.clone());
-        let Ok(stdin) = request_of(&program) else {
-            let failure = Failure::new(FailureCode::RuntimeError, "the program is too large");
-            return Finished::without_logs(Err(failure));
-        };
+    /// What the engine is asked for; nothing if the program is too large.
+    fn request(
+        &self,
+        program: &Program,
+        tools: Arc<dyn Tools>,
+        cancel: Arc<Switch>,
+        log: &Log,
+        bearings: &Bearings,
+    ) -> Option<RunRequest> {
+        let stdin = request_of(program).ok()?;
         let limits = Limits {
             memory_bytes_max: program.options.memory_bytes_max(),
             wall_max: program.options.timeout(),
@@ -113,10 +183,10 @@ impl JsGuest {
                 Arc::new(WithStripper { tools, stripper, cancel })
             }
         };
-        let request = RunRequest {
+        Some(RunRequest {
             artifact: self.module.clone(),
             argv: vec![b"js".to_vec()],
-            env: Arc::new([]),
+            env: Arc::clone(&self.env),
             streams: Streams {
                 stdin: Source::from(stdin),
                 stdout: Sink::capture(),
@@ -133,45 +203,23 @@ impl JsGuest {
             caps: CapSet::of(&[Cap::Tool]),
             time: self.clock.as_ref().map_or(self.time, |clock| GuestTime::Fixed(clock.stands_at())),
             clock: self.clock.clone(),
-            entropy: self.bearings.entropy,
+            entropy: bearings.entropy,
             door: Arc::new(ToolDoor::new(tools)),
-            switches: [cancel, Arc::default()],
-            budget: self.bearings.budget.clone(),
+            switches: [Arc::clone(&cancel), cancel],
+            budget: bearings.budget.clone(),
             preparing: self.preparing.clone(),
-            depth: self.bearings.depth,
-            tenant: self.bearings.tenant.clone(),
+            depth: bearings.depth,
+            tenant: bearings.tenant.clone(),
             pays_for_code: false,
-        };
-        let ended = match self.start(request).await {
-            Ok((report, streams, after)) => {
-                let mut ended = answer::end(&report.outcome, streams.stdout.into_captured());
-                if let Err(error) = self.keep(&ended, after).await {
-                    let text = format!("the context could not be kept: {error}");
-                    ended.outcome = Err(Failure::new(FailureCode::InternalError, text));
-                }
-                ended
-            }
-            Err(fault) => {
-                tracing::warn!("a program could not be run: {fault}");
-                let text = match &self.context {
-                    Some(_) => format!("the program could not be run: {fault}"),
-                    None => format!("the program could not be run: {}", fault.code()),
-                };
-                answer::End::failed(FailureCode::InternalError, text)
-            }
-        };
-        *self.remarks.lock() = ended.remarks;
-        let logs = log.into_lines();
-        Finished { outcome: ended.outcome, logs_cut: logs.is_cut(), logs: logs.into_lines() }
+        })
     }
 
-    async fn start(&self, request: RunRequest) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
-        // Fuel is no limit of code mode; time and memory are.
-        let lane = self.engine.timed()?;
-        let Some((contexts, name)) = &self.context else {
-            let (report, streams) = lane.run(request).await?;
-            return Ok((report, streams, None));
-        };
+    async fn run_staying(
+        &self,
+        lane: &Lane,
+        request: RunRequest,
+        (contexts, name): &(Contexts, WorkspaceName),
+    ) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
         let broken = |error: std::io::Error| Fault::Internal(format!("context `{name}`: {error}"));
         let (contexts, whose, module) = (contexts.clone(), name.clone(), self.module.digest());
         let before = off_thread(move || contexts.load(&whose, module)).await.map_err(broken)?;
@@ -179,8 +227,8 @@ impl JsGuest {
     }
 
     /// A program that was ended, or ran out of memory, leaves its context as it found it.
-    async fn keep(&self, ended: &answer::End, after: Option<Vec<u8>>) -> std::io::Result<()> {
-        let (Some((contexts, name)), Some(memory)) = (self.context.clone(), after) else { return Ok(()) };
+    async fn keep(&self, ended: &answer::End, memory: Vec<u8>) -> std::io::Result<()> {
+        let Some((contexts, name)) = self.context.clone() else { return Ok(()) };
         let module = self.module.digest();
         match &ended.outcome {
             Err(failure) if failure.code == FailureCode::MemoryLimit => Ok(()),
@@ -238,7 +286,10 @@ fn push_count(request: &mut Vec<u8>, count: usize) -> Result<(), TryFromIntError
 
 impl Guest for JsGuest {
     fn run(&self, program: Program, tools: Arc<dyn Tools>, cancel: Arc<Switch>) -> BoxFuture<'_, Finished> {
-        Box::pin(self.run_fresh(program, tools, cancel))
+        Box::pin(async move {
+            let bearings = Bearings { entropy: self.entropy, ..Bearings::default() };
+            self.run_fresh(program, tools, cancel, &bearings).await.0
+        })
     }
 }
 

@@ -44,15 +44,10 @@ const WEB: &str =
 // structuredClone, atob, btoa, crypto.getRandomValues, crypto.randomUUID, performance.now, queueMicrotask;
 // `import` of files by a path that begins with ./, ../ or /. The program ends when its value is settled.";
 
-/// The path of a program that has none: in the working directory.
-const UNNAMED: &str = "./-";
-
 /// Programs of one principal with one set of tools.
 pub struct DockCode {
     session: DockSession,
-    providers: Arc<Providers>,
-    guest: Arc<JsGuest>,
-    place: Place,
+    programs: Arc<start::Programs>,
 }
 
 /// Where programs run.
@@ -163,7 +158,8 @@ impl Dock {
         let time = Arc::new(TokioTime::beside(preparing).on_clock(clock));
         let place = Place::Here(Arc::new(InProcess::new(Arc::clone(&guest) as _, time)));
         let session = DockSession { gate: Arc::clone(&self.gate), session };
-        Ok(DockCode { session, providers, guest, place })
+        let programs = start::Programs { gate: Arc::clone(&self.gate), providers, guest, place };
+        Ok(DockCode { session, programs: Arc::new(programs) })
     }
 
     /// What runs JavaScript, for a runner endpoint of one's own.
@@ -190,7 +186,10 @@ impl DockCode {
     /// The same session and tools with programs running somewhere else: in a child, or on a foreign runner.
     #[must_use]
     pub fn on(self, executor: Arc<dyn Executor>) -> Self {
-        Self { place: Place::Elsewhere(executor), ..self }
+        let start::Programs { gate, providers, guest, .. } = &*self.programs;
+        let (gate, providers, guest) = (Arc::clone(gate), Arc::clone(providers), Arc::clone(guest));
+        let place = Place::Elsewhere(executor);
+        Self { programs: Arc::new(start::Programs { gate, providers, guest, place }), ..self }
     }
 
     /// Runs a program to its end.
@@ -201,16 +200,10 @@ impl DockCode {
     /// Runs a program to its end, and tells what more there is to say of it.
     pub async fn execute_whole(&self, code: &str, input: CodeInput) -> CodeResult {
         let text: Arc<str> = code.into();
-        let session = self.session.telling(input.denials.clone());
-        let job = start::Job {
-            gate: Arc::clone(&self.session.gate),
-            providers: Arc::clone(&self.providers),
-            guest: Arc::clone(&self.guest),
-            place: self.place.clone(),
-            text: Arc::clone(&text),
-            input,
-        };
-        match start::through_the_gate(&session, start::JAVASCRIPT, text, move |it| job.run(it)).await {
+        let telling = input.denials.clone().map(|log| self.session.telling(Some(log)));
+        let session = telling.as_ref().unwrap_or(&self.session);
+        let job = start::Job { programs: Arc::clone(&self.programs), text: Arc::clone(&text), input };
+        match start::through_the_gate(session, &start::JAVASCRIPT, text, move |it| job.run(it)).await {
             Ok(result) => result,
             Err(error) => CodeResult {
                 execute: ExecuteResult::failed(start::failure_of(&error), 0.0),
@@ -223,9 +216,9 @@ impl DockCode {
 
     /// TypeScript declarations of the tools, and a word about what else there is.
     pub fn types(&self) -> String {
-        match self.place {
-            Place::Here(_) => format!("{}\n\n{WEB}", self.providers.types()),
-            Place::Elsewhere(_) => self.providers.types(),
+        match self.programs.place {
+            Place::Here(_) => format!("{}\n\n{WEB}", self.programs.providers.types()),
+            Place::Elsewhere(_) => self.programs.providers.types(),
         }
     }
 

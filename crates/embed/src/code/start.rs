@@ -4,7 +4,7 @@
 use std::{
     future::poll_fn,
     pin::{Pin, pin},
-    sync::Arc,
+    sync::{Arc, LazyLock},
     task::Poll,
     time::Duration,
 };
@@ -23,37 +23,42 @@ use drydock_contract::{
 };
 use drydock_gate::{DefaultLimits, Gate, ProgramEnd, ProgramStart, Session, StartedProgram};
 
-use super::{CodeInput, CodeResult, JsGuest, Language, Place, UNNAMED};
+use super::{CodeInput, CodeResult, JsGuest, Language, Place, guest::OneProgram};
 use crate::DockSession;
 
 /// What a grant names.
-pub(super) const JAVASCRIPT: &str = "javascript";
+pub(super) static JAVASCRIPT: LazyLock<Arc<str>> = LazyLock::new(|| "javascript".into());
 /// What a grant names.
-pub(super) const PYTHON: &str = "python";
+pub(super) static PYTHON: LazyLock<Arc<str>> = LazyLock::new(|| "python".into());
+
+/// The path of a program that has none: in the working directory.
+static UNNAMED: LazyLock<Arc<str>> = LazyLock::new(|| "./-".into());
 
 /// Asks the gate to have the program run.
-pub(super) async fn through_the_gate<T: Ended>(
+pub(super) async fn through_the_gate<T: Ended, F: Future<Output = T> + Send + 'static>(
     session: &DockSession,
-    language: &'static str,
+    language: &Arc<str>,
     text: Arc<str>,
-    run: impl FnOnce(StartedProgram) -> BoxFuture<'static, T> + Send + 'static,
+    run: impl FnOnce(StartedProgram) -> F + Send + 'static,
 ) -> Result<T, CallError> {
     tracing::trace!(target: "drydock::hop", "embed: a program and what runs it become a call");
     let bytes = text.len() as u64;
     let run = Box::new(move |started: StartedProgram| -> BoxFuture<'static, ProgramEnd> {
         Box::pin(async move {
-            let (session, mark) = (started.session.clone(), started.session.mark());
+            let ([principal, session], mark) = (started.session.switches(), started.session.mark());
             let result = run(started).await;
             // Code mode's own word for whatever ends a program from outside is a timeout; the record knows better.
             let outcome = match result.outcome() {
-                Outcome::TimedOut if session.lost_since(mark).is_some() => Outcome::Cancelled,
+                Outcome::TimedOut if principal.tripped_since(mark) || session.is_tripped() => {
+                    Outcome::Cancelled
+                }
                 outcome => outcome,
             };
             let digested = result.digested();
             ProgramEnd { outcome, digested, result: Box::new(result) }
         })
     });
-    let start = ProgramStart { language, text, run };
+    let start = ProgramStart { language: Arc::clone(language), text, run };
     let call = Call::typed(RUN, start, bytes, Streams::default());
     let mut reply = session.gate.dispatch(&session.session, call).await?;
     let broken = || Fault::Internal("the gate's answer is no program's".into());
@@ -157,36 +162,42 @@ impl Bearings {
     }
 }
 
-/// A JavaScript program that was let through.
-pub(super) struct Job {
+/// What all JavaScript programs of one session share.
+pub(super) struct Programs {
     pub(super) gate: Arc<Gate>,
     pub(super) providers: Arc<Providers>,
     pub(super) guest: Arc<JsGuest>,
     pub(super) place: Place,
+}
+
+/// A JavaScript program that was let through.
+pub(super) struct Job {
+    pub(super) programs: Arc<Programs>,
     pub(super) text: Arc<str>,
     pub(super) input: CodeInput,
 }
 
 impl Job {
-    pub(super) fn run(self, started: StartedProgram) -> BoxFuture<'static, CodeResult> {
-        Box::pin(async move {
-            let guest = self.guest.for_program(Bearings::of(&started));
-            let end = Arc::new(Switch::default());
-            let mut switches = started.session.switches().to_vec();
-            switches.extend(self.input.signal.clone());
-            let work = pin!(self.execute(&guest, started.session, &end));
-            let execute = forwarding(work, &switches, &end).await;
-            let remarks = guest.remarks();
-            CodeResult { execute, position: remarks.position, hint: remarks.hint, refused: None }
-        })
+    pub(super) async fn run(self, started: StartedProgram) -> CodeResult {
+        let guest = self.programs.guest.for_program(Bearings::of(&started));
+        let end = Arc::new(Switch::default());
+        let [principal, session] = started.session.switches();
+        let from = [Some(principal), Some(session), self.input.signal.clone()];
+        let work = pin!(self.execute(&guest, started.session, &end));
+        let execute = forwarding(work, &from, &end).await;
+        let remarks = guest.remarks();
+        CodeResult { execute, position: remarks.position, hint: remarks.hint, refused: None }
     }
 
-    async fn execute(&self, guest: &JsGuest, session: Session, end: &Arc<Switch>) -> ExecuteResult {
-        let stripped = match self.input.language {
-            Language::JavaScript => None,
+    async fn execute(&self, guest: &OneProgram<'_>, session: Session, end: &Arc<Switch>) -> ExecuteResult {
+        let code = match self.input.language {
+            Language::JavaScript => Arc::clone(&self.text),
             Language::TypeScript => {
-                match guest.stripper().strip(self.text.to_string(), Arc::clone(end)).await {
-                    Ok(text) => Some(text.into()),
+                // Apart, because most programs are not: what stripping takes is no part of them.
+                let stripping =
+                    Box::pin(guest.stripper().strip(self.text.to_string(), Arc::clone(end))).await;
+                match stripping {
+                    Ok(text) => text.into(),
                     Err(error) => {
                         guest.refuse(&error);
                         return ExecuteResult::failed((&error).into(), 0.0);
@@ -195,17 +206,17 @@ impl Job {
             }
         };
         let options = bounded(self.input.options, &session);
-        let gated = Gated::new(Arc::clone(&self.gate), session);
-        let code = stripped.unwrap_or_else(|| Arc::clone(&self.text));
+        let Programs { gate, providers, place, .. } = &*self.programs;
+        let gated = Gated::new(Arc::clone(gate), session);
         let request = ExecuteRequest {
             options,
             args: self.input.args.clone(),
             signal: Some(Arc::clone(end)),
             console: self.input.console.clone(),
-            file: Some(self.input.file.clone().unwrap_or_else(|| Arc::from(UNNAMED))),
-            ..ExecuteRequest::new(code).with(&self.providers).through(Arc::new(gated))
+            file: Some(Arc::clone(self.input.file.as_ref().unwrap_or(&UNNAMED))),
+            ..ExecuteRequest::new(code).with(providers).through(Arc::new(gated))
         };
-        match &self.place {
+        match place {
             Place::Here(here) => here.execute_on(guest, request).await,
             Place::Elsewhere(executor) => executor.execute(request).await,
         }
@@ -215,11 +226,12 @@ impl Job {
 /// Does the work, and trips `to` once any of the others is tripped. Work that does not wait costs nothing more.
 pub(super) async fn forwarding<T>(
     mut work: Pin<&mut impl Future<Output = T>>,
-    from: &[Arc<Switch>],
+    from: &[Option<Arc<Switch>>; 3],
     to: &Switch,
 ) -> T {
     let mut listeners = Vec::new();
-    let mut is_told = from.iter().any(|it| it.is_tripped());
+    let is_over = || from.iter().flatten().any(|it| it.is_tripped());
+    let mut is_told = is_over();
     if is_told {
         to.trip();
     }
@@ -232,14 +244,14 @@ pub(super) async fn forwarding<T>(
                 return Poll::Pending;
             }
             if listeners.is_empty() {
-                listeners.extend(from.iter().map(|it| it.listen()));
+                listeners.extend(from.iter().flatten().map(|it| it.listen()));
             }
-            for (listener, switch) in listeners.iter_mut().zip(from) {
+            for (listener, switch) in listeners.iter_mut().zip(from.iter().flatten()) {
                 while Pin::new(&mut *listener).poll(cx).is_ready() {
                     *listener = switch.listen();
                 }
             }
-            if !from.iter().any(|it| it.is_tripped()) {
+            if !is_over() {
                 return Poll::Pending;
             }
             is_told = true;

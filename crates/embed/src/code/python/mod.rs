@@ -17,7 +17,7 @@ use drydock_codemode::{
     provider::Providers,
 };
 use drydock_contract::{
-    BoxFuture, CallError, Cap, Fault, GuestTime, Outcome, Principal, Sink, Source, Switch, Tools, exit,
+    CallError, Cap, Fault, GuestTime, Outcome, Principal, Sink, Source, Switch, Tools, exit,
     port::{Files, LoadError},
 };
 use drydock_gate::{DenialLog, Gate, SessionSpec, StartedProgram};
@@ -233,7 +233,7 @@ impl DockPy {
             args,
             signal,
         };
-        match start::through_the_gate(&session, start::PYTHON, text, move |it| job.run(it)).await {
+        match start::through_the_gate(&session, &start::PYTHON, text, move |it| job.run(it)).await {
             Ok(result) => result,
             Err(error) => PyResult::refused(&error),
         }
@@ -291,27 +291,22 @@ struct Job {
 }
 
 impl Job {
-    fn run(self, started: StartedProgram) -> BoxFuture<'static, PyResult> {
-        Box::pin(async move {
-            let Self { gate, providers, guest, text, options, args, signal } = self;
-            let guest = Arc::new(guest.started(start::Bearings::of(&started)));
-            let time = Arc::new(TokioTime::beside(guest.preparing()).on_clock(guest.clock()));
-            let executor = InProcess::new(Arc::clone(&guest) as _, time);
-            let end = Arc::new(Switch::default());
-            let mut switches = started.session.switches().to_vec();
-            switches.extend(signal);
-            let request = ExecuteRequest {
-                options: start::bounded(options, &started.session),
-                args,
-                signal: Some(Arc::clone(&end)),
-                ..ExecuteRequest::new(text)
-                    .with(&providers)
-                    .through(Arc::new(Gated::new(gate, started.session)))
-            };
-            let work = std::pin::pin!(executor.execute(request));
-            let execute = start::forwarding(work, &switches, &end).await;
-            PyResult::of(execute, guest.told())
-        })
+    async fn run(self, started: StartedProgram) -> PyResult {
+        let Self { gate, providers, guest, text, options, args, signal } = self;
+        let guest = Arc::new(guest.started(start::Bearings::of(&started)));
+        let time = Arc::new(TokioTime::beside(guest.preparing()).on_clock(guest.clock()));
+        let executor = InProcess::new(Arc::clone(&guest) as _, time);
+        let end = Arc::new(Switch::default());
+        let [principal, session] = started.session.switches();
+        let request = ExecuteRequest {
+            options: start::bounded(options, &started.session),
+            args,
+            signal: Some(Arc::clone(&end)),
+            ..ExecuteRequest::new(text).with(&providers).through(Arc::new(Gated::new(gate, started.session)))
+        };
+        let work = std::pin::pin!(executor.execute(request));
+        let execute = start::forwarding(work, &[Some(principal), Some(session), signal], &end).await;
+        PyResult::of(execute, guest.told())
     }
 }
 
