@@ -124,7 +124,7 @@ libfuzzer_sys::fuzz_target!(|steps: Vec<Step<'_>>| {
         entropy: Entropy::Seeded(7),
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
-        gauge: None,
+        budget: None,
         memory: None,
         clock: None,
         preparing: None,

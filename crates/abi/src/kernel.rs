@@ -15,7 +15,7 @@ pub const INPUT_BYTES_MAX: u64 = 64 << 20;
 /// The largest output.
 pub const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of a call before its input.
-pub const CALL_HEAD_BYTES: u64 = 16;
+pub const CALL_HEAD_BYTES: u64 = 48;
 
 /// What an instance is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,29 +58,48 @@ pub fn decode_open(bytes: &[u8]) -> Result<Open, BadKernelRequest> {
     Ok(Open { module, kernel: Kernel { entry, in_offset, out_offset }, memory_bytes_max })
 }
 
-/// The bytes of a request to close.
-pub fn encode_close(id: u64) -> Vec<u8> {
-    id.to_le_bytes().to_vec()
+/// The bytes of a request to close: the instance, and what it was made of.
+pub fn encode_close(id: u64, module: Digest) -> Vec<u8> {
+    [&id.to_le_bytes()[..], module.as_bytes()].concat()
 }
 
 /// Reads a request to close.
-pub fn decode_close(bytes: &[u8]) -> Result<u64, BadKernelRequest> {
-    let number = bytes.try_into().map_err(|_| BadKernelRequest("it is not a number of 8 bytes".into()))?;
-    Ok(u64::from_le_bytes(number))
+pub fn decode_close(bytes: &[u8]) -> Result<(u64, Digest), BadKernelRequest> {
+    let whole = <[u8; 40]>::try_from(bytes).ok();
+    let parts = whole.as_ref().and_then(|it| it.split_first_chunk::<8>());
+    let (id, module) = parts.ok_or_else(|| BadKernelRequest("it is not a number and a hash".into()))?;
+    let module = module.try_into().map_err(|_| BadKernelRequest("it is not a number and a hash".into()))?;
+    Ok((u64::from_le_bytes(*id), Digest::from_bytes(module)))
 }
 
-/// The bytes of a call: the instance, its time, its input.
-pub fn encode_call(id: u64, wall_ms: u64, input: &[u8]) -> Vec<u8> {
-    [&id.to_le_bytes(), &wall_ms.to_le_bytes(), input].concat()
+/// A call of an instance that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallKernel<'a> {
+    /// The instance.
+    pub id: u64,
+    /// What it was made of: a grant names modules, and the instance must be one of this.
+    pub module: Digest,
+    /// Its time.
+    pub wall_ms: u64,
+    /// Its input.
+    pub input: &'a [u8],
+}
+
+/// The bytes of a call.
+pub fn encode_call(call: &CallKernel<'_>) -> Vec<u8> {
+    [&call.id.to_le_bytes()[..], &call.wall_ms.to_le_bytes(), call.module.as_bytes(), call.input].concat()
 }
 
 /// Reads a call.
-pub fn decode_call(bytes: &[u8]) -> Result<(u64, u64, &[u8]), BadKernelRequest> {
-    let word =
-        |at: usize| -> Option<u64> { Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?)) };
-    let short = || BadKernelRequest("it is shorter than its head".into());
-    let (id, wall_ms) = (word(0).ok_or_else(short)?, word(8).ok_or_else(short)?);
-    Ok((id, wall_ms, &bytes[16..]))
+pub fn decode_call(bytes: &[u8]) -> Result<CallKernel<'_>, BadKernelRequest> {
+    let head = || {
+        let (id, rest) = bytes.split_first_chunk::<8>()?;
+        let (wall_ms, rest) = rest.split_first_chunk::<8>()?;
+        let (module, input) = rest.split_first_chunk::<32>()?;
+        let (id, wall_ms) = (u64::from_le_bytes(*id), u64::from_le_bytes(*wall_ms));
+        Some(CallKernel { id, module: Digest::from_bytes(*module), wall_ms, input })
+    };
+    head().ok_or_else(|| BadKernelRequest("it is shorter than its head".into()))
 }
 
 /// What a call of a kernel gave.
@@ -192,8 +211,9 @@ mod tests {
     proptest! {
         #[test]
         fn calls_and_replies_read_back_and_no_bytes_panic(id: u64, wall: u64, bytes: Vec<u8>) {
-            let call = encode_call(id, wall, &bytes);
-            prop_assert_eq!(decode_call(&call), Ok((id, wall, &bytes[..])));
+            let call = CallKernel { id, module: Digest::of(b"m"), wall_ms: wall, input: &bytes };
+            let encoded = encode_call(&call);
+            prop_assert_eq!(decode_call(&encoded), Ok(call));
             let output = Output { bytes: bytes.clone(), fuel: id, memory_bytes: wall, duration_us: 3 };
             prop_assert_eq!(decode_output(&encode_output(Ok(&output))), Ok(Ok(output)));
             let failure = KernelFailure { code: "trapped".into(), message: format!("{id}") };

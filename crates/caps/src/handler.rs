@@ -1,4 +1,4 @@
-//! One HTTP request, one guest: a fresh instance, one call, and the envelope of whatever came of it.
+//! One HTTP request, one guest: a fresh instance, one call, and its bytes, or the envelope that says why there are none.
 //!
 //! Only what is no guest's doing is a fault; everything else is an answer that the caller can read.
 
@@ -8,7 +8,7 @@ use std::{
 };
 
 use drydock_abi::runner::{
-    Code, EffectiveLimits, Envelope, FailureKind, Invoked, LogLine, RESPONSE_BYTES_MAX, parse_response,
+    Answered, Code, EffectiveLimits, Envelope, FailureKind, LogLine, RESPONSE_BYTES_MAX,
 };
 use drydock_contract::{
     CallError, CallLimits, Fault, GuestLog, LiveError, LiveKind, LiveSpec, LogLevel, Outcome, Waited,
@@ -17,23 +17,22 @@ use drydock_contract::{
 use drydock_gate::Permit;
 use parking_lot::Mutex;
 
-use crate::instance::{Instance, InvokeReady};
+use crate::{
+    instance::{Instance, InvokeReady},
+    program::Held,
+};
 
 pub(crate) async fn invoke(
     runner: &dyn Runner,
     permit: &Permit<'_, Instance>,
     ready: InvokeReady,
-) -> Result<Vec<u8>, CallError> {
+) -> Result<Answered, CallError> {
     let log = Arc::new(Lines::of(&ready));
-    let answered = answer(runner, permit, ready, Arc::clone(&log)).await;
-    let envelope = match answered {
-        Ok(response) => parse_response(&response).unwrap_or_else(|malformed| {
-            Envelope::failed(FailureKind::Abi, "malformed_response".into(), malformed.to_string())
-        }),
-        Err(error) => failed(error)?,
+    let response = match answer(runner, permit, ready, Arc::clone(&log)).await {
+        Ok(response) => Ok(response.into()),
+        Err(error) => Err(failed(error)?),
     };
-    let invoked = Invoked { envelope, log: std::mem::take(&mut *log.lines.lock()) };
-    Ok(serde_json::to_vec(&invoked).map_err(|error| Fault::Internal(error.to_string()))?)
+    Ok(Answered { response, log: std::mem::take(&mut *log.lines.lock()) })
 }
 
 async fn answer(
@@ -42,10 +41,14 @@ async fn answer(
     ready: InvokeReady,
     log: Arc<Lines>,
 ) -> Result<Vec<u8>, LiveError> {
-    let InvokeReady { artifact, invoke, limits } = ready;
+    let InvokeReady { artifact, request, tenant, extension, limits } = ready;
     let session = permit.session();
     let EffectiveLimits { timeout_ms, memory_mb, fuel } = limits;
     let (wall_max, fuel_max) = (Duration::from_millis(timeout_ms), fuel.unwrap_or(u64::MAX));
+    // A guest's clock is looked at now and then, and a short one would have ended before.
+    if wall_max.is_zero() {
+        return Err(LiveError::Ended(Outcome::TimedOut));
+    }
     let calling = |wall_max, fuel_max| CallLimits {
         wall_max,
         fuel_max,
@@ -53,7 +56,15 @@ async fn answer(
         budget: session.spec().budget.clone(),
     };
     tracing::trace!(target: "drydock::hop", "caps/instance: a request as the guest is shown it, and its limits");
-    let shown = invoke.request.shown(&invoke.tenant, &invoke.extension, limits);
+    // What the host holds of a request, as it was sent and as it is shown, is memory that the session has no more.
+    let bytes = request.bytes().saturating_mul(2);
+    let held = Held::of(session.spec().memory.as_ref(), bytes).map_err(|max| LiveError::TooLarge {
+        what: "request",
+        bytes,
+        max,
+    })?;
+    let shown = request.shown(&tenant, &extension, limits);
+    drop(request);
     let (began, waited) = (Instant::now(), Waited::from_now(Some(Arc::clone(session.preparing()))));
     let spec = LiveSpec {
         artifact,
@@ -75,6 +86,7 @@ async fn answer(
     let left = (wall_max + waited.so_far()).saturating_sub(began.elapsed());
     let fuel_left = fuel_max.saturating_sub(instance.opening_fuel());
     let reply = instance.call(&shown, calling(left, fuel_left)).await?;
+    drop(held);
     Ok(reply.bytes)
 }
 
@@ -113,12 +125,11 @@ struct Lines {
 
 impl Lines {
     fn of(ready: &InvokeReady) -> Self {
-        let context = &ready.invoke.request.context;
         Self {
             lines: Mutex::default(),
-            tenant: context.tenant_id.as_ref().unwrap_or(&ready.invoke.tenant).clone(),
-            extension: context.extension_id.as_ref().unwrap_or(&ready.invoke.extension).clone(),
-            request: context.request_id.clone().unwrap_or_default(),
+            tenant: ready.tenant.clone(),
+            extension: ready.extension.clone(),
+            request: ready.request.context.request_id.clone().unwrap_or_default(),
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) async fn open(
         memory_bytes_max: open.memory_bytes_max,
         memory: session.spec().memory.clone(),
         opening: CallLimits {
-            wall_max: OPENING_MAX.min(limits.wall_max),
+            wall_max: OPENING_MAX.min(session.spec().call_wall_max),
             fuel_max: limits.fuel_max,
             reply_bytes_max: 0,
             budget: session.spec().budget.clone(),

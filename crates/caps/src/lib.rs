@@ -10,6 +10,7 @@ mod handler;
 pub mod instance;
 mod kernel;
 mod launch;
+pub mod net;
 mod program;
 mod rules;
 mod shelf;
@@ -19,7 +20,7 @@ use drydock_contract::{Cap, Terms};
 use drydock_gate::{CapSpec, Capability};
 
 /// The folders of this room. A power that is not listed here does not exist.
-pub const ROOMS: &[&str] = &["code", "commands", "exec", "instance", "tool"];
+pub const ROOMS: &[&str] = &["code", "commands", "exec", "instance", "net", "tool"];
 
 /// What each of them is, for the reference.
 pub const SPECS: &[&CapSpec] = &[
@@ -27,6 +28,7 @@ pub const SPECS: &[&CapSpec] = &[
     &commands::Commands::SPEC,
     &exec::Exec::SPEC,
     &instance::Instance::SPEC,
+    &net::Net::SPEC,
     &tool::Tool::SPEC,
 ];
 
@@ -38,6 +40,7 @@ pub fn judge_terms(cap: Cap, terms: &Terms) -> Result<(), String> {
         Cap::Commands => commands::Commands::judge_terms(terms),
         Cap::Exec => exec::Exec::judge_terms(terms),
         Cap::Instance => instance::Instance::judge_terms(terms),
+        Cap::Net => net::Net::judge_terms(terms),
         Cap::Tool => tool::Tool::judge_terms(terms),
         _ if terms.rules.is_empty() => Ok(()),
         _ => Err(format!("field `rules`: a request of `{cap}` has no arguments to have rules about")),

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    ARTIFACT_BYTES_MAX, Artifact, ArtifactInPieces, Denial, Meter, Timestamp,
+    ARTIFACT_BYTES_MAX, Artifact, ArtifactInPieces, Denial, Meter, SUBJECT_BYTES_MAX, Timestamp,
     port::{FileKind, Follow, OpenFile, OpenHow, TreePath},
     yield_now,
 };
@@ -27,8 +27,18 @@ pub(crate) enum Program {
     Other,
 }
 
-/// Memory of the session that the bytes of a program take.
+/// Memory of a session that bytes of the host take for it: those of a program, those of a request.
 pub(crate) struct Held(Option<(Arc<Meter>, u64)>);
+
+impl Held {
+    /// Takes so many bytes, or says what the meter has.
+    pub(crate) fn of(meter: Option<&Arc<Meter>>, bytes: u64) -> Result<Self, u64> {
+        match meter {
+            Some(meter) if !meter.try_hold(bytes) => Err(meter.max()),
+            meter => Ok(Self(meter.map(|it| (Arc::clone(it), bytes)))),
+        }
+    }
+}
 
 impl Drop for Held {
     fn drop(&mut self) {
@@ -38,9 +48,9 @@ impl Drop for Held {
     }
 }
 
-/// At most as much of a guest's text as a legal name may have.
+/// At most as much of a guest's text as a record holds, which is all that a grant could name.
 pub(crate) fn short(name: &str) -> Arc<str> {
-    name[..name.floor_char_boundary(64)].into()
+    name[..name.floor_char_boundary(SUBJECT_BYTES_MAX)].into()
 }
 
 /// Whether a name is a path, which no registered name is.
@@ -74,12 +84,11 @@ pub(crate) async fn read(spec: &SessionSpec, env: &[Vec<u8>], path: &str) -> Res
     if size > max {
         return Err(Denial::TooLarge { what: "program", bytes: size, max });
     }
-    let held = match &spec.memory {
-        Some(meter) if !meter.try_hold(size) => {
-            return Err(Denial::TooLarge { what: "program", bytes: size, max: meter.max() });
-        }
-        meter => Held(meter.clone().map(|meter| (meter, size))),
-    };
+    let held = Held::of(spec.memory.as_ref(), size).map_err(|max| Denial::TooLarge {
+        what: "program",
+        bytes: size,
+        max,
+    })?;
     let artifact = whole(&*file, size).await.ok_or_else(|| refused("it cannot be read"))?;
     Ok(Program::Module(artifact, held))
 }

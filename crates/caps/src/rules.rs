@@ -2,7 +2,7 @@
 
 use drydock_contract::{Must, Scalar};
 
-/// Rules that a denial proposes at most; an argument list that takes more is described by none.
+/// Rules that a denial proposes at most; for an argument list that takes more, nothing is proposed.
 pub(crate) const PROPOSED_MAX: usize = 48;
 
 /// The longest text that a rule can hold.

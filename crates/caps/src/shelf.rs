@@ -36,6 +36,7 @@ struct Kernels {
 struct Owned {
     /// None until it was made.
     instance: Option<Arc<dyn LiveInstance>>,
+    module: Digest,
     tenant: Tenant,
     /// The principal's switch, and the session's own.
     owner: [Arc<Switch>; 2],
@@ -121,7 +122,7 @@ impl Shelf {
     }
 
     /// Takes a place for one more kernel of the session.
-    pub(crate) fn reserve(self: &Arc<Self>, session: &Session) -> Result<Place, Denial> {
+    pub(crate) fn reserve(self: &Arc<Self>, session: &Session, module: Digest) -> Result<Place, Denial> {
         let (owner, tenant) = (session.switches(), &session.spec().tenant);
         let mut kernels = self.kernels.lock();
         let over: Vec<Owned> = kernels.open.extract_if(|_, it| it.is_over()).map(|(_, it)| it).collect();
@@ -133,9 +134,8 @@ impl Shelf {
         let id = kernels.next;
         if full.is_none() {
             kernels.next += 1;
-            kernels
-                .open
-                .insert(id, Owned { instance: None, tenant: tenant.clone(), owner, mark: session.mark() });
+            let (tenant, mark) = (tenant.clone(), session.mark());
+            kernels.open.insert(id, Owned { instance: None, module, tenant, owner, mark });
         }
         drop(kernels);
         // Their memory is given back when nobody waits for the shelf.
@@ -152,10 +152,11 @@ impl Shelf {
         self.kernels.lock().open.len()
     }
 
-    pub(crate) fn kernel(&self, session: &Session, id: u64) -> Option<Arc<dyn LiveInstance>> {
+    /// The session's own kernel of that number, if it was made of that module.
+    pub(crate) fn kernel(&self, session: &Session, id: u64, module: Digest) -> Option<Arc<dyn LiveInstance>> {
         let [_, own] = session.switches();
         let kernels = self.kernels.lock();
-        let owned = kernels.open.get(&id).filter(|it| Arc::ptr_eq(&it.owner[1], &own) && !it.is_over())?;
-        owned.instance.clone()
+        let is_own = |it: &&Owned| Arc::ptr_eq(&it.owner[1], &own) && it.module == module && !it.is_over();
+        kernels.open.get(&id).filter(is_own)?.instance.clone()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ArgumentRule, Cap, GrantSpec, Must, SUBJECT_BYTES_MAX, Scalar};
+use crate::{ArgumentRule, Cap, GrantSpec, Must, SUBJECT_BYTES_MAX, Scalar, port::Subjects};
 
 /// Why a call was refused, and what would have allowed it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -26,8 +26,8 @@ pub enum Denial {
     NotGranted {
         /// The power that was asked for.
         cap: Cap,
-        /// What it was asked for, as far as that could be read; else empty.
-        subject: Arc<str>,
+        /// What it was asked for, as far as that could be read; else an empty name.
+        subjects: Subjects,
         /// Empty, or why a grant that was there does not count.
         why: &'static str,
     },
@@ -62,8 +62,9 @@ pub enum Denial {
         command: Arc<str>,
         /// Empty, or which part of a grant that names it stands in the way.
         why: &'static str,
-        /// What the arguments are, where a grant that names it stands in the way by its rules.
-        rules: Arc<[ArgumentRule]>,
+        /// What the arguments are, where a grant that names it stands in the way by its rules; nothing where no rules
+        /// could say it.
+        rules: Option<Arc<[ArgumentRule]>>,
     },
     /// Nobody registered the name.
     #[error("unknown command `{}`", shown(.0))]
@@ -83,8 +84,9 @@ pub enum Denial {
         tool: Arc<str>,
         /// Empty, or which part of a grant that names it stands in the way.
         why: &'static str,
-        /// What the arguments are, where a grant that names it stands in the way by its rules.
-        rules: Arc<[ArgumentRule]>,
+        /// What the arguments are, where a grant that names it stands in the way by its rules; nothing where no rules
+        /// could say it.
+        rules: Option<Arc<[ArgumentRule]>>,
     },
     /// The principal has as many runs in flight as it may.
     #[error("{max} commands are running already for this principal")]
@@ -142,9 +144,11 @@ impl Denial {
     }
 
     /// The power that a grant would have to be of, and what it would have to name.
-    fn about(&self) -> (Option<Cap>, Option<&Arc<str>>) {
+    fn about(&self) -> (Option<Cap>, Option<&str>) {
         match self {
-            Self::NotGranted { cap, subject, .. } => (Some(*cap), Some(subject).filter(|it| !it.is_empty())),
+            Self::NotGranted { cap, subjects, .. } => {
+                (Some(*cap), Some(subjects.first()).filter(|it| !it.is_empty()))
+            }
             Self::CommandNotGranted { command: name, .. } | Self::UnknownCommand(name) => {
                 (Some(Cap::Exec), Some(name))
             }
@@ -154,18 +158,20 @@ impl Denial {
         }
     }
 
-    /// The smallest grant that would have allowed the call, where a grant would: the power, for this subject and no
-    /// other, and with these arguments if others are all that is granted.
+    /// The smallest grant that would have allowed the call, where a grant would: the power, for these subjects and no
+    /// others, and with these arguments if others are all that is granted. None where that cannot be said exactly: whoever
+    /// chooses the request must not choose that a wider grant is proposed than the one they asked for.
     pub fn remedy(&self) -> Option<GrantSpec> {
-        let rules = match self {
-            Self::NotGranted { .. } => &[][..],
-            Self::CommandNotGranted { rules, .. } | Self::ToolNotGranted { rules, .. } => rules,
+        let (grant, rules) = match self {
+            // A name that was not read is empty, and no pattern is.
+            Self::NotGranted { cap, subjects, .. } => (GrantSpec::exactly(*cap, subjects.iter())?, &[][..]),
+            Self::CommandNotGranted { command: name, rules, .. } => {
+                (GrantSpec::exactly(Cap::Exec, [&**name])?, rules.as_deref()?)
+            }
+            Self::ToolNotGranted { tool: name, rules, .. } => {
+                (GrantSpec::exactly(Cap::Tool, [&**name])?, rules.as_deref()?)
+            }
             _ => return None,
-        };
-        let (cap, subject) = self.about();
-        let grant = match subject {
-            Some(subject) => GrantSpec::exactly(cap?, subject)?,
-            None => GrantSpec::of(cap?),
         };
         Some(GrantSpec { rules: rules.to_vec(), ..grant })
     }
@@ -176,7 +182,7 @@ impl Denial {
         DenialDetails {
             power,
             code: self.code(),
-            subject: subject.cloned(),
+            subject: subject.map(Arc::from),
             why: self.to_string(),
             grant: self.remedy(),
         }
@@ -197,25 +203,32 @@ impl Denial {
             Self::Revoked,
             Self::Cancelled,
             Self::RateLimited { calls_max: 120_000, window_s: 60 },
-            Self::NotGranted { cap: Cap::Exec, subject: "".into(), why: "" },
-            Self::NotGranted { cap: Cap::Exec, subject: "jq".into(), why: ": the grant has expired" },
+            Self::NotGranted { cap: Cap::Exec, subjects: Subjects::none(), why: "" },
+            Self::NotGranted {
+                cap: Cap::Exec,
+                subjects: Subjects::cut("jq"),
+                why: ": the grant has expired",
+            },
             Self::MaxDepth { depth: 9, max: 8 },
             Self::TooLarge { what: "argv", bytes: 300_000, max: 262_144 },
             Self::Malformed("4 bytes of a name were promised, 2 are there".into()),
             Self::UnknownOperation("exec.destroy".into()),
-            Self::CommandNotGranted { command: "jq".into(), why: "", rules: Arc::new([]) },
+            Self::CommandNotGranted { command: "jq".into(), why: "", rules: Some(Arc::new([])) },
             Self::CommandNotGranted {
                 command: "jq".into(),
                 why: " with these arguments",
-                rules: Arc::new([ArgumentRule::new("/1", Must::Equal(Scalar::Text("-r".into())))]),
+                rules: Some(Arc::new([ArgumentRule::new("/1", Must::Equal(Scalar::Text("-r".into())))])),
             },
             Self::UnknownCommand("rm -rf /".into()),
             Self::NotExecutable { path: "./prog".into(), why: "it has no permission bit for it" },
-            Self::ToolNotGranted { tool: "files.write".into(), why: "", rules: Arc::new([]) },
+            Self::ToolNotGranted { tool: "files.write".into(), why: "", rules: Some(Arc::new([])) },
             Self::ToolNotGranted {
                 tool: "files.write".into(),
                 why: " with these arguments",
-                rules: Arc::new([ArgumentRule::new("/path", Must::Equal(Scalar::Text("/etc/a".into())))]),
+                rules: Some(Arc::new([ArgumentRule::new(
+                    "/path",
+                    Must::Equal(Scalar::Text("/etc/a".into())),
+                )])),
             },
             Self::TooManyProcesses { max: 64 },
             Self::BudgetExceeded("fuel"),
@@ -239,7 +252,7 @@ mod tests {
         revoked              principal is revoked []
         cancelled            the session was cancelled []
         rate_limited         rate limit of 120000 calls in 60 s reached; try again later []
-        denied               capability `exec` is not granted [{"cap":"exec"}]
+        denied               capability `exec` is not granted []
         denied               capability `exec` is not granted: the grant has expired [{"cap":"exec","subjects":["jq"]}]
         max_depth            nesting depth 9 exceeds 8 []
         too_large            argv of 300000 bytes exceeds the limit of 262144 []
@@ -258,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_denial_is_a_value_with_the_grant_that_would_have_helped() {
-        let denial = Denial::CommandNotGranted { command: "jq".into(), why: "", rules: Arc::new([]) };
+        let denial = Denial::CommandNotGranted { command: "jq".into(), why: "", rules: Some(Arc::new([])) };
         insta::assert_snapshot!(serde_json::to_string(&denial.details()).unwrap(), @r#"{"power":"exec","code":"command_not_granted","subject":"jq","why":"command `jq` is not in the granted list","grant":{"cap":"exec","subjects":["jq"]}}"#);
         insta::assert_snapshot!(serde_json::to_string(&Denial::Revoked.details()).unwrap(), @r#"{"code":"revoked","why":"principal is revoked"}"#);
         let unknown = Denial::UnknownCommand("rm".into()).details();
@@ -267,11 +280,30 @@ mod tests {
 
     #[test]
     fn no_grant_is_proposed_for_a_subject_that_none_can_name() {
-        for (subject, want) in [("x".repeat(1024), true), ("x".repeat(1025), false), ("ü".repeat(600), false)]
-        {
-            let subject = Denial::subject(&subject);
-            let denial = Denial::NotGranted { cap: Cap::Kv, subject, why: "" };
+        for (subject, want) in [
+            ("x".repeat(1024), true),
+            ("x".repeat(1025), false),
+            ("ü".repeat(600), false),
+            (String::new(), false),
+        ] {
+            let subjects = Denial::subject(&subject).into();
+            let denial = Denial::NotGranted { cap: Cap::Kv, subjects, why: "" };
             assert_eq!(denial.remedy().is_some(), want);
         }
+        let both = Denial::NotGranted {
+            cap: Cap::Instance,
+            subjects: ["shop", "sha256:00ff"].map(Arc::from).into(),
+            why: "",
+        };
+        let json = r#"{"cap":"instance","subjects":["shop","sha256:00ff"]}"#;
+        assert_eq!(both.remedy().unwrap().to_json(), json);
+        let unsaid = Denial::CommandNotGranted { command: "seq".into(), why: "", rules: None };
+        assert_eq!(unsaid.remedy(), None, "without its arguments it would be wider");
+        let half = Denial::NotGranted {
+            cap: Cap::Kv,
+            subjects: [Arc::from("short"), Denial::subject(&"x".repeat(1025))].into(),
+            why: "",
+        };
+        assert_eq!(half.remedy(), None, "all of them, or no grant at all");
     }
 }

@@ -112,9 +112,10 @@ impl GrantSpec {
         Self { id: None, cap, subjects: None, rules: Vec::new(), until: None, uses: None, parent: None }
     }
 
-    /// The power for one subject, if a pattern can name it.
-    pub fn exactly(cap: Cap, subject: &str) -> Option<Self> {
-        Some(Self { subjects: Some(vec![Pattern::exact(subject)?]), ..Self::of(cap) })
+    /// The power for these subjects, if patterns can name them all.
+    pub fn exactly<'a>(cap: Cap, subjects: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let subjects = subjects.into_iter().map(Pattern::exact).collect::<Option<_>>()?;
+        Some(Self { subjects: Some(subjects), ..Self::of(cap) })
     }
 
     /// What it is good for.

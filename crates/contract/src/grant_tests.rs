@@ -151,11 +151,11 @@ fn too_much_and_too_deep_are_refused_before_they_cost_anything() {
 
 #[test]
 fn the_smallest_grant_of_a_subject_names_it_and_nothing_else() {
-    let one = GrantSpec::exactly(Cap::Exec, "a*b").unwrap();
+    let one = GrantSpec::exactly(Cap::Exec, ["a*b"]).unwrap();
     assert_eq!(one.to_json(), r#"{"cap":"exec","subjects":["a\\*b"]}"#);
     assert!(one.terms().name("a*b") && !one.terms().name("axb"));
-    assert_eq!(GrantSpec::exactly(Cap::Exec, &"x".repeat(1025)), None);
-    assert_eq!(GrantSpec::exactly(Cap::Exec, "a\nb"), None);
+    assert_eq!(GrantSpec::exactly(Cap::Exec, ["a", &"x".repeat(1025)]), None);
+    assert_eq!(GrantSpec::exactly(Cap::Exec, ["a\nb"]), None);
 }
 
 fn scalar() -> impl Strategy<Value = crate::Scalar> {

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-/// A tenant, a session or a served handler: 1 to 128 printable ASCII characters without blanks.
+/// One who asks on behalf of a tenant: a user, an agent, a service. 1 to 128 printable ASCII characters without blanks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
 pub struct Principal(Arc<str>);

@@ -265,7 +265,7 @@ pub enum Must {
         /// The most.
         most: Option<f64>,
     },
-    /// It is a string of at most so many characters, or a list of at most so many items.
+    /// It is a string of at most so many characters, or a list or an object of at most so many members.
     HaveLengthAtMost(u64),
 }
 

@@ -18,7 +18,11 @@ struct Warnings;
 
 impl Subscriber for Warnings {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN && metadata.is_event() && metadata.target().starts_with("drydock")
+        // What an extension logs is told with its answer, each line with whose it is: once is enough.
+        *metadata.level() <= Level::WARN
+            && metadata.is_event()
+            && metadata.target().starts_with("drydock")
+            && metadata.target() != "drydock::extension"
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {

@@ -60,7 +60,7 @@ fn a_program_prints_the_grant_of_the_tool_it_lacked() {
     let rule = r#"{"cap":"tool","subjects":["files.*"],"rules":[{"argument":"/path","starts_with":"b"}]}"#;
     let said = shell.run(&["js", "--grants", &shell.file("rule.json", grants(rule)), "-e", code]);
     let exact = concat!(
-        r#"{"cap":"tool","subjects":["files.write"],"rules":["#,
+        r#"{"cap":"tool","subjects":["files.write"],"rules":[{"argument":"","length_at_most":2},"#,
         r#"{"argument":"/content","equal":"x"},{"argument":"/path","equal":"a"}]}"#
     );
     assert_eq!(proposed(&said.stderr), [exact], "{}", said.stderr);

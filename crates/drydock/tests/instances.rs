@@ -70,6 +70,19 @@ fn an_extension_is_invoked_and_its_envelope_is_printed() {
 }
 
 #[test]
+fn what_an_extension_logs_as_an_error_is_told_once_with_whose_it_is() {
+    let shell = Shell::sharing();
+    let file = shell.file("shop.wat", handler("x", 0).replace("log_info", "log_error"));
+    let said = shell.run(&["ext", "invoke", &file]);
+    assert_eq!((said.status, said.stderr.lines().count()), (0, 1), "{}", said.stderr);
+    assert!(
+        said.stderr.starts_with("drydock: error tenant=dev extension=shop request=-: "),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
 fn how_an_extension_failed_is_told_by_its_envelope_and_by_the_exit_status() {
     let shell = Shell::sharing();
     let cases = [

@@ -4,11 +4,16 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use drydock_abi::kernel::{
-    CALL, KernelFailure, OPEN, Open, Output, decode_opened, decode_output, encode_call, encode_open,
+    CALL, CallKernel, KernelFailure, OPEN, Open, Output, decode_opened, decode_output, encode_call,
+    encode_open,
 };
-use drydock_caps::instance::{Shelf, Shelved};
+use drydock_caps::instance::Shelf;
+pub use drydock_caps::instance::Shelved as HandedOver;
 use drydock_contract::{Artifact, Call, CallError, Cap, Fault, Kernel, Limits, Streams};
-use drydock_extension::{Invocation, runner::Invoked};
+use drydock_extension::{
+    Invocation, envelope_of,
+    runner::{Answered, ContextFrom, Invoked, SentRequest},
+};
 use drydock_gate::Grant;
 
 use crate::{Dock, DockSession, Setup};
@@ -18,6 +23,9 @@ pub const HANDLER_LIMITS: Limits = instance_limits(60, 1 << 30);
 
 /// What a kernel gets where the host says nothing else: a minute a call, as the seed has it, and 64 MiB.
 pub const KERNEL_LIMITS: Limits = instance_limits(60, 64 << 20);
+
+/// Bytes up to which reading, hashing and encoding are done on the async thread: a millisecond's work.
+const AT_ONCE_BYTES_MAX: usize = 256 << 10;
 
 const fn instance_limits(seconds: u64, memory_bytes_max: u64) -> Limits {
     Limits {
@@ -67,24 +75,56 @@ pub struct DockKernel {
     session: DockSession,
     shelf: Arc<Shelf>,
     id: u64,
-    _module: Shelved,
+    module: Arc<HandedOver>,
 }
 
 impl Dock {
-    /// Answers one HTTP request with a fresh instance of a module of the Runner ABI. The request is JSON: `context`,
-    /// `http`, `limits`, each of which may be left out. Whatever comes of it is an envelope.
+    /// Takes a module in, hashed, for as many requests and kernels as it lives.
+    pub async fn hand_over(&self, module: impl Into<Bytes>) -> Arc<HandedOver> {
+        let module = module.into();
+        let artifact = off_thread_if(module.len(), move || Artifact::hash(module)).await;
+        Arc::new(self.shelf.put(artifact))
+    }
+
+    /// Answers one HTTP request with a fresh instance of a module of the Runner ABI that is this extension. The request is
+    /// JSON: `context`, `http`, `limits`, each of which may be left out; a tenant or an extension that it names must be
+    /// the session's and this one. Whatever comes of it is an envelope.
     pub async fn invoke(
         &self,
         session: &DockSession,
-        module: impl Into<Bytes>,
+        module: &HandedOver,
         extension: &str,
-        request: &[u8],
+        request: impl Into<Bytes>,
     ) -> Invoked {
-        tracing::trace!(target: "drydock::hop", "embed: a module is handed over by its hash, a request for it becomes a call");
-        let module = self.shelf.put(Artifact::hash(module));
-        let tenant = &session.inner().spec().tenant;
-        let invocation = Invocation { module: module.digest(), tenant, extension, request };
-        let invoked = invocation.send(&*self.gate.door(session.inner())).await;
+        self.invoke_as(session, module, extension, ContextFrom::Host, request.into()).await
+    }
+
+    /// The same for a developer, whose requests may name the tenant and the extension that the guest is to see. What a
+    /// grant is compared with is still `extension`; sessions of other tenants than the default one are not believed.
+    pub async fn try_out(
+        &self,
+        session: &DockSession,
+        module: &HandedOver,
+        extension: &str,
+        request: impl Into<Bytes>,
+    ) -> Invoked {
+        self.invoke_as(session, module, extension, ContextFrom::Request, request.into()).await
+    }
+
+    async fn invoke_as(
+        &self,
+        session: &DockSession,
+        module: &HandedOver,
+        extension: &str,
+        context_from: ContextFrom,
+        request: Bytes,
+    ) -> Invoked {
+        tracing::trace!(target: "drydock::hop", "embed: a request for a module that was handed over becomes a call");
+        let sent = off_thread_if(request.len(), move || SentRequest::read(&request)).await;
+        let invocation = Invocation { module: module.digest(), extension, context_from };
+        let answered: Answered = invocation.send(sent, &*self.gate.door(session.inner())).await;
+        let bytes = answered.response.as_ref().map_or(0, Bytes::len);
+        let invoked = off_thread_if(bytes, move || envelope_of(answered)).await;
         tracing::trace!(target: "drydock::hop", "embed: an envelope with status {}", invoked.envelope.status);
         invoked
     }
@@ -93,14 +133,14 @@ impl Dock {
     pub async fn open_kernel(
         &self,
         session: &DockSession,
-        module: impl Into<Bytes>,
+        module: &Arc<HandedOver>,
         kernel: Kernel,
     ) -> Result<DockKernel, KernelError> {
-        let module = self.shelf.put(Artifact::hash(module));
+        let module = Arc::clone(module);
         let payload = encode_open(&Open { module: module.digest(), kernel, memory_bytes_max: None });
         let reply = ask(session, OPEN, &payload).await?;
         let id = decode_opened(&reply).map_err(|bad| broken(&bad))??;
-        Ok(DockKernel { session: session.clone(), shelf: Arc::clone(&self.shelf), id, _module: module })
+        Ok(DockKernel { session: session.clone(), shelf: Arc::clone(&self.shelf), id, module })
     }
 }
 
@@ -108,7 +148,8 @@ impl DockKernel {
     /// One call. A trap, a deadline and dropping the future kill the kernel, and every later call is told so.
     pub async fn call(&self, input: &[u8], wall_max: Duration) -> Result<Output, KernelError> {
         let wall_ms = u64::try_from(wall_max.as_millis()).unwrap_or(u64::MAX);
-        let reply = ask(&self.session, CALL, &encode_call(self.id, wall_ms, input)).await?;
+        let call = CallKernel { id: self.id, module: self.module.digest(), wall_ms, input };
+        let reply = ask(&self.session, CALL, &encode_call(&call)).await?;
         Ok(decode_output(&reply).map_err(|bad| broken(&bad))??)
     }
 }
@@ -116,6 +157,18 @@ impl DockKernel {
 impl Drop for DockKernel {
     fn drop(&mut self) {
         self.shelf.close(self.id);
+    }
+}
+
+/// Does it here if it is little, and on a thread that may take its time if it is not.
+async fn off_thread_if<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
+    if bytes <= AT_ONCE_BYTES_MAX {
+        return work();
+    }
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        // Nobody cancels it: it can only have panicked, and goes on doing so here.
+        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
     }
 }
 

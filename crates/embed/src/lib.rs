@@ -69,7 +69,7 @@ pub use drydock_contract::port::CompileLimits;
 pub use exec::{Exec, ExecError, Executed, line_limits};
 pub use grants::{StoredGrant, StoredGrants, StoredGrantsError};
 pub use host_command::{HostCommands, HostInput, HostOutput};
-pub use instance::{DockKernel, HANDLER_LIMITS, KERNEL_LIMITS, KernelError};
+pub use instance::{DockKernel, HANDLER_LIMITS, HandedOver, KERNEL_LIMITS, KernelError};
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
 pub use provide::{InstallTime, Provider, StandIn};
 pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch};

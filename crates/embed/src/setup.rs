@@ -222,6 +222,7 @@ impl Setup {
             importable: self.profile.importable,
             denials: self.denials,
             limits: self.limits.unwrap_or_else(|| self.profile.limits()),
+            call_wall_max: self.limits.map_or(self.profile.call_max, |it| it.wall_max),
             builtin_memory_bytes_max,
             default_limits,
             line_memory_bytes_max: self.line_memory_bytes_max,

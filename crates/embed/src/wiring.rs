@@ -10,6 +10,7 @@ use drydock_caps::{
     commands::Commands,
     exec::Exec,
     instance::{Instance, Shelf},
+    net::Net,
     tool::Tool,
 };
 use drydock_contract::{ArgMode, Digest, Fault, Tenant};
@@ -44,6 +45,7 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
         .with(Commands::new(Arc::clone(&registry) as _))
         .with(Tool)
         .with(Code)
+        .with(Net)
         .with(Instance::new(Arc::clone(&engine) as _, Arc::clone(&shelf)));
     // Whoever cannot read what is revoked lets nobody in. Where nothing ever was, this is one look at a name.
     let gate = Arc::new(gate.agreeing_by(Arc::clone(&ledger) as _)?);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     sync::{
         Arc,
@@ -23,6 +24,7 @@ use drydock_embed::{
     shell::Mode,
     store::{Filter, read_audit},
 };
+use serde_json::Value;
 
 /// Whoever takes longer hangs.
 const HANGS: Duration = Duration::from_secs(300);
@@ -110,6 +112,35 @@ fn records(dock: &Dock, principal: &str) -> Vec<String> {
     .collect()
 }
 
+/// What one call has on record, member by member.
+type Facts = BTreeMap<String, Value>;
+
+/// All that the journal has of each call of each principal, digests and grants included: only moments, and how the
+/// lines were put together, are the machine's.
+fn kept(dock: &Dock) -> BTreeMap<String, BTreeMap<String, Facts>> {
+    dock.gate().flush().unwrap();
+    let folder = dock.home().tenant(dock.tenant()).audit();
+    let mut all: BTreeMap<String, BTreeMap<String, Facts>> = BTreeMap::new();
+    for segment in std::fs::read_dir(folder).unwrap() {
+        for line in std::fs::read_to_string(segment.unwrap().path()).unwrap().lines() {
+            let mut facts: Facts = serde_json::from_str(line).unwrap();
+            let text = |it: Option<Value>| it.unwrap().as_str().unwrap().to_owned();
+            let (principal, call) = (text(facts.remove("principal")), text(facts.remove("call")));
+            for machines in ["at", "ended", "first", "count", "decision"] {
+                facts.remove(machines);
+            }
+            all.entry(principal).or_default().entry(call).or_default().extend(facts);
+        }
+    }
+    all
+}
+
+/// Whether a case has parts that run beside one another, draws numbers or waits.
+fn is_delicate(text: &str) -> bool {
+    let signs = ["|", "&\n", "& ", "$RANDOM", "sleep", "timeout", "Promise.all", "Math.random", "shuf"];
+    signs.iter().any(|it| text.replace("||", "").replace("&&", "").contains(it))
+}
+
 /// Every name of a tree with all that is known of it.
 fn files(tree: &dyn Files) -> Vec<String> {
     let mut all = Vec::new();
@@ -187,6 +218,15 @@ fn two_runs_with_the_same_seed_time_and_inputs_are_the_same_to_the_byte() {
     });
 
     assert!(first.len() >= 200, "{}", first.len());
+    let delicate = first.iter().filter(|(_, text, _)| is_delicate(text)).count();
+    assert!(delicate >= 60, "{delicate}");
+    let kept = kept(&dock);
+    for (name, ..) in &first {
+        let of = |run: &str| kept.get(&format!("{run}-{name}"));
+        assert_eq!(of("a"), of("b"), "{name}: every member of every record");
+    }
+    let members: Vec<&Facts> = kept.values().flat_map(BTreeMap::values).collect();
+    assert!(members.iter().any(|it| it.contains_key("request")), "digests are among them");
     let mut differ = String::new();
     for ((name, script, one), (_, _, other)) in first.iter().zip(&second) {
         if one != other {

@@ -3,76 +3,17 @@
 //! Each guest is a few lines of text around the same bump allocator; what it must be answered stands beside it.
 #![allow(clippy::unwrap_used)]
 
-use std::time::Duration;
+mod runner_room;
+
+use std::{sync::Arc, time::Duration};
 
 use drydock_embed::{
-    Dock, DockSession, DockSettings, HANDLER_LIMITS, Setup, WorkerProgram,
-    contract::{Limits, LogLevel},
-    extension::runner::{Code, FailureKind, Invoked},
+    HANDLER_LIMITS, Setup,
+    contract::{Cap, Limits, LogLevel},
+    extension::runner::{Code, FailureKind},
+    gate::DenialLog,
 };
-
-struct Room {
-    _home: tempfile::TempDir,
-    dock: Dock,
-    session: DockSession,
-}
-
-fn room() -> Room {
-    let home = tempfile::tempdir().unwrap();
-    let worker = Some(WorkerProgram::new(env!("CARGO_BIN_EXE_drydock-compile-worker"), [""; 0]));
-    let dock = Dock::open_with(home.path(), DockSettings { worker, ..DockSettings::default() }).unwrap();
-    let session = dock.session("me", Setup::instances(HANDLER_LIMITS)).unwrap();
-    Room { _home: home, dock, session }
-}
-
-impl Room {
-    async fn invoke(&self, wat: &str, request: &str) -> Invoked {
-        let module = wat::parse_str(wat).unwrap();
-        self.dock.invoke(&self.session, module, "guest", request.as_bytes()).await
-    }
-}
-
-/// The allocator of every guest: it takes what it needs, and grows for it.
-const ALLOC: &str = r#"
-  (global $next (mut i32) (i32.const 8192))
-  (func $alloc (export "alloc") (param $n i32) (result i32) (local $at i32)
-    (local.set $at (global.get $next))
-    (global.set $next (i32.add (local.get $at) (local.get $n)))
-    (if (i32.gt_u (global.get $next) (i32.mul (memory.size) (i32.const 65536)))
-      (then (drop (memory.grow (i32.add (i32.const 1) (i32.shr_u (local.get $n) (i32.const 16)))))))
-    (local.get $at))"#;
-
-/// A guest whose handler has this body. `$out` is the tuple.
-fn guest(imports: &str, more: &str, body: &str) -> String {
-    format!(
-        r#"(module {imports} (memory (export "memory") 2) {ALLOC} {more}
-          (func $answer (param $out i32) (param $at i32) (param $len i32)
-            (i32.store (local.get $out) (local.get $at))
-            (i32.store offset=4 (local.get $out) (local.get $len)))
-          (func (export "handler") (param $req i32) (param $len i32) (param $out i32) (result i32) (local $i i32)
-            {body}))"#
-    )
-}
-
-/// A guest that answers these bytes.
-fn answers(text: &str, more: &str) -> String {
-    let escaped: String = text.bytes().map(|byte| format!("\\{byte:02x}")).collect();
-    let data = format!(r#"(data (i32.const 16) "{escaped}") {more}"#);
-    let body =
-        format!("(call $answer (local.get $out) (i32.const 16) (i32.const {})) (i32.const 0)", text.len());
-    guest("", &data, &body)
-}
-
-const NOTHING: &str = "(i32.const 0)";
-const LOGS: &str = r#"(import "alga" "log_info" (func $info (param i32 i32))) (import "alga" "log_error" (func $error (param i32 i32)))"#;
-
-fn kind(invoked: &Invoked) -> Option<FailureKind> {
-    invoked.envelope.error.as_ref().map(|it| it.kind)
-}
-
-fn message(invoked: &Invoked) -> &str {
-    invoked.envelope.error.as_ref().map_or("", |it| &it.message)
-}
+use runner_room::{LOGS, NOTHING, answers, guest, kind, message, room};
 
 #[tokio::test]
 async fn a_handlers_answer_is_the_envelope_and_other_bytes_are_a_payload() {
@@ -113,7 +54,10 @@ async fn the_guest_is_shown_the_whole_request_with_its_effective_limits() {
     let request = r#"{"context":{"request_id":"r","tenant_id":"t","extension_id":"e","version_id":"v",
         "limits":{"memory_mb":9999}},"http":{"method":"POST","path":"/p","query":{"q":"1"},"headers":{"h":"v"},
         "body_b64":"AAECAw=="},"limits":{"timeout_ms":999999999,"fuel":1000000}}"#;
-    let shown = room.invoke(&logs, request).await.log.remove(0).text;
+    let refused = room.invoke(&logs, request).await;
+    assert_eq!(refused.envelope.error.unwrap().code, Code::from("malformed"), "it is another tenant's");
+    let module = room.dock.hand_over(wat::parse_str(&logs).unwrap()).await;
+    let shown = room.dock.try_out(&room.session, &module, "guest", request).await.log.remove(0).text;
     assert_eq!(
         shown,
         r#"{"context":{"request_id":"r","tenant_id":"t","extension_id":"e","version_id":"v","#.to_owned()
@@ -294,7 +238,7 @@ async fn a_module_that_lacks_an_export_or_imports_too_much_is_refused_by_name_be
         assert_eq!(kind(&invoked), Some(FailureKind::Link), "{import}");
         assert!(message(&invoked).contains(name), "{}", message(&invoked));
     }
-    let junk = room.dock.invoke(&room.session, b"no module".to_vec(), "guest", b"{}").await;
+    let junk = room.invoke_in(&room.session, b"no module", "{}").await;
     assert_eq!(kind(&junk), Some(FailureKind::Link));
 }
 
@@ -316,6 +260,19 @@ async fn fetch_is_linked_under_three_names_and_denied_and_its_ranges_are_checked
         );
         assert_eq!(room.dock.gate().counts().denials(), before + 1, "a record of it is kept");
     }
+    // Whoever shows denials, or reads records, learns where it wanted to go.
+    let log = Arc::new(DenialLog::default());
+    let setup = Setup { denials: Some(Arc::clone(&log)), ..Setup::instances(HANDLER_LIMITS) };
+    let session = room.dock.session("me", setup).unwrap();
+    let url = r#"{\22url\22:\22https://api.example.com/v1\22}"#;
+    let import = r#"(import "alga" "http.fetch" (func $fetch (param i32 i32 i32) (result i32)))"#;
+    let data = format!(r#"(data (i32.const 16) "{url}")"#);
+    let body = "(call $fetch (i32.const 16) (i32.const 36) (i32.const 64))";
+    let module = wat::parse_str(guest(import, &data, body)).unwrap();
+    assert_eq!(kind(&room.invoke_in(&session, &module, "{}").await), Some(FailureKind::App));
+    let denied = log.take().remove(0);
+    assert_eq!((denied.power, denied.code), (Some(Cap::Net), "denied"));
+    assert_eq!(denied.grant.unwrap().to_json(), r#"{"cap":"net","subjects":["api.example.com:443"]}"#);
     for (at, len, out) in [(0, 200_000, 64), (-1, 2, 64), (0, 8, 131_065), (0, 8, -4)] {
         let invoked = room.invoke(&fetches("alga", "http.fetch", at, len, out), "{}").await;
         assert_eq!(kind(&invoked), Some(FailureKind::Trap), "{at} {len} {out}");
@@ -388,7 +345,7 @@ async fn a_request_that_is_none_and_a_session_without_the_power_are_denied() {
     }
     let session = room.dock.session("me", Setup::profile("posix")).unwrap();
     let module = wat::parse_str(guest("", "", NOTHING)).unwrap();
-    let invoked = room.dock.invoke(&session, module, "guest", b"{}").await;
+    let invoked = room.invoke_in(&session, &module, "{}").await;
     assert_eq!(invoked.envelope.error.unwrap().code, Code::from("denied"));
 }
 
@@ -416,11 +373,11 @@ async fn a_session_bounds_what_a_request_may_ask_for() {
     let limits = Limits { wall_max: Duration::from_millis(80), memory_bytes_max: 1 << 20, ..HANDLER_LIMITS };
     let session = room.dock.session("small", Setup::instances(limits)).unwrap();
     let module = wat::parse_str(guest("", "", "(loop $l (br $l)) (i32.const 0)")).unwrap();
-    let asked = br#"{"limits":{"timeout_ms":60000,"memory_mb":512}}"#;
-    let invoked = room.dock.invoke(&session, module, "guest", asked).await;
+    let asked = r#"{"limits":{"timeout_ms":60000,"memory_mb":512}}"#;
+    let invoked = room.invoke_in(&session, &module, asked).await;
     assert_eq!(kind(&invoked), Some(FailureKind::Timeout));
     let large = guest("", "", NOTHING).replace(r#"(export "memory") 2)"#, r#"(export "memory") 17)"#);
-    let invoked = room.dock.invoke(&session, wat::parse_str(large).unwrap(), "guest", asked).await;
+    let invoked = room.invoke_in(&session, &wat::parse_str(large).unwrap(), asked).await;
     assert_eq!(kind(&invoked), Some(FailureKind::Memory));
 }
 
@@ -439,4 +396,26 @@ async fn the_guest_of_the_documents_pseudo_code_answers_ok() {
     let envelope = room().invoke(&guest("", &more, &body), "{}").await.envelope;
     assert_eq!((envelope.status, envelope.headers["content-type"].as_str()), (200, "application/json"));
     assert_eq!(envelope.body_b64.as_deref(), Some("eyJvayI6dHJ1ZX0="));
+}
+
+#[tokio::test]
+async fn large_modules_and_requests_are_read_on_a_thread_that_may_wait_and_a_module_once() {
+    let room = room();
+    let (small, large) = (room.dock.hand_over(vec![0; 1 << 10]), room.dock.hand_over(vec![0; 1 << 20]));
+    let (mut small, mut large) = (Box::pin(small), Box::pin(large));
+    assert!(asked_once(small.as_mut()).is_ready(), "a kilobyte is hashed here and now");
+    assert!(asked_once(large.as_mut()).is_pending(), "a megabyte is not");
+    drop(large.await);
+    // Handed over once, it answers as often as it is asked, and is gone with its handle.
+    let module = room.dock.hand_over(wat::parse_str(guest("", "", NOTHING)).unwrap()).await;
+    let body = format!(r#"{{"http":{{"body_b64":"{}"}}}}"#, "AAAA".repeat(1 << 20));
+    for request in ["{}".to_owned(), "{}".to_owned(), body] {
+        let invoked = room.dock.invoke(&room.session, &module, "guest", request).await;
+        assert_eq!(invoked.envelope.status, 200);
+    }
+}
+
+/// Asks a future once.
+fn asked_once<F: Future>(future: std::pin::Pin<&mut F>) -> std::task::Poll<F::Output> {
+    future.poll(&mut std::task::Context::from_waker(std::task::Waker::noop()))
 }

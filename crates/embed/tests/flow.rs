@@ -194,13 +194,13 @@ fn a_request_for_an_extension_takes_six_hops() {
         folder.path(),
         async |dock| dock.session("me", Setup::instances(HANDLER_LIMITS)).unwrap(),
         async |dock, session| {
-            let invoked =
-                dock.invoke(&session, module.clone(), "shop", br#"{"http":{"path":"/cart"}}"#).await;
+            let module = dock.hand_over(module.clone()).await;
+            let invoked = dock.invoke(&session, &module, "shop", r#"{"http":{"path":"/cart"}}"#).await;
             assert_eq!(invoked.envelope.status, 204);
         },
     );
     insta::assert_snapshot!(hops, @r"
-    embed: a module is handed over by its hash, a request for it becomes a call
+    embed: a request for a module that was handed over becomes a call
     gate: Call{handler.invoke} climbs the ladder
     caps/instance: a request as the guest is shown it, and its limits
     engine: an instance that lives, linked as a handler

@@ -44,8 +44,8 @@ async fn a_kernel_answers_bytes_with_bytes_until_it_dies_and_says_why_afterwards
     let home = tempfile::tempdir().unwrap();
     let dock = dock(home.path());
     let session = session(&dock);
-    let module = wat::parse_str(REVERSE).unwrap();
-    let kernel = dock.open_kernel(&session, module.clone(), Kernel::default()).await.unwrap();
+    let module = dock.hand_over(wat::parse_str(REVERSE).unwrap()).await;
+    let kernel = dock.open_kernel(&session, &module, Kernel::default()).await.unwrap();
     for (input, want) in [(&b"abc"[..], &b"cba"[..]), (b"", b""), (b"\0\xff", b"\xff\0")] {
         let output = kernel.call(input, HANG).await.unwrap();
         assert_eq!(output.bytes, want);
@@ -58,7 +58,7 @@ async fn a_kernel_answers_bytes_with_bytes_until_it_dies_and_says_why_afterwards
         (error.code(), error.to_string().as_str()),
         ("dead", "the instance is dead: an earlier call ended it (the call took longer than it may)")
     );
-    let other = dock.open_kernel(&session, module, Kernel::default()).await.unwrap();
+    let other = dock.open_kernel(&session, &module, Kernel::default()).await.unwrap();
     assert_eq!(other.call(b"!", HANG).await.unwrap_err().code(), "trapped");
     assert_eq!(other.call(b"abc", HANG).await.unwrap_err().code(), "dead");
 }
@@ -67,11 +67,11 @@ async fn a_kernel_answers_bytes_with_bytes_until_it_dies_and_says_why_afterwards
 async fn a_thousand_idle_kernels_leave_a_dock_of_eight_slots_to_its_commands() {
     let home = tempfile::tempdir().unwrap();
     let dock = dock(home.path());
-    let module = wat::parse_str(REVERSE).unwrap();
+    let module = dock.hand_over(wat::parse_str(REVERSE).unwrap()).await;
     let session = session(&dock);
     let mut idle = Vec::new();
     for _ in 0..1_000 {
-        idle.push(dock.open_kernel(&session, module.clone(), Kernel::default()).await.unwrap());
+        idle.push(dock.open_kernel(&session, &module, Kernel::default()).await.unwrap());
     }
     let commands = dock.session("others", Setup::profile("minimal")).unwrap();
     for _ in 0..20 {
@@ -80,8 +80,19 @@ async fn a_thousand_idle_kernels_leave_a_dock_of_eight_slots_to_its_commands() {
     }
     assert_eq!(idle[999].call(b"abc", HANG).await.unwrap().bytes, b"cba");
     drop(idle);
-    let last = dock.open_kernel(&session, module, Kernel::default()).await.unwrap();
+    let last = dock.open_kernel(&session, &module, Kernel::default()).await.unwrap();
     assert_eq!(last.call(b"abc", HANG).await.unwrap().bytes, b"cba");
+}
+
+#[test]
+fn a_session_of_a_profile_has_its_time_for_calls_unless_limits_are_chosen() {
+    let home = tempfile::tempdir().unwrap();
+    let dock = dock(home.path());
+    let time = |setup: Setup| dock.session("me", setup).unwrap().inner().spec().call_wall_max;
+    for (profile, seconds) in [("compute", 5), ("minimal", 5), ("network", 30), ("posix", 60)] {
+        assert_eq!(time(Setup::profile(profile)), Duration::from_secs(seconds), "{profile}");
+    }
+    assert_eq!(time(Setup::instances(KERNEL_LIMITS)), KERNEL_LIMITS.wall_max);
 }
 
 #[tokio::test]
@@ -89,8 +100,8 @@ async fn revocation_ends_a_call_of_a_kernel_and_whoever_is_revoked_opens_none() 
     let home = tempfile::tempdir().unwrap();
     let dock = dock(home.path());
     let session = session(&dock);
-    let module = wat::parse_str(REVERSE).unwrap();
-    let kernel = dock.open_kernel(&session, module.clone(), Kernel::default()).await.unwrap();
+    let module = dock.hand_over(wat::parse_str(REVERSE).unwrap()).await;
+    let kernel = dock.open_kernel(&session, &module, Kernel::default()).await.unwrap();
     let revoking = async {
         while session.inner().in_flight() == 0 {
             tokio::task::yield_now().await;
@@ -102,10 +113,10 @@ async fn revocation_ends_a_call_of_a_kernel_and_whoever_is_revoked_opens_none() 
     assert_eq!(kernel.call(b"abc", HANG).await.unwrap_err().code(), "revoked");
     let idle = Node::Principal(Tenant::default(), "idle".parse().unwrap());
     let theirs = dock.session("idle", Setup::instances(KERNEL_LIMITS)).unwrap();
-    let kernel = dock.open_kernel(&theirs, module.clone(), Kernel::default()).await.unwrap();
+    let kernel = dock.open_kernel(&theirs, &module, Kernel::default()).await.unwrap();
     dock.gate().revoke(&idle).unwrap();
     dock.gate().unrevoke(&idle).unwrap();
     assert!(kernel.call(b"abc", HANG).await.is_err(), "an idle one is ended too, and stays so");
-    let opened = dock.open_kernel(&session, module, Kernel::default()).await;
+    let opened = dock.open_kernel(&session, &module, Kernel::default()).await;
     assert_eq!(opened.err().unwrap().code(), "revoked");
 }

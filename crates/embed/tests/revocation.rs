@@ -146,7 +146,8 @@ async fn a_revoked_tenant_loses_what_it_compiles_waits_for_holds_and_writes_and_
     dev.warm("upper").await.unwrap();
     let kernel = async |dock: &Dock| {
         let session = dock.session("me", Setup::instances(KERNEL_LIMITS)).unwrap();
-        dock.open_kernel(&session, wat::parse_str(KERNEL).unwrap(), Kernel::default()).await.unwrap()
+        let module = dock.hand_over(wat::parse_str(KERNEL).unwrap()).await;
+        dock.open_kernel(&session, &module, Kernel::default()).await.unwrap()
     };
     let (theirs, ours) = (kernel(&acme).await, kernel(&dev).await);
     acme.registry().add("slow", wat::parse_str(NOTHING).unwrap(), ArgMode::Argv, None).unwrap();

@@ -323,7 +323,7 @@ fn is_core_module(artifact: &Artifact) -> Result<(), Fault> {
     let reason = match artifact.bytes() {
         [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => return Ok(()),
         [0, b'a', b's', b'm', _, _, 1, 0, ..] => {
-            "it is a component; commands are core modules with a `_start`"
+            "it is a component; commands, handlers and kernels are core modules"
         }
         _ => "it is not a WebAssembly module",
     };

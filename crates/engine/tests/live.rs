@@ -13,8 +13,8 @@ use std::{
 
 use common::{ClosedDoor, engine, request};
 use drydock_contract::{
-    Artifact, Budget, CallLimits, Kernel, LiveError, LiveKind, LiveSpec, NoLog, Outcome, RunRequest, Switch,
-    Tenant, Unit,
+    Artifact, Budget, CallLimits, Kernel, LiveError, LiveKind, LiveSpec, Meter, NoLog, Outcome, RunRequest,
+    Switch, Tenant, Unit,
     port::{Interruption, LaneChoice, LiveInstance, Runner as _},
 };
 use drydock_engine::{CompileEvent, Engine, EngineSettings};
@@ -86,6 +86,32 @@ async fn an_instance_keeps_its_state_from_call_to_call_in_both_ways_of_interrupt
             assert_eq!(reply.memory_bytes, 2 << 16);
         }
     }
+}
+
+#[tokio::test]
+async fn memory_that_a_module_begins_with_is_refused_with_the_limit_that_it_broke() {
+    let memory = Arc::new(Meter::new(3 << 16));
+    assert!(memory.try_hold(2 << 16));
+    let shared = LiveSpec { memory: Some(Arc::clone(&memory)), ..spec(MANY) };
+    let error = engine().open(shared).await.err().unwrap().to_string();
+    assert_eq!(error, "the module begins with 131072 bytes of memory, and the limit is 65536");
+    let own = LiveSpec { memory_bytes_max: 1 << 16, ..spec(MANY) };
+    let error = engine().open(own).await.err().unwrap().to_string();
+    assert_eq!(error, "the module begins with 131072 bytes of memory, and the limit is 65536");
+    assert_eq!(memory.held(), 2 << 16);
+}
+
+#[tokio::test]
+async fn growth_that_the_shared_memory_has_no_room_for_is_answered_with_no_and_the_instance_lives() {
+    let memory = Arc::new(Meter::new(5 << 16));
+    assert!(memory.try_hold(1 << 16));
+    let shared = LiveSpec { memory: Some(Arc::clone(&memory)), ..spec(MANY) };
+    let live = engine().open(shared).await.unwrap();
+    let pages = live.call(b"g", limits(HANG)).await.unwrap();
+    assert_eq!(number(&pages.bytes), 4, "one page is held by another, of five");
+    assert_eq!(number(&live.call(b"x", limits(HANG)).await.unwrap().bytes), 1);
+    drop(live);
+    assert_eq!(memory.held(), 1 << 16, "all of it is given back");
 }
 
 #[tokio::test]

@@ -2,9 +2,14 @@
 //!
 //! A spelling, and no power: it asks at the door it was given for `handler.invoke`, and whatever comes of it, an answer, a
 //! denial or a fault of ours, is an envelope. It neither listens nor dials, and never sees the guest.
+//!
+//! Reading a request and reading an answer take as long as they are large. Both are steps of their own, so that whoever
+//! has a thread that may wait does them there.
 
-use drydock_abi::runner::{Code, Envelope, FailureKind, INVOKE, Invoked, REQUEST_BYTES_MAX, encode_invoke};
-use drydock_contract::{Call, CallError, Denial, Digest, Dispatch, Fault, Streams, Tenant};
+use drydock_abi::runner::{
+    Answered, Code, ContextFrom, Envelope, FailureKind, INVOKE, Invoke, Invoked, SentRequest, parse_response,
+};
+use drydock_contract::{Call, CallError, Denial, Digest, Dispatch, Fault, Streams};
 
 pub use drydock_abi::runner;
 
@@ -13,36 +18,38 @@ pub use drydock_abi::runner;
 pub struct Invocation<'a> {
     /// The module, which was handed over before.
     pub module: Digest,
-    /// Whose extension it is, where the request does not say.
-    pub tenant: &'a Tenant,
-    /// Its id, where the request does not say.
+    /// Which extension it is: what a grant names.
     pub extension: &'a str,
-    /// The request as JSON: `context`, `http`, `limits`, each of which may be left out.
-    pub request: &'a [u8],
+    /// Who says what the guest is shown of tenant and extension.
+    pub context_from: ContextFrom,
 }
 
 impl Invocation<'_> {
-    /// Asks at the door, and puts whatever comes of it into an envelope.
-    pub async fn send(&self, door: &dyn Dispatch) -> Invoked {
-        let bytes = self.request.len() as u64;
-        let answer = if bytes > REQUEST_BYTES_MAX {
-            // It can only be refused, and is recorded like any other refusal.
-            door.dispatch(Call::oversized(INVOKE, bytes)).await
-        } else {
-            let payload = encode_invoke(self.module, self.tenant.as_str(), self.extension, self.request);
-            door.dispatch(Call::new(INVOKE, &payload, Streams::default())).await
-        };
-        let broken = |text: String| alone(FailureKind::Internal, "internal_error", text);
-        match answer {
-            Ok(reply) => {
-                serde_json::from_slice(&reply.payload).unwrap_or_else(|error| broken(error.to_string()))
-            }
+    /// Asks at the door. What has no answer has an envelope already.
+    pub async fn send(&self, sent: SentRequest, door: &dyn Dispatch) -> Answered {
+        let Self { module, extension, context_from } = *self;
+        let bytes = sent.bytes;
+        let invoke = Invoke { module, extension: extension.to_owned(), context_from, sent };
+        match door.dispatch(Call::typed(INVOKE, invoke, bytes, Streams::default())).await {
+            Ok(mut reply) => reply.value().unwrap_or_else(|| {
+                alone(FailureKind::Internal, "internal_error", "the gate answered in another form".into())
+            }),
             Err(error) => refused(&error),
         }
     }
 }
 
-fn refused(error: &CallError) -> Invoked {
+/// Reads what a guest answered: whatever came of the call is an envelope.
+pub fn envelope_of(answered: Answered) -> Invoked {
+    let envelope = answered.response.and_then(|bytes| {
+        parse_response(&bytes).map_err(|malformed| {
+            Envelope::failed(FailureKind::Abi, "malformed_response".into(), malformed.to_string())
+        })
+    });
+    Invoked { envelope: envelope.unwrap_or_else(|failed| failed), log: answered.log }
+}
+
+fn refused(error: &CallError) -> Answered {
     let kind = match error {
         CallError::Denied(Denial::TooLarge { .. }) => FailureKind::TooLarge,
         CallError::Denied(_) => FailureKind::Denied,
@@ -52,44 +59,50 @@ fn refused(error: &CallError) -> Invoked {
     alone(kind, error.code(), error.to_string())
 }
 
-/// An envelope of a call that no guest saw.
-fn alone(kind: FailureKind, code: &str, message: String) -> Invoked {
-    Invoked { envelope: Envelope::failed(kind, Code::from(code), message), log: Vec::new() }
+/// A call that no guest saw.
+fn alone(kind: FailureKind, code: &str, message: String) -> Answered {
+    Answered { response: Err(Envelope::failed(kind, Code::from(code), message)), log: Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
-    use drydock_abi::runner::{LogLine, decode_invoke};
+    use drydock_abi::runner::{LogLine, REQUEST_BYTES_MAX};
     use drydock_contract::{BoxFuture, LogLevel, Reply};
     use drydock_testkit::block_on;
 
     use super::*;
 
+    type Answer = Result<Reply, CallError>;
+
     /// Answers as it was told to.
-    struct Door(fn(Call<'_>) -> Result<Vec<u8>, CallError>);
+    struct Door(fn(Call<'_>) -> Answer);
 
     impl Dispatch for Door {
-        fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
+        fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
             let answer = (self.0)(call);
-            Box::pin(async { answer.map(|payload| Reply { payload, ..Reply::default() }) })
+            Box::pin(async { answer })
         }
     }
 
-    fn send(request: &[u8], door: fn(Call<'_>) -> Result<Vec<u8>, CallError>) -> Invoked {
-        let tenant = Tenant::default();
-        let invocation = Invocation { module: Digest::of(b"m"), tenant: &tenant, extension: "shop", request };
-        block_on(invocation.send(&Door(door)))
+    fn send(request: &[u8], door: fn(Call<'_>) -> Answer) -> Invoked {
+        let (module, context_from) = (Digest::of(b"m"), ContextFrom::Host);
+        let invocation = Invocation { module, extension: "shop", context_from };
+        envelope_of(block_on(invocation.send(SentRequest::read(request), &Door(door))))
+    }
+
+    fn answered(response: &'static [u8]) -> Answer {
+        let log = vec![LogLine { level: LogLevel::Info, text: "hi".into() }];
+        Ok(Reply::of_value(Answered { response: Ok(response.into()), log }, Streams::default()))
     }
 
     #[test]
     fn a_request_reaches_the_gate_as_it_was_sent_and_the_answer_comes_back() {
         let invoked = send(br#"{"http":{"path":"/x"}}"#, |call| {
-            let invoke = decode_invoke(call.payload).unwrap();
-            assert_eq!((call.operation, invoke.tenant.as_str()), (INVOKE, "dev"));
-            assert_eq!((invoke.extension.as_str(), invoke.request.http.path.as_str()), ("shop", "/x"));
-            let envelope = Envelope { status: 201, headers: [].into(), body_b64: None, error: None };
-            let log = vec![LogLine { level: LogLevel::Info, text: "hi".into() }];
-            Ok(serde_json::to_vec(&Invoked { envelope, log }).unwrap())
+            let typed = call.typed.unwrap();
+            let invoke = typed.value.downcast::<Invoke>().unwrap();
+            assert_eq!((call.operation, typed.bytes, invoke.extension.as_str()), (INVOKE, 22, "shop"));
+            assert_eq!(invoke.sent.digest, Digest::of(br#"{"http":{"path":"/x"}}"#));
+            answered(br#"{"status":201}"#)
         });
         assert_eq!((invoked.envelope.status, invoked.log.len()), (201, 1));
     }
@@ -102,11 +115,13 @@ mod tests {
         assert_eq!(kind(send(b"{}", |_| Err(Fault::Internal("x".into()).into()))), FailureKind::Internal);
         let full = |_: Call<'_>| Err(Fault::Saturated("512 wait".into()).into());
         assert_eq!(kind(send(b"{}", full)), FailureKind::Saturated);
-        assert_eq!(kind(send(b"{}", |_| Ok(b"nonsense".to_vec()))), FailureKind::Internal);
+        assert_eq!(kind(send(b"{}", |_| Ok(Reply::default()))), FailureKind::Internal);
+        assert_eq!(kind(send(b"{}", |_| answered(br#"{"status":7}"#))), FailureKind::Abi);
         let huge = vec![b' '; usize::try_from(REQUEST_BYTES_MAX).unwrap() + 1];
         let large = send(&huge, |call| {
-            assert_eq!(call.unread_bytes, REQUEST_BYTES_MAX + 1);
-            Err(Denial::TooLarge { what: "request", bytes: call.unread_bytes, max: REQUEST_BYTES_MAX }.into())
+            let bytes = call.typed.unwrap().bytes;
+            assert_eq!(bytes, REQUEST_BYTES_MAX + 1);
+            Err(Denial::TooLarge { what: "request", bytes, max: REQUEST_BYTES_MAX }.into())
         });
         assert_eq!(kind(large), FailureKind::TooLarge);
     }

@@ -98,10 +98,10 @@ pub trait Capability: Send + Sync + Sized + 'static {
     ) -> impl Future<Output = Result<Reply, CallError>> + Send;
 }
 
-/// A denial by the power's own rules, with the subject it is about.
+/// A denial by the power's own rules, with the subjects it is about.
 pub struct Refused {
     /// Why.
     pub denial: Denial,
     /// About what.
-    pub subject: Arc<str>,
+    pub subjects: Subjects,
 }

@@ -379,8 +379,8 @@ impl<C: Capability> Power for C {
                     self.answer(gate, session, ids, operation, call).await
                 });
             }
-            Err(Stop::Refused(Refused { denial, subject })) => {
-                let facts = facts(&climb, ids, subject.into(), None, None);
+            Err(Stop::Refused(Refused { denial, subjects })) => {
+                let facts = facts(&climb, ids, subjects, None, None);
                 return Box::pin(async move { Err(gate.refuse(session, now, facts, denial).await) });
             }
         };

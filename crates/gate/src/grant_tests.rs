@@ -90,6 +90,7 @@ fn a_revoked_grant_counts_no_more_and_its_children_with_it() {
     assert!(!parent.is_revoked() && !other.is_revoked(), "only downwards");
     parent.revoke();
     assert_eq!(other.lapsed(NOON), Some(": the grant was revoked"));
+    assert!(other.is_revoked());
 }
 
 #[test]

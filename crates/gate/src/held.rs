@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use drydock_contract::{Cap, Denial, GrantId};
+use drydock_contract::{Cap, Denial, GrantId, port::Subjects};
 use parking_lot::RwLock;
 
 use crate::{Grant, GrantSet};
@@ -61,7 +61,7 @@ impl HeldGrants {
 
 /// The denial for a grant that cannot be kept track of, and is therefore not given.
 pub(crate) fn not_counted(cap: Cap) -> Denial {
-    Denial::NotGranted { cap, subject: "".into(), why: ": too many grants are live already" }
+    Denial::NotGranted { cap, subjects: Subjects::none(), why: ": too many grants are live already" }
 }
 
 impl From<GrantSet> for HeldGrants {

@@ -14,7 +14,10 @@
 
 use std::sync::Arc;
 
-use drydock_contract::{Denial, SUBJECT_BYTES_MAX, Terms, Timestamp, Typed, port::Digested};
+use drydock_contract::{
+    Denial, SUBJECT_BYTES_MAX, Terms, Timestamp, Typed,
+    port::{Digested, Subjects},
+};
 
 use crate::{
     Capability, Grant, GrantSet, Operation, Session,
@@ -115,14 +118,14 @@ pub(crate) fn climb<'a, C: Capability>(
     let subject = C::subject(&request);
     let more = C::more_subjects(&request);
     let within = |terms: &Terms| more.iter().all(|it| terms.name(it)) && C::within(&request, terms);
-    let grant = climb
-        .grants
-        .admitting(C::SPEC.cap, subject, climb.now, &within)
-        .map_err(|why| Refused { subject: shorten(subject), denial: C::not_admitted(&request, why) })?;
+    let grant = climb.grants.admitting(C::SPEC.cap, subject, climb.now, &within).map_err(|why| Refused {
+        subjects: named(subject, &more, shorten),
+        denial: C::not_admitted(&request, why),
+    })?;
     let digest = digester.map(|it| it.request::<C>(&request, payload, climb.payload_bytes));
     let ready = C::check(capability.policy(), session, request)?;
 
-    let named = |denial| Refused { denial, subject: C::label(&ready) };
+    let named = |denial| Refused { denial, subjects: C::subjects(&ready) };
     let (slot, reserved) = room::<C>(climb).map_err(named)?;
     // Last of all, so that a refused call uses nothing up. Somebody else may have been quicker.
     let use_due = match grant.take_use() {
@@ -135,7 +138,7 @@ pub(crate) fn climb<'a, C: Capability>(
 
 /// The denial for a grant whose last use was taken meanwhile.
 pub(crate) fn used_up<C: Capability>(ready: &C::Ready) -> Denial {
-    Denial::NotGranted { cap: C::SPEC.cap, subject: C::label(ready), why: ": the grant is used up" }
+    Denial::NotGranted { cap: C::SPEC.cap, subjects: C::subjects(ready), why: ": the grant is used up" }
 }
 
 /// The last rung: a place in the counters, and what the budget must have. All of it or nothing.
@@ -169,13 +172,22 @@ fn read_for<C: Capability>(
     let Denial::NotGranted { cap, why, .. } = denial else { return unread(denial) };
     let fits = not_too_large(climb).is_ok();
     let request = fits.then(read).flatten();
-    let subject = request.as_ref().map_or("", C::subject);
-    let denial = Denial::NotGranted { cap, subject: Denial::subject(subject), why };
-    Refused { denial, subject: shorten(subject) }
+    let Some(request) = request else { return unread(denial) };
+    let (subject, more) = (C::subject(&request), C::more_subjects(&request));
+    let denial = Denial::NotGranted { cap, subjects: named(subject, &more, Denial::subject), why };
+    Refused { denial, subjects: named(subject, &more, shorten) }
+}
+
+/// The names of a request, each cut as `cut` does.
+fn named(subject: &str, more: &[&str], cut: fn(&str) -> Arc<str>) -> Subjects {
+    match more {
+        [] => Subjects::One(cut(subject)),
+        more => Subjects::Many([subject].iter().chain(more).map(|it| cut(it)).collect()),
+    }
 }
 
 fn unread(denial: Denial) -> Refused {
-    Refused { denial, subject: "".into() }
+    Refused { denial, subjects: Subjects::none() }
 }
 
 fn not_revoked(climb: &Climb<'_>) -> Result<(), Stop<Denial>> {
@@ -206,7 +218,7 @@ fn within_rate(climb: &Climb<'_>) -> Result<(), Stop<Denial>> {
 
 fn granted(climb: &Climb<'_>) -> Result<(), Stop<Denial>> {
     let cap = climb.spec.cap;
-    let not_granted = |why| Denial::NotGranted { cap, subject: "".into(), why }.into();
+    let not_granted = |why| Denial::NotGranted { cap, subjects: Subjects::none(), why }.into();
     climb.grants.live(cap, climb.now).map_err(not_granted)
 }
 

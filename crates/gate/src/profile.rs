@@ -26,7 +26,8 @@ pub struct Profile {
     pub name: &'static str,
     /// Memory of one run, host buffers included.
     pub memory_bytes_max: u64,
-    /// Bound on one call into a guest that outlives the call. A command has its own, longer one.
+    /// Bound on one call into a guest that outlives the call, where the host chose no limits. A command has its own,
+    /// longer one.
     pub call_max: Duration,
     /// The powers whose imports a guest may name: the seed's table.
     pub importable: CapSet,

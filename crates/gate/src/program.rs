@@ -4,6 +4,7 @@
 
 use std::{any::Any, sync::Arc};
 
+use bytes::Bytes;
 use drydock_contract::{BoxFuture, Entropy, Outcome};
 
 use crate::Session;
@@ -32,4 +33,6 @@ pub struct ProgramEnd {
     pub result: Box<dyn Any + Send>,
     /// How it ended, for the record.
     pub outcome: Outcome,
+    /// What the record's digest of the result is made of; nothing where there is none.
+    pub digested: Option<Bytes>,
 }

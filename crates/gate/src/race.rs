@@ -41,8 +41,8 @@ impl Cut {
         match self {
             Self::Lost(denial) => denial.into(),
             Self::Grant => {
-                let subject = Denial::subject(facts.subjects.first());
-                Denial::NotGranted { cap: grant.cap(), subject, why: ": the grant was taken back" }.into()
+                let subjects = facts.subjects.clone();
+                Denial::NotGranted { cap: grant.cap(), subjects, why: ": the grant was taken back" }.into()
             }
             Self::Overdue => Fault::Overdue.into(),
         }

@@ -48,7 +48,8 @@ impl<'a> Reserved<'a> {
     /// Pays for a reply. One that is longer than all that was left is not handed over.
     pub(crate) fn pay(&mut self, reply: &Reply) -> Result<(), Denial> {
         let Some(budget) = self.budget else { return Ok(()) };
-        let bytes = reply.payload.len() as u64;
+        // An answer that travels as a value is as long as what its digest is made of.
+        let bytes = reply.digested.as_ref().map_or(reply.payload.len(), |it| it.len()) as u64;
         let short = bytes.saturating_sub(self.reply_bytes);
         if !budget.reserve(Unit::Bytes, short) {
             return Err(Denial::BudgetExceeded("bytes"));

@@ -1,6 +1,6 @@
 //! Who is asking, with what in hand.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use drydock_contract::{
     Budget, CallId, CapSet, Deadline, Denial, Entropy, GuestTime, Limits, Lineage, Meter, Preparing,
@@ -49,6 +49,8 @@ pub struct SessionSpec {
     pub denials: Option<Arc<DenialLog>>,
     /// The limits of each run.
     pub limits: Limits,
+    /// Wall clock of one call into a guest that outlives the call.
+    pub call_wall_max: Duration,
     /// Memory of a run of a built-in command; `limits` has that of the others.
     pub builtin_memory_bytes_max: u64,
     /// Which of the limits are only defaults.
@@ -91,6 +93,7 @@ impl SessionSpec {
             importable: CapSet::EMPTY,
             denials: None,
             limits: Limits::default(),
+            call_wall_max: Limits::default().wall_max,
             builtin_memory_bytes_max: Limits::default().memory_bytes_max,
             default_limits: DefaultLimits::default(),
             memory: None,
@@ -189,12 +192,6 @@ impl Session {
     /// When this caller's time is up.
     pub fn deadline(&self) -> Option<&Deadline> {
         self.deadline.as_ref()
-    }
-
-    /// The same session, one run deeper.
-    #[must_use]
-    pub fn deeper(&self) -> Self {
-        self.within(self.lineage.next().0)
     }
 
     /// The same session as the run that this call started.

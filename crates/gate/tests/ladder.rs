@@ -7,8 +7,9 @@ use std::sync::{
 };
 
 use drydock_contract::{
-    Budget, Call, CallError, CallId, Cap, Denial, Lineage, Node, Reply, Streams, Tenant, Timestamp, Unit,
-    port::{AuditEvent, AuditRecord, CallEnd, EndKind},
+    Budget, Call, CallError, CallId, Cap, Denial, Lineage, Node, Pattern, Reply, Streams, Tenant, Terms,
+    Timestamp, TraceId, Unit,
+    port::{AuditEvent, AuditRecord, CallEnd, EndKind, Subjects},
 };
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, Gate, GateSettings, Grant, HeldGrants, Lease, NotAdmitted,
@@ -51,14 +52,17 @@ impl Capability for Toy {
     }
 
     fn not_admitted(request: &String, _: NotAdmitted) -> Denial {
-        Denial::CommandNotGranted { command: request.as_str().into(), why: "", rules: [].into() }
+        Denial::CommandNotGranted { command: request.as_str().into(), why: "", rules: Some([].into()) }
     }
 
     fn check(_: &(), _: &Session, request: String) -> Result<Arc<str>, Refused> {
         let subject: Arc<str> = request.into();
         match &*subject {
             "real" => Ok(subject),
-            _ => Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject }),
+            _ => Err(Refused {
+                denial: Denial::UnknownCommand(Arc::clone(&subject)),
+                subjects: subject.into(),
+            }),
         }
     }
 
@@ -98,6 +102,11 @@ fn room(settings: GateSettings) -> Room {
 
 fn open(room: &Room, grants: HeldGrants) -> Session {
     room.gate.open(SessionSpec { grants, ..SessionSpec::new(principal("me")) }).unwrap()
+}
+
+/// Where the calls of a run come from that is so many runs deep.
+fn deep(depth: usize) -> Lineage {
+    (0..depth).fold(Lineage::root(TraceId(1)), |it, _| it.within(it.next().0))
 }
 
 fn me() -> Node {
@@ -143,11 +152,9 @@ fn each_rung_beats_the_next() {
             exec()
         };
         let budget = room_.then(|| Arc::new(Budget::of([(Unit::Fuel, 0)])));
-        let spec = SessionSpec { grants, budget, ..SessionSpec::new(principal("me")) };
-        let mut session = room.gate.open(spec).unwrap();
-        if depth {
-            session = (0..9).fold(session, |it, _| it.deeper());
-        }
+        let lineage = depth.then(|| deep(9));
+        let spec = SessionSpec { grants, budget, lineage, ..SessionSpec::new(principal("me")) };
+        let session = room.gate.open(spec).unwrap();
         if revoked {
             room.gate.revoke(&me()).unwrap();
         }
@@ -198,7 +205,10 @@ fn the_third_of_two_calls_is_rate_limited_even_for_an_unknown_name() {
 #[test]
 fn depth_eight_passes_and_nine_does_not() {
     let room = room(GateSettings::default());
-    let at = |depth: usize| (0..depth).fold(open(&room, exec()), |it, _| it.deeper());
+    let at = |depth: usize| {
+        let (grants, lineage) = (exec(), Some(deep(depth)));
+        room.gate.open(SessionSpec { grants, lineage, ..SessionSpec::new(principal("me")) }).unwrap()
+    };
     assert_eq!(act(&room, &at(8), b"real"), Ok(()));
     assert_eq!(act(&room, &at(9), b"real"), Err("max_depth"));
     assert_eq!(act(&room, &at(99), b"real"), Err("max_depth"));
@@ -642,7 +652,7 @@ impl Capability for Lasting {
         "it"
     }
     fn not_admitted((): &(), _: NotAdmitted) -> Denial {
-        Denial::NotGranted { cap: Cap::Kv, subject: "it".into(), why: "" }
+        Denial::NotGranted { cap: Cap::Kv, subjects: Subjects::cut("it"), why: "" }
     }
     fn check((): &(), _: &Session, (): ()) -> Result<(), Refused> {
         Ok(())
@@ -680,4 +690,91 @@ fn a_lease_keeps_the_slot_and_the_record_open_until_it_ends() {
     gate.flush().unwrap();
     let rows: Vec<_> = journal.records().iter().map(|it| row(it).3).collect();
     assert_eq!(rows, ["begun", "denied too_many_processes", "ended done"]);
+}
+
+/// A power whose requests are about several names, with commas between them.
+struct Pair;
+
+impl Capability for Pair {
+    const SPEC: CapSpec = CapSpec {
+        cap: Cap::Kv,
+        operations: &[Operation {
+            name: "pair.act",
+            class: Class::Look,
+            request_bytes_max: 4096,
+            in_flight_max: None,
+            audited: Audited::Everything,
+            summary: "",
+        }],
+        imports: &[],
+    };
+    type Request = Vec<String>;
+    type Ready = Vec<String>;
+    type Policy = ();
+
+    fn policy(&self) -> &() {
+        &()
+    }
+    fn decode(_: &str, payload: &[u8]) -> Result<Vec<String>, Denial> {
+        Ok(String::from_utf8_lossy(payload).split(',').map(str::to_owned).collect())
+    }
+    fn subject(request: &Vec<String>) -> &str {
+        &request[0]
+    }
+    fn more_subjects(request: &Vec<String>) -> Vec<&str> {
+        request[1..].iter().map(String::as_str).collect()
+    }
+    fn not_admitted(request: &Vec<String>, _: NotAdmitted) -> Denial {
+        let subjects = Subjects::Many(request.iter().map(|it| Denial::subject(it)).collect());
+        Denial::NotGranted { cap: Cap::Kv, subjects, why: ": other names" }
+    }
+    fn check((): &(), _: &Session, request: Vec<String>) -> Result<Vec<String>, Refused> {
+        Ok(request)
+    }
+    fn label(ready: &Vec<String>) -> Arc<str> {
+        ready[0].as_str().into()
+    }
+    fn subjects(ready: &Vec<String>) -> Subjects {
+        Subjects::Many(ready.iter().map(|it| it.as_str().into()).collect())
+    }
+    async fn perform(
+        &self,
+        _: Permit<'_, Self>,
+        _: Vec<String>,
+        streams: Streams,
+    ) -> Result<Reply, CallError> {
+        Ok(Reply::of_bytes(Vec::new(), streams))
+    }
+}
+
+#[test]
+fn one_grant_admits_every_name_of_a_request_or_none_and_the_records_have_them_all() {
+    let (clock, journal) = (Arc::new(FixedClock::at_second(600)), Arc::new(MemoryJournal::default()));
+    let gate = Arc::new(Gate::new(GateSettings::default(), clock, Arc::clone(&journal) as _).with(Pair));
+    let long = "k".repeat(500);
+    let grant = |names: &[&str]| {
+        Grant::of(Cap::Kv).within(Terms::of(names.iter().map(|it| it.parse::<Pattern>().unwrap())))
+    };
+    let ask = |grants: HeldGrants, names: &str| {
+        let session = gate.open(SessionSpec { grants, ..SessionSpec::new(principal("me")) }).unwrap();
+        let call = Call::new("pair.act", names.as_bytes(), Streams::default());
+        match block_on(gate.dispatch(&session, call)) {
+            Ok(_) => Ok(()),
+            Err(CallError::Denied(denial)) => Err(denial.remedy().unwrap().to_json()),
+            Err(CallError::Failed(fault)) => panic!("{fault}"),
+        }
+    };
+    assert_eq!(ask([grant(&["a", "b"])].into_iter().collect(), "a,b"), Ok(()));
+    assert_eq!(ask([grant(&["*"])].into_iter().collect(), &format!("a,{long}")), Ok(()));
+    let both = r#"{"cap":"kv","subjects":["a","b"]}"#;
+    // Not one grant for each of them: whoever gave `a` said nothing of `a` together with `b`.
+    assert_eq!(ask([grant(&["a"]), grant(&["b"])].into_iter().collect(), "a,b"), Err(both.into()));
+    assert_eq!(ask(HeldGrants::default(), "a,b"), Err(both.into()));
+    gate.flush().unwrap();
+    let records = journal.records();
+    let names: Vec<Vec<&str>> = records.iter().map(|it| it.call.subjects.iter().collect()).collect();
+    for names in [&names[0], &names[1], &names[4], &names[5]] {
+        assert_eq!(names, &["a", "b"]);
+    }
+    assert_eq!(names[2], ["a", &long], "and none is cut");
 }

@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::{Call, CallError, Cap, Denial, Fault, Reply, Streams, Tenant, port::Ledger as _};
+use drydock_contract::{
+    Call, CallError, Cap, Denial, Fault, Reply, Streams, Tenant,
+    port::{Ledger as _, Subjects},
+};
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, Gate, GateSettings, Grant, NotAdmitted, Operation, Permit, Refused,
     Session, SessionSpec,
@@ -51,7 +54,7 @@ impl Capability for Nothing {
     }
 
     fn not_admitted((): &(), _: NotAdmitted) -> Denial {
-        Denial::NotGranted { cap: Cap::Kv, subject: "nothing".into(), why: "" }
+        Denial::NotGranted { cap: Cap::Kv, subjects: Subjects::cut("nothing"), why: "" }
     }
 
     fn check((): &(), _: &Session, (): ()) -> Result<(), Refused> {

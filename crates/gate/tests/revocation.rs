@@ -12,7 +12,7 @@ use std::{
 
 use drydock_contract::{
     Call, CallError, Cap, Denial, GrantId, Node, Outcome, Reply, Streams, Tenant, Timestamp,
-    port::{AuditRecord, Journal, JournalError, Ledger, LedgerError},
+    port::{AuditRecord, Journal, JournalError, Ledger, LedgerError, Subjects},
 };
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, Gate, GateSettings, Grant, Lease, NotAdmitted, Operation, Permit,
@@ -73,7 +73,7 @@ impl Capability for Counting {
         "it"
     }
     fn not_admitted(_: &String, _: NotAdmitted) -> Denial {
-        Denial::NotGranted { cap: Cap::Kv, subject: "it".into(), why: "" }
+        Denial::NotGranted { cap: Cap::Kv, subjects: Subjects::cut("it"), why: "" }
     }
     fn check(_: &(), _: &Session, request: String) -> Result<Arc<str>, Refused> {
         Ok(request.into())

@@ -50,7 +50,7 @@ impl FakeDoor {
                 return Err(Denial::CommandNotGranted {
                     command: "denied".into(),
                     why: "",
-                    rules: [].into(),
+                    rules: Some([].into()),
                 }
                 .into());
             }

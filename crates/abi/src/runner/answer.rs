@@ -23,9 +23,11 @@ const HEADERS_MAX: usize = 1_024;
 
 /// What the bytes say.
 pub fn parse_response(bytes: &[u8]) -> Result<Envelope, Malformed> {
-    // An object begins with a brace; what does not need not be read to know that it is none.
+    // An object begins with a brace; what does not need not be read to know that it is none. JSON is UTF-8, all of it:
+    // strings that are skipped would not be looked at.
     let opens = bytes.trim_ascii_start().first() == Some(&b'{');
-    let members = opens.then(|| serde_json::from_slice::<Members<'_>>(bytes).ok()).flatten();
+    let text = if opens { std::str::from_utf8(bytes).ok() } else { None };
+    let members = text.and_then(|it| serde_json::from_str::<Members<'_>>(it).ok());
     let Some(members) = members else {
         return Ok(Envelope {
             status: PAYLOAD_STATUS,
@@ -191,6 +193,9 @@ mod tests {
             b"\"{}\"",
             b"\xff\x00\xfe",
             b"{\"status\":\"\xff\"}",
+            // Not in the members that are read, nor in their names.
+            b"{\"status\":201,\"x\":\"\xff\"}",
+            b"{\"status\":201,\"\xff\":1}",
         ] {
             let answer = parse_response(bytes).unwrap();
             assert_eq!((answer.status, answer.headers.len(), answer.error), (200, 0, None));

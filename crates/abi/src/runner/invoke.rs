@@ -1,56 +1,75 @@
-//! The call at the gate: which module, for whom, and the request as the caller sent it; the envelope and what the guest
-//! logged come back.
+//! The call at the gate: which module, under which name, and the request as it was read; the guest's bytes and what it
+//! logged come back. Values, and no encoding: only a host makes this call, and a body of ten megabytes is read once and
+//! rendered once.
 
+use bytes::Bytes;
 use drydock_contract::{Digest, LogLevel};
 use serde::{Deserialize, Serialize};
 
-use super::{BadRequest, Envelope, ExecuteRequest};
+use super::{BadRequest, Envelope, ExecuteRequest, PreparedRequest, REQUEST_BYTES_MAX};
 
 /// The operation.
 pub const INVOKE: &str = "handler.invoke";
 
 /// One request for one handler.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Invoke {
     /// The module.
     pub module: Digest,
-    /// Whose it is, where the request does not say.
-    pub tenant: String,
-    /// Its id, where the request does not say.
+    /// Which extension it is, by the host's word: what a grant names.
     pub extension: String,
+    /// Whose word the guest is shown.
+    pub context_from: ContextFrom,
     /// The request.
-    pub request: ExecuteRequest,
+    pub sent: SentRequest,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Head {
-    module: String,
-    tenant: String,
-    extension: String,
+/// Who says which tenant and which extension a guest is shown, and its log lines are tagged with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ContextFrom {
+    /// The session and the host. A request that says otherwise is refused.
+    #[default]
+    Host,
+    /// The request, where it says something: for a developer who tries an extension out, and for the default tenant
+    /// only.
+    Request,
 }
 
-/// The bytes of the call: a line of JSON about the module, and the caller's own bytes.
-pub fn encode_invoke(module: Digest, tenant: &str, extension: &str, request: &[u8]) -> Vec<u8> {
-    let head =
-        Head { module: module.to_string(), tenant: tenant.to_owned(), extension: extension.to_owned() };
-    // Three strings: there is nothing in it that JSON cannot say.
-    let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
-    bytes.push(b'\n');
-    bytes.extend_from_slice(request);
-    bytes
+/// What a caller sent, read. Reading takes as long as the bytes are many, so it is done before the call is made, where it
+/// holds nobody up.
+#[derive(Debug)]
+pub struct SentRequest {
+    /// What it says, or why it says nothing.
+    pub request: Result<PreparedRequest, BadRequest>,
+    /// What the record's digest is made of.
+    pub digest: Digest,
+    /// How many bytes it had.
+    pub bytes: u64,
 }
 
-/// Reads the call.
-pub fn decode_invoke(bytes: &[u8]) -> Result<Invoke, BadRequest> {
-    let bad = |text: String| BadRequest::Malformed(text);
-    let end = memchr::memchr(b'\n', bytes).ok_or_else(|| bad("it names no module".into()))?;
-    let head: Head = serde_json::from_slice(&bytes[..end]).map_err(|error| bad(error.to_string()))?;
-    let module = head.module.parse().map_err(|error| bad(format!("{error}")))?;
-    let request = ExecuteRequest::parse(&bytes[end + 1..])?;
-    Ok(Invoke { module, tenant: head.tenant, extension: head.extension, request })
+impl SentRequest {
+    /// Reads a request. One that is too large is left unread: it can only be refused.
+    pub fn read(bytes: &[u8]) -> Self {
+        let length = bytes.len() as u64;
+        if length > REQUEST_BYTES_MAX {
+            let request = Err(BadRequest::Malformed("it is too large to be read".into()));
+            return Self { request, digest: Digest::from_bytes([0; 32]), bytes: length };
+        }
+        let request = ExecuteRequest::parse(bytes).map(ExecuteRequest::prepare);
+        Self { request, digest: Digest::of(bytes), bytes: length }
+    }
 }
 
-/// What comes back.
+/// What comes back from the gate: the guest's own bytes, which whoever asked reads.
+#[derive(Debug)]
+pub struct Answered {
+    /// What the guest answered, or the envelope that says why it did not.
+    pub response: Result<Bytes, Envelope>,
+    /// What it logged.
+    pub log: Vec<LogLine>,
+}
+
+/// What a caller gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invoked {
     /// The answer.
@@ -73,19 +92,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_reads_back_and_what_is_none_says_why() {
-        let module = Digest::of(b"module");
-        let bytes = encode_invoke(module, "dev", "echo\n\"", br#"{"http":{"path":"/x"}}"#);
-        let invoke = decode_invoke(&bytes).unwrap();
-        assert_eq!((invoke.module, invoke.extension.as_str()), (module, "echo\n\""));
-        assert_eq!(invoke.request.http.path, "/x");
-        for bad in
-            [&b""[..], b"{}\n{}", b"\n{}", b"{\"module\":\"x\",\"tenant\":\"\",\"extension\":\"\"}\n{}"]
-        {
-            assert!(decode_invoke(bad).is_err());
-        }
-        for end in 0..bytes.len() {
-            let _ = decode_invoke(&bytes[..end]);
-        }
+    fn what_was_sent_is_read_once_and_what_is_too_large_not_at_all() {
+        let sent = SentRequest::read(b"{}");
+        assert_eq!((sent.request.is_ok(), sent.digest, sent.bytes), (true, Digest::of(b"{}"), 2));
+        assert!(matches!(SentRequest::read(b"[]").request, Err(BadRequest::Malformed(_))));
+        let huge = vec![b' '; usize::try_from(REQUEST_BYTES_MAX).unwrap() + 1];
+        let sent = SentRequest::read(&huge);
+        assert_eq!((sent.bytes, sent.digest.as_bytes()), (REQUEST_BYTES_MAX + 1, &[0; 32]));
+        assert!(sent.request.unwrap_err().to_string().contains("too large"));
     }
 }

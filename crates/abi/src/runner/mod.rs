@@ -9,9 +9,13 @@ mod request;
 
 pub use answer::{Malformed, parse_response};
 pub use envelope::{Code, Envelope, Failure, FailureKind};
-pub use invoke::{INVOKE, Invoke, Invoked, LogLine, decode_invoke, encode_invoke};
-pub use request::{AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http};
+pub use invoke::{Answered, ContextFrom, INVOKE, Invoke, Invoked, LogLine, SentRequest};
+pub use request::{AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http, PreparedRequest};
 
+/// What a guest asks for when it fetches.
+pub const FETCH: &str = "http.fetch";
+/// The largest request of a fetch that is read: enough to tell where it wants to go.
+pub const FETCH_REQUEST_BYTES_MAX: u64 = 64 << 10;
 /// Time of a call where nobody asks for another.
 pub const TIMEOUT_MS: u64 = 5_000;
 /// Memory of a call where nobody asks for another.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{REQUEST_BODY_BYTES_MAX, body};
 
@@ -11,8 +11,10 @@ use super::{REQUEST_BODY_BYTES_MAX, body};
 #[serde(default)]
 pub struct ExecuteRequest {
     /// Who and what.
+    #[serde(deserialize_with = "or_default")]
     pub context: Context,
     /// The HTTP request.
+    #[serde(deserialize_with = "or_default")]
     pub http: Http,
     /// What the call may take.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,11 +47,18 @@ pub struct Http {
     /// `/` unless it is said.
     pub path: String,
     /// The last value of each key.
+    #[serde(deserialize_with = "or_default")]
     pub query: BTreeMap<String, String>,
     /// The last value of each name.
+    #[serde(deserialize_with = "or_default")]
     pub headers: BTreeMap<String, String>,
     /// The body in base64.
     pub body_b64: Option<String>,
+}
+
+/// `null` is what was left out.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
 impl Default for Http {
@@ -134,24 +143,44 @@ impl ExecuteRequest {
         self.limits.unwrap_or_default().or(self.context.limits.unwrap_or_default())
     }
 
+    /// Renders what may be large of it; the context is rendered when the limits are known.
+    pub fn prepare(self) -> PreparedRequest {
+        let asked = self.asked();
+        // Strings and maps of strings: there is nothing in it that JSON cannot say.
+        let http = serde_json::to_vec(&self.http).unwrap_or_default();
+        PreparedRequest { context: self.context, asked, http }
+    }
+}
+
+/// A request that was read, its `http` as the guest is shown it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreparedRequest {
+    /// Who and what, as it was sent.
+    pub context: Context,
+    /// The limits that were asked for.
+    pub asked: AskedLimits,
+    http: Vec<u8>,
+}
+
+impl PreparedRequest {
+    /// How many bytes of the host it holds, roughly.
+    pub fn bytes(&self) -> u64 {
+        self.http.len() as u64
+    }
+
     /// As the guest is shown it.
     pub fn shown(&self, tenant: &str, extension: &str, limits: EffectiveLimits) -> Vec<u8> {
         let context = ShownContext {
             request_id: self.context.request_id.as_deref(),
-            tenant_id: self.context.tenant_id.as_deref().unwrap_or(tenant),
-            extension_id: self.context.extension_id.as_deref().unwrap_or(extension),
+            tenant_id: tenant,
+            extension_id: extension,
             version_id: self.context.version_id.as_deref(),
             limits,
         };
-        // Strings, numbers and maps of strings: there is nothing in it that JSON cannot say.
-        serde_json::to_vec(&Shown { context, http: &self.http }).unwrap_or_default()
+        // Strings and numbers, as above.
+        let context = serde_json::to_vec(&context).unwrap_or_default();
+        [br#"{"context":"#, &context[..], br#","http":"#, &self.http, b"}"].concat()
     }
-}
-
-#[derive(Serialize)]
-struct Shown<'a> {
-    context: ShownContext<'a>,
-    http: &'a Http,
 }
 
 #[derive(Serialize)]
@@ -172,24 +201,31 @@ mod tests {
     const LIMITS: EffectiveLimits = EffectiveLimits { timeout_ms: 5_000, memory_mb: 64, fuel: None };
 
     #[test]
-    fn what_is_left_out_is_shown_as_null_or_as_the_door_says() {
-        let shown = ExecuteRequest::parse(b"{}").unwrap().shown("dev", "echo", LIMITS);
-        assert_eq!(
-            String::from_utf8(shown).unwrap(),
-            r#"{"context":{"request_id":null,"tenant_id":"dev","extension_id":"echo","version_id":null,"#
-                .to_owned()
-                + r#""limits":{"timeout_ms":5000,"memory_mb":64,"fuel":null}},"#
-                + r#""http":{"method":"GET","path":"/","query":{},"headers":{},"body_b64":null}}"#
-        );
+    fn what_is_left_out_or_null_is_shown_as_null_or_as_the_door_says() {
+        let nulls = br#"{"context":null,"limits":null,"http":{"query":null,"headers":null,"body_b64":null}}"#;
+        for sent in [&b"{}"[..], br#"{"http":null}"#, nulls] {
+            let shown = ExecuteRequest::parse(sent).unwrap().prepare().shown("dev", "echo", LIMITS);
+            assert_eq!(
+                String::from_utf8(shown).unwrap(),
+                r#"{"context":{"request_id":null,"tenant_id":"dev","extension_id":"echo","version_id":null,"#
+                    .to_owned()
+                    + r#""limits":{"timeout_ms":5000,"memory_mb":64,"fuel":null}},"#
+                    + r#""http":{"method":"GET","path":"/","query":{},"headers":{},"body_b64":null}}"#
+            );
+        }
     }
 
     #[test]
     fn what_is_said_is_shown_as_it_was_said() {
         let sent = r#"{"context":{"request_id":"r1","tenant_id":"t","extension_id":"e","version_id":"v","x":1},
             "http":{"method":"POST","path":"/a?b","query":{"k":"v"},"headers":{"H":"é\u0000"},"body_b64":"AAE="}}"#;
-        let shown = ExecuteRequest::parse(sent.as_bytes()).unwrap().shown("dev", "echo", LIMITS);
+        let shown = ExecuteRequest::parse(sent.as_bytes()).unwrap().prepare().shown("dev", "echo", LIMITS);
         let shown: serde_json::Value = serde_json::from_slice(&shown).unwrap();
-        assert_eq!(shown["context"]["tenant_id"], "t");
+        // Who may say which tenant and extension it is, is the gate's affair.
+        assert_eq!(
+            (&shown["context"]["tenant_id"], &shown["context"]["version_id"]),
+            (&"dev".into(), &"v".into())
+        );
         assert_eq!(shown["context"]["request_id"], "r1");
         assert_eq!(shown["http"]["headers"]["H"], "é\0");
         assert_eq!(shown["http"]["body_b64"], "AAE=");

@@ -81,7 +81,7 @@ impl Capability for Code {
     ) -> Result<Reply, CallError> {
         tracing::trace!(target: "drydock::hop", "caps/code: a program in {}", ready.language);
         let started = StartedProgram { session: permit.inner_session(), entropy: permit.entropy() };
-        let ProgramEnd { result, outcome } = (ready.run)(started).await;
-        Ok(Reply { typed: Some(result), streams, ..Reply::default() }.ended(outcome, [0; 3]))
+        let ProgramEnd { result, outcome, digested } = (ready.run)(started).await;
+        Ok(Reply { typed: Some(result), digested, streams, ..Reply::default() }.ended(outcome, [0; 3]))
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use drydock_contract::{Call, Cap, Entropy, Node, Outcome, Streams, Tenant};
+use bytes::Bytes;
+use drydock_contract::{Call, Cap, Entropy, Node, Outcome, Streams, Tenant, port::AuditEvent};
 use drydock_gate::{
     Gate, GateSettings, Grant, HeldGrants, ProgramEnd, ProgramStart, Session, SessionSpec, StartedProgram,
 };
@@ -37,7 +38,8 @@ fn run(
         run: Box::new(move |started| {
             Box::pin(async move {
                 let result = Box::new(body(&started));
-                ProgramEnd { result, outcome: Outcome::Exited(0) }
+                let digested = Some(Bytes::from(result.to_string()));
+                ProgramEnd { result, outcome: Outcome::Exited(0), digested }
             })
         }),
     };
@@ -57,6 +59,8 @@ fn a_program_is_one_call_with_a_beginning_an_end_and_a_depth() {
         records.iter().map(|it| format!("{} {}", it.call.subjects.first(), it.event)).collect();
     assert_eq!(rows, ["javascript begun", "javascript ended done"]);
     assert!(records[0].call.request.is_some_and(|it| it.bytes == 5));
+    let AuditEvent::Ended(end) = &records[1].event else { panic!("{records:?}") };
+    assert_eq!(end.reply.map(|it| it.bytes), Some(1), "of its result");
 }
 
 #[test]

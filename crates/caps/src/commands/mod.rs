@@ -7,7 +7,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use drydock_contract::{CallError, Cap, Denial, Reply, Streams, port::Registry};
+use drydock_contract::{
+    CallError, Cap, Denial, Reply, Streams,
+    port::{Registry, Subjects},
+};
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, Import, NotAdmitted, Operation, Permit, Refused, Session,
 };
@@ -66,7 +69,7 @@ impl Capability for Commands {
     fn not_admitted(_: &List, _: NotAdmitted) -> Denial {
         Denial::NotGranted {
             cap: Cap::Commands,
-            subject: "list".into(),
+            subjects: Subjects::cut("list"),
             why: ": the grant is for other subjects",
         }
     }

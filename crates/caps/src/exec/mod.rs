@@ -111,10 +111,14 @@ impl Capability for Exec {
 
     fn not_admitted(request: &ExecStart, why: NotAdmitted) -> Denial {
         let (why, rules) = match why {
-            NotAdmitted::ByName => ("", Vec::new()),
+            NotAdmitted::ByName => ("", Some(Vec::new())),
             NotAdmitted::ByTerms => (" with these arguments", policy::exactly(request)),
         };
-        Denial::CommandNotGranted { command: Denial::subject(&request.name), why, rules: rules.into() }
+        Denial::CommandNotGranted {
+            command: Denial::subject(&request.name),
+            why,
+            rules: rules.map(Arc::from),
+        }
     }
 
     fn check(registry: &Arc<dyn Registry>, session: &Session, request: ExecStart) -> Result<Ready, Refused> {

@@ -58,7 +58,10 @@ pub(super) fn check(
         (None, None) if program::is_path(&name) && session.spec().files.is_some() => Target::File(name),
         (None, None) => {
             let subject = short(&name);
-            return Err(Refused { denial: Denial::UnknownCommand(Arc::clone(&subject)), subject });
+            return Err(Refused {
+                denial: Denial::UnknownCommand(Arc::clone(&subject)),
+                subjects: subject.into(),
+            });
         }
     };
     let limits = &session.spec().limits;
@@ -69,7 +72,8 @@ pub(super) fn check(
         [("argv", argv, limits.argv_bytes_max), ("stdin", stdin.len() as u64, limits.stdin_bytes_max)];
     for (what, bytes, max) in parts {
         if bytes > max {
-            return Err(Refused { denial: Denial::TooLarge { what, bytes, max }, subject: target.name() });
+            let denial = Denial::TooLarge { what, bytes, max };
+            return Err(Refused { denial, subjects: target.name().into() });
         }
     }
     Ok(Ready { target, args, env: env.map(Arc::from), stdin, wall_max })
@@ -143,18 +147,19 @@ pub(super) fn within(request: &ExecStart, terms: &Terms) -> bool {
     })
 }
 
-/// The arguments as rules, so that a grant can be proposed that is no wider: each in its place, and no other word
-/// anywhere. None where they are too many, too long or no text.
-pub(super) fn exactly(request: &ExecStart) -> Vec<ArgumentRule> {
+/// The arguments as rules, so that a grant can be proposed that is no wider: each in its place, and nothing behind the
+/// last. Nothing where they are too many, too long or no text, and then nothing may be proposed: a grant without rules
+/// would be wider than what was asked.
+pub(super) fn exactly(request: &ExecStart) -> Option<Vec<ArgumentRule>> {
     let short = |it: &Vec<u8>| String::from_utf8(it.clone()).ok().filter(|it| it.len() <= TEXT_BYTES_MAX);
-    let texts: Option<Vec<String>> = request.args.iter().map(short).collect();
-    let Some(texts) = texts.filter(|it| it.len() < PROPOSED_MAX) else { return Vec::new() };
-    let mut seen: Vec<&String> = texts.iter().collect();
-    seen.sort_unstable();
-    seen.dedup();
-    let seen = seen.into_iter().cloned().map(Scalar::Text).collect();
-    let none = ArgumentRule { if_absent: IfAbsent::Allow, ..ArgumentRule::new("/*", Must::OneOf(seen)) };
-    let no_other = if texts.is_empty() { none } else { ArgumentRule { if_absent: IfAbsent::Refuse, ..none } };
-    let place = |(index, text)| ArgumentRule::new(format!("/{}", index + 1), Must::Equal(Scalar::Text(text)));
-    texts.into_iter().enumerate().map(place).chain([no_other]).collect()
+    let place = |index: usize| format!("/{}", index + 1);
+    if request.args.len() >= PROPOSED_MAX {
+        return None;
+    }
+    let each =
+        request.args.iter().enumerate().map(|(index, arg)| {
+            Some(ArgumentRule::new(place(index), Must::Equal(Scalar::Text(short(arg)?))))
+        });
+    let behind = ArgumentRule::new(place(request.args.len()), Must::OneOf(Vec::new()));
+    each.chain([Some(ArgumentRule { if_absent: IfAbsent::Allow, ..behind })]).collect()
 }

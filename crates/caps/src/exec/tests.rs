@@ -63,6 +63,15 @@ fn a_nul_in_an_argument_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_name_is_told_as_far_as_a_grant_could_name_it() {
+    let room = room(TinyRegistry::of(&["grep"]));
+    for (bytes, told) in [(65, 65), (1024, 1024), (1025, 1024)] {
+        let error = start(&room, &session(&room), &"n".repeat(bytes), &[], b"").unwrap_err();
+        assert_eq!(error, format!("unknown_command: unknown command `{}`", "n".repeat(told)));
+    }
+}
+
+#[test]
 fn argv_is_capped_and_each_argument_counts_one_more() {
     let room = room(TinyRegistry::of(&["grep"]));
     let session = session(&room);
@@ -212,23 +221,29 @@ fn the_grant_that_a_denial_proposes_admits_those_arguments_and_no_others() {
         let payload = encode_request("rm", args, b"").unwrap();
         let refused = block_on(room.gate.dispatch(&session, Call::new(START, &payload, Streams::default())));
         match refused.map(drop) {
-            Err(drydock_contract::CallError::Denied(denial)) => denial.remedy().unwrap().to_json(),
+            Err(drydock_contract::CallError::Denied(denial)) => denial.remedy().map(|it| it.to_json()),
             other => panic!("{other:?}"),
         }
     };
-    let json = propose(&[b"--", b"a"]);
+    let json = propose(&[b"--", b"a"]).unwrap();
     assert_eq!(
         json,
-        r#"{"cap":"exec","subjects":["rm"],"rules":[{"argument":"/1","equal":"--"},{"argument":"/2","equal":"a"},{"argument":"/*","one_of":["--","a"]}]}"#
+        r#"{"cap":"exec","subjects":["rm"],"rules":[{"argument":"/1","equal":"--"},{"argument":"/2","equal":"a"},{"argument":"/3","one_of":[],"if_absent":"allow"}]}"#
     );
     let approved = granted(&room, &json);
     start(&room, &approved, "rm", &[b"--", b"a"], b"").unwrap();
-    for other in [&[b"--".as_slice(), b"b"][..], &[b"--", b"a", b"b"], &[b"--"], &[]] {
+    for other in [&[b"--".as_slice(), b"b"][..], &[b"--", b"a", b"b"], &[b"--", b"a", b"a"], &[b"--"], &[]] {
         assert!(start(&room, &approved, "rm", other, b"").is_err(), "{other:?}");
     }
-    let none = granted(&room, &propose(&[]));
+    let none = granted(&room, &propose(&[]).unwrap());
     start(&room, &none, "rm", &[], b"").unwrap();
     assert!(start(&room, &none, "rm", &[b"a"], b"").is_err());
+    // What no rule can say is not left out of a proposal: there is none, or one long word would be the way around rules.
+    let (long, word) = ([b'7'; 5000], b"x".as_slice());
+    for unsaid in [&[&long[..]][..], &[b"\xff"], &[word; 48]] {
+        assert_eq!(propose(unsaid), None);
+    }
+    assert!(propose(&[word; 47]).is_some());
 }
 
 #[test]

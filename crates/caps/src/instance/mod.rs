@@ -9,13 +9,16 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use drydock_abi::{
     kernel::{CALL, CALL_HEAD_BYTES, CLOSE, INPUT_BYTES_MAX, OPEN, OUTPUT_BYTES_MAX},
-    runner::{INVOKE, REQUEST_BYTES_MAX},
+    runner::{INVOKE, Invoke, REQUEST_BYTES_MAX},
 };
-use drydock_contract::{CallError, Cap, Denial, Reply, Streams, port::Runner};
+use drydock_contract::{
+    CallError, Cap, Denial, Reply, Streams,
+    port::{Runner, Subjects},
+};
 use drydock_gate::{Audited, CapSpec, Capability, Class, NotAdmitted, Operation, Permit, Refused, Session};
 
 use policy::Act;
@@ -28,8 +31,8 @@ use crate::{handler, kernel};
 
 /// Calls of one principal in flight, like runs of commands.
 const IN_FLIGHT_MAX: u32 = 64;
-/// The head of a request: names and numbers.
-const HEAD_BYTES_MAX: u64 = 4096;
+/// A request to make a kernel: names and numbers.
+const OPEN_BYTES_MAX: u64 = 4096;
 
 /// The power to make instances.
 pub struct Instance {
@@ -51,15 +54,15 @@ impl Capability for Instance {
             Operation {
                 name: INVOKE,
                 class: Class::Run,
-                request_bytes_max: REQUEST_BYTES_MAX + HEAD_BYTES_MAX,
+                request_bytes_max: REQUEST_BYTES_MAX,
                 in_flight_max: Some(IN_FLIGHT_MAX),
                 audited: Audited::Everything,
-                summary: "One HTTP request for a handler of the Runner ABI. Reply: the envelope and the log, as JSON.",
+                summary: "One HTTP request for a handler of the Runner ABI. Asked by hosts only, so it has no encoding.",
             },
             Operation {
                 name: OPEN,
                 class: Class::Run,
-                request_bytes_max: HEAD_BYTES_MAX,
+                request_bytes_max: OPEN_BYTES_MAX,
                 in_flight_max: Some(IN_FLIGHT_MAX),
                 audited: Audited::Everything,
                 summary: "Makes a kernel. Reply: its number.",
@@ -70,15 +73,15 @@ impl Capability for Instance {
                 request_bytes_max: INPUT_BYTES_MAX + CALL_HEAD_BYTES,
                 in_flight_max: Some(IN_FLIGHT_MAX),
                 audited: Audited::Denials,
-                summary: "Calls a kernel of this session: number, milliseconds, input. Reply: what it cost, output.",
+                summary: "Calls a kernel of this session: number, milliseconds, module, input. Reply: what it cost, output.",
             },
             Operation {
                 name: CLOSE,
                 class: Class::Look,
-                request_bytes_max: 8,
+                request_bytes_max: 40,
                 in_flight_max: None,
                 audited: Audited::Denials,
-                summary: "Gives a kernel of this session up: its number. Reply: nothing.",
+                summary: "Gives a kernel of this session up: its number and its module. Reply: nothing.",
             },
         ],
         imports: &[],
@@ -98,13 +101,30 @@ impl Capability for Instance {
         request::decode(operation, payload)
     }
 
+    fn decode_typed(operation: &str, value: Box<dyn Any + Send>) -> Option<Request> {
+        let invoke = value.downcast::<Invoke>().ok().filter(|_| operation == INVOKE)?;
+        Some(Request::of_handler(invoke))
+    }
+
+    fn digested(request: &Request) -> Option<[&[u8]; 2]> {
+        request.digested()
+    }
+
     fn subject(request: &Request) -> &str {
         request.subject()
     }
 
+    fn more_subjects(request: &Request) -> Vec<&str> {
+        request.module().into_iter().collect()
+    }
+
     fn not_admitted(request: &Request, _: NotAdmitted) -> Denial {
         let subject = Denial::subject(request.subject());
-        Denial::NotGranted { cap: Cap::Instance, subject, why: ": the grant is for other names" }
+        let subjects: Subjects = match request.module() {
+            None => subject.into(),
+            Some(module) => [subject, module.into()].into(),
+        };
+        Denial::NotGranted { cap: Cap::Instance, subjects, why: ": the grant is for other names" }
     }
 
     fn check(shelf: &Arc<Shelf>, session: &Session, request: Request) -> Result<Ready, Refused> {
@@ -112,7 +132,11 @@ impl Capability for Instance {
     }
 
     fn label(ready: &Ready) -> Arc<str> {
-        Arc::clone(&ready.subject)
+        ready.subjects.first().into()
+    }
+
+    fn subjects(ready: &Ready) -> Subjects {
+        ready.subjects.clone()
     }
 
     async fn perform(
@@ -122,7 +146,11 @@ impl Capability for Instance {
         streams: Streams,
     ) -> Result<Reply, CallError> {
         let payload = match ready.act {
-            Act::Invoke(invoke) => handler::invoke(&*self.runner, &permit, *invoke).await?,
+            Act::Invoke(invoke) => {
+                let answered = handler::invoke(&*self.runner, &permit, *invoke).await?;
+                let digested = answered.response.as_ref().ok().cloned();
+                return Ok(Reply { digested, ..Reply::of_value(answered, streams) });
+            }
             Act::Open(open) => kernel::open(&*self.runner, &permit, open).await?,
             Act::Call(call) => kernel::call(&permit, call).await?,
             Act::Close(id) => {

@@ -1,10 +1,17 @@
-//! Is the module there, is the kernel the session's own, and how much may it take?
+//! Is the module there, is the kernel the session's own, does the request say who it is for as its host does, and how much
+//! may it take?
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use drydock_abi::runner::{EffectiveLimits, Invoke, MEMORY_MB, TIMEOUT_MS};
-use drydock_contract::{Artifact, Denial, Digest, Kernel, Limits, port::LiveInstance};
+use drydock_abi::runner::{
+    AskedLimits, BadRequest, ContextFrom, EffectiveLimits, Invoke, MEMORY_MB, PreparedRequest,
+    REQUEST_BODY_BYTES_MAX, TIMEOUT_MS,
+};
+use drydock_contract::{
+    Artifact, Denial, Digest, Kernel, Limits, Tenant,
+    port::{LiveInstance, Subjects},
+};
 use drydock_gate::{Refused, Session};
 
 use super::{
@@ -15,7 +22,7 @@ use crate::{program::short, shelf::Place};
 
 /// A request that may be carried out.
 pub struct Ready {
-    pub(super) subject: Arc<str>,
+    pub(super) subjects: Subjects,
     pub(super) act: Act,
 }
 
@@ -28,7 +35,10 @@ pub(crate) enum Act {
 
 pub(crate) struct InvokeReady {
     pub(crate) artifact: Artifact,
-    pub(crate) invoke: Invoke,
+    pub(crate) request: PreparedRequest,
+    /// As the guest is shown them, and as its lines are tagged.
+    pub(crate) tenant: String,
+    pub(crate) extension: String,
     pub(crate) limits: EffectiveLimits,
 }
 
@@ -46,49 +56,85 @@ pub(crate) struct CallReady {
 }
 
 pub(super) fn check(shelf: &Arc<Shelf>, session: &Session, request: Request) -> Result<Ready, Refused> {
-    let subject = short(request.subject());
-    let refused = |denial| Refused { denial, subject: Arc::clone(&subject) };
+    let subjects: Subjects = match request.module() {
+        None => short(request.subject()).into(),
+        Some(module) => [short(request.subject()), module.into()].into(),
+    };
+    match act(shelf, session, request.asked) {
+        Ok(act) => Ok(Ready { subjects, act }),
+        Err(denial) => Err(Refused { denial, subjects }),
+    }
+}
+
+fn act(shelf: &Arc<Shelf>, session: &Session, asked: Asked) -> Result<Act, Denial> {
     let module = |digest: Digest| {
         let missing = || Denial::Malformed(format!("no module {digest} was handed over"));
-        shelf.module(digest).ok_or_else(missing).map_err(refused)
+        shelf.module(digest).ok_or_else(missing)
     };
-    let own = |id: u64| {
-        let missing = || refused(Denial::Malformed(format!("this session has no kernel {id}")));
-        shelf.kernel(session, id).ok_or_else(missing)
+    let own = |id: u64, module: Digest| {
+        let missing = || Denial::Malformed(format!("this session has no kernel {id} of module {module}"));
+        shelf.kernel(session, id, module).ok_or_else(missing)
     };
-    let limits = &session.spec().limits;
-    let act = match request.asked {
+    let spec = session.spec();
+    match asked {
         Asked::Invoke(invoke) => {
             let artifact = module(invoke.module)?;
-            let limits = effective(&invoke, limits);
-            Act::Invoke(Box::new(InvokeReady { artifact, invoke: *invoke, limits }))
+            let Invoke { extension, context_from, sent, .. } = *invoke;
+            let request = sent.request.map_err(|bad| match bad {
+                BadRequest::BodyTooLarge(bytes) => {
+                    Denial::TooLarge { what: "request body", bytes, max: REQUEST_BODY_BYTES_MAX }
+                }
+                BadRequest::Malformed(_) => Denial::Malformed(bad.to_string()),
+            })?;
+            let (tenant, extension) = shown(&spec.tenant, extension, context_from, &request)?;
+            let limits = effective(request.asked, &spec.limits);
+            Ok(Act::Invoke(Box::new(InvokeReady { artifact, request, tenant, extension, limits })))
         }
         Asked::Open(open) => {
             let artifact = module(open.module)?;
-            let place = shelf.reserve(session).map_err(refused)?;
-            let most = limits.memory_bytes_max;
+            let place = shelf.reserve(session, open.module)?;
+            let most = spec.limits.memory_bytes_max;
             let memory_bytes_max = open.memory_bytes_max.unwrap_or(most).min(most);
-            Act::Open(OpenReady { artifact, kernel: open.kernel, memory_bytes_max, place })
+            Ok(Act::Open(OpenReady { artifact, kernel: open.kernel, memory_bytes_max, place }))
         }
-        Asked::Close(id) => {
-            own(id)?;
-            Act::Close(id)
+        Asked::Close { id, module } => {
+            own(id, module)?;
+            Ok(Act::Close(id))
         }
-        Asked::Call { id, wall_ms, input } => {
-            let instance = own(id)?;
-            Act::Call(CallReady {
-                instance,
-                wall_max: Duration::from_millis(wall_ms).min(limits.wall_max),
-                input,
-            })
+        Asked::Call { id, module, wall_ms, input } => {
+            let instance = own(id, module)?;
+            let wall_max = Duration::from_millis(wall_ms).min(spec.call_wall_max);
+            Ok(Act::Call(CallReady { instance, wall_max, input }))
         }
-    };
-    Ok(Ready { subject, act })
+    }
+}
+
+/// The tenant and the extension that the guest is shown: the session's and the host's, with which a request that names
+/// them agrees. Only a developer's request is believed.
+fn shown(
+    tenant: &Tenant,
+    extension: String,
+    from: ContextFrom,
+    request: &PreparedRequest,
+) -> Result<(String, String), Denial> {
+    let is_developer = from == ContextFrom::Request && *tenant == Tenant::default();
+    let said = [
+        ("tenant_id", &request.context.tenant_id, tenant.as_str().to_owned()),
+        ("extension_id", &request.context.extension_id, extension),
+    ];
+    let [tenant, extension] = said.map(|(member, said, ours)| match said {
+        Some(said) if *said != ours && !is_developer => Err(Denial::Malformed(format!(
+            "`context.{member}` is `{}`, and the call is for `{ours}`: leave it out, or send it to where it belongs",
+            short(said).escape_debug()
+        ))),
+        Some(said) => Ok(said.clone()),
+        None => Ok(ours),
+    });
+    Ok((tenant?, extension?))
 }
 
 /// What was asked for or is usual, and no more than the session has.
-fn effective(invoke: &Invoke, most: &Limits) -> EffectiveLimits {
-    let asked = invoke.request.asked();
+fn effective(asked: AskedLimits, most: &Limits) -> EffectiveLimits {
     let wall_ms = u64::try_from(most.wall_max.as_millis()).unwrap_or(u64::MAX);
     let fuel = asked.fuel.unwrap_or(u64::MAX).min(most.fuel_max);
     EffectiveLimits {
@@ -100,8 +146,6 @@ fn effective(invoke: &Invoke, most: &Limits) -> EffectiveLimits {
 
 #[cfg(test)]
 mod tests {
-    use drydock_abi::runner::{AskedLimits, ExecuteRequest};
-
     use super::*;
 
     #[test]
@@ -113,9 +157,7 @@ mod tests {
             ..Limits::default()
         };
         let told = |asked, most: &Limits| {
-            let request = ExecuteRequest { limits: Some(asked), ..ExecuteRequest::default() };
-            let (module, tenant, extension) = (Digest::of(b""), String::new(), String::new());
-            let told = effective(&Invoke { module, tenant, extension, request }, most);
+            let told = effective(asked, most);
             (told.timeout_ms, told.memory_mb, told.fuel)
         };
         let asked = |timeout_ms, memory_mb, fuel| AskedLimits { timeout_ms, memory_mb, fuel };

@@ -1,56 +1,76 @@
 //! What is asked: one request for a handler, a kernel, a call of one, or its end.
+//!
+//! What it is about is the host's word: the extension's name and the module's hash. What a request itself says of them is
+//! no part of a decision.
 
 use bytes::Bytes;
 use drydock_abi::{
     kernel::{self, CALL, CLOSE, Open},
-    runner::{BadRequest, INVOKE, Invoke, REQUEST_BODY_BYTES_MAX, decode_invoke},
+    runner::{INVOKE, Invoke},
 };
-use drydock_contract::Denial;
+use drydock_contract::{Denial, Digest};
 
-/// A request, and the name that it is about: the extension's id, the module's hash, or the kernel's number.
+/// A request, and the names that it is about.
 pub struct Request {
+    /// The extension, for a handler; else the module.
     subject: String,
+    /// The module of a handler: a grant for an extension says which modules it may be.
+    module: Option<String>,
     pub(super) asked: Asked,
 }
 
 pub(super) enum Asked {
     Invoke(Box<Invoke>),
     Open(Open),
-    Call { id: u64, wall_ms: u64, input: Bytes },
-    Close(u64),
+    Call { id: u64, module: Digest, wall_ms: u64, input: Bytes },
+    Close { id: u64, module: Digest },
+}
+
+/// What a grant calls a module: `sha256:*` is any.
+fn named(module: Digest) -> String {
+    format!("sha256:{module}")
 }
 
 impl Request {
     pub(super) fn subject(&self) -> &str {
         &self.subject
     }
+
+    pub(super) fn module(&self) -> Option<&str> {
+        self.module.as_deref()
+    }
+
+    /// The module and what was sent, by their hashes: bytes as many as a body has are hashed before the call.
+    pub(super) fn digested(&self) -> Option<[&[u8]; 2]> {
+        match &self.asked {
+            Asked::Invoke(invoke) => Some([invoke.module.as_bytes(), invoke.sent.digest.as_bytes()]),
+            _ => None,
+        }
+    }
+
+    pub(super) fn of_handler(invoke: Box<Invoke>) -> Self {
+        let (subject, module) = (invoke.extension.clone(), Some(named(invoke.module)));
+        Self { subject, module, asked: Asked::Invoke(invoke) }
+    }
 }
 
 pub(super) fn decode(operation: &str, payload: &[u8]) -> Result<Request, Denial> {
     let malformed = |bad: kernel::BadKernelRequest| Denial::Malformed(bad.to_string());
     match operation {
-        INVOKE => {
-            let invoke = decode_invoke(payload).map_err(|bad| match bad {
-                BadRequest::BodyTooLarge(bytes) => {
-                    Denial::TooLarge { what: "request body", bytes, max: REQUEST_BODY_BYTES_MAX }
-                }
-                BadRequest::Malformed(_) => Denial::Malformed(bad.to_string()),
-            })?;
-            let subject = invoke.request.context.extension_id.as_ref().unwrap_or(&invoke.extension).clone();
-            Ok(Request { subject, asked: Asked::Invoke(Box::new(invoke)) })
-        }
+        INVOKE => Err(Denial::Malformed("a handler is asked by its host, and not in bytes".into())),
         CALL => {
-            let (id, wall_ms, input) = kernel::decode_call(payload).map_err(malformed)?;
-            let input = Bytes::copy_from_slice(input);
-            Ok(Request { subject: id.to_string(), asked: Asked::Call { id, wall_ms, input } })
+            let kernel::CallKernel { id, module, wall_ms, input } =
+                kernel::decode_call(payload).map_err(malformed)?;
+            let asked = Asked::Call { id, module, wall_ms, input: Bytes::copy_from_slice(input) };
+            Ok(Request { subject: named(module), module: None, asked })
         }
         CLOSE => {
-            let id = kernel::decode_close(payload).map_err(malformed)?;
-            Ok(Request { subject: id.to_string(), asked: Asked::Close(id) })
+            let (id, module) = kernel::decode_close(payload).map_err(malformed)?;
+            Ok(Request { subject: named(module), module: None, asked: Asked::Close { id, module } })
         }
         _ => {
             let open = kernel::decode_open(payload).map_err(malformed)?;
-            Ok(Request { subject: open.module.to_string(), asked: Asked::Open(open) })
+            Ok(Request { subject: named(open.module), module: None, asked: Asked::Open(open) })
         }
     }
 }

@@ -77,10 +77,10 @@ impl Capability for Tool {
 
     fn not_admitted(request: &ToolCall, why: NotAdmitted) -> Denial {
         let (why, rules) = match why {
-            NotAdmitted::ByName => ("", Vec::new()),
+            NotAdmitted::ByName => ("", Some(Vec::new())),
             NotAdmitted::ByTerms => (" with these arguments", policy::exactly(request)),
         };
-        Denial::ToolNotGranted { tool: Denial::subject(&request.name), why, rules: rules.into() }
+        Denial::ToolNotGranted { tool: Denial::subject(&request.name), why, rules: rules.map(Arc::from) }
     }
 
     fn check(_: &(), session: &Session, request: ToolCall) -> Result<Ready, Refused> {

@@ -7,7 +7,13 @@ use drydock_gate::Session;
 use serde_json::Value;
 
 use super::ToolCall;
-use crate::rules::{PROPOSED_MAX, TEXT_BYTES_MAX, text_keeps};
+use crate::{
+    program::short,
+    rules::{PROPOSED_MAX, TEXT_BYTES_MAX, text_keeps},
+};
+
+/// The largest whole number that every JSON reader agrees on.
+const WHOLE_MAX: u64 = 1 << 53;
 
 /// A call that may be made.
 pub struct Ready {
@@ -68,37 +74,48 @@ fn keeps(input: &Value, rule: &ArgumentRule) -> bool {
     match &rule.must {
         Must::Equal(scalar) => is(value, scalar),
         Must::OneOf(scalars) => scalars.iter().any(|scalar| is(value, scalar)),
-        Must::LieBetween { least, most } => value.as_f64().is_some_and(|number| {
+        Must::LieBetween { least, most } => exact(value).is_some_and(|number| {
             least.is_none_or(|least| number >= least) && most.is_none_or(|most| number <= most)
         }),
-        Must::HaveLengthAtMost(most) => value.as_array().is_some_and(|items| items.len() as u64 <= *most),
+        Must::HaveLengthAtMost(most) => {
+            let length = value.as_array().map(Vec::len).or_else(|| value.as_object().map(|it| it.len()));
+            length.is_some_and(|it| it as u64 <= *most)
+        }
         Must::StartWith(_) => false,
     }
+}
+
+/// A number that can be compared. Beyond 2^53 whole numbers are rounded when they are compared, so that different ones
+/// would be equal: those keep no rule, as a grant may name none.
+fn exact(value: &Value) -> Option<f64> {
+    let number = value.as_number()?;
+    let whole = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64());
+    number.as_f64().filter(|it| it.is_finite() && whole.is_none_or(|it| it <= WHOLE_MAX))
 }
 
 fn is(value: &Value, scalar: &Scalar) -> bool {
     match scalar {
         Scalar::Null => value.is_null(),
         Scalar::Bool(wanted) => value.as_bool() == Some(*wanted),
-        Scalar::Number(wanted) => value.as_f64() == Some(*wanted),
+        Scalar::Number(wanted) => exact(value) == Some(*wanted),
         Scalar::Text(_) => false,
     }
 }
 
-/// The arguments of a call as rules, so that a grant can be proposed that is no wider; none where they are too many.
-pub(super) fn exactly(call: &ToolCall) -> Vec<ArgumentRule> {
+/// The arguments of a call as rules, so that a grant can be proposed that is no wider: every scalar as it is, and of
+/// every list and object how many members it has. (Only what a pointer cannot tell apart passes too: a list, and an
+/// object whose names are its indexes; and what is empty in another way.) Nothing where they are too many or cannot be
+/// said, and then nothing may be proposed.
+pub(super) fn exactly(call: &ToolCall) -> Option<Vec<ArgumentRule>> {
     let mut rules = Vec::new();
-    match call.input() {
-        Some(input) if describe(input, String::new(), &mut rules) => rules,
-        _ => Vec::new(),
-    }
+    describe(call.input()?, String::new(), &mut rules).then_some(rules)
 }
 
 fn describe(value: &Value, at: String, rules: &mut Vec<ArgumentRule>) -> bool {
     let scalar = match value {
         Value::Null => Scalar::Null,
         Value::Bool(value) => Scalar::Bool(*value),
-        Value::Number(number) => match number.as_f64().filter(|it| it.is_finite()) {
+        Value::Number(_) => match exact(value) {
             Some(number) => Scalar::Number(number),
             None => return false,
         },
@@ -112,15 +129,12 @@ fn describe(value: &Value, at: String, rules: &mut Vec<ArgumentRule>) -> bool {
         }
         Value::Object(fields) => {
             let escaped = |name: &str| name.replace('~', "~0").replace('/', "~1");
+            rules.push(ArgumentRule::new(at.as_str(), Must::HaveLengthAtMost(fields.len() as u64)));
             let mut fields = fields.iter();
-            return fields.all(|(name, field)| describe(field, format!("{at}/{}", escaped(name)), rules));
+            return rules.len() <= PROPOSED_MAX
+                && fields.all(|(name, field)| describe(field, format!("{at}/{}", escaped(name)), rules));
         }
     };
     rules.push(ArgumentRule::new(at.as_str(), Must::Equal(scalar)));
     at.len() <= TEXT_BYTES_MAX && rules.len() <= PROPOSED_MAX
-}
-
-/// At most as much of a guest's text as a record may hold.
-pub(super) fn short(name: &str) -> Arc<str> {
-    name[..name.floor_char_boundary(64)].into()
 }

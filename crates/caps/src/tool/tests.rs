@@ -108,6 +108,15 @@ fn a_granted_tool_answers_and_is_recorded_by_name() {
 }
 
 #[test]
+fn a_long_name_of_a_tool_is_whole_on_record() {
+    let room = room([Grant::of(Cap::Tool)]);
+    let name = format!("web.{}", "f".repeat(200));
+    room.ask(&name, "1").unwrap();
+    room.gate.flush().unwrap();
+    assert!(room.journal.records().iter().all(|it| it.call.subjects.first() == name));
+}
+
+#[test]
 fn a_grant_names_tools_and_a_denial_is_recorded_with_the_name() {
     let room = room([Grant::of(Cap::Tool).within(only(&["web.fetch", "files.*"]))]);
     room.ask("web.fetch", "1").unwrap();
@@ -152,6 +161,13 @@ fn arguments_are_constrained_by_every_kind_of_rule() {
         ("", Must::HaveLengthAtMost(2), r#"[1,2,3]"#, false),
         ("", Must::HaveLengthAtMost(2), r#""😀😀""#, true),
         ("", Must::HaveLengthAtMost(2), r#"7"#, false),
+        ("", Must::HaveLengthAtMost(1), r#"{"a":1}"#, true),
+        ("", Must::HaveLengthAtMost(1), r#"{"a":1,"b":2}"#, false),
+        // Whole numbers that would only be equal when they are rounded.
+        ("/n", Must::Equal(Scalar::Number(9007199254740992.0)), r#"{"n":9007199254740992}"#, true),
+        ("/n", Must::Equal(Scalar::Number(9007199254740992.0)), r#"{"n":9007199254740993}"#, false),
+        ("/n", between(None, Some(9007199254740992.0)), r#"{"n":9007199254740993}"#, false),
+        ("/n", between(Some(-9007199254740992.0), None), r#"{"n":-9007199254740993}"#, false),
     ];
     for (pointer, must, input, want) in cases {
         let room = room([ruled(vec![ArgumentRule::new(*pointer, must.clone())])]);
@@ -240,7 +256,7 @@ fn a_pattern_is_a_tool_a_provider_or_everything() {
 }
 
 #[test]
-fn the_grant_that_a_denial_proposes_admits_that_call_and_little_else() {
+fn the_grant_that_a_denial_proposes_admits_that_call_and_no_other() {
     let strict = ruled(vec![ArgumentRule::new("/never", Must::OneOf(vec![]))]);
     let room = room([strict]);
     let input = r#"{"path":"/a/b","n":2,"deep":{"x/y":[true,null]}}"#;
@@ -261,10 +277,32 @@ fn the_grant_that_a_denial_proposes_admits_that_call_and_little_else() {
         r#"{"path":"/a/c","n":2,"deep":{"x/y":[true,null]}}"#,
         r#"{"path":"/a/b","n":2,"deep":{"x/y":[true,null,1]}}"#,
         r#"{"path":"/a/b","n":2}"#,
+        r#"{"path":"/a/b","n":2,"deep":{"x/y":[true,null]},"force":true}"#,
+        r#"{"path":"/a/b","n":2,"deep":{"x/y":[true,null],"z":{}}}"#,
     ] {
         assert!(room.ask("files.write", other).is_err(), "{other}");
     }
     assert!(room.ask("files.read", input).is_err());
+}
+
+#[test]
+fn no_grant_is_proposed_for_arguments_that_no_rules_can_say() {
+    let room = room([ruled(vec![ArgumentRule::new("/never", Must::OneOf(vec![]))])]);
+    let propose = |input: String| {
+        let (provider, tool) = ("files".into(), "write".into());
+        let wire =
+            encode_request(&ToolRequest { provider, tool, input: Some(input.into()), span: 0, depth: 0 });
+        let denied = block_on(room.gate.dispatch(&room.session, Call::new(CALL, &wire, Streams::default())));
+        let Err(CallError::Denied(denial)) = denied.map(drop) else { panic!("it was let through") };
+        denial.remedy().map(|it| it.to_json())
+    };
+    let long = format!(r#"{{"x":"{}"}}"#, "y".repeat(5000));
+    let many = format!("[{}1]", "1,".repeat(48));
+    for unsaid in [long, many, r#"{"n":9007199254740993}"#.into(), "[".repeat(200) + &"]".repeat(200)] {
+        assert_eq!(propose(unsaid), None);
+    }
+    let closed = r#"{"cap":"tool","subjects":["files.write"],"rules":[{"argument":"","length_at_most":0}]}"#;
+    assert_eq!(propose("{}".into()).as_deref(), Some(closed), "an object without members is closed");
 }
 
 #[test]

@@ -179,6 +179,12 @@ impl From<Arc<str>> for Subjects {
     }
 }
 
+impl<const N: usize> From<[Arc<str>; N]> for Subjects {
+    fn from(names: [Arc<str>; N]) -> Self {
+        Self::Many(names.into())
+    }
+}
+
 /// Keeps audit records.
 pub trait Journal: Send + Sync {
     /// Appends the records in order. When it returns, they survive the process; records of one tenant that stand side

@@ -78,7 +78,7 @@ fn header(text: &str) -> Result<(String, String), String> {
 pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
     let Command::Invoke(invoke) = ext.command;
     let module = module::read(&invoke.file)?;
-    let request = invoke.request()?;
+    let (request, context) = invoke.request()?;
     let limits = Limits {
         wall_max: invoke.timeout_ms.map_or(HANDLER_LIMITS.wall_max, Duration::from_millis),
         memory_bytes_max: invoke.memory_mb.map_or(HANDLER_LIMITS.memory_bytes_max, |it| it << 20),
@@ -87,9 +87,13 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
     let dock = home::dock()?;
     let session = dock.session(PRINCIPAL, Setup::instances(limits))?;
     let name = invoke.file.file_stem().unwrap_or_default().to_string_lossy();
+    let answer = async {
+        let module = dock.hand_over(module).await;
+        dock.try_out(&session, &module, &name, request).await
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let invoked = runtime.block_on(cancellable(&session, dock.invoke(&session, module, &name, &request)));
-    tell_log(&invoked, &name, &request);
+    let invoked = runtime.block_on(cancellable(&session, answer));
+    tell_log(&invoked, &name, &context);
     show::json(&invoked.envelope)?;
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
@@ -101,8 +105,8 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
 }
 
 impl Invoke {
-    /// The request as it is sent, with the flags' limits where it asks for none itself.
-    fn request(&self) -> anyhow::Result<Vec<u8>> {
+    /// The request as it is sent, with the flags' limits where it asks for none itself, and what it says of itself.
+    fn request(&self) -> anyhow::Result<(Vec<u8>, Context)> {
         let flags = AskedLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb, fuel: None };
         let Some(file) = &self.request else {
             let http = Http {
@@ -113,23 +117,23 @@ impl Invoke {
                 body_b64: self.body.as_ref().map(|body| STANDARD.encode(body)),
             };
             let context = Context::default();
-            return Ok(serde_json::to_vec(&ExecuteRequest { context, http, limits: Some(flags) })?);
+            let request = ExecuteRequest { context: context.clone(), http, limits: Some(flags) };
+            return Ok((serde_json::to_vec(&request)?, context));
         };
         let sent = module::read_data(file, REQUEST_BYTES_MAX)?;
         // What is no request is sent as it is: the refusal says why, and is recorded.
         match ExecuteRequest::parse(&sent) {
             Ok(request) => {
-                let limits = Some(request.asked().or(flags));
-                Ok(serde_json::to_vec(&ExecuteRequest { limits, ..request })?)
+                let (limits, context) = (Some(request.asked().or(flags)), request.context.clone());
+                Ok((serde_json::to_vec(&ExecuteRequest { limits, ..request })?, context))
             }
-            Err(_) => Ok(sent),
+            Err(_) => Ok((sent, Context::default())),
         }
     }
 }
 
 /// The guest's log, each line with whose it is.
-fn tell_log(invoked: &Invoked, name: &str, request: &[u8]) {
-    let context = ExecuteRequest::parse(request).unwrap_or_default().context;
+fn tell_log(invoked: &Invoked, name: &str, context: &Context) {
     let tenant = context.tenant_id.as_deref().unwrap_or(DEFAULT_TENANT);
     let extension = context.extension_id.as_deref().unwrap_or(name);
     let request = context.request_id.as_deref().unwrap_or("-");

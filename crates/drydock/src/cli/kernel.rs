@@ -90,7 +90,8 @@ impl Call {
     async fn over_all(&self, dock: &Dock, session: &DockSession, module: Vec<u8>) -> anyhow::Result<()> {
         let entry = self.entry.clone();
         let kernel = Kernel { entry, in_offset: self.in_offset, out_offset: self.out_offset };
-        let kernel = dock.open_kernel(session, module, kernel).await?;
+        let module = dock.hand_over(module).await;
+        let kernel = dock.open_kernel(session, &module, kernel).await?;
         let stdin = [PathBuf::from("-")];
         let inputs = if self.input.is_empty() { &stdin[..] } else { &self.input[..] };
         for file in inputs {

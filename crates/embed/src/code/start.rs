@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use drydock_caps::code::RUN;
 use drydock_codemode::{
     ExecuteResult, Gated,
@@ -53,7 +54,8 @@ pub(super) async fn through_the_gate<T: Ended, F: Future<Output = T> + Send + 's
                 }
                 outcome => outcome,
             };
-            ProgramEnd { outcome, result: Box::new(result) }
+            let digested = result.digested();
+            ProgramEnd { outcome, digested, result: Box::new(result) }
         })
     });
     let start = ProgramStart { language: Arc::clone(language), text, run };
@@ -68,12 +70,25 @@ pub(super) async fn through_the_gate<T: Ended, F: Future<Output = T> + Send + 's
 /// What is left of a program, of which the record says how it ended.
 pub(super) trait Ended: Send + 'static {
     fn outcome(&self) -> Outcome;
+
+    /// Its result in JSON, which the record has a digest of; no bytes for `undefined`, and nothing for a failure.
+    fn digested(&self) -> Option<Bytes>;
 }
 
 impl Ended for CodeResult {
     fn outcome(&self) -> Outcome {
         outcome_of(&self.execute)
     }
+
+    fn digested(&self) -> Option<Bytes> {
+        digested_of(&self.execute)
+    }
+}
+
+/// What the record's digest of a result is made of.
+pub(super) fn digested_of(result: &ExecuteResult) -> Option<Bytes> {
+    let result = result.outcome.as_ref().ok()?;
+    Some(result.as_ref().map_or_else(Bytes::new, |it| it.bytes().clone()))
 }
 
 /// How a program's end is recorded where nothing more is known than its result.

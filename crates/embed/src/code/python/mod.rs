@@ -314,6 +314,10 @@ impl start::Ended for PyResult {
     fn outcome(&self) -> Outcome {
         self.outcome.clone().unwrap_or_else(|| start::outcome_of(&self.execute))
     }
+
+    fn digested(&self) -> Option<bytes::Bytes> {
+        start::digested_of(&self.execute)
+    }
 }
 
 impl PyResult {

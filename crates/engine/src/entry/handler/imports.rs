@@ -1,6 +1,7 @@
-//! The functions of `alga`: two that log, and the fetch that is refused until there is a room that dials out.
+//! The functions of `alga`: two that log, and the fetch, which the gate refuses until there is a room that dials out.
 
-use drydock_contract::{Call, LogLevel};
+use drydock_abi::runner::{FETCH, FETCH_REQUEST_BYTES_MAX};
+use drydock_contract::{Call, LogLevel, Streams};
 use wasmtime::{Caller, Linker};
 
 use crate::{
@@ -14,8 +15,6 @@ pub(crate) const LINES_MAX: u32 = 200;
 /// Bytes of one line; the rest of it is dropped.
 const LINE_BYTES_MAX: usize = 8 << 10;
 
-/// The operation behind `http.fetch`.
-const FETCH: &str = "http.fetch";
 /// What the canonical name and its aliases are.
 const FETCH_NAMES: [(&str, &str); 3] =
     [("alga", "http.fetch"), ("alga", "http_fetch"), ("alga.http", "fetch")];
@@ -76,17 +75,25 @@ fn line(bytes: &[u8]) -> String {
     text
 }
 
-/// Nobody offers the operation yet, so the gate refuses and records it, whatever it is about.
+/// Asks the gate, which refuses and records it: nothing here dials out yet.
 async fn fetch(caller: &mut Caller<'_, Guest>, at: u32, count: u32, out: u32) -> wasmtime::Result<i32> {
     breathe(caller).await?;
     let breach = Stop::Breach("http.fetch: the request or the tuple is not in the guest's memory");
     let (memory, guest) = memory::split(caller).map_err(|_| breach)?;
-    if memory.bytes(at, count).is_err() || memory.bytes(out, TUPLE_BYTES).is_err() {
+    let Ok(request) = memory.bytes(at, count) else { return Err(breach.into()) };
+    if memory.bytes(out, TUPLE_BYTES).is_err() {
         return Err(breach.into());
     }
     let door = std::sync::Arc::clone(&guest.door);
-    // The bytes stay where they are: a call that can only be refused is refused by its size alone.
-    drop(door.dispatch(Call::oversized(FETCH, count.into())).await);
+    // More than is read of one stays where it is: then it is refused by its size alone.
+    let answer = match u64::from(count) <= FETCH_REQUEST_BYTES_MAX {
+        true => {
+            let request = request.to_vec();
+            door.dispatch(Call::new(FETCH, &request, Streams::default())).await
+        }
+        false => door.dispatch(Call::oversized(FETCH, count.into())).await,
+    };
+    drop(answer);
     Ok(DENIED)
 }
 
