@@ -1,13 +1,16 @@
 //! Compiled modules in memory, as many as their code fits into a number of bytes.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use drydock_contract::{CapSet, Digest, Fault};
 use parking_lot::RwLock;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 use wasmtime::{Engine, Module};
 
 use crate::entry::{self, Kind, Prepared};
@@ -54,7 +57,7 @@ impl Loaded {
 #[derive(Default)]
 pub(crate) struct LoadedModules {
     /// By a hash that is one already: modules that collide here would have to be searched for, and there are not enough.
-    all: RwLock<FxHashMap<Digest, Arc<Loaded>>>,
+    all: RwLock<HashMap<Digest, Arc<Loaded>, FxBuildHasher>>,
     tick: AtomicU64,
 }
 

@@ -1,6 +1,7 @@
 //! The one function that answers calls.
 
 use std::{
+    collections::HashMap,
     future::ready as ready_now,
     hash::{BuildHasher as _, RandomState},
     sync::{
@@ -19,7 +20,7 @@ use drydock_contract::{
 };
 
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 
 use crate::{
     Audited, CapSpec, Capability, Class, Operation, Recording, Refused, Session, SessionSpec,
@@ -69,7 +70,7 @@ pub struct Gate {
     powers: Vec<Box<dyn Power>>,
     /// Where each operation is found: its power and its specification. What is looked up may be a guest's word; what is
     /// in it never is, so that a hash without a secret does.
-    operations: FxHashMap<&'static str, (usize, &'static Operation)>,
+    operations: HashMap<&'static str, (usize, &'static Operation), FxBuildHasher>,
     pub(crate) accounts: Accounts,
     pub(crate) grants: Arc<GrantTable>,
     giving: Arc<Giving>,
@@ -95,7 +96,7 @@ impl Gate {
             Giving { table: Arc::clone(&grants), audit: Arc::downgrade(&audit), clock: Arc::clone(&clock) };
         Self {
             powers: Vec::new(),
-            operations: FxHashMap::default(),
+            operations: HashMap::default(),
             accounts: Accounts::new(settings.principals_max, rate),
             grants,
             giving: Arc::new(giving),

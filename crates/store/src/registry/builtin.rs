@@ -12,7 +12,7 @@ use drydock_contract::{
     ArgMode, Artifact, BadCommandName, CommandName, Digest, ReadArtifact,
     port::{Entry, LoadError},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 
 use super::view::Slot;
 
@@ -65,8 +65,8 @@ impl Builtin {
 #[derive(Debug)]
 pub(super) struct Builtins {
     /// Filled once, with names and hashes of our own: nobody can fill it so that they collide.
-    pub(super) slots: FxHashMap<CommandName, Slot>,
-    pub(super) parts: FxHashMap<Digest, Arc<Compiled>>,
+    pub(super) slots: HashMap<CommandName, Slot, FxBuildHasher>,
+    pub(super) parts: HashMap<Digest, Arc<Compiled>, FxBuildHasher>,
     /// Names that nobody may register although no bytes stand behind them.
     words: HashSet<&'static str>,
 }
@@ -84,7 +84,7 @@ impl Builtins {
         words: impl IntoIterator<Item = &'static str>,
     ) -> Result<Self, BadBuiltin> {
         let words = words.into_iter().collect();
-        let mut all = Self { slots: FxHashMap::default(), parts: FxHashMap::default(), words };
+        let mut all = Self { slots: HashMap::default(), parts: HashMap::default(), words };
         for builtin in &list {
             let name: CommandName = builtin.name.parse()?;
             let slot = Slot::multicall(&name, builtin).ok_or(BadBuiltin::NoPart(builtin.name))?;
