@@ -47,7 +47,8 @@ fn host_of(url: &str) -> Option<String> {
     };
     let inner = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
     let legal = match inner {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        // Of `core`, which knows addresses and no sockets.
+        Some(address) => address.parse::<core::net::Ipv6Addr>().is_ok(),
         None => {
             let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
             !host.is_empty() && host.bytes().all(letter)
