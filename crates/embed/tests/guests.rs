@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use drydock_embed::{
     Dock, Setup,
-    contract::{Meter, Outcome, Sink, Source, Streams},
+    contract::{Budget, Meter, Outcome, Sink, Source, Streams, Unit},
     store::MemoryFiles,
 };
 
@@ -98,8 +98,9 @@ async fn a_command_has_the_same_fuel_under_others_as_alone() {
     let folder = tempfile::tempdir().unwrap();
     let dock = Dock::open(folder.path()).unwrap();
     let lines = (0..60_000).rev().map(|it| format!("{it}\n")).collect::<String>();
-    let run = async |fuel_shared: Option<u64>, line: &[&str]| {
-        let session = dock.session("me", Setup { fuel_shared, ..Setup::profile("minimal") }).unwrap();
+    let run = async |fuel: Option<u64>, line: &[&str]| {
+        let budget = fuel.map(|it| Arc::new(Budget::of([(Unit::Fuel, it)])));
+        let session = dock.session("me", Setup { budget, ..Setup::profile("minimal") }).unwrap();
         session.run(line[0], &line[1..], lines.clone()).await.unwrap().report
     };
     let alone = run(None, &["sort", "-n"]).await.fuel;

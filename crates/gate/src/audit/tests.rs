@@ -69,8 +69,8 @@ impl Room {
     }
 }
 
-fn facts(account: &Account, call: u64) -> Arc<CallFacts> {
-    Arc::new(CallFacts {
+fn facts(account: &Account, call: u64) -> CallFacts {
+    CallFacts {
         who: Arc::clone(&account.who),
         trace: TraceId(1),
         call: CallId(call),
@@ -79,7 +79,7 @@ fn facts(account: &Account, call: u64) -> Arc<CallFacts> {
         subjects: Subjects::none(),
         grant: None,
         request: None,
-    })
+    }
 }
 
 fn record(account: &Account, call: u64, event: AuditEvent) -> AuditRecord {
@@ -131,22 +131,21 @@ fn an_end_finds_no_queue_full_and_comes_after_its_beginning() {
         for account in &accounts {
             let facts = facts(account, call);
             let first = AuditRecord { at: Timestamp(1), call: facts, event: AuditEvent::Begun };
-            let call = Arc::clone(&first.call);
+            let call = first.call.clone();
             if room.audit.begun(account, first).is_ok() {
                 begun.push(call);
             }
         }
     }
     for call in &begun {
-        room.audit.ended(AuditRecord { at: Timestamp(2), call: Arc::clone(call), event: end() });
+        room.audit.ended(AuditRecord { at: Timestamp(2), call: call.clone(), event: end() });
     }
     drop(held);
     room.audit.flush().unwrap();
     let records = room.disk.records.lock();
     assert_eq!(records.len(), 2 * begun.len());
     for call in &begun {
-        let of: Vec<_> =
-            records.iter().filter(|it| Arc::ptr_eq(&it.call, call)).map(|it| &it.event).collect();
+        let of: Vec<_> = records.iter().filter(|it| it.call == *call).map(|it| &it.event).collect();
         assert_eq!(of, [&AuditEvent::Begun, &end()]);
     }
 }
