@@ -379,7 +379,7 @@ fn calls_are_numbered_as_they_are_made_and_not_as_they_are_polled() {
         "only its parent's calls count"
     );
     assert_eq!(
-        (session.at(there, 4).depth(), session.deeper().at(there, 0).depth()),
+        (session.at(there, 4).depth(), session.at(there, 1).at(there, 0).depth()),
         (4, 1),
         "never less deep"
     );

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use drydock_abi::tool::{decode_reply, encode_request};
 use drydock_contract::{
-    ArgumentRule, BoxFuture, Call, CallError, Cap, FailureCode, IfAbsent, Must, Scalar, Streams, Terms,
-    Timestamp, ToolAnswer, ToolFailure, ToolRequest, Tools,
+    ArgumentRule, BoxFuture, Call, CallError, CallId, Cap, FailureCode, IfAbsent, Must, Scalar, Streams,
+    Terms, Timestamp, ToolAnswer, ToolFailure, ToolRequest, Tools,
 };
 use drydock_gate::{Gate, GateSettings, Grant, Session, SessionSpec};
 use drydock_testkit::{FixedClock, MemoryJournal, block_on, principal};
@@ -80,7 +80,7 @@ fn ruled(rules: Vec<ArgumentRule>) -> Grant {
 fn a_tool_is_told_how_deep_the_program_is_that_calls_it() {
     let mut room = room([Grant::of(Cap::Tool)]);
     assert_eq!(room.ask("web.depth", "1"), Ok("0".into()));
-    room.session = room.session.deeper().deeper().deeper();
+    room.session = room.session.at(CallId(1), 3);
     assert_eq!(room.ask("web.depth", "1"), Ok("3".into()));
 }
 
