@@ -112,8 +112,9 @@ fn hold_if_child() -> bool {
     let Some(path) = env::var_os(CHILD) else { return false };
     let file = fs::File::options().read(true).write(true).open(path).unwrap();
     rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    println!("locked");
-    std::io::stdout().flush().unwrap();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "locked").and_then(|()| out.flush()).unwrap();
+    drop(out);
     std::io::stdin().lines().for_each(drop);
     true
 }
