@@ -53,10 +53,11 @@ impl Burnt {
         turn.saturating_sub(Duration::from_nanos(self.beside_ns.swap(0, Ordering::Relaxed)))
     }
 
-    /// Gives back what was drawn ahead, but for the interval that the next turn needs.
-    fn keep_one_interval(&self) {
+    /// Gives back what was drawn ahead, but for two intervals: with one it goes on, and with the other it says what came
+    /// of what it waited for, if that left nothing.
+    fn keep_some(&self) {
         let (seen, drawn) = (self.fuel.load(Ordering::Relaxed), self.drawn.load(Ordering::Relaxed));
-        let kept = seen.saturating_add(FUEL_BETWEEN_YIELDS);
+        let kept = seen.saturating_add(2 * FUEL_BETWEEN_YIELDS);
         if drawn > kept {
             self.drawn.store(kept, Ordering::Relaxed);
             self.budget.settle(Unit::Fuel, drawn - kept);
@@ -87,7 +88,7 @@ impl Waits {
     /// Begins when the run was just seen: from here on it burns nothing.
     pub(crate) fn begin(burnt: &Arc<Burnt>) -> Self {
         burnt.waits.fetch_add(1, Ordering::Relaxed);
-        burnt.keep_one_interval();
+        burnt.keep_some();
         Self(Arc::clone(burnt))
     }
 
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_waits_needs_one_interval_however_often_it_is_polled_and_gives_the_rest_back() {
+    fn a_run_that_waits_needs_two_intervals_however_often_it_is_polled_and_gives_the_rest_back() {
         let budget = of(40 * FUEL_BETWEEN_YIELDS);
         let mut run = Spending::new(Arc::clone(&budget), u64::MAX, false);
         let left = || budget.left(Unit::Fuel).unwrap();
@@ -213,12 +214,14 @@ mod tests {
         for _ in 0..100 {
             run.end_turn(Instant::now());
             assert!(run.cover_turn());
-            assert_eq!(left(), 38 * FUEL_BETWEEN_YIELDS, "one it burnt, and one it may burn");
+            assert_eq!(left(), 37 * FUEL_BETWEEN_YIELDS, "one it burnt, and two it may burn");
         }
         drop(waits);
-        run.end_turn(Instant::now());
-        assert!(run.cover_turn());
-        assert!(left() < 38 * FUEL_BETWEEN_YIELDS, "it went on, and has to be paid for");
+        for _ in 0..2 {
+            run.end_turn(Instant::now());
+            assert!(run.cover_turn());
+        }
+        assert!(left() < 37 * FUEL_BETWEEN_YIELDS, "it went on, and has to be paid for");
     }
 
     #[test]

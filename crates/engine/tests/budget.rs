@@ -77,8 +77,8 @@ async fn a_nested_command_costs_those_who_wait_for_it_no_fuel() {
     assert_eq!(alone.outcome, Outcome::Exited(0));
     assert!(alone.fuel > 50_000_000, "it is no test if it yields never: {}", alone.fuel);
     let nested = [starter(false), starter(true), starter(false), burner.clone()];
-    // Each of those who wait keeps one interval, which it needs to go on.
-    let spare = 6_000_000;
+    // Each of those who wait keeps two intervals, which it needs to go on.
+    let spare = 9_000_000;
     let budget = Arc::new(Budget::of([(Unit::Fuel, alone.fuel + spare)]));
     let (report, _) = engine().run(chained(nested.to_vec(), &budget)).await.unwrap();
     assert_eq!(report.outcome, Outcome::Exited(0));

@@ -82,7 +82,8 @@ pub(crate) async fn race<T>(
     ends: &Ends<'_>,
     clock: &dyn Clock,
 ) -> Result<T, Cut> {
-    let mut watch: Option<Watch> = None;
+    // Boxed, because most work is done at once: what watching takes is no part of its future.
+    let mut watch: Option<Box<Watch>> = None;
     poll_fn(|cx| {
         if watch.is_some()
             && let Some(cut) = ends.ended()
@@ -93,7 +94,7 @@ pub(crate) async fn race<T>(
         if let Poll::Ready(done) = work.as_mut().poll(cx) {
             return Poll::Ready(Ok(done));
         }
-        watch.get_or_insert_with(|| Watch::new(ends)).poll(cx, ends, clock).map(Err)
+        watch.get_or_insert_with(|| Box::new(Watch::new(ends))).poll(cx, ends, clock).map(Err)
     })
     .await
 }

@@ -138,12 +138,13 @@ impl Capability for Exec {
         // What takes no time is done before there is a future: it is moved with all that it will ever hold. What few
         // calls need is a box in it.
         let begun = match ready.target {
-            Target::Module(_) => self.start_module(&permit, ready, streams).map(Begun::Running),
-            _ => Ok(Begun::Other(Box::new((ready, streams)))),
+            Target::Module(_) => self.start_module(&permit, ready, streams),
+            _ => Begun::Other(Box::new((ready, streams))),
         };
         async move {
-            match begun? {
-                Begun::Running((running, due)) => finish(&permit, running, due).await,
+            match begun {
+                Begun::Failed(error) => Err(*error),
+                Begun::Running(running, due) => finish(&permit, running, due).await,
                 Begun::Other(asked) => Box::pin(self.perform_other(permit, asked)).await,
             }
         }
@@ -153,7 +154,9 @@ impl Capability for Exec {
 /// A call that was let through.
 enum Begun<'a> {
     /// A run that has begun, and when its time is up where that is not the real time.
-    Running((Running<'a>, Option<Sleep>)),
+    Running(Running<'a>, Option<Box<Sleep>>),
+    /// It could not begin.
+    Failed(Box<CallError>),
     /// It asks for no module of the registry.
     Other(Box<(Ready, Streams)>),
 }
@@ -161,23 +164,20 @@ enum Begun<'a> {
 type Running<'a> = BoxFuture<'a, Result<(RunReport, Streams), Fault>>;
 
 impl Exec {
-    fn start_module(
-        &self,
-        permit: &Permit<'_, Self>,
-        ready: Ready,
-        streams: Streams,
-    ) -> Result<(Running<'_>, Option<Sleep>), CallError> {
+    fn start_module(&self, permit: &Permit<'_, Self>, ready: Ready, streams: Streams) -> Begun<'_> {
         let spec = permit.session().spec();
         let Ready { target, args, env, stdin, wall_max } = ready;
         let Target::Module(entry) = target else {
-            return Err(Fault::Internal("a module was to be started".into()).into());
+            return Begun::Failed(Box::new(Fault::Internal("a module was to be started".into()).into()));
         };
         let env = env.unwrap_or_else(|| Arc::clone(&spec.env));
         let (real_max, due) = due(spec, wall_max);
         let asked = Asked { args: &args, env: &env, wall_max: real_max };
         let registry = spec.registry.as_deref().unwrap_or(&*self.registry);
-        let start = Start::of_entry(registry, spec, &entry, asked)?;
-        Ok((self.start(permit, start, Given { args, stdin, streams }), due))
+        match Start::of_entry(registry, spec, &entry, asked) {
+            Ok(start) => Begun::Running(self.start(permit, start, Given { args, stdin, streams }), due),
+            Err(fault) => Begun::Failed(Box::new(fault.into())),
+        }
     }
 
     /// A command of the front end, a program by its path, a script.
@@ -217,10 +217,10 @@ impl Exec {
 }
 
 /// What `timeout` allows: real time, or, by a clock that is not the real one, time of that clock, however long it takes.
-fn due(spec: &SessionSpec, wall_max: Option<Duration>) -> (Option<Duration>, Option<Sleep>) {
+fn due(spec: &SessionSpec, wall_max: Option<Duration>) -> (Option<Duration>, Option<Box<Sleep>>) {
     match &spec.clock {
         None => (wall_max, None),
-        Some(clock) => (None, wall_max.map(|it| clock.sleep_until(clock.stands_at().plus(it)))),
+        Some(clock) => (None, wall_max.map(|it| Box::new(clock.sleep_until(clock.stands_at().plus(it))))),
     }
 }
 
@@ -228,11 +228,11 @@ fn due(spec: &SessionSpec, wall_max: Option<Duration>) -> (Option<Duration>, Opt
 async fn finish(
     permit: &Permit<'_, Exec>,
     running: Running<'_>,
-    due: Option<Sleep>,
+    due: Option<Box<Sleep>>,
 ) -> Result<Reply, CallError> {
     let ran = match due {
         None => running.await,
-        Some(due) => Box::pin(before(due, running))
+        Some(due) => Box::pin(before(*due, running))
             .await
             .unwrap_or_else(|| Ok((report_of(Outcome::TimedOut), Streams::default()))),
     };

@@ -218,6 +218,7 @@ fn text(js: &Js) -> anyhow::Result<String> {
 /// Code mode with the commands and files that the flags describe, and the directories below it.
 fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>, Arc<DenialLog>)> {
     let mut setup: Setup = js.powers.setup(Limits::default());
+    js.powers.leave_fuel_to_each_run(&mut setup);
     grants::add_stored(dock, run::PRINCIPAL, &mut setup)?;
     let log = setup.denials.clone().unwrap_or_default();
     let mut shell = ShellSetup::default();

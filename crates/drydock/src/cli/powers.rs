@@ -106,6 +106,13 @@ impl Powers {
         self.memory.unwrap_or(BUILTIN_MEMORY_BYTES_MAX.max(profile))
     }
 
+    /// For programs, whose time is their limit: where nobody chose the fuel, each command that they call has its own.
+    pub(super) fn leave_fuel_to_each_run(&self, setup: &mut Setup) {
+        if self.fuel.is_none() {
+            setup.budget = None;
+        }
+    }
+
     /// The session they describe; `usual` are the limits where no flag says otherwise, with the
     /// profile's memory.
     pub(crate) fn setup(&self, usual: Limits) -> Setup {
