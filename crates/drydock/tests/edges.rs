@@ -95,8 +95,9 @@ fn a_file_that_may_not_grow_is_an_error_and_not_the_end_of_the_process() {
     // What it needs is compiled and kept before files may not grow any more.
     shell.run(&["sh", "-c", "seq 1"]);
     std::fs::create_dir(shell.path("d")).unwrap();
-    let args = ["sh", "--dir", "d:/d:rw", "-c", "seq 1000000 > /d/big; echo after $?"];
-    let said = with_small_files(&shell, 2048, &args);
+    let args = ["sh", "--dir", "d:/d:rw", "-c", "seq 9000000 > /d/big; echo after $?"];
+    // More than a segment of the journal, which others fill too.
+    let said = with_small_files(&shell, 68 << 10, &args);
     assert_eq!(said.status, 0, "{}", said.all());
     assert!(said.stdout.starts_with("after ") && said.stdout != "after 0\n", "{}", said.all());
 }
