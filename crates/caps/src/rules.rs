@@ -14,9 +14,37 @@ pub(crate) fn text_keeps(text: &str, must: &Must) -> bool {
     match must {
         Must::Equal(scalar) => is(scalar),
         Must::OneOf(scalars) => scalars.iter().any(is),
-        Must::StartWith(head) => text.starts_with(head),
+        // A head with a slash means what lies below it, and `..` leads out again.
+        Must::StartWith(head) => text.starts_with(head) && !(head.contains('/') && climbs(text)),
         Must::HaveLengthAtMost(most) => text.chars().count() as u64 <= *most,
         // A text is no number, however much it looks like one: who reads it decides how.
         Must::LieBetween { .. } => false,
+    }
+}
+
+/// Whether a path has a part that leads upwards.
+fn climbs(path: &str) -> bool {
+    path.split('/').any(|part| part == "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_must_begin_below_a_directory_does_not_lead_out_of_it() {
+        let cases = [
+            // head   text             kept
+            ("out/", "out/a", true),
+            ("out/", "out/a..b/..c", true),
+            ("out/", "out/../b", false),
+            ("out/", "out/..", false),
+            ("/data/", "/data/x/../../etc/passwd", false),
+            ("out", "out/../b", true), // says nothing of directories
+            ("v", "v1..2", true),
+        ];
+        for (head, text, kept) in cases {
+            assert_eq!(text_keeps(text, &Must::StartWith(head.into())), kept, "{head:?} {text:?}");
+        }
     }
 }

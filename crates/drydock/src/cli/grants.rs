@@ -70,7 +70,7 @@ enum Action {
         #[command(flatten)]
         of: Of,
     },
-    /// Take one back, and what hangs from it, from every session of every process
+    /// Take one back for good, and what hangs from it, from every session of every process
     Revoke {
         /// Its id
         id: GrantId,
@@ -198,6 +198,13 @@ fn read(path: &std::path::Path) -> anyhow::Result<Vec<u8>> {
 
 /// The file of `--grants`, read and judged while arguments are parsed, so that every command says the same of it.
 pub(super) fn file(path: &str) -> Result<GrantFile, String> {
+    // A pipe can be read once, and flags are looked at more than once.
+    if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) || path == "-" {
+        return Err(
+            "it is no regular file; write the grants into one, or keep them with `drydock grants add -`"
+                .into(),
+        );
+    }
     let bytes = read(path.as_ref()).map_err(|error| format!("{error:#}"))?;
     let judged = GrantFile::parse(&bytes).and_then(|it| it.check(judge_terms));
     judged.map_err(|bad: BadGrants| bad.to_string())

@@ -24,7 +24,7 @@ use drydock_codemode::{
     provider::Providers,
     runner::Console,
 };
-use drydock_contract::{CallError, Entropy, Fault, GuestTime, Principal, Switch, Tools};
+use drydock_contract::{CallError, Entropy, FailureCode, Fault, GuestTime, Principal, Switch, Tools};
 use drydock_gate::{DenialLog, SessionSpec};
 use drydock_store::{Contexts, WorkspaceName};
 
@@ -203,7 +203,13 @@ impl DockCode {
         let telling = input.denials.clone().map(|log| self.session.telling(Some(log)));
         let session = telling.as_ref().unwrap_or(&self.session);
         let job = start::Job { programs: Arc::clone(&self.programs), text: Arc::clone(&text), input };
+        let mark = session.session.mark();
         match start::through_the_gate(session, &start::JAVASCRIPT, text, move |it| job.run(it)).await {
+            // The protocol calls it a timeout; whoever asks here is told what really ended it.
+            Ok(result) if result.execute.code() == Some(FailureCode::Timeout) => {
+                let refused = session.session.lost_since(mark).map(CallError::from);
+                CodeResult { refused, ..result }
+            }
             Ok(result) => result,
             Err(error) => CodeResult {
                 execute: ExecuteResult::failed(start::failure_of(&error), 0.0),

@@ -43,6 +43,10 @@ pub(super) fn show(result: &CodeResult, of: &Shown<'_>, was_interrupted: bool) -
         Err(failure) if was_interrupted && failure.code == FailureCode::Timeout => {
             crate::exit::warn("interrupted");
         }
+        Err(_) if result.refused.is_some() => {
+            let refused = result.refused.as_ref().map(|it| format!("{}: {it}", it.code()));
+            crate::exit::warn(&refused.unwrap_or_default());
+        }
         Err(failure) => {
             let mut told = format!("{}: {}", failure.code, failure.message);
             if let Some(hint) = &result.hint {
