@@ -11,7 +11,7 @@ use drydock_embed::{
     contract::{
         Artifact, CallError, Cap, CapSet, Denial, Entropy, GuestTime, Limits, Outcome, Reply, RunRequest,
         Streams, Tenant, WorkingDir,
-        port::{Mode, Runner as _},
+        port::{Mode, Runner as _, Subjects},
     },
     engine::{Engine, EngineSettings},
     gate::{
@@ -172,7 +172,7 @@ impl Capability for Nothing {
     }
 
     fn not_admitted((): &(), _: NotAdmitted) -> Denial {
-        Denial::NotGranted { cap: Cap::Commands, subject: "".into(), why: "" }
+        Denial::NotGranted { cap: Cap::Commands, subjects: Subjects::none(), why: "" }
     }
 
     fn check((): &(), _: &Session, (): ()) -> Result<(), Refused> {

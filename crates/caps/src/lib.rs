@@ -42,6 +42,11 @@ pub fn judge_terms(cap: Cap, terms: &Terms) -> Result<(), String> {
         Cap::Instance => instance::Instance::judge_terms(terms),
         Cap::Net => net::Net::judge_terms(terms),
         Cap::Tool => tool::Tool::judge_terms(terms),
+        // Files are what the session was given, whole: patterns would look like a bound and be none.
+        Cap::Vfs if terms.subjects.is_some() => {
+            Err("field `subjects`: files are not granted by name; give the session fewer of them (--dir)"
+                .into())
+        }
         _ if terms.rules.is_empty() => Ok(()),
         _ => Err(format!("field `rules`: a request of `{cap}` has no arguments to have rules about")),
     }

@@ -48,11 +48,15 @@ pub(super) fn judge_terms(terms: &Terms) -> Result<(), String> {
     for subject in terms.subjects.iter().flatten() {
         pattern(subject.as_str()).map_err(|bad| format!("field `subjects`: {bad}"))?;
     }
-    let pointer = |it: &str| it.is_empty() || it.starts_with('/');
+    // A star would be taken for a member of that name, and `~` begins an escape.
+    let escaped = |it: &str| it.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    let pointer = |it: &str| {
+        (it.is_empty() || it.starts_with('/')) && it.split('/').all(|part| part != "*") && escaped(it)
+    };
     match terms.rules.iter().find(|it| !pointer(&it.argument)) {
         None => Ok(()),
         Some(rule) => Err(format!(
-            "field `rules`: `{}` is no JSON pointer into the input: write /NAME, or nothing for the input itself",
+            "field `rules`: `{}` is no JSON pointer into the input: write /NAME, or nothing for the input itself; there is no `*`",
             rule.argument.escape_debug()
         )),
     }

@@ -311,6 +311,9 @@ fn a_grant_of_tools_that_means_nothing_is_refused_with_what_to_write() {
         |at: &str| Terms { rules: vec![ArgumentRule::new(at, Must::OneOf(vec![]))], ..Terms::default() };
     let judged = |terms: Terms| crate::judge_terms(Cap::Tool, &terms);
     assert!(judged(rule("/a/0")).is_ok() && judged(rule("")).is_ok() && judged(only(&["files.*"])).is_ok());
+    for bad in ["/*", "/path/*", "/path~2", "/path~"] {
+        assert!(judged(rule(bad)).unwrap_err().contains("is no JSON pointer"), "{bad}");
+    }
     assert!(judged(rule("a")).unwrap_err().contains("`a` is no JSON pointer"));
     assert!(judged(Terms::of(["files".parse().unwrap()])).unwrap_err().contains("`files` names no tools"));
     assert!(crate::judge_terms(Cap::Tcp, &rule("/port")).unwrap_err().contains("`tcp` has no arguments"));

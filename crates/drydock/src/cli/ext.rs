@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use drydock_embed::{
     HANDLER_LIMITS, Setup,
     contract::{
-        DEFAULT_TENANT, Limits, LogLevel,
+        CallError, DEFAULT_TENANT, Denial, Limits, LogLevel,
         exit::{CANCELLED, DENIED, LIMITED, TIMED_OUT},
     },
     extension::runner::{
@@ -92,6 +92,7 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
         dock.try_out(&session, &module, &name, request).await
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mark = session.inner().mark();
     let invoked = runtime.block_on(cancellable(&session, answer));
     tell_log(&invoked, &name, &context);
     show::json(&invoked.envelope)?;
@@ -100,8 +101,11 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
     }
     // The process ends here; taking the pool apart page by page would only delay it.
     std::mem::forget(dock);
-    let cancelled = !session.inner().is_live();
-    Ok(ExitCode::from(if cancelled { CANCELLED } else { status(&invoked.envelope) }))
+    Ok(ExitCode::from(match session.inner().lost_since(mark) {
+        Some(Denial::Cancelled) => CANCELLED,
+        Some(denial) => CallError::from(denial).exit_status(),
+        None => status(&invoked.envelope),
+    }))
 }
 
 impl Invoke {

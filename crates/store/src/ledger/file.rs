@@ -85,6 +85,10 @@ impl LedgerFile {
         let mut open = self.open.lock();
         let facts = match fs::metadata(&self.path) {
             Ok(facts) => facts,
+            // A link whose end is gone is no absence: whatever was behind it counts, and nobody knows what that was.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound && self.path.is_symlink() => {
+                return Err(error::of_disk(&self.path, cause));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 *open = None;
                 return Ok(None);

@@ -142,6 +142,17 @@ fn broken(bytes: &[u8]) -> tempfile::TempDir {
 }
 
 #[test]
+fn revocations_behind_a_link_that_leads_nowhere_are_an_error_and_no_empty_list() {
+    let (temp, home) = home();
+    let path = home.revocations_file();
+    SqliteLedger::of(&home).revoke(&principal("dev", "me"), NOW).unwrap();
+    fs::rename(&path, temp.path().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(temp.path().join("gone"), &path).unwrap();
+    let error = SqliteLedger::of(&home).revocations(None).unwrap_err();
+    assert_eq!(error.path, path, "{error}");
+}
+
+#[test]
 fn a_tenants_ledger_that_was_cut_is_that_tenants_trouble_alone() {
     let (_temp, home) = home();
     let (ada, bob) = ("ada".parse::<Tenant>().unwrap(), "bob".parse::<Tenant>().unwrap());
