@@ -53,9 +53,11 @@ impl HostCalls {
         let engine = Engine::new(Config::new().cranelift_opt_level(OptLevel::Speed).consume_fuel(true))?;
         let module = Module::new(&engine, wat::parse_str(wat)?)?;
         let mut linker = Linker::new(&engine);
-        linker.func_wrap_async("env", "host_commands", |_: wasmtime::Caller<'_, ()>, (_, _): (u32, u32)| {
-            Box::new(async { 0_i32 })
-        })?;
+        linker.func_wrap_async(
+            "env",
+            "host_commands",
+            |_: wasmtime::Caller<'_, ()>, (_, _): (u32, u32)| Box::new(async { 0_i32 }),
+        )?;
         Ok(Self { pre: linker.instantiate_pre(&module)?, engine })
     }
 

@@ -24,8 +24,7 @@ use tokio::runtime::Runtime;
 
 use super::Bench;
 use crate::{
-    bare,
-    docked,
+    bare, docked,
     figure::{Amount, Bound, Figure},
     harness::{Contender, interleave},
 };

@@ -20,7 +20,8 @@ const FILE_BYTES: usize = 4 << 10;
 pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let folder = tempfile::tempdir().context("no temporary folder")?;
     let home = Home::open(folder.path().join("home"))?;
-    let workspace = Workspaces::of(&home.tenant(&Tenant::default()), Quota::default()).open_or_create(&"bench".parse()?)?;
+    let workspace = Workspaces::of(&home.tenant(&Tenant::default()), Quota::default())
+        .open_or_create(&"bench".parse()?)?;
     let bare = bare(&folder.path().join("bare.sqlite"))?;
     let (mut ours, mut theirs) = (0_u64, 0_u64);
     let put = interleave(
