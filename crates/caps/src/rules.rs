@@ -29,6 +29,8 @@ fn climbs(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use drydock_contract::{Cap, Pattern, Terms};
+
     use super::*;
 
     #[test]
@@ -46,5 +48,13 @@ mod tests {
         for (head, text, kept) in cases {
             assert_eq!(text_keeps(text, &Must::StartWith(head.into())), kept, "{head:?} {text:?}");
         }
+    }
+
+    #[test]
+    fn a_grant_of_files_names_none_because_it_would_bind_none() {
+        let named = Terms::of(Pattern::exact("/d"));
+        assert!(crate::judge_terms(Cap::Vfs, &named).unwrap_err().contains("--dir"));
+        assert!(crate::judge_terms(Cap::Vfs, &Terms::default()).is_ok());
+        assert!(crate::judge_terms(Cap::Kv, &named).is_ok());
     }
 }

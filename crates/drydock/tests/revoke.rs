@@ -141,3 +141,15 @@ fn the_audit_is_a_tenants_own_and_counts_what_was_refused_again_and_again() {
     assert!(shell.run(&["audit"]).stdout.contains(" times since 20"));
     assert_eq!(shell.run(&["audit", "--tenant", "../.."]).stdout, "no records\n");
 }
+
+#[test]
+fn programs_and_extensions_of_whoever_is_revoked_say_so_and_end_as_refused() {
+    let shell = Shell::new();
+    let handler = shell.file("h.wat", "(module)");
+    shell.run(&["revoke", "cli"]);
+    let js = shell.run(&["js", "-e", "1 + 1"]);
+    assert_eq!(js.status, 126, "{}", js.stderr);
+    assert!(js.stderr.starts_with("drydock: revoked: ") && !js.stderr.contains("timeout"), "{}", js.stderr);
+    let ext = shell.run(&["ext", "invoke", &handler]);
+    assert_eq!(ext.status, 126, "{}{}", ext.stdout, ext.stderr);
+}
