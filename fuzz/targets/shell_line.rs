@@ -3,13 +3,44 @@
 
 use std::sync::Arc;
 
-use drydock_commands::shell::{LineFiles, Mode, Shell, ShellLimits, ShellSpec, explain, parses};
 use drydock_contract::{
-    Limits, Meter, Sink, Source, Streams,
-    port::{Files, TreePath},
+    BoxFuture, Limits, Meter, Sink, Source, Streams,
+    port::{Clock, Files, TreePath},
+};
+use drydock_shell::{
+    Mode, Shell, ShellLimits, ShellSpec,
+    door::{CallingCommands, Commands, Door, Ended, FilesTree, Start, Tree},
+    explain, parses,
 };
 use drydock_store::MemoryFiles;
 use drydock_testkit::{FAKE_COMMANDS, FakeDoor, FixedClock, block_on};
+
+struct FuzzDoor {
+    commands: CallingCommands,
+    files: Arc<MemoryFiles>,
+    clock: Arc<FixedClock>,
+}
+
+impl Commands for FuzzDoor {
+    fn start<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Ended> {
+        self.commands.start(start)
+    }
+}
+
+impl Door for FuzzDoor {
+    fn tree(&self) -> Arc<dyn Tree> {
+        let (files, clock) = (Arc::clone(&self.files) as _, Arc::clone(&self.clock) as _);
+        Arc::new(FilesTree::new(files, clock, &(Arc::new(|| false) as _)))
+    }
+
+    fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock) as _
+    }
+
+    fn has_command(&self, name: &str) -> bool {
+        FAKE_COMMANDS.contains(&name)
+    }
+}
 
 libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
     let (literal_unknown, text) = input;
@@ -30,20 +61,17 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
         return;
     }
     let meter = Arc::new(Meter::new(Limits::default().memory_bytes_max));
-    let files = Arc::new(LineFiles::over(Arc::new(MemoryFiles::with(meter))));
+    let files = Arc::new(MemoryFiles::with(meter));
     for name in ["w", "tmp"] {
         let path = TreePath::new(name).expect("a plain name is a path");
         files
             .create_dir(&path, drydock_contract::port::Mode::DIRECTORY, Default::default())
             .expect("an empty tree has room");
     }
+    let clock = Arc::new(FixedClock::at_second(1));
+    let fake = Arc::new(FakeDoor::new(Arc::clone(&files) as _));
     let mut shell = Shell::new(ShellSpec {
-        door: Arc::new(FakeDoor::new(Arc::clone(&files) as _)),
-        commands: Arc::new(|name| FAKE_COMMANDS.contains(&name)),
-        names: Arc::new(|| FAKE_COMMANDS.iter().map(|it| (*it).to_owned()).collect()),
-        absent: Arc::new(|_| None),
-        files,
-        clock: Arc::new(FixedClock::at_second(1)),
+        door: Arc::new(FuzzDoor { commands: CallingCommands::new(fake, &*clock), files, clock }),
         roots: vec!["/w".into(), "/tmp".into()],
         scratch: "/tmp".into(),
         cwd: "/w".into(),

@@ -63,6 +63,7 @@ fn line(module: &Module) -> Vec<&'static str> {
     match (module.name, module.applets) {
         ("js", _) => vec!["js", "-e", "1"],
         ("ts", _) => vec!["js", "program.ts"],
+        ("shell", _) => vec!["sh", "-c", "echo hi"],
         ("jq", _) => vec!["jq", "."],
         ("grep", _) => vec!["grep", "1"],
         ("awk", _) => vec!["awk", "1"],

@@ -27,8 +27,9 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let scenarios =
         Scenarios::write(&[("tr", Scenario::of("tr a-z A-Z", &text, text.to_ascii_uppercase()))])?;
     let mut shell = Peer::start(bench.peer()?, scenarios.path())?;
-    let empty = Bare::prepare(docked.dock.facts(), bare::EMPTY).map_err(bare::told)?;
-    let with_memory = Bare::prepare(docked.dock.facts(), bare::EMPTY_WITH_MEMORY).map_err(bare::told)?;
+    let facts = docked.dock.facts()?;
+    let empty = Bare::prepare(facts, bare::EMPTY).map_err(bare::told)?;
+    let with_memory = Bare::prepare(facts, bare::EMPTY_WITH_MEMORY).map_err(bare::told)?;
 
     let samples = interleave(
         bench.plan,

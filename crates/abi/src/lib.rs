@@ -7,6 +7,7 @@ pub mod json;
 pub mod kernel;
 mod reader;
 pub mod runner;
+pub mod shell;
 pub mod tool;
 
 pub use reader::{Reader, Truncated};

@@ -98,8 +98,8 @@ async fn install(
         limits: FetchLimits::default(),
     };
     let names: Vec<&str> = wanted.iter().map(Requirement::as_str).collect();
-    let _waiting = call.time.begin(&format!("pip {}", names.join(" ")));
-    match packages.add(&wanted, &source).await {
+    let name = format!("pip {}", names.join(" "));
+    match call.time.of(&name, packages.add(&wanted, &source)).await {
         Ok(added) => {
             let names: Vec<String> = added.iter().map(|it| format!("{}-{}", it.name, it.version)).collect();
             HostOutput::from(format!("{told}Successfully installed {}\n", names.join(" ")))

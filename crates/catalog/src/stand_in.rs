@@ -90,8 +90,7 @@ pub(crate) async fn run(provider: &CatalogProvider, dock: &Dock, call: &StandIn)
             Asked::Row(row) if call.may_install && !is_granted(provider, dock, call, row) => problems
                 .push_str(&format!("{}: {package} is no command that this session may run\n", call.name)),
             Asked::Row(row) if call.may_install => {
-                let _waiting = call.time.begin(row);
-                match provider.ensure(dock, row).await {
+                match call.time.of(row, provider.ensure(dock, row)).await {
                     Ok(()) => told.push_str(&format!("{package}: installed {row}\n")),
                     Err(why) => problems.push_str(&format!("{}: {package}: {why}\n", call.name)),
                 }

@@ -53,6 +53,14 @@ pub fn remedy<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Optio
     nearest(name, known).map(|it| format!("did you mean `{it}`?"))
 }
 
+/// What a shell says of a name that is no command, after the name and a colon.
+pub fn not_found<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+    match remedy(name, known) {
+        Some(remedy) => format!("command not found; {remedy}"),
+        None => "command not found".to_owned(),
+    }
+}
+
 /// The known name that is nearest, if one is near.
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let near = known.into_iter().filter(|it| is_near(name, it));

@@ -123,6 +123,13 @@ fn shown(text: &str) -> String {
 }
 
 impl Denial {
+    /// Why a grant does not count any more.
+    pub const GRANT_REVOKED: &'static str = ": the grant was revoked";
+    /// The same.
+    pub const GRANT_EXPIRED: &'static str = ": the grant has expired";
+    /// The same.
+    pub const GRANT_USED_UP: &'static str = ": the grant is used up";
+
     /// The stable code, as the seeds spell it.
     pub const fn code(&self) -> &'static str {
         match self {
@@ -163,6 +170,12 @@ impl Denial {
     /// chooses the request must not choose that a wider grant is proposed than the one they asked for.
     pub fn remedy(&self) -> Option<GrantSpec> {
         let (grant, rules) = match self {
+            // What lapsed had rules and an end of its own, and a guest can bring that about by asking often enough.
+            Self::NotGranted {
+                why: Self::GRANT_REVOKED | Self::GRANT_EXPIRED | Self::GRANT_USED_UP, ..
+            } => {
+                return None;
+            }
             // A name that was not read is empty, and no pattern is.
             Self::NotGranted { cap, subjects, .. } => (GrantSpec::exactly(*cap, subjects.iter())?, &[][..]),
             Self::CommandNotGranted { command: name, rules, .. } => {
@@ -204,11 +217,7 @@ impl Denial {
             Self::Cancelled,
             Self::RateLimited { calls_max: 120_000, window_s: 60 },
             Self::NotGranted { cap: Cap::Exec, subjects: Subjects::none(), why: "" },
-            Self::NotGranted {
-                cap: Cap::Exec,
-                subjects: Subjects::cut("jq"),
-                why: ": the grant has expired",
-            },
+            Self::NotGranted { cap: Cap::Exec, subjects: Subjects::cut("jq"), why: Self::GRANT_EXPIRED },
             Self::MaxDepth { depth: 9, max: 8 },
             Self::TooLarge { what: "argv", bytes: 300_000, max: 262_144 },
             Self::Malformed("4 bytes of a name were promised, 2 are there".into()),
@@ -253,7 +262,7 @@ mod tests {
         cancelled            the session was cancelled []
         rate_limited         rate limit of 120000 calls in 60 s reached; try again later []
         denied               capability `exec` is not granted []
-        denied               capability `exec` is not granted: the grant has expired [{"cap":"exec","subjects":["jq"]}]
+        denied               capability `exec` is not granted: the grant has expired []
         max_depth            nesting depth 9 exceeds 8 []
         too_large            argv of 300000 bytes exceeds the limit of 262144 []
         malformed            malformed request: 4 bytes of a name were promised, 2 are there []

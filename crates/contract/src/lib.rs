@@ -14,6 +14,7 @@ pub mod exit;
 mod fault;
 mod grant;
 mod identity;
+mod line;
 mod live;
 mod moment;
 mod name;
@@ -43,6 +44,7 @@ pub use denial::{Denial, DenialDetails};
 pub use fault::Fault;
 pub use grant::{BadGrantId, BadGrants, GRANTS_BYTES_MAX, GrantFile, GrantId, GrantSpec};
 pub use identity::{CallId, Deadline, Lineage, TraceId, Who};
+pub use line::{InsideShell, InsideTime, LineDesk, LineWorld, ShellCall, ShellGuestSpec};
 pub use live::{CallLimits, GuestLog, Kernel, LiveError, LiveKind, LiveReply, LiveSpec, LogLevel, NoLog};
 pub use moment::BadMoment;
 pub use name::{ArgMode, BadCommandName, CommandName, UnknownArgMode};
@@ -51,7 +53,10 @@ pub use preparing::{Preparing, PreparingGuard, WAITED_MAX, Waited};
 pub use principal::{BadPrincipal, Principal};
 pub use remark::size_text;
 pub use run::{Entropy, GuestTime, RunReport, RunRequest, WorkingDir};
-pub use stream::{ByteSink, ByteSource, Sink, Source, StreamFile};
+pub use stream::{
+    ByteSink, ByteSource, PIPE_BYTES_MAX, PipeReader, PipeWriter, SharedSink, SharedSource, Sink, Source,
+    StreamFile, paid_pipe, pipe,
+};
 pub use switch::{Switch, SwitchMark};
 pub use tenant::{BadTenant, DEFAULT_TENANT, Node, Tenant};
 pub use terms::{ArgumentRule, BadPattern, IfAbsent, Must, Pattern, SUBJECT_BYTES_MAX, Scalar, Terms};

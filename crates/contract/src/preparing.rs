@@ -12,10 +12,13 @@
 //! than [`WAITED_MAX`] in all.
 
 use std::{
+    future::poll_fn,
+    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
+    task::{Context, Wake, Waker},
     time::{Duration, Instant},
 };
 
@@ -47,6 +50,22 @@ impl Preparing {
         waits.under_way += 1;
         waits.since.get_or_insert_with(Instant::now);
         PreparingGuard(Arc::clone(self))
+    }
+
+    /// Waits for `work`, which is nobody's time only while it cannot go on: from a poll that said so until the wake that
+    /// says otherwise. Whoever then does not poll it, because its guest computes and looks at nothing else, computes in
+    /// its own time. A guard around the whole of it would give such a guest all of [`WAITED_MAX`].
+    pub async fn waits_for<T>(self: &Arc<Self>, work: impl Future<Output = T>) -> T {
+        let told = Arc::new(Told { preparing: Arc::clone(self), wait: Mutex::default() });
+        // Wakers outlive what they wake.
+        let _ends = EndsWait(Arc::clone(&told));
+        let waker = Waker::from(Arc::clone(&told));
+        let mut work = pin!(work);
+        poll_fn(|cx| {
+            told.begin(cx.waker());
+            work.as_mut().poll(&mut Context::from_waker(&waker))
+        })
+        .await
     }
 
     /// All waits so far, the one under way included.
@@ -95,6 +114,44 @@ impl Drop for PreparingGuard {
     }
 }
 
+/// Ends a wait when what is waited for can go on, and passes the wake on.
+struct Told {
+    preparing: Arc<Preparing>,
+    wait: Mutex<Option<(PreparingGuard, Waker)>>,
+}
+
+impl Told {
+    fn begin(&self, waker: &Waker) {
+        let mut wait = self.wait.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *wait {
+            Some((_, woken)) => woken.clone_from(waker),
+            None => *wait = Some((self.preparing.begin(), waker.clone())),
+        }
+    }
+
+    fn end(&self) -> Option<Waker> {
+        let wait = self.wait.lock().unwrap_or_else(PoisonError::into_inner).take();
+        wait.map(|(_, waker)| waker)
+    }
+}
+
+impl Wake for Told {
+    fn wake(self: Arc<Self>) {
+        if let Some(waker) = self.end() {
+            waker.wake();
+        }
+    }
+}
+
+/// Ends the wait of whoever no longer waits.
+struct EndsWait(Arc<Told>);
+
+impl Drop for EndsWait {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 /// What was waited since something began.
 #[derive(Debug, Clone, Default)]
 pub struct Waited {
@@ -132,6 +189,34 @@ mod tests {
         let total = preparing.total();
         assert!(preparing.waits().since.is_none() && total > Duration::ZERO);
         assert_eq!(preparing.total(), total, "nobody waits, so nothing is added");
+    }
+
+    #[test]
+    fn what_can_go_on_and_is_not_polled_is_somebodys_time() {
+        let preparing = Arc::new(Preparing::default());
+        let woken = Arc::new(Mutex::new(None::<Waker>));
+        let (asked, mut polls) = (Arc::clone(&woken), 0);
+        let work = poll_fn(move |cx| {
+            polls += 1;
+            *asked.lock().unwrap() = Some(cx.waker().clone());
+            if polls == 3 { std::task::Poll::Ready(7) } else { std::task::Poll::Pending }
+        });
+        let mut waiting = Box::pin(preparing.waits_for(work));
+        let mut cx = Context::from_waker(Waker::noop());
+        for _ in 0..2 {
+            assert!(waiting.as_mut().poll(&mut cx).is_pending());
+            assert!(preparing.waits().since.is_some(), "it cannot go on");
+            woken.lock().unwrap().as_ref().unwrap().wake_by_ref();
+            assert!(preparing.waits().since.is_none(), "now it can, whether or not anybody looks");
+        }
+        assert_eq!(waiting.as_mut().poll(&mut cx), std::task::Poll::Ready(7));
+        drop(waiting);
+        assert!(preparing.waits().since.is_none());
+
+        let mut dropped = Box::pin(preparing.waits_for(std::future::pending::<()>()));
+        assert!(dropped.as_mut().poll(&mut cx).is_pending());
+        drop(dropped);
+        assert!(preparing.waits().since.is_none(), "nobody waits any more");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Scripts under real bash with native tools and under `drydock sh` with ours: the same output, the
 //! same status.
 //!
-//! The scripts are those of `crates/commands/tests/differential`, where the shell alone is compared;
+//! The scripts are those of `crates/shell/tests/differential`, where the shell alone is compared;
 //! `#sh-differs: reason` is for what differs only with the real commands. `DRYDOCK_SCRIPTS` names
-//! another folder to take them from.
+//! another folder to take them from. They run twice: each in a fresh shell, by the binary, and each in a fork of a shell
+//! that stays.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -16,6 +17,12 @@ use std::{
 };
 
 use common::Shell;
+use drydock_embed::{
+    Dock, Setup, ShellSetup,
+    contract::{Limits, Sink, Source, Streams},
+    line_limits, ordinary_variables,
+    shell::Mode,
+};
 
 struct Case {
     name: String,
@@ -25,7 +32,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../commands/tests/differential");
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../shell/tests/differential");
     let folder = std::env::var("DRYDOCK_SCRIPTS").unwrap_or_else(|_| own.into());
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
     paths.sort();
@@ -58,20 +65,69 @@ fn fed(mut command: Command, stdin: &str) -> (i32, String, String) {
     (status.code().unwrap_or(-1), text(&stdout), text(&stderr))
 }
 
+/// What bash makes of it.
+fn by_bash(case: &Case) -> (i32, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bash = Command::new("/bin/bash");
+    bash.args(["-c", &case.script]).env_clear().current_dir(folder.path());
+    bash.envs([("LC_ALL", "C.UTF-8"), ("HOME", "/home"), ("PATH", "/usr/bin:/bin")]);
+    let (status, stdout, _) = fed(bash, &case.stdin);
+    (status, stdout)
+}
+
 #[test]
 fn bash_and_drydock_sh_agree() {
-    assert!(Path::new("/bin/bash").exists(), "this test compares with bash: install it");
     let shell = Shell::sharing();
+    agree(|case| {
+        let args = ["sh", "--posix-unknown", "--eval", "--env", "HOME=/home", "-c", &case.script];
+        fed(shell.command(&args), &case.stdin)
+    });
+}
+
+#[test]
+fn bash_and_a_fork_of_a_kept_shell_agree() {
+    let home = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let dock = Dock::open(home.path()).unwrap();
+    let open = |saved| {
+        let mut setup = Setup::profile("minimal");
+        setup.limits = Some(Limits { memory_bytes_max: setup.profile.memory_bytes_max, ..line_limits() });
+        setup.env = vec![("HOME".into(), "/home".into())];
+        let mode = Mode { eval_allowed: true, ..Mode::default() };
+        let shell = ShellSetup { mode, saved, ..ShellSetup::default() };
+        for (name, value) in ordinary_variables(&shell.cwd) {
+            if !setup.env.iter().any(|(given, _)| given == name) {
+                setup.env.push((name.into(), value));
+            }
+        }
+        dock.shell("me", setup, shell).unwrap()
+    };
+    let streams = |stdin: &str| Streams {
+        stdin: Source::from(stdin.as_bytes().to_vec()),
+        stdout: Sink::capture(),
+        stderr: Sink::capture(),
+    };
+    let mut kept = open(None);
+    runtime.block_on(kept.run_line(":", streams(""))).unwrap();
+    let state = kept.state().expect("a kept shell writes itself out").to_vec();
+    let text = |sink: Sink| String::from_utf8_lossy(&sink.into_captured()).into_owned();
+    agree(|case| {
+        // `$SECONDS` counts from when the kept shell began, which is long ago by then.
+        let saved = (!case.script.contains("SECONDS")).then(|| state.clone());
+        let mut fork = open(saved);
+        let (report, streams) = runtime.block_on(fork.run(&case.script, streams(&case.stdin))).unwrap();
+        (report.status & 0xff, text(streams.stdout), text(streams.stderr))
+    });
+}
+
+/// Whether ours is what bash makes of every script.
+fn agree(mut ours: impl FnMut(&Case) -> (i32, String, String)) {
+    assert!(Path::new("/bin/bash").exists(), "this test compares with bash: install it");
     let cases = cases();
     let mut wrong = Vec::new();
     for case in &cases {
-        let folder = tempfile::tempdir().unwrap();
-        let mut bash = Command::new("/bin/bash");
-        bash.args(["-c", &case.script]).env_clear().current_dir(folder.path());
-        bash.envs([("LC_ALL", "C.UTF-8"), ("HOME", "/home"), ("PATH", "/usr/bin:/bin")]);
-        let args = ["sh", "--posix-unknown", "--eval", "--env", "HOME=/home", "-c", &case.script];
-        let (status, stdout, _) = fed(bash, &case.stdin);
-        let (our_status, our_stdout, stderr) = fed(shell.command(&args), &case.stdin);
+        let (status, stdout) = by_bash(case);
+        let (our_status, our_stdout, stderr) = ours(case);
         if !case.differs && (our_status, &our_stdout) != (status, &stdout) {
             wrong.push(format!(
                 "--- {}\n{}bash {status}: {stdout:?}\nours {our_status}: {our_stdout:?}\n{stderr}",
@@ -79,7 +135,6 @@ fn bash_and_drydock_sh_agree() {
             ));
         }
     }
-    println!("{} cases, {} wrong", cases.len(), wrong.len());
     assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
     assert!(std::env::var("DRYDOCK_SCRIPTS").is_ok() || cases.len() >= 300, "only {} cases", cases.len());
 }

@@ -195,8 +195,6 @@ fn lines_that_are_not_lines_say_what_and_where() {
         ("| x", "near unexpected token `|`"),
         ("a |", "line 1"),
         ("echo >", "a name after `>` is missing"),
-        ("select x in a b; do :; done", "select"),
-        ("coproc cat", "coproc"),
         ("exec bash", "bash"),
         ("fg", "job control"),
     ] {

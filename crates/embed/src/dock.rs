@@ -141,7 +141,7 @@ impl Dock {
     }
 
     /// What this machine gives.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> Result<Facts, Fault> {
         self.engine.facts()
     }
 

@@ -5,24 +5,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_commands::shell::{LineFiles, LineReport, Mode, Shell, ShellLimits, ShellSpec};
+use drydock_abi::shell::{LineReport, LineRequest, Mode, OWN_NAMES, Opening, SavedWhen, ShellLimits};
 use drydock_contract::{
-    Budget, CallError, CallId, Cap, Denial, Limits, Lineage, Meter, Outcome, Principal, Streams, Unit,
-    port::{Files, Registry as _},
+    Budget, CallError, CallId, Denial, Limits, LineWorld, Lineage, Meter, Outcome, Principal, ShellGuestSpec,
+    Streams, Unit, port::Files,
 };
-use drydock_gate::{Gate, Session, SessionSpec};
-use drydock_store::{MemoryFiles, Mounts, Volume};
+use drydock_gate::{Session, SessionSpec};
+use drydock_store::{LineFiles, MemoryFiles, Mounts, Volume};
 
 use crate::{
     BadSetup, Dock, Setup,
+    desk::{Desk, InsideQueue, ShellInside},
     line::{Line, LineEnd},
+    shell_guest::{self, Kept, LineCall},
+    shell_session::KeptAs,
 };
 
 /// Bytes between two stages of a pipeline. Fuel and time bound a line, not what flows inside it.
 const PIPE_BYTES_MAX: u64 = 1 << 40;
 
 /// How long a line that was told to end may take to do so.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_millis(300);
 
 /// What a shell is opened with, besides its [`Setup`].
 #[derive(Clone)]
@@ -37,8 +40,10 @@ pub struct ShellSetup {
     pub cwd: String,
     /// Directories that redirections may reach; empty for every root there is.
     pub roots: Vec<String>,
-    /// Bounds of parsing and evaluation. What `expired` says is asked too.
+    /// Bounds of parsing and evaluation.
     pub limits: ShellLimits,
+    /// What another shell was ([`DockShell::state`]): this one goes on from there, and is a fork of it.
+    pub saved: Option<Vec<u8>>,
 }
 
 impl Default for ShellSetup {
@@ -50,21 +55,26 @@ impl Default for ShellSetup {
             cwd: "/workspace".into(),
             roots: Volume::ALL.iter().map(|it| format!("/{}", it.name())).collect(),
             limits: ShellLimits::default(),
+            saved: None,
         }
     }
 }
 
-/// A shell of a [`Dock`]. Variables, functions and the working directory live as long as it does; each
-/// line has a session of its own with one budget of fuel, within the setup's, and one deadline for all its stages.
+/// A shell of a [`Dock`]: an instance of the shell's guest that lives between its lines. Variables, functions and the
+/// working directory live as long as it does; each line has a session of its own with one budget of fuel, within the
+/// setup's, and one deadline for all its stages.
 pub struct DockShell {
-    gate: Arc<Gate>,
+    dock: Dock,
     session: Session,
     spec: SessionSpec,
     line_limits: Limits,
     line_memory_bytes_max: u64,
     line: Arc<Line>,
     files: Arc<LineFiles>,
-    shell: Shell,
+    desk: Arc<Desk>,
+    depth: u32,
+    kept: Kept,
+    kept_as: Option<KeptAs>,
 }
 
 /// A line did not begin: the gate refused it, or could not record it.
@@ -127,50 +137,55 @@ impl Dock {
         let lineage = session.lineage();
         spec.lineage = Some(call.map_or_else(|| lineage.clone(), |(call, depth)| lineage.at(call, depth)));
         let line = Arc::new(Line::new(self.gate.door(&session), session.clone()));
-        let (registry, names) = (Arc::clone(&self.registry), Arc::clone(&self.registry));
-        // Whoever may not run a command is not told either that there is one.
-        let (gate, grants) = (Arc::clone(&self.gate), spec.grants.clone());
-        let admits = move |name: &str| grants.now().would_admit(Cap::Exec, name, gate.now());
-        let known = admits.clone();
-        let mut limits = shell.limits;
-        limits.expired = Some(line.expired(limits.expired.take()));
-        let inner = Shell::new(ShellSpec {
-            door: Arc::clone(&line) as _,
-            commands: Arc::new({
-                let (host_commands, dock) = (host_commands.clone(), self.clone());
-                let there = move |name: &str| {
-                    registry.lookup(name, None).is_some()
-                        || host_commands.has(name)
-                        || dock.provides(name, may_install)
-                };
-                move |name| known(name) && there(name)
-            }),
-            names: Arc::new(move || {
-                let all = names.names();
-                all.iter().map(|it| it.as_str()).filter(|it| admits(it)).map(str::to_owned).collect()
-            }),
-            absent: Arc::new({
-                let dock = self.clone();
-                move |name| dock.remedy(name)
-            }),
+        let inside = Arc::new(InsideQueue::default());
+        let desk = Arc::new(Desk {
+            dock: self.clone(),
+            line: Arc::clone(&line),
+            host_commands: host_commands.clone(),
+            may_install,
+            grants: spec.grants.clone(),
             files: Arc::clone(&files),
-            clock,
+            inside: Arc::clone(&inside),
+        });
+        let stage_limits = Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..line_limits };
+        let opening = Opening {
             roots: shell.roots,
-            scratch: "/tmp".into(),
             cwd: shell.cwd,
             env: spec.env.iter().filter_map(|entry| variable(entry)).collect(),
             name: shell.name,
             args: shell.args,
             mode: shell.mode,
             seed: spec.entropy.for_call(call.map_or(CallId(0), |it| it.0)).seed(),
-            limits,
-            stage_limits: Limits { memory_bytes_max: spec.builtin_memory_bytes_max, ..line_limits },
+            limits: shell.limits,
+            stage_limits: [
+                stage_limits.fuel_max,
+                stage_limits.memory_bytes_max,
+                u64::try_from(stage_limits.wall_max.as_millis()).unwrap_or(u64::MAX),
+                stage_limits.stdin_bytes_max,
+                stage_limits.stdout_bytes_max,
+                stage_limits.stderr_bytes_max,
+            ],
             line_memory_bytes_max,
-        });
-        let (within, grants) = (host_commands.within(Some(inner.inside())), spec.grants.clone());
+            saved: shell.saved,
+        };
+        let kept = Kept::new(opening);
+        let inside = Arc::new(ShellInside { queue: inside, clock });
+        let (within, grants) = (host_commands.within(Some(inside)), spec.grants.clone());
         spec.inside = self.providing(within, may_install, spec.files.clone(), grants);
-        let gate = Arc::clone(&self.gate);
-        Ok(DockShell { gate, session, spec, line_limits, line_memory_bytes_max, line, files, shell: inner })
+        let dock = self.clone();
+        Ok(DockShell {
+            dock,
+            session,
+            spec,
+            line_limits,
+            line_memory_bytes_max,
+            line,
+            files,
+            desk,
+            depth: call.map_or(0, |it| it.1),
+            kept,
+            kept_as: None,
+        })
     }
 }
 
@@ -197,7 +212,7 @@ impl DockShell {
 
     /// Whoever types gave the line up before it began: the next one sees that as `$?`.
     pub fn interrupt(&mut self) {
-        self.shell.set_status(i32::from(Outcome::Cancelled.exit_status()));
+        self.kept.status = Some(i32::from(Outcome::Cancelled.exit_status()));
     }
 
     /// The session whose grants its lines hold: what it is given or loses, they have or have not from the next line on.
@@ -205,19 +220,27 @@ impl DockShell {
         &self.session
     }
 
+    /// From now on, what the shell is after each line is kept there.
+    pub(crate) fn keep_as(&mut self, place: KeptAs) {
+        self.kept_as = Some(place);
+    }
+
+    /// What the shell is between its lines, for another one to go on from; none before its first line. Only lines of many
+    /// are written out, and not a whole text.
+    pub fn state(&self) -> Option<&[u8]> {
+        self.kept.state()
+    }
+
     /// The working directory.
     pub fn cwd(&self) -> &str {
-        self.shell.cwd()
+        &self.kept.cwd
     }
 
-    /// The value of a variable.
-    pub fn variable(&self, name: &str) -> Option<&str> {
-        self.shell.variable(name)
-    }
-
-    /// Names of functions and builtins that start so.
+    /// Names of functions and of the shell's own that start so.
     pub fn names_with(&self, prefix: &str) -> Vec<String> {
-        self.shell.names_with(prefix)
+        let own = OWN_NAMES.iter().copied();
+        let all = self.kept.names.iter().map(String::as_str).chain(own);
+        all.filter(|it| it.starts_with(prefix)).map(str::to_owned).collect()
     }
 
     /// The files its lines see.
@@ -232,49 +255,84 @@ impl DockShell {
         whole: bool,
     ) -> Result<(LineReport, Streams), LineRefused> {
         let started = Instant::now();
+        // The next line of a session is in another process, so no text is the last.
+        let whole = whole && self.kept_as.is_none();
         let own = Budget::of([(Unit::Fuel, self.line_limits.fuel_max)]);
         let budget = Some(Arc::new(own.within(self.spec.budget.clone())));
         let lineage = self.spec.lineage.as_ref().map(Lineage::branch);
         let memory = Arc::new(Meter::new(self.line_memory_bytes_max));
-        self.shell.charge(Arc::clone(&memory));
         self.files.begin_line();
-        let spec = SessionSpec { budget, lineage, memory: Some(memory), ..self.spec.clone() };
-        let session = self.gate.open(spec).map_err(CallError::from)?;
+        let spec = SessionSpec { budget, lineage, memory: Some(Arc::clone(&memory)), ..self.spec.clone() };
+        let gate = Arc::clone(&self.dock.gate);
+        let session = gate.open(spec).map_err(CallError::from)?;
         if !self.session.is_live() {
             session.cancel();
         }
         // Builtins and redirections are no calls, so the line itself asks to begin, and is on record.
         let parent = self.spec.lineage.as_ref().map_or(session.lineage().call, |it| it.call);
-        let work = self.gate.begin_work(&session, LINE, parent).await?;
-        self.line.begin(self.gate.door(&session), (session, work.mark()), &self.line_limits);
+        let work = gate.begin_work(&session, LINE, parent).await?;
+        self.line.begin(gate.door(&session), (session, work.mark()), &self.line_limits);
         tracing::trace!(target: "drydock::hop", "embed: a line has a session, a budget and a deadline of its own");
+        let columns = [streams.stdout.columns(), streams.stderr.columns()];
         let (streams, kept) = self.line.guard(streams, &self.line_limits);
         let done = {
-            let mut running = std::pin::pin!(async {
-                match whole {
-                    true => self.shell.run(text, streams).await,
-                    false => self.shell.run_line(text, streams).await,
-                }
-            });
+            let world = LineWorld {
+                streams,
+                door: Arc::clone(&self.line) as _,
+                desk: Arc::clone(&self.desk) as _,
+                files: Arc::clone(&self.files) as _,
+                time: self.spec.time,
+                clock: self.spec.clock.clone(),
+            };
+            let request = LineRequest {
+                opening: None,
+                text: text.to_owned(),
+                is_whole: whole,
+                status: None,
+                columns,
+                is_typed: !whole && columns[0].is_some(),
+                saved_when: match (whole, &self.kept_as) {
+                    (true, _) => SavedWhen::Never,
+                    (false, None) => SavedWhen::StateChanged,
+                    (false, Some(_)) => SavedWhen::AnythingChanged,
+                },
+            };
+            let call = LineCall { request, world, memory, budget: self.spec.budget.clone() };
+            let (spec, memory_bytes_max, depth) = (&self.spec, self.line_memory_bytes_max, self.depth);
+            let guest = || {
+                let (preparing, tenant) = (spec.preparing.clone(), spec.tenant.clone());
+                let artifact = shell_guest::artifact()?;
+                Ok(ShellGuestSpec { artifact, memory_bytes_max, preparing, depth, tenant })
+            };
+            let mut running = std::pin::pin!(self.kept.run(&self.dock, guest, call));
             tokio::select! {
                 biased;
                 done = &mut running => Some(done),
                 () = self.line.over() => tokio::time::timeout(GRACE, running).await.ok(),
             }
         };
-        let (mut report, rest) = done.unwrap_or_default();
+        self.desk.inside.clear();
         let end = self.line.finish();
+        // A line that does not end when it is told to takes its guest along.
+        let cut = || (LineReport { was_reset: true, ..LineReport::default() }, Streams::default());
+        let (mut report, rest) = done.unwrap_or_else(cut);
         match end {
             Some(LineEnd::Revoked) => work.refused(Denial::Revoked).await,
             Some(end) => work.end(end.outcome()),
             None => work.end(Outcome::Exited(report.status)),
+        }
+        if let (Some(place), Some(state)) =
+            (&mut self.kept_as, self.kept.state().filter(|_| !report.was_reset))
+            && let Err(error) = place.keep(state, &self.kept.cwd)
+        {
+            report.lost.push(error.to_string());
         }
         if let Some(end) = end {
             let outcome = end.outcome();
             report.status = i32::from(outcome.exit_status());
             report.limit = Some(outcome.code().to_owned());
             // The next line of a prompt sees it as `$?`.
-            self.shell.set_status(report.status);
+            self.kept.status = Some(report.status);
         }
         tracing::trace!(target: "drydock::hop", "embed: the line ended with status {}", report.status);
         report.micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);

@@ -7,7 +7,7 @@
 use std::{future::IntoFuture, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use drydock_commands::shell::LineReport;
+use drydock_abi::shell::LineReport;
 use drydock_contract::{CommandName, Limits, Sink, Source, Streams, Switch, port::Files};
 use drydock_gate::DefaultLimits;
 

@@ -37,6 +37,7 @@
 
 mod clock;
 mod code;
+mod desk;
 mod dock;
 mod dock_shell;
 mod exec;
@@ -46,11 +47,14 @@ mod instance;
 mod line;
 mod output;
 pub mod packages;
+mod pip;
 mod provide;
 mod revocations;
 mod sandbox;
 mod session;
 mod setup;
+mod shell_guest;
+mod shell_session;
 mod shipping;
 mod snapshot;
 mod tree;
@@ -75,6 +79,8 @@ pub use provide::{InstallTime, Provider, StandIn};
 pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch};
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup, ordinary_variables};
+pub use shell_guest::ExplainError;
+pub use shell_session::SessionError;
 pub use shipping::{BuiltInCode, built_in_code};
 pub use snapshot::SnapshotCommandError;
 pub use worker::{Confinement, WorkerProgram, serve_compile_worker};
@@ -88,7 +94,9 @@ pub use drydock_gate as gate;
 pub use drydock_store as store;
 
 /// What a line is made of and what it did.
-pub use drydock_commands::{catalog, shell};
+pub use drydock_abi::shell;
+/// Names that people type and that are no command here.
+pub use drydock_commands::catalog;
 
 /// The names of the powers behind the gate, for the reference.
 pub use drydock_caps::{SPECS, judge_terms, tool::pattern as tool_pattern};

@@ -17,6 +17,8 @@ use drydock_gate::Session;
 use event_listener::EventListener;
 use parking_lot::Mutex;
 
+use crate::pip;
+
 /// Why a line was ended before its own end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEnd {
@@ -137,26 +139,20 @@ impl Line {
         }
     }
 
-    /// What the shell asks now and then, beside what its caller wanted asked.
-    pub(crate) fn expired(
-        self: &Arc<Self>,
-        other: Option<Arc<dyn Fn() -> Option<String> + Send + Sync>>,
-    ) -> Arc<dyn Fn() -> Option<String> + Send + Sync> {
-        let line = Arc::clone(self);
-        Arc::new(move || line.why().or_else(|| other.as_ref().and_then(|it| it())))
-    }
-
-    /// Whoever started the line says why it ended, so the shell need not.
-    fn why(&self) -> Option<String> {
+    /// What the shell asks now and then: whether it must end. Whoever started the line says why.
+    pub(crate) fn is_over(&self) -> bool {
         let (ended, late) = {
             let now = self.now.lock();
             (now.end.is_some(), now.is_late())
         };
-        if !ended {
-            let why = self.lost().or(late.then_some(LineEnd::TimedOut))?;
+        if ended {
+            return true;
+        }
+        let why = self.lost().or(late.then_some(LineEnd::TimedOut));
+        if let Some(why) = why {
             self.end(why);
         }
-        Some(String::new())
+        why.is_some()
     }
 
     /// Whether the principal was revoked since the line began, or the shell's session cancelled.
@@ -227,7 +223,7 @@ impl Dispatch for Line {
     fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
         // A shell numbers its calls itself, so that it does not matter when this is first polled.
         let door = Arc::clone(&self.now.lock().door);
-        Box::pin(async move { door.dispatch(call).await })
+        Box::pin(pip::dispatch(door, call))
     }
 }
 

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, future::poll_fn, io, sync::Arc};
 
 use drydock_abi::exec::{encode_command, take_report};
 use drydock_contract::{
-    BoxFuture, Call, CommandName, Outcome, Preparing, PreparingGuard, Sink, Streams,
+    BoxFuture, Call, CommandName, Outcome, Preparing, Sink, Streams,
     port::{Files, Registry as _},
 };
 use drydock_gate::{HeldGrants, Inside, InsideCommand};
@@ -67,11 +67,18 @@ pub struct InstallTime {
 }
 
 impl InstallTime {
-    /// An installation of this name begins, and ends when what is returned is dropped.
-    pub fn begin(&self, name: &str) -> Option<PreparingGuard> {
+    /// Installs this name by `work`. Only while that waits for the world is it nobody's time: a guard around the whole of
+    /// it would stand as long as nobody polls it, and give all that time to whoever computes beside it.
+    pub async fn of<T>(&self, name: &str, work: impl Future<Output = T>) -> T {
+        match self.is_free(name) {
+            true => self.preparing.waits_for(work).await,
+            false => work.await,
+        }
+    }
+
+    fn is_free(&self, name: &str) -> bool {
         let mut given = self.given.lock();
-        let is_first = given.len() < FREE_INSTALLS_MAX && given.insert(name.to_owned());
-        is_first.then(|| self.preparing.begin())
+        given.len() < FREE_INSTALLS_MAX && given.insert(name.to_owned())
     }
 }
 
@@ -154,9 +161,7 @@ impl Inside for Provided {
             return Box::pin(answer(command, move || provider.stand_in(dock, call)));
         }
         Box::pin(async move {
-            let waiting = time.begin(&command.name);
-            let installed = provider.install(dock, command.name.clone()).await;
-            drop(waiting);
+            let installed = time.of(&command.name, provider.install(dock, command.name.clone())).await;
             match installed {
                 Ok(()) => again(command).await,
                 Err(why) => {
@@ -217,13 +222,38 @@ async fn write(sink: &mut Sink, mut bytes: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        task::{Context, Waker},
+        time::Duration,
+    };
+
     use super::*;
+
+    fn time() -> InstallTime {
+        InstallTime { preparing: Arc::default(), given: Arc::default() }
+    }
 
     #[test]
     fn the_first_installation_of_a_few_names_is_nobodys_time_and_no_other() {
-        let time = InstallTime { preparing: Arc::default(), given: Arc::default() };
-        assert!(time.begin("php").is_some() && time.begin("php").is_none(), "it failed, and is tried again");
-        let free = (0..100).filter(|at| time.begin(&format!("row-{at}")).is_some()).count();
+        let time = time();
+        assert!(time.is_free("php") && !time.is_free("php"), "it failed, and is tried again");
+        let free = (0..100).filter(|at| time.is_free(&format!("row-{at}"))).count();
         assert_eq!(free, FREE_INSTALLS_MAX - 1);
+    }
+
+    /// `php & echo $((…))`: the installation could go on, and the line computes instead of looking at it.
+    #[tokio::test]
+    async fn an_installation_that_nobody_looks_at_is_the_sessions_time() {
+        let time = time();
+        let (done, waits) = tokio::sync::oneshot::channel::<()>();
+        let mut work = Box::pin(time.of("php", waits));
+        assert!(work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        std::thread::sleep(Duration::from_millis(30));
+        done.send(()).unwrap();
+        let given = time.preparing.total();
+        assert!(given >= Duration::from_millis(30), "it waited for the world: {given:?}");
+        std::thread::sleep(Duration::from_millis(30));
+        assert_eq!(time.preparing.total(), given, "and then for its own session");
+        assert!(work.await.is_ok());
     }
 }

@@ -21,7 +21,8 @@ use drydock_store::{Builtin, CodeCache, FileJournal, Home, Part, Registries, Sql
 use crate::{Dock, DockSettings, OpenDockError, SystemClock, revocations, worker::ChildCompiler};
 
 pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockError> {
-    let registries = Arc::new(Registries::open(&home, builtins()?, drydock_commands::shell::own_names())?);
+    let registries =
+        Arc::new(Registries::open(&home, builtins()?, drydock_abi::shell::OWN_NAMES.iter().copied())?);
     let registry = registries.of(&Tenant::default());
     let ledger = Arc::new(SqliteLedger::of(&home));
     // Without a cache everything still runs; it only compiles more often.

@@ -369,7 +369,7 @@ async fn without_a_pool_everything_still_runs() {
     let engine = drydock_embed::engine::EngineSettings { slots: Some(0), ..Default::default() };
     let settings = drydock_embed::DockSettings { engine, ..Default::default() };
     let dock = Dock::open_with(folder.path(), settings).unwrap();
-    assert_eq!(dock.facts().allocation, drydock_embed::engine::Allocation::OnDemand);
+    assert_eq!(dock.facts().unwrap().allocation, drydock_embed::engine::Allocation::OnDemand);
     let session = dock.session("me", Setup::profile("minimal")).unwrap();
     assert_eq!(session.run("upper", &[], "x").await.unwrap().stdout, b"X");
     assert_eq!(session.run("sort", &[], "b\na\n").await.unwrap().stdout, b"a\nb\n");

@@ -1,12 +1,12 @@
 //! One budget for everything that is opened with a setup.
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use drydock_codemode::provider::Providers;
 use drydock_embed::{
     CodeInput, Dock, Setup, ShellSetup, command_tools,
-    contract::{Budget, Cap, Unit},
+    contract::{Budget, Cap, Streams, Unit},
     gate::Grant,
 };
 
@@ -56,4 +56,21 @@ async fn calls_and_bytes_are_settable_and_shared_by_sessions_of_one_setup() {
     }
     let refused = sessions[1].run("upper", &[], "x").await.unwrap_err();
     assert_eq!(refused.to_string(), "budget exceeded: calls");
+}
+
+#[tokio::test]
+async fn a_line_that_only_computes_spends_the_sessions_budget() {
+    let home = tempfile::tempdir().unwrap();
+    let dock = Dock::open(home.path()).unwrap();
+    let budget = Arc::new(Budget::of([(Unit::Fuel, 400_000_000)]));
+    let setup = Setup { budget: Some(Arc::clone(&budget)), ..Setup::profile("minimal") };
+    let mut shell = dock.shell("me", setup, ShellSetup::default()).unwrap();
+    let line = shell.run_line("while :; do :; done", Streams::default());
+    let (report, _) = tokio::time::timeout(Duration::from_secs(30), line).await.unwrap().unwrap();
+    assert!(report.was_reset && report.limit.as_ref().unwrap().starts_with("out_of_fuel"), "{report:?}");
+    // Less than a turn cannot be drawn any more.
+    assert!(budget.left(Unit::Fuel).unwrap() < 1_000_000);
+    // Its next line has nothing to begin with.
+    let (report, _) = shell.run_line("while :; do :; done", Streams::default()).await.unwrap();
+    assert_ne!(report.status, 0);
 }

@@ -129,13 +129,13 @@ fn a_line_takes_a_commands_hops_for_each_of_its_stages() {
     );
     insta::assert_snapshot!(hops, @r"
     embed: a line has a session, a budget and a deadline of its own
-    commands/shell: a text is parsed, once
-    commands/shell: 2 stages, each a task, and pipes between them
-    commands/shell: `upper`, its arguments and streams become a call
+    engine: an instance of the shell
+    engine: one line of it: the guest parses the text and evaluates it
+    engine: the shell names a command; its arguments and streams become a call
     gate: Call{exec.command} climbs the ladder
     caps/exec: `upper` is an artifact by its hash
     engine: a fresh instance with a deadline and limits of work and memory
-    commands/shell: `sort`, its arguments and streams become a call
+    engine: the shell names a command; its arguments and streams become a call
     gate: Call{exec.command} climbs the ladder
     caps/exec: `sort` is an artifact by its hash
     engine: a fresh instance with a deadline and limits of work and memory

@@ -66,7 +66,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let started = Instant::now();
     let lane = engine.timed()?;
     lane.warm(&artifact, None).await?;
-    println!("compiled in {} ms, {:?}", started.elapsed().as_millis(), engine.facts());
+    println!("compiled in {} ms, {:?}", started.elapsed().as_millis(), engine.facts()?);
     let door: Arc<dyn Dispatch> = Arc::new(Instantly);
     for (name, code) in PROGRAMS {
         let body = serde_json::json!({ "code": code, "providers": [{ "name": "tools", "tools": ["echo"] }] });

@@ -196,7 +196,8 @@ impl Compilation {
     fn on_disk(&self, digest: Digest) -> Option<Module> {
         let apart = self.apart.read().clone();
         let shipped = apart.as_ref().and_then(|apart| apart.shipped.as_ref());
-        let shipped = shipped.and_then(|shipped| shipped.get(digest, &self.lane.to_string()));
+        let shipped =
+            shipped.and_then(|shipped| shipped.get(digest, &self.lane.to_string(), self.cache.as_deref()));
         shipped.and_then(|code| self.mapped(digest, code)).or_else(|| self.cached(digest))
     }
 

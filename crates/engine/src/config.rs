@@ -94,6 +94,13 @@ pub(crate) fn build(
     Ok((engine, lane, facts(Allocation::OnDemand)))
 }
 
+/// Whether pools fit for all that is known without making one: somebody wants them, and nobody limits the addresses of
+/// this process.
+pub(crate) fn has_room_for_pools(settings: &EngineSettings) -> bool {
+    let addresses = rustix::process::getrlimit(rustix::process::Resource::As);
+    settings.slots != Some(0) && addresses.current.is_none()
+}
+
 /// With the stacks of a lane, on which its code does not depend. The host has as much again as the usual guest has.
 fn stacked(mut config: Config, choice: LaneChoice) -> Config {
     let guest = choice.stack_bytes_max as usize;

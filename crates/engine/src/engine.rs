@@ -1,10 +1,11 @@
 //! The engine: its lanes, one for each description that somebody asked for. A lane is made when it is first asked for,
-//! and there are at most [`LANES_MAX`]: each reserves addresses.
+//! also the usual one: laying out its pool takes a hundred system calls, and a line without a command needs none of it.
+//! There are at most [`LANES_MAX`]: each reserves addresses.
 
 use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
-    Artifact, BoxFuture, Fault, LiveError, LiveSpec, RunReport, RunRequest, Streams,
+    Artifact, BoxFuture, Fault, LiveError, LiveSpec, RunReport, RunRequest, ShellGuestSpec, Streams,
     port::{CompileThreads, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, Slots},
 };
 use drydock_store::CodeCache;
@@ -12,40 +13,44 @@ use parking_lot::Mutex;
 
 use crate::{
     compile::{Apart, CompileEvent, Shared},
-    config::{Allocation, EngineSettings, Facts},
+    config::{self, Allocation, EngineSettings, Facts},
     features::needed_features,
     lane::Lane,
+    shell::ShellGuest,
 };
 
 /// Runs verified modules, each run in a fresh instance, and keeps the instances that live.
 pub struct Engine {
     shared: Shared,
+    /// What modules run in if nobody chose; it has a place of its own, so that the others cannot take it.
+    usual: OnceLock<Lane>,
     /// Filled from the front; nobody leaves.
-    lanes: [OnceLock<(LaneChoice, Lane)>; LANES_MAX],
+    lanes: [OnceLock<(LaneChoice, Lane)>; LANES_MAX - 1],
     /// Held while one more is made.
     making: Mutex<()>,
-    facts: Facts,
 }
 
 /// Lanes of one engine. A pool of a thousand slots takes some terabytes of addresses, of which there are 128.
 const LANES_MAX: usize = 12;
 
 impl Engine {
-    /// Sets wasmtime up. Nothing is compiled yet.
+    /// Nothing is compiled yet. Where addresses may be short, the usual lane is made right away: whether its pool fits
+    /// decides how the memory of all the others lies.
     pub fn new(settings: EngineSettings, cache: Option<Arc<CodeCache>>) -> Result<Self, Fault> {
         let shared = Shared::new(settings, cache);
-        let usual = Lane::new(&shared, LaneChoice::USUAL, MemoryLayout::Reserved)?;
-        let facts = usual.facts();
-        let lanes: [OnceLock<(LaneChoice, Lane)>; LANES_MAX] = Default::default();
-        let _ = lanes[0].set((LaneChoice::USUAL, usual));
-        Ok(Self { shared, lanes, making: Mutex::default(), facts })
+        let (usual, lanes) = (OnceLock::new(), Default::default());
+        let engine = Self { shared, usual, lanes, making: Mutex::default() };
+        if !config::has_room_for_pools(&settings) {
+            engine.lane(LaneChoice::USUAL)?;
+        }
+        Ok(engine)
     }
 
     /// Tells `observer` when a compilation begins and ends, so that a person can be told.
     #[must_use]
     pub fn on_compile(mut self, observer: impl Fn(CompileEvent) + Send + Sync + 'static) -> Self {
         let observer = Arc::new(observer);
-        for (_, lane) in self.lanes.iter_mut().filter_map(OnceLock::get_mut) {
+        for lane in self.made_lanes() {
             lane.observe(Arc::clone(&observer) as _);
         }
         self.shared.observer = Some(observer);
@@ -57,7 +62,7 @@ impl Engine {
     #[must_use]
     pub fn compiling_apart(mut self, apart: Apart) -> Self {
         let apart = Arc::new(apart);
-        for (_, lane) in self.lanes.iter_mut().filter_map(OnceLock::get_mut) {
+        for lane in self.made_lanes() {
             lane.apart(Arc::clone(&apart));
         }
         self.shared.apart = Some(apart);
@@ -74,9 +79,9 @@ impl Engine {
         self.shared.occupied.threads() == CompileThreads::One
     }
 
-    /// What this machine gives.
-    pub fn facts(&self) -> Facts {
-        self.facts
+    /// What this machine gives; the usual lane is made to find out.
+    pub fn facts(&self) -> Result<Facts, Fault> {
+        Ok(self.lane(LaneChoice::USUAL)?.facts())
     }
 
     /// Compiles a module for the usual lane now, so that its first run need not, and says if it could not run even
@@ -91,6 +96,22 @@ impl Engine {
         self.lane(LaneChoice { interrupt: Interruption::Tick, ..LaneChoice::default() })
     }
 
+    /// The same with memory that is mapped on demand. For guests that start in memory which an earlier run left: pages
+    /// that are written stay with a slot of the pool, and every later run of that slot would put them back (decision 0082).
+    pub fn timed_on_demand(&self) -> Result<&Lane, Fault> {
+        self.lane(LaneChoice {
+            interrupt: Interruption::Tick,
+            slots: Slots::OnDemand,
+            ..LaneChoice::default()
+        })
+    }
+
+    /// Makes an instance of the shell's guest: limited by time and memory, and mapped on demand, because a shell that
+    /// nobody uses should take nobody's slot.
+    pub async fn open_shell(&self, spec: ShellGuestSpec) -> Result<ShellGuest, LiveError> {
+        self.timed_on_demand()?.open_shell(spec).await
+    }
+
     /// The lane of that description.
     pub fn lane(&self, choice: LaneChoice) -> Result<&Lane, Fault> {
         if let Some(lane) = self.made(choice) {
@@ -100,6 +121,10 @@ impl Engine {
         if let Some(lane) = self.made(choice) {
             return Ok(lane);
         }
+        if choice == LaneChoice::USUAL {
+            let lane = Lane::new(&self.shared, choice, MemoryLayout::Reserved)?;
+            return Ok(self.usual.get_or_init(|| lane));
+        }
         let full =
             || Fault::Saturated(format!("there are {LANES_MAX} lanes already, and each reserves addresses"));
         let place = self.lanes.iter().find(|it| it.get().is_none()).ok_or_else(full)?;
@@ -108,15 +133,23 @@ impl Engine {
     }
 
     fn made(&self, choice: LaneChoice) -> Option<&Lane> {
+        if choice == LaneChoice::USUAL {
+            return self.usual.get();
+        }
         let mut made = self.lanes.iter().map_while(OnceLock::get);
         made.find(|(described, _)| *described == choice).map(|(_, lane)| lane)
     }
 
-    /// How a guest's memory lies on this machine.
+    fn made_lanes(&mut self) -> impl Iterator<Item = &mut Lane> {
+        let others = self.lanes.iter_mut().filter_map(OnceLock::get_mut).map(|(_, lane)| lane);
+        self.usual.get_mut().into_iter().chain(others)
+    }
+
+    /// How a guest's memory lies on this machine. Where nobody has made a pool yet, there is room for one.
     fn layout(&self) -> MemoryLayout {
-        match self.facts.allocation {
-            Allocation::Pooling { .. } => MemoryLayout::Reserved,
-            Allocation::OnDemand => MemoryLayout::Growing,
+        match self.usual.get().map(|it| it.facts().allocation) {
+            None | Some(Allocation::Pooling { .. }) => MemoryLayout::Reserved,
+            Some(Allocation::OnDemand) => MemoryLayout::Growing,
         }
     }
 

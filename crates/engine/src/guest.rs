@@ -6,8 +6,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Cap, Deadline, Dispatch, Entropy, GuestLog, GuestTime, Limits, Meter, RunRequest, Sleep, SteppedClock,
-    Streams, Switch, WorkingDir,
+    Cap, Deadline, Dispatch, Entropy, GuestLog, GuestTime, Limits, LineWorld, Meter, RunRequest, Sleep,
+    SteppedClock, Streams, Switch, WorkingDir,
     port::{Clock as _, EntryTree, FileLimit, Files, Interrupt, Mode},
     schedule, yield_now,
 };
@@ -18,7 +18,7 @@ use wasmtime::Caller;
 
 use crate::{
     entry::{Growth, handler::LINES_MAX},
-    host::ToolCalls,
+    host::{ToolCalls, shell},
     occupied::Running,
     outcome::Stop,
     preview1::Descriptors,
@@ -46,6 +46,8 @@ pub(crate) struct Guest {
     pub(crate) last_status: i32,
     /// The calls of tools that are open.
     pub(crate) tools: ToolCalls,
+    /// The line that it runs, if it is a shell.
+    pub(crate) line: Option<Box<shell::Line>>,
     /// Whether it may call tools at all, and so has `/dev/drydock`.
     pub(crate) has_tools: bool,
     pub(crate) memory: Option<wasmtime::Memory>,
@@ -128,6 +130,7 @@ impl Guest {
             last_error: "",
             last_status: -1,
             tools: ToolCalls::default(),
+            line: None,
             has_tools: request.caps.contains(Cap::Tool),
             memory: None,
             at_input: AtInput::Reads,
@@ -150,6 +153,19 @@ impl Guest {
     pub(crate) fn begin_call(&mut self, deadline: Deadline) {
         self.deadline = deadline;
         self.breathed = Instant::now();
+    }
+
+    /// One more line of a shell: its world is the line's.
+    pub(crate) fn begin_line(&mut self, world: Option<LineWorld>, meter: Arc<Meter>, input: Vec<u8>) {
+        self.meter = meter;
+        if let Some(world) = &world {
+            self.clock = GuestClock::new(world.time, Instant::now(), world.clock.clone());
+            let desk = Arc::clone(&world.desk);
+            let time_is_up: Interrupt = Arc::new(move || desk.is_over());
+            let files = Arc::clone(&world.files);
+            self.view = Some(files.until(&time_is_up).unwrap_or(files));
+        }
+        self.line = Some(Box::new(shell::Line::new(input, world, &self.meter)));
     }
 
     /// A call is over: the next one has all its lines. The first shares them with the start function, because both are
@@ -285,13 +301,16 @@ impl GuestClock {
         }
     }
 
+    /// The time of day, in nanoseconds since the epoch.
+    pub(crate) fn system_ns() -> u64 {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        to_micros(since.unwrap_or_default().as_nanos())
+    }
+
     /// Nanoseconds since the epoch.
     pub(crate) fn realtime_ns(&self) -> u64 {
         match self {
-            Self::Real { .. } => {
-                let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-                to_micros(since.unwrap_or_default().as_nanos())
-            }
+            Self::Real { .. } => Self::system_ns(),
             Self::Fixed { clock, .. } => clock.now().0,
         }
     }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Fault, LiveError, LiveKind, LiveSpec, Outcome, RunReport, RunRequest,
-    Streams, Switch, Tenant, WAITED_MAX,
+    Artifact, BoxFuture, Cap, CapSet, Fault, LiveError, LiveKind, LiveSpec, Outcome, Preparing, RunReport,
+    RunRequest, ShellGuestSpec, Streams, Switch, Tenant, WAITED_MAX,
     port::{CompileLimits, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, SnapshotRecipe},
 };
 
@@ -21,11 +21,13 @@ use crate::{
         command::COMMAND,
         kernel,
         program::{Image, PROGRAM},
+        shell::SHELL,
     },
     guest::AtInput,
     live,
     loaded::Loaded,
     run,
+    shell::{self, ShellGuest},
     slots::Slots,
     snapshot::{self, SnapshotError},
     ticker::Ticker,
@@ -37,6 +39,14 @@ const WORDS_BYTES_MAX: usize = 2048;
 /// How long somebody waits for code whose time it is not: as long as the end of its own time moves.
 fn patience(wall_max: Duration) -> Duration {
     wall_max.saturating_add(WAITED_MAX)
+}
+
+/// Waits for code, in nobody's time if it is told whose session that is.
+async fn nobodys_time<T>(told: Option<&Arc<Preparing>>, loading: impl Future<Output = T>) -> T {
+    match told {
+        Some(preparing) => preparing.waits_for(loading).await,
+        None => loading.await,
+    }
 }
 
 /// Runs modules that want the same of where they run: how they are interrupted, which features they use, how deep
@@ -123,17 +133,15 @@ impl Lane {
         kind: &'static Kind,
         image: Option<&mut Image>,
     ) -> Result<(RunReport, Streams), Fault> {
-        let told = request.preparing.as_ref().filter(|_| !request.pays_for_code);
-        let waiting = told.map(|it| it.begin());
+        let told = request.preparing.clone().filter(|_| !request.pays_for_code);
         let (began, wall_max) = (Instant::now(), request.limits.wall_max);
         let patience = if request.pays_for_code { wall_max } else { patience(wall_max) };
         let wanted = Wanted { limits: request.compile, tenant: request.tenant.clone() };
         let loading = self.wait_for_code(&request.artifact, wanted, patience, &request.switches);
-        let loaded = match loading.await {
+        let loaded = match nobodys_time(told.as_ref(), loading).await {
             Ok(loaded) => loaded?,
             Err(outcome) => return Ok((run::not_begun(outcome), request.streams)),
         };
-        drop(waiting);
         if request.pays_for_code {
             request.limits.wall_max = wall_max.saturating_sub(began.elapsed());
         }
@@ -145,11 +153,10 @@ impl Lane {
         let loaded = match self.modules.ready(spec.artifact.digest()) {
             Some(loaded) if spec.artifact.is_verified() => loaded,
             _ => {
-                let _waiting = spec.preparing.as_ref().map(|it| it.begin());
                 let wanted = Wanted { limits: spec.compile, tenant: spec.tenant.clone() };
                 let patience = patience(spec.opening.wall_max);
                 let loading = self.wait_for_code(&spec.artifact, wanted, patience, &spec.switches);
-                loading.await.map_err(LiveError::Ended)??
+                nobodys_time(spec.preparing.as_ref(), loading).await.map_err(LiveError::Ended)??
             }
         };
         let prepared = loaded.prepared(&self.engine, live::kind_of(&spec.kind), CapSet::EMPTY)?;
@@ -159,6 +166,23 @@ impl Lane {
         let (ticker, running) = (self.ticker.clone(), self.modules.run());
         let place = live::Place { engine: &self.engine, ticker, slots: &self.slots, running };
         live::open(place, &prepared, spec).await
+    }
+
+    /// Makes an instance of the shell's guest.
+    pub(crate) async fn open_shell(&self, spec: ShellGuestSpec) -> Result<ShellGuest, LiveError> {
+        let loaded = match self.modules.ready(spec.artifact.digest()) {
+            Some(loaded) if spec.artifact.is_verified() => loaded,
+            _ => {
+                let wanted = Wanted { limits: None, tenant: spec.tenant.clone() };
+                let switches = Default::default();
+                let loading = self.wait_for_code(&spec.artifact, wanted, WAITED_MAX, &switches);
+                nobodys_time(spec.preparing.as_ref(), loading).await.map_err(LiveError::Ended)??
+            }
+        };
+        let prepared = loaded.prepared(&self.engine, &SHELL, CapSet::of(&[Cap::Vfs]))?;
+        let (ticker, running) = (self.ticker.clone(), self.modules.run());
+        let place = live::Place { engine: &self.engine, ticker, slots: &self.slots, running };
+        shell::open(place, &prepared, spec).await
     }
 
     /// The module, loaded or compiled; how whoever waits for it ended if that was before.

@@ -165,7 +165,7 @@ pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) 
 }
 
 /// A slot of the lane, waited for within the time of what is to be done. Who has no time begins nothing.
-async fn slot_for(
+pub(crate) async fn slot_for(
     slots: &Arc<Slots>,
     asked: Asked,
     deadline: &Deadline,
@@ -207,12 +207,12 @@ fn without_wasi(spec: LiveSpec) -> RunRequest {
 }
 
 /// Turns that somebody pays for. An instance has no clock of a session.
-fn paid_by(spending: Option<&mut Spending>) -> Turns<'_> {
+pub(crate) fn paid_by(spending: Option<&mut Spending>) -> Turns<'_> {
     Turns { spending, clock: None }
 }
 
 /// What the guest gave, unless its time was up or a switch was thrown.
-fn ended<T>(ending: Ending<T>) -> Result<T, LiveError> {
+pub(crate) fn ended<T>(ending: Ending<T>) -> Result<T, LiveError> {
     match ending {
         Ending::Ended(done) => Ok(done),
         Ending::TimedOut => Err(LiveError::Ended(Outcome::TimedOut)),

@@ -25,7 +25,9 @@ use std::{
     time::Instant,
 };
 
-use drydock_contract::{Deadline, Fault, LiveSpec, Outcome, Preparing, RunRequest, Switch, Tenant};
+use drydock_contract::{
+    Deadline, Fault, LiveSpec, Outcome, Preparing, RunRequest, ShellGuestSpec, Switch, Tenant,
+};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
@@ -97,6 +99,12 @@ impl Asked {
 
     /// For the opening of an instance and for each of its calls.
     pub(crate) fn for_live(spec: &LiveSpec) -> Self {
+        let session = Session(spec.preparing.clone());
+        Self { tenant: spec.tenant.clone(), depth: spec.depth, session }
+    }
+
+    /// For a shell of a session.
+    pub(crate) fn for_shell(spec: &ShellGuestSpec) -> Self {
         let session = Session(spec.preparing.clone());
         Self { tenant: spec.tenant.clone(), depth: spec.depth, session }
     }

@@ -161,7 +161,7 @@ async fn many_callers_of_a_new_module_compile_it_once() {
 }
 
 fn engine_facts() -> drydock_engine::Facts {
-    engine().facts()
+    engine().facts().unwrap()
 }
 
 /// Compiles as a worker would, in this process.

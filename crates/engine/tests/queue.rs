@@ -257,7 +257,7 @@ fn a_run_that_is_dropped_while_its_memory_is_taken_down_keeps_its_slot_until_tha
 #[tokio::test]
 async fn without_a_pool_runs_are_bounded_too_and_wait() {
     let engine = with_slots(0);
-    assert_eq!(engine.facts().allocation, drydock_engine::Allocation::OnDemand);
+    assert_eq!(engine.facts().unwrap().allocation, drydock_engine::Allocation::OnDemand);
     let until = Arc::<Switch>::default();
     engine.warm(&keeping(&until).artifact).await.unwrap();
     let general = 1024 - 64;

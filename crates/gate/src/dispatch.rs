@@ -297,7 +297,11 @@ impl Gate {
     pub(crate) fn record_end(&self, facts: &CallFacts, audited: Audited, end: CallEnd) {
         if audited == Audited::Everything {
             let event = AuditEvent::Ended(end);
-            self.audit.ended(AuditRecord { at: self.clock.now(), call: facts.clone(), event });
+            let record = AuditRecord { at: self.clock.now(), call: facts.clone(), event };
+            match self.recording {
+                Recording::Behind => self.audit.ended(record),
+                Recording::Ahead => self.audit.ended_here(record),
+            }
         }
     }
 

@@ -8,16 +8,11 @@
 use std::{collections::HashMap, sync::Arc};
 
 use drydock_contract::{
-    Cap, CapSet, CommandName, GrantFile, GrantId, GrantSpec, Pattern, Switch, Tenant, Terms, Timestamp,
-    port::Ledger,
+    Cap, CapSet, CommandName, Denial, GrantFile, GrantId, GrantSpec, Pattern, Switch, Tenant, Terms,
+    Timestamp, port::Ledger,
 };
 
 use crate::uses::{NoUse, Uses};
-
-/// Why a grant does not count any more.
-const REVOKED: &str = ": the grant was revoked";
-const EXPIRED: &str = ": the grant has expired";
-const USED_UP: &str = ": the grant is used up";
 
 /// One power given away.
 #[derive(Debug)]
@@ -156,13 +151,13 @@ impl Grant {
     fn lapsed(&self, now: Timestamp) -> Option<&'static str> {
         self.line().find_map(|grant| {
             if grant.revoked.is_tripped() {
-                return Some(REVOKED);
+                return Some(Denial::GRANT_REVOKED);
             }
             if grant.expires.is_some_and(|end| now >= end) {
-                return Some(EXPIRED);
+                return Some(Denial::GRANT_EXPIRED);
             }
             let spent = grant.uses.as_ref().is_some_and(|uses| uses.left() == 0);
-            spent.then_some(USED_UP)
+            spent.then_some(Denial::GRANT_USED_UP)
         })
     }
 
@@ -261,11 +256,9 @@ impl GrantSet {
         within: &dyn Fn(&Terms) -> bool,
     ) -> Result<&Arc<Grant>, NotAdmitted> {
         let mut refusal = NotAdmitted::ByName;
-        for grant in self.0.iter().filter(|it| it.cap == cap && it.lapsed(now).is_none()) {
-            if !grant.admits(subject) {
-                continue;
-            }
-            if grant.satisfied(within) {
+        for grant in self.0.iter().filter(|it| it.cap == cap && it.admits(subject)) {
+            // One that lapsed had rules too: whatever is proposed instead is for these arguments and no others.
+            if grant.lapsed(now).is_none() && grant.satisfied(within) {
                 return Ok(grant);
             }
             refusal = NotAdmitted::ByTerms;

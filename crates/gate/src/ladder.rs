@@ -138,7 +138,7 @@ pub(crate) fn climb<'a, C: Capability>(
 
 /// The denial for a grant whose last use was taken meanwhile.
 pub(crate) fn used_up<C: Capability>(ready: &C::Ready) -> Denial {
-    Denial::NotGranted { cap: C::SPEC.cap, subjects: C::subjects(ready), why: ": the grant is used up" }
+    Denial::NotGranted { cap: C::SPEC.cap, subjects: C::subjects(ready), why: Denial::GRANT_USED_UP }
 }
 
 /// The last rung: a place in the counters, and what the budget must have. All of it or nothing.

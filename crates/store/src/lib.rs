@@ -4,11 +4,11 @@
 //! a MAC of this installation ([`CodeCache`]), directories that commands are started with ([`TreeStore`]) and what is
 //! revoked ([`SqliteLedger`]); and, for each tenant apart ([`TenantHome`]), the names that stand for artifacts
 //! ([`CommandRegistry`]), the audit journal ([`FileJournal`]), workspaces ([`Workspaces`]), memory of programs
-//! ([`Contexts`]), counters and cells.
+//! ([`Contexts`]), shells that go on later ([`Checkpoints`]), counters and cells.
 //!
 //! The trees a guest sees: in memory ([`MemoryFiles`]), a volume of a workspace ([`SqliteFiles`]), a
-//! directory of the host ([`HostDir`]), copy-on-write over any of them ([`Overlay`]), and several
-//! under one root ([`Mounts`]). Every writer may be killed at any moment, and two processes may
+//! directory of the host ([`HostDir`]), copy-on-write over any of them ([`Overlay`]), several
+//! under one root ([`Mounts`]), and one that remembers what a line wrote ([`LineFiles`]). Every writer may be killed at any moment, and two processes may
 //! share one home.
 //!
 //! This room decides nothing: it knows no grant, runs no guest, opens no socket and reads neither
@@ -16,12 +16,14 @@
 
 mod artifact;
 mod audit;
+mod checkpoints;
 mod codecache;
 mod contexts;
 mod files;
 mod home;
 mod host;
 mod ledger;
+mod line_files;
 mod mounts;
 mod overlay;
 mod registry;
@@ -35,6 +37,10 @@ pub use audit::{
     AUDIT_FILES_MAX, AuditCounts, AuditReader, FileJournal, Filter, PRINCIPAL_RECORDS_MAX, ReadAuditError,
     ReadDecision, ReadRecord, SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
 };
+pub use checkpoints::{
+    BadSessionName, CHECKPOINT_FILE_BYTES_MAX, Checkpoint, CheckpointBounds, CheckpointError, Checkpoints,
+    ListedSession, OpenSession, SESSIONS_MAX, SessionFacts, SessionName,
+};
 pub use codecache::{
     CODE_BYTES_MAX, CacheKey, CodeCache, CodeFile, CompileTurn, OpenCodeCacheError, Shipped, ShippedCode,
     shipped_hash,
@@ -44,6 +50,7 @@ pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
 pub use home::{Home, OpenHomeError, TenantHome};
 pub use host::{Access, HostDir, Links};
 pub use ledger::{LEDGER_KEY_BYTES_MAX, LEDGER_VALUE_BYTES_MAX, LEDGERS_MAX, Revoked, SqliteLedger};
+pub use line_files::LineFiles;
 pub use mounts::{MountError, MountPoint, Mounts};
 pub use overlay::{Change, ChangeKind, Overlay};
 pub use registry::{

@@ -15,7 +15,9 @@ use drydock_contract::{
     ArgMode, CallId, Tenant, Timestamp, TraceId, Who,
     port::{AuditEvent, AuditRecord, CallFacts, Journal as _, Subjects},
 };
-use drydock_store::{CommandRegistry, FileJournal, Filter, Home, TenantHome, count_audit, read_audit};
+use drydock_store::{
+    Checkpoints, CommandRegistry, FileJournal, Filter, Home, TenantHome, count_audit, read_audit,
+};
 
 /// Set in a child: the home it works in, a space, and its number.
 const CHILD: &str = "DRYDOCK_STORE_TEST_CHILD";
@@ -153,4 +155,38 @@ fn a_journal_whose_writers_are_killed_keeps_every_record_that_was_acknowledged()
     }
     assert!(count_audit(&home).unwrap().torn <= 10, "at most one torn line for each kill");
     assert!(fs::read_dir(home.audit()).unwrap().count() >= 1);
+}
+
+#[test]
+fn a_session_is_one_process_at_a_time_and_whole_when_that_is_killed() {
+    let state = |n: u64| vec![u8::try_from(n % 251).unwrap(); 50_000];
+    let sessions = |home: &TenantHome| Checkpoints::of(home, "me".parse().unwrap()).unwrap();
+    let name = "work".parse().unwrap();
+    if let Some((home, _)) = child() {
+        let mut session = sessions(&home).open(&name).unwrap();
+        let from = session.get().unwrap().map_or(0, |it| it.facts.lines);
+        for n in from + 1.. {
+            session.put(&[&state(n)], "/w", n, Timestamp(n)).unwrap();
+            step();
+        }
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let all = sessions(&open(temp.path()));
+    let mut promised = 0;
+    for number in 0..12 {
+        let test = "a_session_is_one_process_at_a_time_and_whole_when_that_is_killed";
+        let mut child = start(test, temp.path(), number);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains("step")));
+        let error = all.open(&name).unwrap_err();
+        assert_eq!(error.to_string(), "session work is in use by another process");
+        for _ in 0..number * 40_000 {
+            std::hint::spin_loop();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let kept = all.open(&name).unwrap().get().unwrap().unwrap();
+        assert!(kept.facts.lines > promised && kept.state == state(kept.facts.lines));
+        promised = kept.facts.lines;
+    }
 }

@@ -11,6 +11,7 @@ pub mod prober;
 mod rooms;
 mod shell_applets;
 mod shell_commands;
+pub mod shell_prober;
 
 pub use fakes::{FixedClock, MemoryJournal, principal};
 pub use ledger::MemoryLedger;

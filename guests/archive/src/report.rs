@@ -15,6 +15,6 @@ pub fn reason(error: &std::io::Error) -> String {
         std::io::ErrorKind::IsADirectory => "Is a directory".to_owned(),
         std::io::ErrorKind::AlreadyExists => "File exists".to_owned(),
         std::io::ErrorKind::PermissionDenied => "Permission denied".to_owned(),
-        _ => error.to_string().split(" (os error").next().unwrap_or_default().to_owned(),
+        _ => place::reason(error),
     }
 }

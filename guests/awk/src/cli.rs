@@ -1,7 +1,9 @@
 //! The command line: `awk [-F fs] [-v var=value] [-f file | program] [operand...]`.
 
 use crate::FATAL;
-use crate::input::{path, reason};
+use options::{Item, Order};
+use place::reason;
+use place::stdio::path;
 
 /// What was asked for.
 pub(crate) enum Request {
@@ -29,99 +31,68 @@ Usage: awk [POSIX or GNU style options] [--] 'program' file ...
 \t-V\t\t\t--version
 ";
 
+const TABLE: &[&str] = &[
+    "f,file=",
+    "F,field-separator=",
+    "v,assign=",
+    "e,source=",
+    "i,include=",
+    "h,help",
+    "V,version",
+    // These change nothing here: POSIX's rules, intervals, bytes and sandboxes are what they are.
+    "P,posix",
+    "c,traditional",
+    "r,re-interval",
+    "S,sandbox",
+    "b,characters-as-bytes",
+    "n,non-decimal-data",
+    "O,optimize",
+    "s,no-optimize",
+    "t,lint-old",
+    "k,csv",
+    "lint?",
+];
+
 /// Reads the arguments after the program's name.
-pub(crate) fn parse(args: Vec<Vec<u8>>) -> Result<Request, (i32, String)> {
-    let mut options = Options::default();
+pub(crate) fn parse(args: &[Vec<u8>]) -> Result<Request, (i32, String)> {
+    let mut settings = Options::default();
     let mut given = false;
-    let mut args = args.into_iter();
     let mut rest = Vec::new();
-    while let Some(arg) = args.next() {
-        if arg == b"--" {
-            break;
-        }
-        let Some((letter, value)) = option(&arg)? else {
-            rest.push(arg);
-            break;
-        };
-        let value = match (letter, value) {
-            (b'f' | b'F' | b'v' | b'e' | b'i', None) => {
-                let letter = char::from(letter);
-                let missing =
-                    || (1, format!("awk: option requires an argument -- {letter}\n{}", USAGE.trim_end()));
-                args.next().ok_or_else(missing)?
+    let items = options::split(args.iter().map(Vec::as_slice), TABLE, Order::First);
+    for item in items.map_err(|problem| (1, format!("{problem}\n{}", USAGE.trim_end())))? {
+        let value = match &item {
+            Item::Flag(_, value) => value.unwrap_or_default(),
+            Item::Operand(operand) => {
+                rest.push(operand.to_vec());
+                continue;
             }
-            (_, value) => value.unwrap_or_default(),
         };
-        match letter {
-            b'f' | b'e' => {
+        match item {
+            Item::Flag(id @ ("f" | "e"), _) => {
                 if given {
-                    options.program.push(b'\n');
+                    settings.program.push(b'\n');
                 }
                 given = true;
-                options.program.extend(if letter == b'e' { value } else { read(&value)? });
+                settings.program.extend(if id == "e" { value.to_vec() } else { read(value)? });
             }
-            b'F' => options.separator = Some(value),
-            b'v' => options.assignments.push(value),
-            b'h' => return Ok(Request::Print(USAGE)),
-            b'V' => return Ok(Request::Print(VERSION)),
-            b'i' => return Err((FATAL, "@include and --include are not supported".to_owned())),
+            Item::Flag("F", _) => settings.separator = Some(value.to_vec()),
+            Item::Flag("v", _) => settings.assignments.push(value.to_vec()),
+            Item::Flag("h", _) => return Ok(Request::Print(USAGE)),
+            Item::Flag("V", _) => return Ok(Request::Print(VERSION)),
+            Item::Flag("i", _) => {
+                return Err((FATAL, "@include and --include are not supported".to_owned()));
+            }
             _ => {}
         }
     }
-    rest.extend(args);
     if !given {
         if rest.is_empty() {
             return Err((1, USAGE.trim_end().to_owned()));
         }
-        options.program = rest.remove(0);
+        settings.program = rest.remove(0);
     }
-    options.operands = rest;
-    Ok(Request::Run(Box::new(options)))
-}
-
-/// The letter of an option and the value that stands with it.
-type Given = (u8, Option<Vec<u8>>);
-
-/// The option that an argument is; `None` for an operand.
-fn option(arg: &[u8]) -> Result<Option<Given>, (i32, String)> {
-    if let Some(long) = arg.strip_prefix(b"--") {
-        let text = String::from_utf8_lossy(long).into_owned();
-        let (name, value) = match text.split_once('=') {
-            Some((name, _)) => (name, Some(long[name.len() + 1..].to_vec())),
-            None => (text.as_str(), None),
-        };
-        let letter = match name {
-            "file" => b'f',
-            "field-separator" => b'F',
-            "assign" => b'v',
-            "source" => b'e',
-            "include" => b'i',
-            "help" => b'h',
-            "version" => b'V',
-            "posix"
-            | "traditional"
-            | "re-interval"
-            | "sandbox"
-            | "lint"
-            | "characters-as-bytes"
-            | "non-decimal-data"
-            | "optimize"
-            | "csv" => b'-',
-            _ => return Err((1, format!("unrecognized option '--{name}'\n{}", USAGE.trim_end()))),
-        };
-        return Ok(Some((letter, value)));
-    }
-    let [b'-', letter, value @ ..] = arg else { return Ok(None) };
-    match letter {
-        b'f' | b'F' | b'v' | b'e' | b'i' => Ok(Some((*letter, (!value.is_empty()).then(|| value.to_vec())))),
-        b'h' | b'V' | b'P' | b'c' | b'r' | b'S' | b'b' | b'n' | b'O' | b's' | b't' | b'k' => {
-            Ok(Some((*letter, None)))
-        }
-        _ => {
-            let letter = char::from(*letter);
-            Err((1, format!("invalid option -- '{letter}'\n{}", USAGE.trim_end())))
-        }
-    }
+    settings.operands = rest;
+    Ok(Request::Run(Box::new(settings)))
 }
 
 fn read(name: &[u8]) -> Result<Vec<u8>, (i32, String)> {

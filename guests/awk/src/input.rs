@@ -1,15 +1,11 @@
 //! Records from files: by line, by another character, by paragraph or by regular expression.
 
 use memchr::memchr;
+use place::block::Blocks;
+use place::stdio::path;
 use posix_regex::Regex;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::PathBuf;
+use std::io;
 use std::rc::Rc;
-
-/// The first block is small, because most inputs are and fresh memory costs.
-const BLOCK_BYTES_MIN: usize = 4 * 1024;
-const BLOCK_BYTES: usize = 64 * 1024;
 
 /// What ends a record.
 #[derive(Clone)]
@@ -20,79 +16,26 @@ pub(crate) enum Separator {
     Matches(Rc<Regex>),
 }
 
-/// How a file's name is given to the system.
-pub(crate) fn path(name: &[u8]) -> PathBuf {
-    // SAFETY: the bytes come from the arguments or from a program; on WASI and Unix any bytes are a name.
-    PathBuf::from(unsafe { std::ffi::OsStr::from_encoded_bytes_unchecked(name) })
-}
-
-/// Why it failed, in the system's words without Rust's number.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
-}
-
 /// A file or standard input that gives records.
-pub(crate) struct Reader {
-    from: Box<dyn Read>,
-    buffer: Vec<u8>,
-    start: usize,
-    end: usize,
-    ended: bool,
-    /// The last block was full, so that more will come.
-    is_much: bool,
-}
+pub(crate) struct Reader(Blocks);
 
 impl Reader {
     /// The file of that name; `-` and `/dev/stdin` are standard input.
     pub(crate) fn open(name: &[u8]) -> io::Result<Self> {
-        if name == b"-" || name == b"/dev/stdin" {
-            return Ok(Self::new(Box::new(stdin())));
+        if matches!(name, b"-" | b"/dev/stdin" | b"/dev/null") {
+            return Ok(Self(Blocks::open(name)?));
         }
-        if name == b"/dev/null" {
-            return Ok(Self::new(Box::new(io::empty())));
-        }
-        let file = File::open(path(name))?;
+        let file = std::fs::File::open(path(name))?;
+        // A directory opens like a file, and only reading it would fail.
         if file.metadata().is_ok_and(|it| it.is_dir()) {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        Ok(Self::new(Box::new(file)))
+        Ok(Self(Blocks::new(Box::new(file))))
     }
 
     /// What a command printed.
     pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
-        let end = bytes.len();
-        Self { from: Box::new(io::empty()), buffer: bytes, start: 0, end, ended: true, is_much: false }
-    }
-
-    fn new(from: Box<dyn Read>) -> Self {
-        Self { from, buffer: Vec::new(), start: 0, end: 0, ended: false, is_much: false }
-    }
-
-    /// Reads more, behind what is there; `false` at the end.
-    fn more(&mut self) -> io::Result<bool> {
-        if self.ended {
-            return Ok(false);
-        }
-        if self.start > 0 {
-            self.buffer.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        }
-        let left = self.buffer.len() - self.end;
-        if self.buffer.is_empty() {
-            self.buffer.resize(BLOCK_BYTES_MIN, 0);
-        } else if self.is_much && self.buffer.len() < BLOCK_BYTES || left < BLOCK_BYTES_MIN / 2 {
-            self.buffer.resize((self.buffer.len() * 2).max(BLOCK_BYTES), 0);
-        }
-        let read = self.from.read(&mut self.buffer[self.end..])?;
-        self.end += read;
-        self.is_much = self.end == self.buffer.len();
-        self.ended = read == 0;
-        Ok(read > 0)
+        Self(Blocks::of_bytes(bytes))
     }
 
     /// Puts the next record into `out` and what ended it into `mark`; `false`, and `out` as it was, if
@@ -106,13 +49,13 @@ impl Reader {
         mark.clear();
         loop {
             if matches!(by, Separator::Paragraph) {
-                let there = &self.buffer[self.start..self.end];
-                self.start += there.iter().take_while(|it| **it == b'\n').count();
+                let lines = self.0.held().iter().take_while(|it| **it == b'\n').count();
+                self.0.advance(lines);
             }
-            if self.start < self.end {
+            if !self.0.held().is_empty() {
                 break;
             }
-            if !self.more()? {
+            if !self.0.more()? {
                 return Ok(false);
             }
         }
@@ -127,15 +70,15 @@ impl Reader {
     fn until(&mut self, byte: u8, out: &mut Vec<u8>, mark: &mut Vec<u8>) -> io::Result<bool> {
         let mut searched = 0;
         loop {
-            let there = &self.buffer[self.start..self.end];
+            let there = self.0.held();
             if let Some(length) = memchr(byte, &there[searched..]) {
                 out.extend_from_slice(&there[..searched + length]);
                 mark.push(byte);
-                self.start += searched + length + 1;
+                self.0.advance(searched + length + 1);
                 return Ok(true);
             }
             searched = there.len();
-            if !self.more()? {
+            if !self.0.more()? {
                 return Ok(self.rest(out));
             }
         }
@@ -143,18 +86,18 @@ impl Reader {
 
     fn paragraph(&mut self, out: &mut Vec<u8>, mark: &mut Vec<u8>) -> io::Result<bool> {
         loop {
-            let there = &self.buffer[self.start..self.end];
+            let there = self.0.held();
             if let Some(length) = memchr::memmem::find(there, b"\n\n") {
                 let lines = there[length..].iter().take_while(|it| **it == b'\n').count();
-                if length + lines < there.len() || self.ended {
+                if length + lines < there.len() || self.0.has_ended() {
                     out.extend_from_slice(&there[..length]);
                     mark.extend_from_slice(&there[length..length + lines]);
-                    self.start += length + lines;
+                    self.0.advance(length + lines);
                     return Ok(true);
                 }
             }
-            if !self.more()? && self.ended {
-                let there = &self.buffer[self.start..self.end];
+            if !self.0.more()? && self.0.has_ended() {
+                let there = self.0.held();
                 if memchr::memmem::find(there, b"\n\n").is_some() {
                     continue;
                 }
@@ -170,38 +113,25 @@ impl Reader {
 
     fn until_match(&mut self, regex: &Regex, out: &mut Vec<u8>, mark: &mut Vec<u8>) -> io::Result<bool> {
         loop {
-            let there = &self.buffer[self.start..self.end];
+            let there = self.0.held();
             let found = regex.find_at(there, 0).filter(|it| it.end > it.start);
             // A match at the very end might go on in what has not been read.
-            if let Some(span) = found.filter(|it| it.end < there.len() || self.ended) {
+            if let Some(span) = found.filter(|it| it.end < there.len() || self.0.has_ended()) {
                 out.extend_from_slice(&there[..span.start]);
                 mark.extend_from_slice(&there[span.start..span.end]);
-                self.start += span.end;
+                self.0.advance(span.end);
                 return Ok(true);
             }
-            if self.ended {
+            if self.0.has_ended() {
                 return Ok(self.rest(out));
             }
-            self.more()?;
+            self.0.more()?;
         }
     }
 
     fn rest(&mut self, out: &mut Vec<u8>) -> bool {
-        out.extend_from_slice(&self.buffer[self.start..self.end]);
-        self.start = self.end;
+        out.extend_from_slice(self.0.held());
+        self.0.advance(usize::MAX);
         !out.is_empty()
     }
-}
-
-fn stdin() -> impl Read {
-    use std::os::fd::FromRawFd as _;
-    /// Standard input without a second buffer, and never closed.
-    struct Raw(std::mem::ManuallyDrop<File>);
-    impl Read for Raw {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            self.0.read(into)
-        }
-    }
-    // SAFETY: standard input is open for the whole run and is not closed here.
-    Raw(std::mem::ManuallyDrop::new(unsafe { File::from_raw_fd(0) }))
 }

@@ -33,7 +33,7 @@ const FATAL: i32 = 2;
 /// Runs with all arguments; the exit status.
 pub fn run(args: impl Iterator<Item = OsString>) -> i32 {
     let args: Vec<Vec<u8>> = args.skip(1).map(OsString::into_encoded_bytes).collect();
-    let options = match cli::parse(args) {
+    let options = match cli::parse(&args) {
         Ok(Request::Run(options)) => options,
         Ok(Request::Print(text)) => {
             let written = std::io::stdout().write_all(text.as_bytes());

@@ -2,13 +2,12 @@
 
 use crate::ast::Redirect;
 use crate::command::{self, Input, Line};
-use crate::input::{path, reason};
 use crate::sort::Sort;
+use place::reason;
+use place::stdio::{Standard, path};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd as _;
 
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 
@@ -42,7 +41,7 @@ impl Outputs {
     }
 
     pub(crate) fn flush_stdout(&mut self) {
-        if !self.stdout.is_empty() && stream(1).write_all(&self.stdout).is_err() {
+        if !self.stdout.is_empty() && Standard::output().write_all(&self.stdout).is_err() {
             // The reader has gone; awk, too, gives up then.
             std::process::exit(2);
         }
@@ -64,7 +63,7 @@ impl Outputs {
             Some(Sink::Stderr) => {
                 self.flush_stdout();
                 // There is nobody left to tell that standard error is closed.
-                let _ = stream(2).write_all(bytes);
+                let _ = Standard::error().write_all(bytes);
             }
             Some(Sink::File(file, buffer)) => {
                 buffer.extend_from_slice(bytes);
@@ -169,9 +168,4 @@ pub(crate) fn read_command(command: &[u8]) -> Result<Line, String> {
     };
     let shown = String::from_utf8_lossy(command);
     command::parse(command, &variable).map_err(|why| format!("fatal: cannot run `{shown}': {why}"))
-}
-
-fn stream(descriptor: i32) -> ManuallyDrop<File> {
-    // SAFETY: the standard descriptors are open for the whole run and are not closed here.
-    ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) })
 }

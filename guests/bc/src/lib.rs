@@ -1,8 +1,10 @@
-//! bc's language: text to code ([`parser`]), and a machine that runs it ([`machine`]).
+//! bc's language: text to code ([`parser`]), and a machine that runs it ([`machine`]). [`dc`] is another
+//! language over the same numbers.
 //!
 //! Everything is exact decimal arithmetic; nothing here touches a file.
 
 pub mod code;
+pub mod dc;
 mod lexer;
 pub mod machine;
 mod math;

@@ -104,7 +104,9 @@ impl Machine {
 
     fn step(&mut self, op: Op) -> Result<(), String> {
         match op {
-            Op::Constant(digits) => self.stack.push(text::parse(&digits, self.input_base)),
+            Op::Constant(digits) => {
+                self.stack.push(text::parse(&digits, self.input_base, text::Digits::Bounded))
+            }
             Op::Get(place) => {
                 let value = self.get(&place)?;
                 self.stack.push(value);
@@ -236,7 +238,7 @@ impl Machine {
                 let value = self.pop();
                 value.sqrt(self.scale).map_err(|problem| problem.text().to_owned())?
             }
-            Builtin::Read => text::parse(&read_word(), self.input_base),
+            Builtin::Read => text::parse(&read_word(), self.input_base, text::Digits::Bounded),
         };
         self.stack.push(result);
         Ok(())

@@ -1,6 +1,9 @@
-//! The guest `bc`: files first, then standard input, as GNU's does.
+//! The guest `bc`: files first, then standard input, as GNU's does. By its other name it is `dc`.
+
+mod desk;
 
 use bc::machine::{Ended, Machine};
+use options::{Item, Order};
 use std::io::{Read as _, Write as _};
 
 #[cfg(target_family = "wasm")]
@@ -25,8 +28,10 @@ struct Options {
 
 fn main() {
     place::enter();
-    let args: Vec<String> = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
-    std::process::exit(match parse(&args) {
+    if options::called() == "dc" {
+        std::process::exit(desk::run(&options::arguments()));
+    }
+    std::process::exit(match parse(&options::arguments()) {
         Ok(Some(options)) => run(&options),
         Ok(None) => 0,
         Err(problem) => {
@@ -37,43 +42,30 @@ fn main() {
     })
 }
 
+const VERSION: &str = concat!("bc ", env!("CARGO_PKG_VERSION"), " (drydock)\n");
+const TABLE: &[&str] = &[
+    "e,expression=",
+    "l,mathlib",
+    "q,quiet",
+    "s,standard",
+    "w,warn",
+    "i,interactive",
+    "h,help",
+    "v,version",
+];
+
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
     let mut options = Options { library: false, expressions: Vec::new(), files: Vec::new() };
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--" => options.files.extend(args.by_ref().cloned()),
-            "--mathlib" => options.library = true,
-            "--quiet" | "--standard" | "--warn" | "--interactive" => {}
-            "--help" => return Ok(print(HELP)),
-            "--version" => return Ok(print(concat!("bc ", env!("CARGO_PKG_VERSION"), " (drydock)\n"))),
-            "--expression" => {
-                options.expressions.push(args.next().ok_or("bc: --expression takes a value")?.clone());
-            }
-            "-" => options.files.push("/dev/stdin".to_owned()),
-            long if long.starts_with("--expression=") => {
-                options.expressions.push(long["--expression=".len()..].to_owned());
-            }
-            long if long.starts_with("--") => return Err(format!("bc: unrecognized option '{long}'")),
-            short if short.starts_with('-') => {
-                for (at, letter) in short.char_indices().skip(1) {
-                    match letter {
-                        'l' => options.library = true,
-                        'q' | 's' | 'w' | 'i' => {}
-                        'h' => return Ok(print(HELP)),
-                        'v' => return Ok(print(concat!("bc ", env!("CARGO_PKG_VERSION"), " (drydock)\n"))),
-                        'e' => {
-                            let rest = &short[at + 1..];
-                            let value =
-                                if rest.is_empty() { args.next().cloned() } else { Some(rest.to_owned()) };
-                            options.expressions.push(value.ok_or("bc: option requires an argument -- 'e'")?);
-                            break;
-                        }
-                        other => return Err(format!("bc: invalid option -- '{other}'")),
-                    }
-                }
-            }
-            file => options.files.push(file.to_owned()),
+    let items = options::parse(args, TABLE, Order::Anywhere);
+    for item in items.map_err(|problem| format!("bc: {problem}"))? {
+        match item {
+            Item::Flag("l", _) => options.library = true,
+            Item::Flag("h", _) => return Ok(print(HELP)),
+            Item::Flag("v", _) => return Ok(print(VERSION)),
+            Item::Flag("e", value) => options.expressions.extend(value),
+            Item::Flag(..) => {}
+            Item::Operand(file) if file == "-" => options.files.push("/dev/stdin".to_owned()),
+            Item::Operand(file) => options.files.push(file),
         }
     }
     Ok(Some(options))

@@ -8,11 +8,19 @@ use num_traits::{ToPrimitive as _, Zero as _};
 /// How many characters GNU puts on a line before the backslash.
 const LINE_LENGTH: usize = 68;
 
-/// Reads a constant. A single digit has its own value in every base; in longer ones, a digit too
-/// large for the base counts as the largest.
-pub fn parse(text: &str, base: u32) -> Number {
+/// What a digit is worth that is too large for the base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Digits {
+    /// As much as the largest, but on its own what it says: bc's rule.
+    Bounded,
+    /// What it says: dc's.
+    Any,
+}
+
+/// Reads a constant.
+pub fn parse(text: &str, base: u32, digits: Digits) -> Number {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let single = whole.len() + part.len() == 1;
+    let as_said = digits == Digits::Any || whole.len() + part.len() == 1;
     let part = &part[..part.len().min(SCALE_MAX)];
     if base == 10 && text.bytes().all(|it| !it.is_ascii_uppercase()) {
         let digits = format!("{whole}{part}").parse().unwrap_or_default();
@@ -21,7 +29,7 @@ pub fn parse(text: &str, base: u32) -> Number {
     let value = |sign: u8| {
         let value =
             u32::from(if sign.is_ascii_digit() { sign - b'0' } else { sign.saturating_sub(b'A') + 10 });
-        BigInt::from(if single { value } else { value.min(base - 1) })
+        BigInt::from(if as_said { value } else { value.min(base - 1) })
     };
     let read = |text: &str| text.bytes().fold(BigInt::zero(), |sum, sign| sum * base + value(sign));
     let whole = Number::new(read(whole), 0);

@@ -1,5 +1,13 @@
-//! Seconds since 1970 as years, months and days, and back. In UTC, the only zone there is here; the
+//! Seconds since 1970 as years, months and days, and back; their texts; and lengths of time. In UTC, the only zone there is here; the
 //! calendar is the Gregorian one, also before there was one.
+
+mod format;
+mod moment;
+mod span;
+
+pub use format::{Zone, piece, strftime};
+pub use moment::Moment;
+pub use span::{duration, unit_seconds};
 
 /// Seconds of a day.
 pub const DAY_SECONDS: i64 = 86_400;
@@ -26,6 +34,12 @@ pub const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursd
 /// Days of 400 years, and from the first of March of year 0 to 1970.
 const ERA_DAYS: i64 = 146_097;
 const SHIFT_DAYS: i64 = 719_468;
+
+/// Seconds since 1970 of the present.
+pub fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |it| it.as_secs() as i64)
+}
 
 /// A moment taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -38,10 +38,10 @@ pub(crate) fn run(args: &[String]) -> i32 {
     };
     let mut pair = Vec::new();
     for (name, skip) in settings.files.iter().zip(settings.skip) {
-        match crate::read(name) {
+        match place::stdio::read(name) {
             Ok(bytes) => pair.push(bytes.get(skip..).unwrap_or_default().to_vec()),
             Err(_) if settings.quiet => return TROUBLE,
-            Err(error) => return complain("cmp", &format!("{name}: {}", crate::words(&error))),
+            Err(error) => return complain("cmp", &format!("{name}: {}", place::reason(&error))),
         }
     }
     let limit = settings.limit.unwrap_or(usize::MAX);
@@ -73,8 +73,7 @@ fn compare(settings: &Settings, a: &[u8], b: &[u8]) -> i32 {
             true => format!(" is {x:3o} {} {y:3o} {}", shown(*x), shown(*y)),
             false => String::new(),
         };
-        let word = if settings.show_bytes { "byte" } else { "char" };
-        let text = format!("{left} {right} differ: {word} {}, line {line}{bytes}\n", at + 1);
+        let text = format!("{left} {right} differ: byte {}, line {line}{bytes}\n", at + 1);
         return if crate::print(text.as_bytes()) { 1 } else { TROUBLE };
     }
     if !crate::print(out.as_bytes()) {

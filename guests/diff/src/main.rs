@@ -4,7 +4,7 @@ mod cmp;
 mod diff;
 mod patch;
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 
 #[cfg(target_family = "wasm")]
 #[global_allocator]
@@ -33,20 +33,4 @@ fn print(bytes: &[u8]) -> bool {
 fn complain(program: &str, problem: &str) -> i32 {
     let _ = writeln!(std::io::stderr(), "{program}: {problem}");
     TROUBLE
-}
-
-/// The whole of a file, or of stdin where the name is `-`.
-fn read(name: &str) -> std::io::Result<Vec<u8>> {
-    if name != "-" {
-        return std::fs::read(name);
-    }
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// What an error is called in C.
-fn words(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

@@ -112,6 +112,29 @@ pub fn of(path: &Path, follow: Follow) -> io::Result<Facts> {
     system::of(path, follow)
 }
 
+/// A size with a letter, as `-h` has it: rounded up, one digit after the point below ten.
+pub fn human(bytes: u64, base: u64) -> String {
+    const LETTERS: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
+    if bytes < base {
+        return bytes.to_string();
+    }
+    let (mut unit, mut step) = (base, 1);
+    while step < 6 && bytes / unit >= base {
+        unit *= base;
+        step += 1;
+    }
+    let letter = if base == 1000 && step == 1 { "k" } else { LETTERS[step] };
+    let tenths = (u128::from(bytes) * 10).div_ceil(u128::from(unit));
+    if tenths < 100 {
+        return format!("{}.{}{letter}", tenths / 10, tenths % 10);
+    }
+    let whole = bytes.div_ceil(unit);
+    match whole == base && step < 6 {
+        true => format!("1.0{}", LETTERS[step + 1]),
+        false => format!("{whole}{letter}"),
+    }
+}
+
 #[cfg(unix)]
 mod system {
     use super::{Facts, Follow, Kind, Time};
@@ -204,5 +227,26 @@ mod system {
             modified: time(stat.st_mtim),
             changed: time(stat.st_ctim),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sizes_are_rounded_up() {
+        let cases = [
+            (0, "0"),
+            (1023, "1023"),
+            (1024, "1.0K"),
+            (1025, "1.1K"),
+            (10_240, "10K"),
+            (10_241, "11K"),
+            (1_048_575, "1.0M"),
+            (4096, "4.0K"),
+            (1_500_000_000, "1.4G"),
+        ];
+        for (bytes, want) in cases {
+            assert_eq!(super::human(bytes, 1024), want, "{bytes}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Moments, as calendars and clocks write them. All of them in UTC, the only zone there is here.
 
-use calendar::{DAY_SECONDS as DAY, DAYS, MONTHS, days_of};
+use calendar::{DAY_SECONDS as DAY, Moment, days_of, unit_seconds};
 
 pub use calendar::Civil;
 
@@ -73,44 +73,10 @@ impl Time {
 
     /// The piece that `date +%LETTER` would print; `None` for a letter that is none.
     pub fn piece(self, letter: char) -> Option<String> {
-        let it = self.civil();
-        let month = MONTHS.get(it.month as usize - 1).copied().unwrap_or_default();
-        let day = DAYS.get(it.weekday as usize).copied().unwrap_or_default();
-        let hour12 = if it.hour.is_multiple_of(12) { 12 } else { it.hour % 12 };
-        let clock = format!("{:02}:{:02}:{:02}", it.hour, it.minute, it.second);
-        Some(match letter {
-            'Y' => it.year.to_string(),
-            'y' => format!("{:02}", it.year.rem_euclid(100)),
-            'C' => format!("{:02}", it.year.div_euclid(100)),
-            'm' => format!("{:02}", it.month),
-            'd' => format!("{:02}", it.day),
-            'e' => format!("{:2}", it.day),
-            'H' => format!("{:02}", it.hour),
-            'I' => format!("{hour12:02}"),
-            'k' => format!("{:2}", it.hour),
-            'l' => format!("{hour12:2}"),
-            'M' => format!("{:02}", it.minute),
-            'S' => format!("{:02}", it.second),
-            'p' => if it.hour < 12 { "AM" } else { "PM" }.to_owned(),
-            'b' | 'h' => month.get(..3).unwrap_or(month).to_owned(),
-            'B' => month.to_owned(),
-            'a' => day.get(..3).unwrap_or(day).to_owned(),
-            'A' => day.to_owned(),
-            'j' => format!("{:03}", it.day_of_year),
-            'u' => if it.weekday == 0 { 7 } else { it.weekday }.to_string(),
-            'w' => it.weekday.to_string(),
-            'F' => format!("{:04}-{:02}-{:02}", it.year, it.month, it.day),
-            'D' | 'x' => format!("{:02}/{:02}/{:02}", it.month, it.day, it.year.rem_euclid(100)),
-            'T' | 'X' => clock,
-            'R' => format!("{:02}:{:02}", it.hour, it.minute),
-            'r' => format!("{hour12:02}:{:02}:{:02} {}", it.minute, it.second, self.piece('p')?),
-            's' => self.seconds.to_string(),
-            'N' => format!("{:09}", self.nanos),
-            'z' => "+0000".to_owned(),
-            'Z' => "UTC".to_owned(),
-            'c' => format!("{} {} {:2} {clock} {}", &day[..3], &month[..3], it.day, it.year),
-            _ => return None,
-        })
+        match letter {
+            'N' => Some(format!("{:09}", self.nanos)),
+            _ => calendar::piece(&Moment::of(self.seconds), letter),
+        }
     }
 }
 
@@ -125,16 +91,7 @@ fn from_now(text: &str) -> Option<i64> {
     let mut words = text.split_whitespace();
     let (count, unit) = (words.next()?, words.next()?);
     let count: i64 = if count == "last" { -1 } else { count.parse().ok()? };
-    let unit = match unit.strip_suffix('s').unwrap_or(unit) {
-        "second" | "sec" => 1,
-        "minute" | "min" => 60,
-        "hour" => 3600,
-        "day" => DAY,
-        "week" => 7 * DAY,
-        "month" => 30 * DAY,
-        "year" => 365 * DAY,
-        _ => return None,
-    };
+    let unit = unit_seconds(unit)?;
     match (words.next(), words.next()) {
         (None, None) => count.checked_mul(unit),
         (Some("ago"), None) => count.checked_mul(-unit),

@@ -1,6 +1,8 @@
 //! Moments as git writes and reads them. The local zone is UTC.
 
-use calendar::{Civil, DAYS, MONTHS, days_of};
+use calendar::{Civil, DAY_SECONDS, DAYS, MONTHS, Moment, Zone, days_of, strftime, unit_seconds};
+
+pub use calendar::now;
 
 /// How a moment is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,11 +38,6 @@ impl Style {
     }
 }
 
-/// Now, in seconds.
-pub fn now() -> i64 {
-    facts::Time::now().seconds
-}
-
 /// `+0200` as minutes.
 pub fn zone(text: &str) -> Option<i32> {
     let (sign, digits) = match text.as_bytes().first()? {
@@ -55,8 +52,7 @@ pub fn zone(text: &str) -> Option<i32> {
 
 /// Minutes as `+0200`.
 pub fn zone_text(minutes: i32) -> String {
-    let sign = if minutes < 0 { '-' } else { '+' };
-    format!("{sign}{:02}{:02}", minutes.abs() / 60, minutes.abs() % 60)
+    Zone(minutes).text()
 }
 
 /// A moment in a zone, as text.
@@ -77,44 +73,11 @@ pub fn show(seconds: i64, minutes: i32, style: &Style) -> String {
         Style::Raw => format!("{seconds} {zone}"),
         Style::Unix => seconds.to_string(),
         Style::Relative => relative(now().saturating_sub(seconds)),
-        Style::Format(text) => strftime(text, &it, seconds, &zone),
-    }
-}
-
-fn strftime(text: &str, it: &Civil, seconds: i64, zone: &str) -> String {
-    let (day, month) = (DAYS[it.weekday as usize % 7], MONTHS[(it.month.max(1) - 1) as usize % 12]);
-    let mut all = String::new();
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        if letter != '%' {
-            all.push(letter);
-            continue;
+        Style::Format(text) => {
+            let at = Moment::of(seconds.saturating_add(i64::from(minutes) * 60));
+            strftime(&at, Zone(minutes), text)
         }
-        all.push_str(&match letters.next() {
-            Some('Y') => it.year.to_string(),
-            Some('y') => format!("{:02}", it.year.rem_euclid(100)),
-            Some('m') => format!("{:02}", it.month),
-            Some('d') => format!("{:02}", it.day),
-            Some('e') => format!("{:2}", it.day),
-            Some('H') => format!("{:02}", it.hour),
-            Some('M') => format!("{:02}", it.minute),
-            Some('S') => format!("{:02}", it.second),
-            Some('a') => day[..3].to_owned(),
-            Some('A') => day.to_owned(),
-            Some('b' | 'h') => month[..3].to_owned(),
-            Some('B') => month.to_owned(),
-            Some('j') => format!("{:03}", it.day_of_year),
-            Some('F') => format!("{:04}-{:02}-{:02}", it.year, it.month, it.day),
-            Some('T') => format!("{:02}:{:02}:{:02}", it.hour, it.minute, it.second),
-            Some('s') => seconds.to_string(),
-            Some('z') => zone.to_owned(),
-            Some('Z') => "UTC".to_owned(),
-            Some('%') => "%".to_owned(),
-            Some(other) => format!("%{other}"),
-            None => "%".to_owned(),
-        });
     }
-    all
 }
 
 /// `3 days ago`, rounded as git rounds.
@@ -156,8 +119,8 @@ pub fn parse(text: &str) -> Option<(i64, i32)> {
     }
     match words.as_slice() {
         ["now"] => return Some((now(), 0)),
-        ["yesterday"] => return Some((now() - 86_400, 0)),
-        ["today" | "midnight"] => return Some((now() / 86_400 * 86_400, 0)),
+        ["yesterday"] => return Some((now() - DAY_SECONDS, 0)),
+        ["today" | "midnight"] => return Some((now() / DAY_SECONDS * DAY_SECONDS, 0)),
         [count, unit, "ago"] => {
             let count: i64 = count.parse().ok()?;
             return Some((now().saturating_sub(count.saturating_mul(unit_seconds(unit)?)), 0));
@@ -165,19 +128,6 @@ pub fn parse(text: &str) -> Option<(i64, i32)> {
         _ => {}
     }
     written(text)
-}
-
-fn unit_seconds(unit: &str) -> Option<i64> {
-    Some(match unit.strip_suffix('s').unwrap_or(unit) {
-        "second" | "sec" => 1,
-        "minute" | "min" => 60,
-        "hour" => 3600,
-        "day" => 86_400,
-        "week" => 7 * 86_400,
-        "month" => 30 * 86_400,
-        "year" => 365 * 86_400,
-        _ => return None,
-    })
 }
 
 fn written(text: &str) -> Option<(i64, i32)> {
@@ -235,8 +185,8 @@ fn written(text: &str) -> Option<(i64, i32)> {
     }
     let minutes = minutes.unwrap_or(0);
     // A date alone means this time of that day.
-    let clock = clock.unwrap_or_else(|| now().rem_euclid(86_400));
-    Some((days_of(year, month, day) * 86_400 + clock - i64::from(minutes) * 60, minutes))
+    let clock = clock.unwrap_or_else(|| now().rem_euclid(DAY_SECONDS));
+    Some((days_of(year, month, day) * DAY_SECONDS + clock - i64::from(minutes) * 60, minutes))
 }
 
 fn named(word: &str, whole: &str) -> bool {

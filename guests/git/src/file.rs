@@ -43,11 +43,5 @@ pub fn append(path: &Path, bytes: &[u8]) -> Done {
 /// The directories that lead somewhere.
 pub fn make_dirs(folder: &Path) -> Done {
     std::fs::create_dir_all(folder)
-        .map_err(|cause| fatal(format!("cannot mkdir {}: {}", folder.display(), reason(&cause))))
-}
-
-/// What the system says, without Rust's addition.
-pub fn reason(cause: &std::io::Error) -> String {
-    let text = cause.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+        .map_err(|cause| fatal(format!("cannot mkdir {}: {}", folder.display(), place::reason(&cause))))
 }

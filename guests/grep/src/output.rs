@@ -6,10 +6,8 @@
 use crate::cli::{Options, Separator};
 use crate::color::{Colors, paint};
 use crate::matching::{Matcher, Span};
-use std::fs::File;
+use place::stdio::Standard;
 use std::io::Write as _;
-use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd as _;
 
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 
@@ -113,7 +111,7 @@ impl<'a> Printer<'a> {
 
     /// Writes what is left.
     pub(crate) fn flush(&mut self) {
-        if !self.out.is_empty() && stream(1).write_all(&self.out).is_err() {
+        if !self.out.is_empty() && Standard::output().write_all(&self.out).is_err() {
             std::process::exit(crate::TROUBLE);
         }
         self.out.clear();
@@ -186,16 +184,5 @@ impl<'a> Printer<'a> {
 
 /// A complaint on standard error.
 pub(crate) fn complain(text: &str) {
-    let _ = stream(2).write_all(format!("grep: {text}\n").as_bytes());
-}
-
-/// The system's words without their number.
-pub(crate) fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}
-
-fn stream(fd: i32) -> ManuallyDrop<File> {
-    // SAFETY: the standard descriptors are open for the whole run and never closed here.
-    ManuallyDrop::new(unsafe { File::from_raw_fd(fd) })
+    place::stdio::complain("grep", text);
 }

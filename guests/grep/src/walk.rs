@@ -3,8 +3,8 @@
 //! Names are sorted, so that the same tree gives the same output everywhere.
 
 use crate::cli::Options;
-use crate::output::reason;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use place::reason;
 use std::path::{Path, PathBuf};
 
 /// The globs of the command line.

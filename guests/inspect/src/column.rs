@@ -1,6 +1,6 @@
 //! `column`: lines as a table, or as columns that fill a screen.
 
-use crate::{complain, print, read, words};
+use crate::{complain, print};
 use options::{Item, Order};
 
 const TABLE: &[&str] = &[
@@ -100,9 +100,9 @@ pub(crate) fn run(args: &[String]) -> i32 {
     }
     let (mut text, mut status) = (String::new(), 0);
     for name in &files {
-        match read(name) {
+        match place::stdio::read(name) {
             Ok(bytes) => text.push_str(&String::from_utf8_lossy(&bytes)),
-            Err(error) => status = complain("column", &format!("{name}: {}", words(&error))),
+            Err(error) => status = complain("column", &format!("{name}: {}", place::reason(&error))),
         }
     }
     // Not `lines`, which would take a carriage return with the line's end.

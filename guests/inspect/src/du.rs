@@ -1,6 +1,6 @@
 //! `du`: how much space files take.
 
-use crate::{complain, human, print, words};
+use crate::{complain, print};
 use facts::{Facts, Follow, Kind};
 use options::{Item, Order};
 use std::collections::HashSet;
@@ -165,7 +165,7 @@ impl Count {
         let facts = match facts::of(Path::new(path), self.follow) {
             Ok(facts) => facts,
             Err(error) => {
-                self.status = complain("du", &format!("cannot access '{path}': {}", words(&error)));
+                self.status = complain("du", &format!("cannot access '{path}': {}", place::reason(&error)));
                 return None;
             }
         };
@@ -194,7 +194,8 @@ impl Count {
         let listing = match std::fs::read_dir(path) {
             Ok(listing) => listing,
             Err(error) => {
-                self.status = complain("du", &format!("cannot read directory '{path}': {}", words(&error)));
+                self.status =
+                    complain("du", &format!("cannot read directory '{path}': {}", place::reason(&error)));
                 return (0, 0);
             }
         };
@@ -225,7 +226,7 @@ impl Count {
     fn line(&mut self, bytes: u64, name: &str) {
         let shown = match self.unit {
             Unit::Bytes(unit) => bytes.div_ceil(unit).to_string(),
-            Unit::Human(base) => human(bytes, base),
+            Unit::Human(base) => facts::human(bytes, base),
         };
         self.out.push_str(&format!("{shown}\t{name}{}", self.end));
     }

@@ -1,6 +1,6 @@
 //! `hexdump` and `hd`: bytes in lines of sixteen.
 
-use crate::{complain, print, read, words};
+use crate::{complain, print};
 use options::{Item, Order};
 
 /// How a line is written.
@@ -69,9 +69,9 @@ pub(crate) fn run(args: &[String], style: Style) -> i32 {
     }
     let (mut bytes, mut status) = (Vec::new(), 0);
     for name in &files {
-        match read(name) {
+        match place::stdio::read(name) {
             Ok(more) => bytes.extend(more),
-            Err(error) => status = complain("hexdump", &format!("{name}: {}", words(&error))),
+            Err(error) => status = complain("hexdump", &format!("{name}: {}", place::reason(&error))),
         }
     }
     if status != 0 && bytes.is_empty() {

@@ -1,6 +1,6 @@
 //! `stat`: the facts about files, in a format of the caller's.
 
-use crate::{complain, print, words};
+use crate::{complain, print};
 use facts::{Facts, Follow, Kind, Time, owner};
 use options::{Item, Order};
 use std::path::Path;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &[String]) -> i32 {
             Err(error) => {
                 status = print(out.as_bytes()).max(1);
                 out.clear();
-                complain("stat", &format!("cannot statx '{name}': {}", words(&error)));
+                complain("stat", &format!("cannot statx '{name}': {}", place::reason(&error)));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `strings`: runs of printable characters in anything.
 
-use crate::{complain, print, read, words};
+use crate::{complain, print};
 use options::{Item, Order};
 
 const TABLE: &[&str] = &[
@@ -69,14 +69,14 @@ pub(crate) fn run(args: &[String]) -> i32 {
     }
     let (mut out, mut status) = (Vec::new(), 0);
     for name in &files {
-        let bytes = match read(name) {
+        let bytes = match place::stdio::read(name) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 status = complain("strings", &format!("'{name}': No such file"));
                 continue;
             }
             Err(error) => {
-                status = complain("strings", &format!("{name}: {}", words(&error)));
+                status = complain("strings", &format!("{name}: {}", place::reason(&error)));
                 continue;
             }
         };

@@ -1,6 +1,6 @@
 //! `tree`: a folder and what is in it, drawn.
 
-use crate::{complain, human, print};
+use crate::{complain, print};
 use facts::{Facts, Follow, Kind};
 use options::{Item, Order};
 use std::path::Path;
@@ -153,7 +153,7 @@ pub(crate) fn run(args: &[String]) -> i32 {
         None => print(out.as_bytes()).max(status),
         Some(file) => match std::fs::write(&file, &out) {
             Ok(()) => status,
-            Err(error) => complain("tree", &format!("invalid filename '{file}': {}", crate::words(&error))),
+            Err(error) => complain("tree", &format!("invalid filename '{file}': {}", place::reason(&error))),
         },
     }
 }
@@ -278,7 +278,7 @@ fn label(settings: &Settings, node: &Node) -> String {
             notes.push(facts.mode_text());
         }
         if settings.human {
-            notes.push(format!("{:>4}", human(facts.size, 1024)));
+            notes.push(format!("{:>4}", facts::human(facts.size, 1024)));
         } else if settings.size {
             notes.push(format!("{:>11}", facts.size));
         }

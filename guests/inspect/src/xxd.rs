@@ -1,6 +1,6 @@
 //! `xxd`: bytes as hexadecimal digits, and back.
 
-use crate::{complain, print, read, words};
+use crate::{complain, print};
 
 const HELP: &str = "Usage:\n       xxd [options] [infile [outfile]]\n    or\n       xxd -r [-s [-]offset] [-c cols] [-ps] [infile [outfile]]
 Options:
@@ -45,10 +45,10 @@ pub(crate) fn run(args: &[String]) -> i32 {
         Err(problem) => return complain("xxd", &problem),
     };
     let input = settings.files.first().map_or("-", String::as_str);
-    let bytes = match read(input) {
+    let bytes = match place::stdio::read(input) {
         Ok(bytes) => bytes,
         Err(error) => {
-            complain("xxd", &format!("{input}: {}", words(&error)));
+            complain("xxd", &format!("{input}: {}", place::reason(&error)));
             return 2;
         }
     };
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &[String]) -> i32 {
         None => print(&out),
         Some(file) => match std::fs::write(file, out) {
             Ok(()) => 0,
-            Err(error) => complain("xxd", &format!("{file}: {}", words(&error))),
+            Err(error) => complain("xxd", &format!("{file}: {}", place::reason(&error))),
         },
     }
 }

@@ -169,5 +169,5 @@ fn value(source: Source, option: &str) -> Result<Value, Failure> {
 }
 
 fn read_file(path: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("Could not open {path}: {}", read::reason(&error)))
+    std::fs::read(path).map_err(|error| format!("Could not open {path}: {}", place::reason(&error)))
 }

@@ -1,5 +1,6 @@
 //! The command line, and the whole run.
 
+use options::{Item, Order};
 use std::io::Write as _;
 
 use crate::build::Builder;
@@ -48,8 +49,39 @@ pub struct Options {
     pub environment_wins: bool,
     pub print_folder: Option<bool>,
     shells: usize,
-    may_be_count: bool,
 }
+
+/// Recipes run one after the other, so that what is about several at once changes nothing.
+const TABLE: &[&str] = &[
+    "n,just-print,dry-run,recon",
+    "k,keep-going",
+    "B,always-make",
+    "s,silent,quiet",
+    "i,ignore-errors",
+    "t,touch",
+    "q,question",
+    "r,R,no-builtin-rules,no-builtin-variables",
+    "e,environment-overrides",
+    "w,print-directory",
+    "no-print-directory",
+    "S,no-keep-going,stop",
+    "C,directory=",
+    "f,file,makefile=",
+    "o,old-file,assume-old=",
+    "W,what-if,new-file,assume-new=",
+    "I,include-dir=",
+    "j,jobs?",
+    "l,load-average,max-load?",
+    "O,output-sync?",
+    "v,version",
+    "h,help",
+    "b",
+    "m",
+    "L,check-symlink-times",
+    "warn-undefined-variables",
+    "trace",
+    "no-silent",
+];
 
 enum Parsed {
     Run,
@@ -57,136 +89,51 @@ enum Parsed {
 }
 
 impl Options {
-    fn flag(&mut self, letter: char) -> bool {
-        match letter {
-            'n' => self.dry = true,
-            'k' => self.keep_going = true,
-            'B' => self.always = true,
-            's' => self.silent = true,
-            'i' => self.ignore = true,
-            't' => self.touch = true,
-            'q' => self.question = true,
-            'r' | 'R' => self.no_rules = true,
-            'e' => self.environment_wins = true,
-            'w' => self.print_folder = Some(true),
-            'S' => self.keep_going = false,
-            'b' | 'm' | 'L' => {}
-            _ => return false,
+    /// Takes an option that has no value; others change nothing.
+    fn flag(&mut self, id: &str) {
+        match id {
+            "n" => self.dry = true,
+            "k" => self.keep_going = true,
+            "B" => self.always = true,
+            "s" => self.silent = true,
+            "i" => self.ignore = true,
+            "t" => self.touch = true,
+            "q" => self.question = true,
+            "r" => self.no_rules = true,
+            "e" => self.environment_wins = true,
+            "w" => self.print_folder = Some(true),
+            "no-print-directory" => self.print_folder = Some(false),
+            "S" => self.keep_going = false,
+            _ => {}
         }
-        true
     }
 
     fn parse(&mut self, args: &[String]) -> Result<Parsed, String> {
-        let mut rest = args.iter();
-        while let Some(arg) = rest.next() {
-            if std::mem::take(&mut self.may_be_count) && arg.bytes().all(|it| it.is_ascii_digit()) {
-                continue;
-            }
-            if let Some(long) = arg.strip_prefix("--") {
-                let (name, value) =
-                    long.split_once('=').map_or((long, None), |it| (it.0, Some(it.1.to_owned())));
-                let mut take = || {
-                    value
-                        .clone()
-                        .or_else(|| rest.next().cloned())
-                        .ok_or_else(|| format!("option '--{name}' requires an argument"))
-                };
-                let short = match name {
-                    "just-print" | "dry-run" | "recon" => 'n',
-                    "keep-going" => 'k',
-                    "always-make" => 'B',
-                    "silent" | "quiet" => 's',
-                    "ignore-errors" => 'i',
-                    "touch" => 't',
-                    "question" => 'q',
-                    "no-builtin-rules" | "no-builtin-variables" => 'r',
-                    "environment-overrides" => 'e',
-                    "print-directory" => 'w',
-                    "no-keep-going" => 'S',
-                    "jobs"
-                    | "load-average"
-                    | "output-sync"
-                    | "warn-undefined-variables"
-                    | "trace"
-                    | "no-silent" => 'b',
-                    "directory" => {
-                        self.folders.push(take()?);
-                        continue;
-                    }
-                    "file" | "makefile" => {
-                        self.files.push(take()?);
-                        continue;
-                    }
-                    "no-print-directory" => {
-                        self.print_folder = Some(false);
-                        continue;
-                    }
-                    "version" => {
-                        let _ = writeln!(std::io::stdout(), "GNU Make 4.3 (drydock)\nBuilt for wasm32-wasi");
-                        return Ok(Parsed::Exit(0));
-                    }
-                    "help" => {
-                        let _ = write!(std::io::stdout(), "{HELP}");
-                        return Ok(Parsed::Exit(0));
-                    }
-                    _ => return Err(format!("unrecognized option '--{name}'")),
-                };
-                self.flag(short);
-            } else if arg.len() > 1 && arg.starts_with('-') {
-                if let Some(parsed) = self.cluster(&arg[1..], &mut rest)? {
-                    return Ok(parsed);
+        let mut may_be_count = false;
+        for item in options::parse(args, TABLE, Order::Anywhere)? {
+            // After `-j` and `-l`, a number may follow as a word of its own.
+            let after_count = std::mem::take(&mut may_be_count);
+            match item {
+                Item::Flag("C", value) => self.folders.extend(value),
+                Item::Flag("f", value) => self.files.extend(value),
+                Item::Flag(id @ ("o" | "W" | "I"), _) => return Err(format!("-{id} is not here")),
+                Item::Flag("j" | "l", None) => may_be_count = true,
+                Item::Flag("v", _) => {
+                    let _ = writeln!(std::io::stdout(), "GNU Make 4.3 (drydock)\nBuilt for wasm32-wasi");
+                    return Ok(Parsed::Exit(0));
                 }
-            } else if assignment(arg).is_some() {
-                self.given.push(arg.clone());
-            } else if !arg.is_empty() {
-                self.goals.push(arg.clone());
+                Item::Flag("h", _) => {
+                    let _ = write!(std::io::stdout(), "{HELP}");
+                    return Ok(Parsed::Exit(0));
+                }
+                Item::Flag(id, _) => self.flag(id),
+                Item::Operand(count) if after_count && count.bytes().all(|it| it.is_ascii_digit()) => {}
+                Item::Operand(given) if assignment(&given).is_some() => self.given.push(given),
+                Item::Operand(goal) if goal.is_empty() => {}
+                Item::Operand(goal) => self.goals.push(goal),
             }
         }
         Ok(Parsed::Run)
-    }
-
-    fn cluster<'a>(
-        &mut self,
-        letters: &str,
-        rest: &mut impl Iterator<Item = &'a String>,
-    ) -> Result<Option<Parsed>, String> {
-        for (at, letter) in letters.char_indices() {
-            let attached = &letters[at + letter.len_utf8()..];
-            match letter {
-                'C' | 'f' | 'o' | 'W' | 'I' => {
-                    let value = match attached {
-                        "" => rest
-                            .next()
-                            .cloned()
-                            .ok_or_else(|| format!("option requires an argument -- '{letter}'"))?,
-                        text => text.to_owned(),
-                    };
-                    match letter {
-                        'C' => self.folders.push(value),
-                        'f' => self.files.push(value),
-                        _ => return Err(format!("-{letter} is not here")),
-                    }
-                    return Ok(None);
-                }
-                'j' | 'l' if attached.is_empty() => {
-                    // A number may follow as a word of its own.
-                    self.may_be_count = true;
-                    return Ok(None);
-                }
-                'j' | 'l' | 'O' => return Ok(None),
-                'v' => {
-                    let _ = writeln!(std::io::stdout(), "GNU Make 4.3 (drydock)\nBuilt for wasm32-wasi");
-                    return Ok(Some(Parsed::Exit(0)));
-                }
-                'h' => {
-                    let _ = write!(std::io::stdout(), "{HELP}");
-                    return Ok(Some(Parsed::Exit(0)));
-                }
-                letter if self.flag(letter) => {}
-                letter => return Err(format!("invalid option -- '{letter}'")),
-            }
-        }
-        Ok(None)
     }
 
     /// What a make inside this one is told.
@@ -242,7 +189,7 @@ pub fn run(args: &[String]) -> i32 {
                 "--no-print-directory" => options.print_folder = Some(false),
                 word if at == 0 || word.starts_with('-') => {
                     for letter in word.trim_start_matches('-').chars() {
-                        options.flag(letter);
+                        options.flag(letter.encode_utf8(&mut [0; 4]));
                     }
                 }
                 _ => {}

@@ -1,4 +1,4 @@
-//! Where a guest starts.
+//! Where a guest starts, and how it talks: [`stdio`] and [`block`].
 //!
 //! WASI has no working directory: libc keeps one, it is always `/` at first, and relative paths are
 //! made absolute before the host sees them. So whoever starts a command says where it is in `PWD`,
@@ -7,6 +7,11 @@
 //! `chdir` would ask the host for every root and for the directory itself, which costs a short
 //! command more than its work. Setting libc's own variable costs nothing; a directory that does not
 //! exist then fails when it is used, as a deleted one does elsewhere.
+
+pub mod block;
+pub mod stdio;
+
+pub use stdio::reason;
 
 /// Makes `PWD` the working directory. Without it, or if it is not absolute, nothing changes.
 pub fn enter() {

@@ -46,6 +46,10 @@ pub(crate) fn translate(pattern: &[u8], flavor: Flavor) -> Result<(String, &[u8]
         push_literal(&mut out, low);
         out.push('-');
         push_literal(&mut out, high);
+        // `[1-3-5]`: what ended one range begins no other.
+        if rest.starts_with(b"-") && !rest.starts_with(b"-]") {
+            return Err(SyntaxError::Range);
+        }
     }
 }
 

@@ -18,11 +18,26 @@ const SIZE_MAX: usize = 100_000;
 /// Which syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
+    /// Sed's basic syntax.
     Basic,
+    /// Grep's: basic, where what means nothing stands for itself.
+    Grep,
+    /// Sed's extended syntax.
     Extended,
-    /// Extended, where what means nothing stands for itself.
+    /// Grep's: extended, where an operator with nothing before it is passed over.
     Egrep,
     Awk,
+}
+
+impl Flavor {
+    fn is_basic(self) -> bool {
+        matches!(self, Self::Basic | Self::Grep)
+    }
+
+    /// Whether a misplaced operator is an error.
+    fn is_strict(self) -> bool {
+        matches!(self, Self::Basic | Self::Extended)
+    }
 }
 
 /// Reads `pattern`.
@@ -104,7 +119,7 @@ impl Reader<'_> {
     }
 
     fn sign(&mut self) -> Result<(), SyntaxError> {
-        let extended = self.flavor != Flavor::Basic;
+        let extended = !self.flavor.is_basic();
         let Some(node) = self.take() else { return Ok(()) };
         let Node::Sign(sign) = node else {
             self.push(node);
@@ -139,7 +154,7 @@ impl Reader<'_> {
     }
 
     fn escape(&mut self, escaped: char) -> Result<(), SyntaxError> {
-        let basic = self.flavor == Flavor::Basic;
+        let basic = self.flavor.is_basic();
         let awk = self.flavor == Flavor::Awk;
         match escaped {
             '(' if basic => self.open()?,
@@ -198,7 +213,7 @@ impl Reader<'_> {
 
     fn close(&mut self) -> Result<(), SyntaxError> {
         if self.open.len() == 1 {
-            if matches!(self.flavor, Flavor::Basic | Flavor::Extended) {
+            if matches!(self.flavor, Flavor::Basic | Flavor::Grep | Flavor::Extended) {
                 return Err(SyntaxError::CloseGroup);
             }
             self.push(Node::Sign(')'));
@@ -218,11 +233,15 @@ impl Reader<'_> {
         let frame = self.frame();
         if !frame.atom {
             match flavor {
-                Flavor::Basic | Flavor::Awk => self.push(Node::Sign(sign)),
-                Flavor::Egrep => {}
+                Flavor::Basic | Flavor::Grep | Flavor::Awk => self.push(Node::Sign(sign)),
+                Flavor::Egrep => self.pass_over(),
                 Flavor::Extended => return Err(SyntaxError::Preceding),
             }
             return Ok(());
+        }
+        // GNU's sed refuses `a**` and `a*\{2\}`, but not `a*\+`; see also `interval`.
+        if flavor == Flavor::Basic && frame.repeats > 0 && sign == '*' {
+            return Err(SyntaxError::Preceding);
         }
         frame.repeats += 1;
         if frame.repeats > DEPTH_MAX {
@@ -242,15 +261,49 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// An operator of grep's with nothing before it means nothing, and a `)` behind it is no end of a
+    /// group but itself: GNU's matcher reads on as if an item had to follow.
+    fn pass_over(&mut self) {
+        if let Some(rest) = self.rest.strip_prefix(b")") {
+            self.rest = rest;
+            self.push(Node::Sign(')'));
+        }
+    }
+
     /// `{2}`, `{2,}`, `{,3}` or `{2,3}`, after the brace.
     fn interval(&mut self) -> Result<(), SyntaxError> {
-        let basic = self.flavor == Flavor::Basic;
-        let strict = matches!(self.flavor, Flavor::Basic | Flavor::Extended);
-        let close: &[u8] = if basic { b"\\}" } else { b"}" };
-        let found = memchr::memmem::find(self.rest, close);
-        let inside = found.map(|at| (bounds(&self.rest[..at]), &self.rest[at + close.len()..]));
-        match inside {
-            Some((Some((low, high)), rest)) if self.frame().atom => {
+        let flavor = self.flavor;
+        let frame = self.frame();
+        let (atom, repeated) = (frame.atom, frame.repeats > 0);
+        let closed = until_brace(self.rest, flavor.is_basic());
+        match flavor {
+            Flavor::Basic if !atom || repeated => return Err(SyntaxError::Preceding),
+            Flavor::Extended if !atom => return Err(SyntaxError::Preceding),
+            // With nothing to repeat, grep passes over a whole interval.
+            Flavor::Egrep
+                if !atom
+                    && let Some((inside, rest)) = closed
+                    && bounds(inside).is_some() =>
+            {
+                self.rest = rest;
+                return Ok(());
+            }
+            Flavor::Grep | Flavor::Egrep | Flavor::Awk if !atom => {
+                self.push(Node::Sign('{'));
+                return Ok(());
+            }
+            _ => {}
+        }
+        let refuses = flavor.is_strict() || flavor == Flavor::Grep;
+        let Some((inside, rest)) = closed else {
+            if refuses {
+                return Err(open_interval(self.rest));
+            }
+            self.push(Node::Sign('{'));
+            return Ok(());
+        };
+        match bounds(inside) {
+            Some((low, high)) => {
                 if low > REPEAT_MAX || high.is_some_and(|high| high > REPEAT_MAX) {
                     return Err(SyntaxError::TooBig);
                 }
@@ -260,15 +313,10 @@ impl Reader<'_> {
                 self.rest = rest;
                 self.repeat(low, high, '{')
             }
-            Some((Some(_), _)) if strict => Err(SyntaxError::Preceding),
-            // With nothing to repeat, GNU passes over it.
-            Some((Some(_), rest)) if self.flavor == Flavor::Egrep => {
-                self.rest = rest;
-                Ok(())
-            }
-            None if strict => Err(SyntaxError::Brace),
-            Some((None, _)) if strict => Err(SyntaxError::BraceContent),
-            _ => {
+            // `a{}` is an error also where `a{x}` stands for itself.
+            None if inside.is_empty() && flavor == Flavor::Egrep => Err(SyntaxError::BraceContent),
+            None if refuses => Err(SyntaxError::BraceContent),
+            None => {
                 self.push(Node::Sign('{'));
                 Ok(())
             }
@@ -312,6 +360,32 @@ pub(crate) fn awk_escape(escaped: char, rest: &[u8]) -> (char, &[u8]) {
         other => other,
     };
     (sign, rest)
+}
+
+/// What stands before the brace that ends an interval, and what follows it. An escaped brace ends it in
+/// basic syntax only, and a bare one in the others.
+fn until_brace(text: &[u8], basic: bool) -> Option<(&[u8], &[u8])> {
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        let escaped = *byte == b'\\';
+        let brace = text.get(at + usize::from(escaped)) == Some(&b'}');
+        let end = at + 1 + usize::from(escaped);
+        if brace && escaped == basic {
+            return Some((&text[..at], &text[end..]));
+        }
+        at = end;
+    }
+    None
+}
+
+/// What is wrong with an interval that is not closed: what stands before a comma is looked at first.
+fn open_interval(text: &[u8]) -> SyntaxError {
+    match text.split(|byte| *byte == b',').next() {
+        Some(low) if low.len() < text.len() && !low.iter().all(u8::is_ascii_digit) => {
+            SyntaxError::BraceContent
+        }
+        _ => SyntaxError::Brace,
+    }
 }
 
 /// `low`, `low,`, `,high` or `low,high`; `None` if it is none of these.

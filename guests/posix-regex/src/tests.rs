@@ -1,6 +1,6 @@
 //! POSIX patterns and what they become; every translation is one the regex parser takes.
 
-use super::Flavor::{Awk, Basic, Egrep, Extended};
+use super::Flavor::{Awk, Basic, Egrep, Extended, Grep};
 use super::*;
 use proptest::prelude::*;
 
@@ -24,11 +24,47 @@ fn basic_patterns_are_translated() {
         ("(a)", r"\(a\)"),
         (r"a\.b\/c", r"a\.b\/c"),
         (r"\<w\>\b\B\w\S", r"(?:\b{start})w(?:\b{end})(?:\b)(?:\B)\w\S"),
-        ("a**", "a*"),
         ("é*", "é*"),
     ];
     for (pattern, want) in cases {
+        assert_eq!(translated(pattern, Grep).as_deref(), Ok(want), "{pattern:?}");
         assert_eq!(translated(pattern, Basic).as_deref(), Ok(want), "{pattern:?}");
+    }
+}
+
+/// What GNU sed 4.9 and grep 3.8 say to patterns that mean little, each in its two syntaxes.
+#[test]
+fn odd_patterns_are_refused_where_gnu_refuses_them() {
+    use SyntaxError::{Brace, BraceContent, OpenGroup, Preceding, Range};
+    let fine = |text: &str| Ok(text.to_owned());
+    let cases = [
+        // pattern        sed -E              grep -E
+        ("a{}", Extended, Err(BraceContent)),
+        ("a{}", Egrep, Err(BraceContent)),
+        ("a{x}", Extended, Err(BraceContent)),
+        ("a{x}", Egrep, fine(r"a\{x\}")),
+        ("a{1", Extended, Err(Brace)),
+        ("a{x,", Extended, Err(BraceContent)),
+        (r"a{\}", Extended, Err(Brace)),
+        ("[1-3-5]", Extended, Err(Range)),
+        ("[1-3-5]", Egrep, Err(Range)),
+        ("[1-3-]", Egrep, fine(r"[1-3\-]")),
+        ("(*)b", Extended, Err(Preceding)),
+        ("(*)b", Egrep, Err(OpenGroup)),
+        ("(*)b)", Egrep, fine(r"(\)b)")),
+        ("${", Extended, Err(Preceding)),
+        ("{1}a", Egrep, fine("a")),
+        // pattern        sed                 grep
+        ("ab**", Basic, Err(Preceding)),
+        ("ab**", Grep, fine("ab*")),
+        (r"a*\{2\}", Basic, Err(Preceding)),
+        (r"a*\+", Basic, fine("a*")),
+        (r"\{1\}", Basic, Err(Preceding)),
+        (r"\<\{", Grep, fine(r"(?:\b{start})\{")),
+        (r"a\{1", Grep, Err(Brace)),
+    ];
+    for (pattern, flavor, want) in cases {
+        assert_eq!(translated(pattern, flavor), want, "{pattern:?} {flavor:?}");
     }
 }
 

@@ -1,5 +1,5 @@
 //! The guest `find`, and by its other names `xargs`, `env`, `timeout`, `time`, `nice`, `nohup`,
-//! `setsid` and `stdbuf`: the commands that start others. They do so through the host, as `child`
+//! `setsid`, `stdbuf` and `watch`: the commands that start others. They do so through the host, as `child`
 //! tells. `envsubst` looks at the environment as `env` does.
 
 mod env;
@@ -7,6 +7,7 @@ mod envsubst;
 mod find;
 mod glob;
 mod timeout;
+mod watch;
 mod wrap;
 mod xargs;
 
@@ -30,6 +31,7 @@ fn main() {
         "nohup" => wrap::nohup(&args, children),
         "setsid" => wrap::setsid(&args, children),
         "stdbuf" => wrap::stdbuf(&args, children),
+        "watch" => watch::run(&args),
         // Names may be any bytes, also those it is given.
         _ => find::run(
             &std::env::args_os().skip(1).map(|it| facts::name::text(&it)).collect::<Vec<_>>(),

@@ -83,18 +83,9 @@ fn trouble(problem: &str) -> i32 {
 
 /// `1.5`, `2s`, `1m`, `1h`, `1d`; at least one millisecond unless it is nothing.
 fn milliseconds(text: &str) -> Option<u64> {
-    let (number, unit) = match text.as_bytes().last()? {
-        b's' => (&text[..text.len() - 1], 1.0),
-        b'm' => (&text[..text.len() - 1], 60.0),
-        b'h' => (&text[..text.len() - 1], 3600.0),
-        b'd' => (&text[..text.len() - 1], 86_400.0),
-        _ => (text, 1.0),
-    };
-    if !number.starts_with(|it: char| it.is_ascii_digit() || it == '.') {
-        return None;
-    }
-    let value: f64 = number.parse().ok()?;
-    value.is_finite().then(|| (value * unit * 1000.0).ceil() as u64)
+    let spelled = text.starts_with(|it: char| it.is_ascii_digit() || it == '.');
+    let length = calendar::duration(text).filter(|_| spelled)?;
+    Some(u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The command line, as getopt reads GNU sed's.
 
 use crate::script::{Dialect, Part};
+use options::{Item, Order};
 
 /// What was asked for.
 pub(crate) enum Request {
@@ -56,136 +57,70 @@ const USAGE: &str = "Usage: sed [OPTION]... {script-only-if-no-other-script} [in
       --version  output version information and exit
 ";
 
-/// Long names, and the letter each stands for; `true` if it takes a value.
-const LONG: &[(&str, u8, bool)] = &[
-    ("quiet", b'n', false),
-    ("silent", b'n', false),
-    ("expression", b'e', true),
-    ("file", b'f', true),
-    ("regexp-extended", b'E', false),
-    ("in-place", b'i', false),
-    ("line-length", b'l', true),
-    ("separate", b's', false),
-    ("unbuffered", b'u', false),
-    ("null-data", b'z', false),
-    ("zero-terminated", b'z', false),
-    ("posix", b'p', false),
-    ("sandbox", b'S', false),
-    ("follow-symlinks", b'F', false),
-    ("binary", b'b', false),
-    ("help", b'h', false),
-    ("version", b'V', false),
+const TABLE: &[&str] = &[
+    "n,quiet,silent",
+    "e,expression=",
+    "f,file=",
+    "E,r,regexp-extended",
+    "i,in-place?",
+    "l,line-length=",
+    "s,separate",
+    "u,unbuffered",
+    "z,null-data,zero-terminated",
+    "posix",
+    "debug",
+    "sandbox",
+    "follow-symlinks",
+    "b,binary",
+    "help",
+    "version",
 ];
 
 /// Reads the arguments after the program's name.
-pub(crate) fn parse(args: Vec<Vec<u8>>) -> Result<Request, String> {
-    let mut options = Options::default();
+pub(crate) fn parse(args: &[Vec<u8>]) -> Result<Request, String> {
+    let mut settings = Options::default();
     let mut operands = Vec::new();
-    let mut args = args.into_iter();
-    while let Some(arg) = args.next() {
-        if arg == b"--" {
-            operands.extend(args.by_ref());
-        } else if let Some(long) = arg.strip_prefix(b"--") {
-            let (letter, value) = long_option(long, &mut args)?;
-            if let Some(text) = apply(&mut options, letter, value)? {
-                return Ok(Request::Print(text));
-            }
-        } else if arg.len() > 1 && arg[0] == b'-' {
-            if let Some(text) = cluster(&mut options, &arg[1..], &mut args)? {
-                return Ok(Request::Print(text));
-            }
-        } else {
-            operands.push(arg);
+    let items = options::split(args.iter().map(Vec::as_slice), TABLE, Order::Anywhere);
+    for item in items.map_err(|problem| format!("sed: {problem}\n{}", USAGE.trim_end()))? {
+        match item {
+            Item::Flag("help", _) => return Ok(Request::Print(USAGE)),
+            Item::Flag("version", _) => return Ok(Request::Print(VERSION)),
+            Item::Flag(id, value) => apply(&mut settings, id, value.unwrap_or_default())?,
+            Item::Operand(operand) => operands.push(operand.to_vec()),
         }
     }
-    if options.parts.is_empty() {
+    if settings.parts.is_empty() {
         if operands.is_empty() {
             return Err(USAGE.trim_end().to_owned());
         }
-        options.parts.push(Part::expression(1, operands.remove(0)));
+        settings.parts.push(Part::expression(1, operands.remove(0)));
     }
-    options.files = operands;
-    Ok(Request::Run(Box::new(options)))
+    settings.files = operands;
+    Ok(Request::Run(Box::new(settings)))
 }
 
-fn cluster(
-    options: &mut Options,
-    letters: &[u8],
-    args: &mut impl Iterator<Item = Vec<u8>>,
-) -> Result<Option<&'static str>, String> {
-    for (at, letter) in letters.iter().enumerate() {
-        let rest = &letters[at + 1..];
-        let value = match letter {
-            b'e' | b'f' | b'l' if rest.is_empty() => {
-                let missing = || {
-                    let letter = char::from(*letter);
-                    format!("sed: option requires an argument -- '{letter}'\n{}", USAGE.trim_end())
-                };
-                Some(args.next().ok_or_else(missing)?)
-            }
-            b'e' | b'f' | b'l' => Some(rest.to_vec()),
-            b'i' => (!rest.is_empty()).then(|| rest.to_vec()),
-            b'n' | b'E' | b'r' | b's' | b'u' | b'z' | b'b' => None,
-            other => {
-                let other = char::from(*other);
-                return Err(format!("sed: invalid option -- '{other}'\n{}", USAGE.trim_end()));
-            }
-        };
-        apply(options, *letter, value)?;
-        if matches!(letter, b'e' | b'f' | b'l' | b'i') {
-            break;
+fn apply(settings: &mut Options, id: &str, value: &[u8]) -> Result<(), String> {
+    match id {
+        "n" => settings.quiet = true,
+        "e" => {
+            let number = 1 + settings.parts.iter().filter(|part| part.is_expression()).count();
+            settings.parts.push(Part::expression(number, value.to_vec()));
         }
-    }
-    Ok(None)
-}
-
-fn long_option(
-    long: &[u8],
-    args: &mut impl Iterator<Item = Vec<u8>>,
-) -> Result<(u8, Option<Vec<u8>>), String> {
-    let text = String::from_utf8_lossy(long);
-    let (name, mut value) = match text.split_once('=') {
-        Some((name, _)) => (name, Some(long[name.len() + 1..].to_vec())),
-        None => (&*text, None),
-    };
-    let exact = LONG.iter().find(|(known, ..)| *known == name);
-    let mut prefixed = LONG.iter().filter(|(known, ..)| known.starts_with(name) && !name.is_empty());
-    let found = exact.or_else(|| prefixed.next());
-    let Some((known, letter, takes)) = found else {
-        return Err(format!("sed: unrecognized option '--{name}'\n{}", USAGE.trim_end()));
-    };
-    if *takes && value.is_none() {
-        let missing = || format!("sed: option '--{known}' requires an argument\n{}", USAGE.trim_end());
-        value = Some(args.next().ok_or_else(missing)?);
-    }
-    Ok((*letter, value))
-}
-
-fn apply(options: &mut Options, letter: u8, value: Option<Vec<u8>>) -> Result<Option<&'static str>, String> {
-    let value_bytes = value.unwrap_or_default();
-    match letter {
-        b'n' => options.quiet = true,
-        b'e' => {
-            let number = 1 + options.parts.iter().filter(|part| part.is_expression()).count();
-            options.parts.push(Part::expression(number, value_bytes));
-        }
-        b'f' => options.parts.push(Part::read(value_bytes)?),
-        b'E' | b'r' => options.dialect.extended = true,
-        b'i' => (options.in_place, options.separate) = (Some(value_bytes), true),
-        b'l' => {
-            let text = String::from_utf8_lossy(&value_bytes).into_owned();
+        "f" => settings.parts.push(Part::read(value.to_vec())?),
+        "E" => settings.dialect.extended = true,
+        "i" => (settings.in_place, settings.separate) = (Some(value.to_vec()), true),
+        "l" => {
+            let text = String::from_utf8_lossy(value);
             let number = text.parse().map_err(|_| format!("sed: invalid line length: {text}"))?;
-            options.line_length = Some(number);
+            settings.line_length = Some(number);
         }
-        b's' => options.separate = true,
-        b'u' => options.unbuffered = true,
-        b'F' => options.follow = true,
-        b'z' => (options.null_data, options.dialect.null_data) = (true, true),
-        b'p' => options.dialect.posix = true,
-        b'S' => options.dialect.sandbox = true,
-        b'h' => return Ok(Some(USAGE)),
-        b'V' => return Ok(Some(VERSION)),
+        "s" => settings.separate = true,
+        "u" => settings.unbuffered = true,
+        "follow-symlinks" => settings.follow = true,
+        "z" => (settings.null_data, settings.dialect.null_data) = (true, true),
+        "posix" => settings.dialect.posix = true,
+        "sandbox" => settings.dialect.sandbox = true,
         _ => {}
     }
-    Ok(None)
+    Ok(())
 }

@@ -1,28 +1,10 @@
 //! The lines of all files, one after the other, with a look ahead: only then is the last line known.
 
 use memchr::memchr;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::PathBuf;
-
-/// The first block is small: most inputs are, and room costs as much as it is large.
-const BLOCK_BYTES_MIN: usize = 4 * 1024;
-const BLOCK_BYTES: usize = 64 * 1024;
-
-/// How a file's name is given to the system.
-pub(crate) fn path(name: &[u8]) -> PathBuf {
-    // SAFETY: the bytes come from the arguments or from a script; on WASI and Unix any bytes are a name.
-    PathBuf::from(unsafe { std::ffi::OsStr::from_encoded_bytes_unchecked(name) })
-}
-
-/// Why it failed, in the system's words without Rust's number.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
-}
+use place::block::Blocks;
+use place::reason;
+use place::stdio::path;
+use std::io;
 
 /// What reading came to.
 pub(crate) enum Event {
@@ -32,62 +14,30 @@ pub(crate) enum Event {
     End,
 }
 
-/// One file or standard input, in blocks.
-struct Source {
-    from: Box<dyn Read>,
-    buffer: Vec<u8>,
-    start: usize,
-    end: usize,
-    ended: bool,
-}
-
-impl Source {
-    fn new(from: Box<dyn Read>) -> Self {
-        Self { from, buffer: Vec::new(), start: 0, end: 0, ended: false }
-    }
-
-    /// Makes sure that there is something to read; `false` at the end.
-    fn fill(&mut self) -> io::Result<bool> {
-        if self.start < self.end {
-            return Ok(true);
-        }
-        if self.ended {
-            return Ok(false);
-        }
-        if self.buffer.is_empty() {
-            self.buffer.resize(BLOCK_BYTES_MIN, 0);
-        } else if self.end == self.buffer.len() {
-            self.buffer.resize(BLOCK_BYTES, 0);
-        }
-        (self.start, self.end) = (0, self.from.read(&mut self.buffer)?);
-        self.ended = self.end == 0;
-        Ok(!self.ended)
-    }
-
-    /// Appends a line without its end; whether it had one.
-    fn line(&mut self, separator: u8, out: &mut Vec<u8>) -> io::Result<bool> {
-        while self.fill()? {
-            let block = &self.buffer[self.start..self.end];
-            match memchr(separator, block) {
-                Some(length) => {
-                    out.extend_from_slice(&block[..length]);
-                    self.start += length + 1;
-                    return Ok(true);
-                }
-                None => {
-                    out.extend_from_slice(block);
-                    self.start = self.end;
-                }
+/// Appends a line without its end; whether it had one.
+fn line(blocks: &mut Blocks, separator: u8, out: &mut Vec<u8>) -> io::Result<bool> {
+    while blocks.fill()? {
+        let block = blocks.held();
+        match memchr(separator, block) {
+            Some(length) => {
+                out.extend_from_slice(&block[..length]);
+                blocks.advance(length + 1);
+                return Ok(true);
+            }
+            None => {
+                let length = block.len();
+                out.extend_from_slice(block);
+                blocks.advance(length);
             }
         }
-        Ok(false)
     }
+    Ok(false)
 }
 
-/// See the module.
+/// The lines of all files.
 pub(crate) struct Input {
     files: std::vec::IntoIter<Vec<u8>>,
-    current: Option<Source>,
+    current: Option<Blocks>,
     separator: u8,
     separate: bool,
     in_place: bool,
@@ -135,7 +85,7 @@ impl Input {
     ) -> Event {
         loop {
             if let Some(source) = &mut self.current {
-                match source.fill().and_then(|more| Ok(more.then_some(source.line(self.separator, out)?))) {
+                match source.fill().and_then(|more| Ok(more.then_some(line(source, self.separator, out)?))) {
                     Ok(Some(ended)) => {
                         *chomped = ended;
                         self.number += 1;
@@ -171,24 +121,19 @@ impl Input {
     fn open_next(&mut self, complain: &mut impl FnMut(&str)) -> bool {
         for name in self.files.by_ref() {
             let shown = String::from_utf8_lossy(&name).into_owned();
-            if name == b"-" && !self.in_place {
-                self.current = Some(Source::new(Box::new(stdin())));
-                self.name = name;
-                return true;
-            }
-            if name == b"/dev/null" && !self.in_place {
-                self.current = Some(Source::new(Box::new(io::empty())));
-                self.name = name;
-                return true;
-            }
             if self.in_place && std::fs::metadata(path(&name)).is_ok_and(|it| !it.is_file()) {
                 complain(&format!("sed: couldn't edit {shown}: not a regular file"));
                 self.trouble = 4;
                 continue;
             }
-            match File::open(path(&name)) {
-                Ok(file) => {
-                    self.current = Some(Source::new(Box::new(file)));
+            // In place, `-` is a name like any other.
+            let opened = match self.in_place {
+                true => std::fs::File::open(path(&name)).map(|file| Blocks::new(Box::new(file))),
+                false => Blocks::open(&name),
+            };
+            match opened {
+                Ok(blocks) => {
+                    self.current = Some(blocks);
                     self.name = name;
                     return true;
                 }
@@ -202,47 +147,31 @@ impl Input {
     }
 }
 
-fn stdin() -> impl Read {
-    use std::os::fd::FromRawFd as _;
-    /// Standard input without a second buffer, and never closed.
-    struct Raw(std::mem::ManuallyDrop<File>);
-    impl Read for Raw {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            self.0.read(into)
-        }
-    }
-    // SAFETY: standard input is open for the whole run and is not closed here.
-    Raw(std::mem::ManuallyDrop::new(unsafe { File::from_raw_fd(0) }))
-}
-
 /// Files that `R` reads line by line.
 #[derive(Default)]
-pub(crate) struct Sides(std::collections::HashMap<Vec<u8>, Option<Source>>);
+pub(crate) struct Sides(std::collections::HashMap<Vec<u8>, Option<Blocks>>);
 
 impl Sides {
     /// The next line of the file, if there is one.
     pub(crate) fn line(&mut self, name: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
-        let source = self.0.entry(name.to_vec()).or_insert_with(|| {
-            let stdin_wanted = name == b"/dev/stdin" || name == b"-";
-            let from: Option<Box<dyn Read>> = if stdin_wanted {
-                Some(Box::new(stdin()))
-            } else {
-                File::open(path(name)).ok().map(|it| Box::new(it) as Box<dyn Read>)
-            };
-            from.map(Source::new)
-        });
+        let source = self.0.entry(name.to_vec()).or_insert_with(|| Blocks::open(name).ok());
         let Some(source) = source else { return false };
-        matches!(source.fill(), Ok(true)) && source.line(separator, out).is_ok()
+        matches!(source.fill(), Ok(true)) && line(source, separator, out).is_ok()
     }
 }
 
 /// All of a file, for `r`; nothing if it cannot be read.
 pub(crate) fn whole(name: &[u8]) -> Vec<u8> {
+    // To `r`, unlike to others, `-` is a name.
+    if name == b"-" {
+        return std::fs::read(path(name)).unwrap_or_default();
+    }
     let mut bytes = Vec::new();
-    if name == b"/dev/stdin" {
-        let _ = stdin().read_to_end(&mut bytes);
-    } else if let Ok(mut file) = File::open(path(name)) {
-        let _ = file.read_to_end(&mut bytes);
+    if let Ok(mut blocks) = Blocks::open(name) {
+        while let Ok(true) = blocks.fill() {
+            bytes.extend_from_slice(blocks.held());
+            blocks.advance(usize::MAX);
+        }
     }
     bytes
 }

@@ -22,7 +22,7 @@ const PANIC: i32 = 4;
 /// Runs with the arguments after the program's name; the exit status.
 pub fn run(args: impl Iterator<Item = OsString>) -> i32 {
     let args: Vec<Vec<u8>> = args.map(OsString::into_encoded_bytes).collect();
-    let options = match cli::parse(args) {
+    let options = match cli::parse(&args) {
         Ok(Request::Run(options)) => options,
         Ok(Request::Print(text)) => {
             let written = std::io::stdout().write_all(text.as_bytes());

@@ -3,7 +3,7 @@
 //!
 //! A last line without an end stays without one, but only until something follows it.
 
-use crate::input::path;
+use place::stdio::path;
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;

@@ -64,7 +64,7 @@ fn dispatch(args: Vec<OsString>, find: fn(&str) -> Option<Applet>) -> i32 {
         let _ = uucore::locale::setup_localization(&name);
         // Theirs complains when nobody reads all of it.
         let asks = args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--help");
-        if let (true, Some(app)) = (asks, app) {
+        if asks {
             return print(&app().render_help().to_string());
         }
         return main(args.into_iter());

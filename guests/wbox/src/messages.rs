@@ -4,9 +4,6 @@
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// For applets that print sentences of their own.
-pub static NONE: fluent::Catalogue = &[];
-
 /// Makes the applet's sentences, and those all applets share, the ones that are looked up.
 pub fn install(applet: fluent::Catalogue) {
     fluent::install(vec![applet, UUCORE, ERRORS, CHECKSUM_COMMON]);

@@ -14,21 +14,18 @@ pub enum Applet {
         main: fn(IntoIter<OsString>) -> i32,
         /// The sentences it prints.
         messages: fluent::Catalogue,
-        /// What describes its command line, where it is coreutils'.
-        app: Option<fn() -> clap::Command>,
+        /// What describes its command line.
+        app: fn() -> clap::Command,
     },
 }
 
 macro_rules! part {
     (@applet $($util:ident)::+, OWN) => { Applet::Own($($util)::+::main) };
-    (@applet $($util:ident)::+, NONE) => {
-        Applet::Theirs { main: $($util)::+::uumain, messages: crate::messages::NONE, app: None }
-    };
     (@applet $($util:ident)::+, $messages:ident) => {
         Applet::Theirs {
             main: $($util)::+::uumain,
             messages: crate::messages::$messages,
-            app: Some($($util)::+::uu_app),
+            app: $($util)::+::uu_app,
         }
     };
     ($(#[$doc:meta])* $part:ident { $($name:literal => $($util:ident)::+, $messages:ident;)* }) => {
@@ -54,34 +51,34 @@ part! {
     /// What a pipeline is made of: all our own, and so the smallest.
     core {
         "cat" => crate::own::lines::cat, OWN;
-        "echo" => crate::own::say::echo, OWN;
+        "echo" => crate::own::echo, OWN;
         "seq" => crate::own::seq, OWN;
         "head" => crate::own::lines::head, OWN;
         "wc" => crate::own::lines::wc, OWN;
         "rev" => crate::own::rev, OWN;
-        "basename" => crate::own::lines::path::basename, OWN;
-        "dirname" => crate::own::lines::path::dirname, OWN;
+        "basename" => crate::own::lines::basename, OWN;
+        "dirname" => crate::own::lines::dirname, OWN;
         "tr" => crate::own::lines::tr, OWN;
         "sort" => crate::own::sort, OWN;
         "uniq" => crate::own::lines::uniq, OWN;
         "tail" => crate::own::lines::tail, OWN;
-        "true" => crate::own::say::truth, OWN;
-        "false" => crate::own::say::falsehood, OWN;
+        "true" => crate::own::verdict::truth, OWN;
+        "false" => crate::own::verdict::falsehood, OWN;
         "tac" => crate::own::tac, OWN;
-        "env" => crate::own::env, NONE;
-        "printenv" => crate::own::say::printenv, OWN;
-        "pwd" => crate::own::say::pwd, OWN;
+        "env" => crate::own::env, OWN;
+        "printenv" => crate::own::printenv, OWN;
+        "pwd" => crate::own::pwd, OWN;
         "test" => crate::own::test, OWN;
         "[" => crate::own::test::bracket, OWN;
         "expr" => crate::own::expr, OWN;
         "tee" => crate::own::lines::tee, OWN;
-        "yes" => crate::own::say::yes, OWN;
-        "sleep" => crate::own::say::sleep, OWN;
+        "yes" => crate::own::yes, OWN;
+        "sleep" => crate::own::sleep, OWN;
         "cut" => crate::own::lines::cut, OWN;
         "paste" => crate::own::lines::paste, OWN;
-        "less" => crate::own::session::pager, OWN;
-        "more" => crate::own::session::pager, OWN;
-        "ps" => crate::own::session::ps, OWN;
+        "less" => crate::own::pager, OWN;
+        "more" => crate::own::pager, OWN;
+        "ps" => crate::own::ps, OWN;
     }
 }
 
@@ -97,6 +94,7 @@ part! {
         "split" => uu_split, SPLIT;
         "shuf" => uu_shuf, SHUF;
         "tsort" => uu_tsort, TSORT;
+        "pr" => crate::own::pr, OWN;
     }
 }
 
@@ -132,21 +130,21 @@ part! {
         "mv" => crate::own::copy::mv, OWN;
         "rm" => uu_rm, RM;
         "rmdir" => uu_rmdir, RMDIR;
-        "mkdir" => crate::own::create::mkdir, OWN;
+        "mkdir" => crate::own::mkdir, OWN;
         "ln" => uu_ln, LN;
         "link" => uu_link, LINK;
         "unlink" => uu_unlink, UNLINK;
         "touch" => crate::own::touch, OWN;
         "truncate" => uu_truncate, TRUNCATE;
-        "mktemp" => crate::own::create::mktemp, OWN;
+        "mktemp" => crate::own::mktemp, OWN;
         "readlink" => uu_readlink, READLINK;
         "realpath" => uu_realpath, REALPATH;
-        "dd" => crate::own::dd, NONE;
-        "install" => crate::own::install, NONE;
+        "dd" => crate::own::dd, OWN;
+        "install" => crate::own::install, OWN;
         "chmod" => crate::own::owner::chmod, OWN;
         "chown" => crate::own::owner::chown, OWN;
-        "chgrp" => crate::own::owner::chgrp, OWN;
-        "df" => crate::own::session::df, OWN;
+        "chgrp" => crate::own::owner::chown::group, OWN;
+        "df" => crate::own::df, OWN;
     }
 }
 
@@ -165,19 +163,20 @@ part! {
         "base32" => uu_base32, BASE32;
         "base64" => uu_base64, BASE64;
         "basenc" => uu_basenc, BASENC;
+        "iconv" => crate::own::iconv, OWN;
         "shasum" => crate::own::shasum, SHA256SUM;
-        "uname" => crate::own::machine, NONE;
-        "arch" => crate::own::machine, NONE;
-        "nproc" => crate::own::machine, NONE;
-        "uuidgen" => crate::own::machine, NONE;
-        "sync" => crate::own::machine, NONE;
-        "clear" => crate::own::machine, NONE;
-        "id" => crate::own::who, NONE;
-        "whoami" => crate::own::who, NONE;
-        "logname" => crate::own::who, NONE;
-        "groups" => crate::own::who, NONE;
-        "users" => crate::own::who, NONE;
-        "hostname" => crate::own::who, NONE;
+        "uname" => crate::own::uname, OWN;
+        "arch" => crate::own::uname::arch, OWN;
+        "nproc" => crate::own::nproc, OWN;
+        "uuidgen" => crate::own::uuidgen, OWN;
+        "sync" => crate::own::sync, OWN;
+        "clear" => crate::own::clear, OWN;
+        "id" => crate::own::id, OWN;
+        "whoami" => crate::own::user, OWN;
+        "logname" => crate::own::user, OWN;
+        "groups" => crate::own::user::groups, OWN;
+        "users" => crate::own::user, OWN;
+        "hostname" => crate::own::hostname, OWN;
         "hostid" => uu_hostid, HOSTID;
         "tty" => uu_tty, TTY;
     }
@@ -187,7 +186,6 @@ part! {
     /// What knows calendars and time zones, whose tables are larger than all the rest of it.
     time {
         "date" => uu_date, DATE;
-        "pr" => uu_pr, PR;
     }
 }
 

@@ -1,13 +1,14 @@
 //! Input in pieces and output in one buffer, past the standard library's own buffers and locks.
 
 use facts::output::Output;
+use place::stdio::Standard;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use std::os::fd::FromRawFd as _;
-use std::path::Path;
+
+pub use place::reason;
+pub use place::stdio::path;
 
 /// The first piece is small: most inputs are, and room costs as much as it is large.
 const PIECE_BYTES_MIN: usize = 2 << 10;
@@ -16,7 +17,7 @@ const OUT_BYTES_MAX: usize = 64 << 10;
 
 /// Standard input, which stays open, or a file, which is closed with this.
 pub enum Input {
-    Standard(ManuallyDrop<File>),
+    Standard(Standard),
     Opened(File),
 }
 
@@ -24,12 +25,12 @@ impl Input {
     /// Opens a file; `-` is standard input.
     pub fn open(name: &[u8]) -> io::Result<Self> {
         if name == b"-" {
-            return Ok(Self::Standard(standard(0)));
+            return Ok(Self::Standard(Standard::input()));
         }
         Ok(Self::Opened(File::open(path(name))?))
     }
 
-    fn file(&mut self) -> &mut File {
+    fn file(&self) -> &File {
         match self {
             Self::Standard(file) => file,
             Self::Opened(file) => file,
@@ -177,13 +178,13 @@ impl Out {
     /// Says what went wrong, after what was printed before.
     pub fn complain(&mut self, what: &str) {
         self.flush();
-        let _ = standard(2).write_all(format!("{}: {what}\n", self.applet).as_bytes());
+        let _ = Standard::error().write_all(format!("{}: {what}\n", self.applet).as_bytes());
     }
 
     /// Asks a question, after what was printed before.
     pub fn ask(&mut self, question: &str) {
         self.flush();
-        let _ = standard(2).write_all(format!("{}: {question}", self.applet).as_bytes());
+        let _ = Standard::error().write_all(format!("{}: {question}", self.applet).as_bytes());
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -192,39 +193,19 @@ impl Out {
         }
         let written = match &mut self.file {
             Some(file) => file.write_all(bytes),
-            None => standard(1).write_all(bytes),
+            None => Standard::output().write_all(bytes),
         };
         if let Err(error) = written {
             self.failed = true;
             if error.kind() != io::ErrorKind::BrokenPipe {
                 let text = format!("{}: write error: {}\n", self.applet, reason(&error));
-                let _ = standard(2).write_all(text.as_bytes());
+                let _ = Standard::error().write_all(text.as_bytes());
             }
         }
     }
 }
 
-/// The system's words without their number.
-pub fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}
-
 /// A name as it is shown.
 pub fn text(name: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(name)
-}
-
-/// A name as the system takes it.
-pub fn path(name: &[u8]) -> &Path {
-    #[cfg(unix)]
-    use std::os::unix::ffi::OsStrExt as _;
-    #[cfg(target_os = "wasi")]
-    use std::os::wasi::ffi::OsStrExt as _;
-    Path::new(std::ffi::OsStr::from_bytes(name))
-}
-
-fn standard(fd: i32) -> ManuallyDrop<File> {
-    // SAFETY: the standard descriptors are open for the whole run and never closed here.
-    ManuallyDrop::new(unsafe { File::from_raw_fd(fd) })
 }

@@ -29,7 +29,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Closed,
-            _ => Self::Failed(words(&error)),
+            _ => Self::Failed(place::reason(&error)),
         }
     }
 }
@@ -41,12 +41,6 @@ impl From<csv::Error> for Failure {
             other => Self::Failed(format!("{other:?}")),
         }
     }
-}
-
-/// What an error is called in C.
-pub(crate) fn words(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 pub(crate) struct Call {
@@ -99,7 +93,7 @@ impl Call {
         }
         match File::open(name) {
             Ok(file) => Ok(Box::new(file)),
-            Err(error) => failed(format!("{name}: {}", words(&error))),
+            Err(error) => failed(format!("{name}: {}", place::reason(&error))),
         }
     }
 
@@ -109,7 +103,7 @@ impl Call {
             None => self.stdout.take().ok_or(Failure::Closed),
             Some(name) => match File::create(name) {
                 Ok(file) => Ok(Box::new(file)),
-                Err(error) => failed(format!("{name}: {}", words(&error))),
+                Err(error) => failed(format!("{name}: {}", place::reason(&error))),
             },
         }
     }

@@ -1,6 +1,6 @@
 //! Rows in and rows out: every row of a table has as many cells as the first.
 
-use crate::call::{Call, Done, Failure, failed, words};
+use crate::call::{Call, Done, Failure, failed};
 use crate::lines::{self, Piece, Remembering};
 use crate::select;
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer};
@@ -68,7 +68,7 @@ impl Table {
 
     fn read(&mut self, row: &mut ByteRecord) -> Result<bool, Failure> {
         self.reader.read_byte_record(row).map_err(|error| match error.into_kind() {
-            csv::ErrorKind::Io(error) => Failure::Failed(format!("{}: {}", self.file, words(&error))),
+            csv::ErrorKind::Io(error) => Failure::Failed(format!("{}: {}", self.file, place::reason(&error))),
             other => Failure::Failed(format!("{}: {other:?}", self.file)),
         })
     }

@@ -65,6 +65,6 @@ fn replace(file: &str, text: &[u8]) -> Result<(), String> {
         .and_then(|()| std::fs::rename(&beside, &path));
     done.map_err(|error| {
         let _ = std::fs::remove_file(&beside);
-        format!("{file}: {}", jq::read::reason(&error))
+        format!("{file}: {}", place::reason(&error))
     })
 }

@@ -39,7 +39,7 @@ impl Input {
     /// Opens a file, or standard input.
     pub(crate) fn open(file: Option<&str>) -> Result<Self, String> {
         let Some(name) = file else { return Ok(Self(None)) };
-        let problem = |error| format!("open {name}: {}", jq::read::reason(&error).to_lowercase());
+        let problem = |error| format!("open {name}: {}", place::reason(&error).to_lowercase());
         Ok(Self(Some(File::open(name).map_err(problem)?)))
     }
 
@@ -51,7 +51,7 @@ impl Input {
     }
 
     fn read(&mut self, into: &mut Vec<u8>) -> Result<usize, String> {
-        read_ahead(self.0.as_ref(), into).map_err(|error| jq::read::reason(&error).to_lowercase())
+        read_ahead(self.0.as_ref(), into).map_err(|error| place::reason(&error).to_lowercase())
     }
 }
 

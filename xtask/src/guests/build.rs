@@ -22,7 +22,7 @@ pub fn all(places: &Places, guests: &[&Guest], folder: &Path) -> Result<Vec<Entr
         let compiled = compile(places, guest, &toolchain)?;
         let file = folder.join(format!("{}.wasm", guest.name));
         match guest.start {
-            Start::Warm => warm(places, &compiled, &file)?,
+            Start::Warm => warm(places, guest, &compiled, &file)?,
             // Not `copy`, which would take over that it is executable.
             Start::Bare | Start::Usual => std::fs::write(&file, std::fs::read(&compiled)?)?,
         }
@@ -55,6 +55,7 @@ fn flags(places: &Places, toolchain: &Toolchain) -> Result<Vec<String>> {
     let mut flags = vec![
         FEATURES.to_owned(),
         remap(places.guests.display().to_string(), "/guests"),
+        remap(places.crates.display().to_string(), "/crates"),
         remap(format!("{}/lib/rustlib/src/rust", toolchain.sysroot()?), "/rust"),
     ];
     // Each registry has a folder whose name depends on the machine's settings.
@@ -64,12 +65,17 @@ fn flags(places: &Places, toolchain: &Toolchain) -> Result<Vec<String>> {
     Ok(flags)
 }
 
-fn warm(places: &Places, from: &Path, to: &Path) -> Result<()> {
+/// Names the functions of a guest that lie side by side, if it has such a list.
+const HOT_LIST: &str = "hot-functions.txt";
+
+fn warm(places: &Places, guest: &Guest, from: &Path, to: &Path) -> Result<()> {
+    let list = places.guests.join(guest.package).join(HOT_LIST);
     let mut cargo = Command::new("cargo");
     cargo
         .current_dir(places.guests.join("snapshot"))
         .args(["run", "--quiet", "--locked", "--", "warm"])
         .args([from, to])
+        .args(list.exists().then_some(list))
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_TARGET_DIR");
     succeed(&mut cargo).context("could not warm a guest")

@@ -99,6 +99,15 @@ pub const GUESTS: &[Guest] = &[
         kind: Kind::Runtime,
     },
     Guest {
+        name: "shell",
+        package: "shell",
+        start: Start::Warm,
+        crates: &["jiff", "postcard", "regex-automata"],
+        part: None,
+        also: &[],
+        kind: Kind::Runtime,
+    },
+    Guest {
         name: "ts",
         package: "ts",
         start: Start::Usual,
@@ -140,7 +149,7 @@ pub const GUESTS: &[Guest] = &[
         start: Start::Usual,
         crates: &["regex-lite"],
         part: None,
-        also: &["xargs", "env", "timeout", "time", "nice", "nohup", "setsid", "stdbuf", "envsubst"],
+        also: &["xargs", "env", "timeout", "time", "nice", "nohup", "setsid", "stdbuf", "envsubst", "watch"],
         kind: Kind::Command,
     },
     Guest {
@@ -176,7 +185,7 @@ pub const GUESTS: &[Guest] = &[
         start: Start::Usual,
         crates: &["num-bigint"],
         part: None,
-        also: &[],
+        also: &["dc"],
         kind: Kind::Command,
     },
     Guest {

@@ -104,6 +104,8 @@ impl Options {
 /// Where things are.
 struct Places {
     guests: PathBuf,
+    /// The host's own crates, of which the shell's guest is made.
+    crates: PathBuf,
     modules: PathBuf,
 }
 
@@ -111,7 +113,11 @@ impl Places {
     fn new() -> Result<Self> {
         let repository =
             Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the repository")?;
-        Ok(Self { guests: repository.join("guests"), modules: repository.join("crates/commands/wasm") })
+        Ok(Self {
+            guests: repository.join("guests"),
+            crates: repository.join("crates"),
+            modules: repository.join("crates/commands/wasm"),
+        })
     }
 
     fn lock(&self) -> PathBuf {

@@ -40,16 +40,17 @@ pub fn sources(places: &Places, guest: &Guest) -> Result<String> {
     let lock = workspace("Cargo.lock")?;
     let mut files = Vec::new();
     for package in closure::own_packages(&lock, guest.package) {
-        let at = places.guests.join(package);
-        let folder = if at.is_dir() { at } else { places.guests.join("stand-ins").join(package) };
-        collect(&folder, &mut files)?;
+        for place in places_of(places, package) {
+            collect(&place, &mut files)?;
+        }
     }
     files.sort();
     let mut hash = Sha256::new();
     hash.update(closure::manifest_that_counts(&workspace("Cargo.toml")?));
     hash.update(closure::lock_of(&lock, guest.package));
     for file in files {
-        let name = file.strip_prefix(&places.guests)?.to_string_lossy().into_owned();
+        let name = file.strip_prefix(&places.guests).or_else(|_| file.strip_prefix(&places.crates))?;
+        let name = name.to_string_lossy().into_owned();
         let mut content = std::fs::read(&file)?;
         if file.file_name().is_some_and(|name| name == "Cargo.toml") {
             content = closure::manifest_that_counts(&String::from_utf8_lossy(&content)).into_bytes();
@@ -60,7 +61,21 @@ pub fn sources(places: &Places, guest: &Guest) -> Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Where a package of ours lies: in `guests/`, or among the host's crates, of which only what is built counts.
+fn places_of(places: &Places, package: &str) -> Vec<PathBuf> {
+    if let Some(name) = package.strip_prefix("drydock-") {
+        let folder = places.crates.join(name);
+        return vec![folder.join("src"), folder.join("Cargo.toml")];
+    }
+    let at = places.guests.join(package);
+    vec![if at.is_dir() { at } else { places.guests.join("stand-ins").join(package) }]
+}
+
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    if folder.is_file() {
+        files.push(folder.to_owned());
+        return Ok(());
+    }
     for entry in std::fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))? {
         let path = entry?.path();
         match path.is_dir() {

@@ -3,7 +3,11 @@
 use std::{path::Path, process::ExitCode, time::Instant};
 
 use clap::Args;
-use drydock_embed::{CompileLimits, Dock, Setup, contract::Limits, engine::Allocation};
+use drydock_embed::{
+    CompileLimits, Dock, Setup,
+    contract::Limits,
+    engine::{Allocation, Facts},
+};
 use serde_json::{Value, json};
 
 use crate::{home, show};
@@ -25,11 +29,12 @@ struct Finding {
 
 pub(crate) fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let dock = home::dock()?;
+    let facts = dock.facts()?;
     let findings = [
         machine(),
-        allocation(&dock),
-        page_map(&dock),
-        limits(&dock),
+        allocation(facts),
+        page_map(facts),
+        limits(facts),
         tier(),
         worker(),
         cache(&dock),
@@ -59,8 +64,8 @@ fn machine() -> Finding {
     Finding { key: "machine", good: true, value: json!({ "kernel": kernel, "cores": cores }), words }
 }
 
-fn allocation(dock: &Dock) -> Finding {
-    let (good, value, words) = match dock.facts().allocation {
+fn allocation(facts: Facts) -> Finding {
+    let (good, value, words) = match facts.allocation {
         Allocation::Pooling { slots } => (
             true,
             json!({ "slots": slots }),
@@ -74,8 +79,8 @@ fn allocation(dock: &Dock) -> Finding {
     Finding { key: "memory", good, value, words }
 }
 
-fn page_map(dock: &Dock) -> Finding {
-    let good = dock.facts().pagemap_scan;
+fn page_map(facts: Facts) -> Finding {
+    let good = facts.pagemap_scan;
     let words = match good {
         true => "the kernel tells which pages a guest dirtied; reuse is cheap",
         false => "the kernel cannot tell dirty pages apart (Linux 6.7 can); reuse costs more",
@@ -83,8 +88,8 @@ fn page_map(dock: &Dock) -> Finding {
     Finding { key: "pagemap", good, value: json!(good), words: words.into() }
 }
 
-fn limits(dock: &Dock) -> Finding {
-    let (limits, facts) = (Limits::default(), dock.facts());
+fn limits(facts: Facts) -> Finding {
+    let limits = Limits::default();
     let words = format!(
         "{} s, {} instructions, {} stack, stdin {}, argv {}, stdout and stderr {} each; memory by profile",
         limits.wall_max.as_secs(),

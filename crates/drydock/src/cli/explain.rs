@@ -5,9 +5,9 @@ use std::{io::Read as _, process::ExitCode};
 use anyhow::bail;
 use clap::Args;
 use drydock_embed::{
-    Dock, catalog,
+    Dock, ExplainError, catalog,
     contract::port::Registry as _,
-    shell::{Plan, PlannedCommand, ShellLimits, Touch, explain},
+    shell::{Plan, PlannedCommand, ShellLimits, Touch},
 };
 use serde::Serialize;
 
@@ -65,11 +65,13 @@ pub(crate) fn run(args: Explain) -> anyhow::Result<ExitCode> {
         let most = limits.text_bytes_max as u64 + 1;
         std::io::stdin().lock().take(most).read_to_string(&mut text)?;
     }
-    let plan = match explain(&text, &limits) {
-        Ok(plan) => plan,
-        Err(error) => bail!("not a line: {error}"),
-    };
     let dock = home::dock()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let plan = match runtime.block_on(dock.explain(&text, &limits)) {
+        Ok(plan) => plan,
+        Err(ExplainError::Syntax(error)) => bail!("not a line: {error}"),
+        Err(error) => bail!("{error}"),
+    };
     let told = told(plan, &dock);
     match args.json {
         true => show::json(&told)?,

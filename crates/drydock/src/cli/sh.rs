@@ -12,10 +12,11 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
     Dock, DockShell, Setup, ShellSetup,
-    contract::{Limits, Sink, Source, Streams, exit::CANCELLED},
+    contract::{Limits, Sink, Source, Streams, exit::CANCELLED, text},
     gate::DenialLog,
     line_limits, ordinary_variables,
-    shell::{LineReport, Mode, text_of},
+    shell::{LineReport, Mode},
+    store::SessionName,
 };
 
 use super::{grants, mistyped, mount, powers::Powers, run, tree};
@@ -26,6 +27,7 @@ mod complete;
 mod lines;
 mod prompt;
 mod record;
+mod session;
 
 /// Longest script that is read at all; how long a text may be is the shell's own limit.
 const SCRIPT_BYTES_MAX: u64 = 64 << 20;
@@ -54,6 +56,19 @@ pub(crate) struct Sh {
     /// registered with its own]
     #[arg(long, value_name = "SIZE", value_parser = units::memory)]
     line_memory: Option<u64>,
+    /// Go on in the session of this name: variables, functions, directory, options and open files are kept after each
+    /// line, for the next one
+    #[arg(long, value_name = "NAME")]
+    session: Option<SessionName>,
+    /// Forget the session first; without a line, do nothing else
+    #[arg(long, requires = "session")]
+    forget: bool,
+    /// Begin the session as a copy of this one
+    #[arg(long, value_name = "FROM", requires = "session", conflicts_with = "forget")]
+    fork: Option<SessionName>,
+    /// List the sessions, and run nothing
+    #[arg(long, conflicts_with_all = ["session", "line"])]
+    sessions: bool,
     /// At a prompt, install these programs of the catalog in the background, unless they are there
     #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
     catalog: Vec<String>,
@@ -84,8 +99,14 @@ enum Text {
 pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     // Each line has fuel of its own.
     let mut setup = Setup { budget: None, ..sh.powers.setup(line_limits()) };
-    let (text, from_stdin) = text(&sh)?;
     let dock = home::dock_with(sh.powers.compile.limits())?;
+    if sh.sessions {
+        return session::list(&dock, sh.json);
+    }
+    if session::prepare(&dock, &sh)? == session::Next::Nothing {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (text, from_stdin) = text(&sh)?;
     grants::add_stored(&dock, run::PRINCIPAL, &mut setup)?;
     let log = setup.denials.clone().unwrap_or_default();
     let limits = setup.limits.unwrap_or_default();
@@ -104,14 +125,17 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
             setup.env.push((name.into(), value));
         }
     }
-    let shell = dock.shell(run::PRINCIPAL, setup, shell)?;
+    let shell = match &sh.session {
+        None => dock.shell(run::PRINCIPAL, setup, shell)?,
+        Some(name) => dock.shell_kept(run::PRINCIPAL, setup, shell, name)?,
+    };
     let status = match text {
         Text::Typed => {
             provide::in_background(&dock, &sh.catalog);
             prompt::run(&dock, shell, &log, &limits)?
         }
         Text::Whole(bytes) => {
-            let whole = Whole { text: &text_of(&bytes), from_stdin, json: sh.json };
+            let whole = Whole { text: &text::from_bytes(&bytes), from_stdin, json: sh.json };
             once(shell, &whole, &log, &limits)?
         }
     };
@@ -167,7 +191,7 @@ fn read(from: impl std::io::Read, what: &str) -> anyhow::Result<Vec<u8>> {
 
 /// `$0` and the arguments.
 fn name(sh: &Sh, shell: &mut ShellSetup) {
-    let mut words = sh.rest.iter().map(|it| text_of(it.as_bytes()));
+    let mut words = sh.rest.iter().map(|it| text::from_bytes(it.as_bytes()).into_owned());
     if let Some(name) = words.next() {
         shell.name = name;
         shell.args = words.collect();
@@ -198,6 +222,7 @@ fn once(mut shell: DockShell, whole: &Whole<'_>, log: &DenialLog, limits: &Limit
                     true => show::json(&record::ended(&report, streams, log.take()))?,
                     false => {
                         explain_end(&report, limits);
+                        session::tell(&report);
                         grants::tell(&log.take());
                     }
                 }

@@ -11,7 +11,7 @@ use drydock_contract::{
     RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{Mode, Runner as _},
 };
-use drydock_engine::{Engine, Lane};
+use drydock_engine::Engine;
 use drydock_store::{Contexts, WorkspaceName};
 use parking_lot::Mutex;
 
@@ -128,10 +128,12 @@ impl JsGuest {
         };
         // Fuel is no limit of code mode; time and memory are. Few programs have a context: what that takes is no part of
         // the others.
-        let ran = match (self.engine.timed(), &self.context) {
-            (Err(fault), _) => Err(fault),
-            (Ok(lane), None) => lane.run(request).await.map(|(report, streams)| (report, streams, None)),
-            (Ok(lane), Some(context)) => Box::pin(self.run_staying(lane, request, context)).await,
+        let ran = match &self.context {
+            Some(context) => Box::pin(self.run_staying(request, context)).await,
+            None => match self.engine.timed() {
+                Ok(lane) => lane.run(request).await.map(|(report, streams)| (report, streams, None)),
+                Err(fault) => Err(fault),
+            },
         };
         let ended = match ran {
             Ok((report, streams, after)) => {
@@ -216,14 +218,14 @@ impl JsGuest {
 
     async fn run_staying(
         &self,
-        lane: &Lane,
         request: RunRequest,
         (contexts, name): &(Contexts, WorkspaceName),
     ) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
         let broken = |error: std::io::Error| Fault::Internal(format!("context `{name}`: {error}"));
         let (contexts, whose, module) = (contexts.clone(), name.clone(), self.module.digest());
         let before = off_thread(move || contexts.load(&whose, module)).await.map_err(broken)?;
-        lane.run_again(request, before).await
+        // The memory that is put into it, or left in it, stays with no slot of the pool.
+        self.engine.timed_on_demand()?.run_again(request, before).await
     }
 
     /// A program that was ended, or ran out of memory, leaves its context as it found it.

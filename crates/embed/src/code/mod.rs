@@ -9,7 +9,7 @@ mod file_tools;
 mod guest;
 mod log;
 mod python;
-mod runtime;
+pub(crate) mod runtime;
 mod start;
 mod time;
 mod tool_streams;

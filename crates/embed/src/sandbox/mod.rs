@@ -140,9 +140,20 @@ impl Sandbox {
         if allow_commit {
             admitted.push("workspace.commit");
         }
+        // A file of grants that says anything of `files.*` says it of these operations too.
+        let of_files = |it: &&Arc<Grant>| {
+            let named = it.spec().subjects.into_iter().flatten().any(|it| it.as_str().starts_with("files."));
+            it.cap() == Cap::Tool && named
+        };
+        let bounded: Vec<Arc<Grant>> =
+            setup.grants.iter().filter(|_| setup.only_grants).filter(of_files).cloned().collect();
+        if !bounded.is_empty() {
+            admitted.retain(|it| *it != "files.*");
+        }
         // The patterns are ours, so none is refused.
         let terms = Terms::of(admitted.into_iter().filter_map(|it| it.parse().ok()));
-        spec.grants = [Grant::of(Cap::Tool).within(terms)].into_iter().collect();
+        let ours = Arc::new(Grant::of(Cap::Tool).within(terms));
+        spec.grants = bounded.into_iter().chain([ours]).collect();
         let tools = Arc::new(OffThread(Arc::new(tools)));
         let session = dock.gate.open(SessionSpec { tools: Some(tools), ..spec })?;
         tracing::trace!(target: "drydock::hop", "embed: a sandbox whose files are behind `{CALL}`");

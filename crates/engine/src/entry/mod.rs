@@ -8,6 +8,7 @@ pub(crate) mod command;
 pub(crate) mod handler;
 pub(crate) mod kernel;
 pub(crate) mod program;
+pub(crate) mod shell;
 
 use drydock_contract::{CapSet, Digest, Fault};
 use wasmtime::{ExternType, InstancePre, Linker, Module, ModuleExport};

@@ -62,8 +62,11 @@ pub(crate) async fn drive(
     again.typed::<(), ()>(&*store)?.call_async(store, ()).await
 }
 
+/// What is compared, and written if it differs: a page of the machine's.
+const PAGE_BYTES: usize = 4096;
+
 /// Puts an earlier run's memory in the place of the module's own. It grows as a guest's would, under the
-/// same limit.
+/// same limit. A page that is the same already stays the module's: it is shared, and nobody has to put it back.
 async fn restore(store: &mut Store<Guest>, memory: Memory, image: &[u8]) -> wasmtime::Result<()> {
     let page = usize::try_from(memory.page_size(&*store)).unwrap_or(usize::MAX);
     let missing = image.len().saturating_sub(memory.data_size(&*store)).div_ceil(page);
@@ -72,9 +75,40 @@ async fn restore(store: &mut Store<Guest>, memory: Memory, image: &[u8]) -> wasm
     }
     for (index, piece) in image.chunks(PIECE_BYTES).enumerate() {
         let at = index * PIECE_BYTES;
-        memory.data_mut(&mut *store)[at..at + piece.len()].copy_from_slice(piece);
+        put(&mut memory.data_mut(&mut *store)[at..at + piece.len()], piece);
         drydock_contract::yield_now().await;
     }
-    memory.data_mut(&mut *store)[image.len()..].fill(0);
+    clear(&mut memory.data_mut(&mut *store)[image.len()..]);
     Ok(())
+}
+
+/// Makes memory the same as an image of its size, and says how many pages that took.
+fn put(memory: &mut [u8], image: &[u8]) -> usize {
+    let pages = memory.chunks_mut(PAGE_BYTES).zip(image.chunks(PAGE_BYTES));
+    let differing = pages.filter(|(own, left)| **own != **left);
+    differing.map(|(own, left)| own.copy_from_slice(left)).count()
+}
+
+/// Makes memory zero, and says how many pages that took.
+fn clear(memory: &mut [u8]) -> usize {
+    let used = memory.chunks_mut(PAGE_BYTES).filter(|own| own.iter().any(|byte| *byte != 0));
+    used.map(|own| own.fill(0)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_that_differ_are_written() {
+        let mut own = vec![0; 5 * PAGE_BYTES + 7];
+        own[PAGE_BYTES] = 1;
+        let mut left = own.clone();
+        assert_eq!(put(&mut own, &left), 0, "what the module begins with");
+        (left[3], left[PAGE_BYTES], left[5 * PAGE_BYTES + 6]) = (9, 0, 9);
+        assert_eq!(put(&mut own, &left), 3);
+        assert_eq!(own, left);
+        assert_eq!((clear(&mut own), clear(&mut own)), (2, 0));
+        assert_eq!(own, vec![0; own.len()]);
+    }
 }

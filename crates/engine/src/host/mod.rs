@@ -5,8 +5,10 @@ mod commands;
 mod exec;
 mod lent;
 pub(crate) mod nobody;
+mod open;
 mod reply;
 mod request;
+pub(crate) mod shell;
 pub(crate) mod tool;
 
 use drydock_contract::{Cap, CapSet};

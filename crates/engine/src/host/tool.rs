@@ -19,13 +19,10 @@ use drydock_abi::tool::{
     BAD_POINTER, CALL, PENDING_MAX, REPLY_BYTES_MAX, REQUEST_BYTES_MAX, TOO_LARGE, TOO_MANY, encode_answer,
     encode_refusal,
 };
-use drydock_contract::{
-    BoxFuture, Call, CallError, Dispatch, Meter, Reply, SteppedClock, Streams,
-    schedule::{self, Schedule, Turn},
-};
-use futures_util::{Stream as _, stream::FuturesUnordered};
+use drydock_contract::{BoxFuture, Call, CallError, Dispatch, Meter, Reply, SteppedClock, Streams, schedule};
 use wasmtime::{Caller, Linker};
 
+use super::open::Open;
 use crate::{
     guest::{Guest, Held, breathe},
     memory,
@@ -58,54 +55,8 @@ const OPEN_CALL_BYTES: u64 = 1024;
 pub(crate) struct ToolCalls {
     begun: u32,
     // Made with the first call: most runs have none.
-    open: Option<Open>,
+    open: Option<Open<Ended>>,
     ended: VecDeque<Ended>,
-}
-
-/// Open calls, and who of them goes on next.
-enum Open {
-    /// Whoever was woken.
-    AsWoken(FuturesUnordered<BoxFuture<'static, Ended>>),
-    /// One after the other, by a clock that is not the real one.
-    InOrder(Schedule<Ended>, Arc<SteppedClock>),
-}
-
-impl Open {
-    fn by(clock: Option<&Arc<SteppedClock>>) -> Self {
-        match clock {
-            None => Self::AsWoken(FuturesUnordered::new()),
-            Some(clock) => Self::InOrder(Schedule::default(), Arc::clone(clock)),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::AsWoken(calls) => calls.len(),
-            Self::InOrder(calls, _) => calls.len(),
-        }
-    }
-
-    fn push(&mut self, call: BoxFuture<'static, Ended>) {
-        match self {
-            Self::AsWoken(calls) => calls.push(call),
-            Self::InOrder(calls, _) => calls.push(call),
-        }
-    }
-
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Ended>> {
-        let (calls, clock) = match self {
-            Self::AsWoken(calls) => return std::pin::Pin::new(calls).poll_next(cx),
-            Self::InOrder(calls, clock) => (calls, clock),
-        };
-        loop {
-            match calls.turn(clock, cx) {
-                Turn::Ended(ended) => return Poll::Ready(Some(ended)),
-                Turn::Next => {}
-                Turn::AllInside if calls.is_empty() => return Poll::Ready(None),
-                Turn::AllInside | Turn::Slice | Turn::World => return Poll::Pending,
-            }
-        }
-    }
 }
 
 /// An answer for the guest, and the bill for it; none if the run could not pay.

@@ -35,7 +35,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     })?;
     linker.func_wrap(SPACE, "fd_tell", |mut c: Ctx<'_>, fd: u32, out: u32| {
         answer(&mut c, |memory, guest| {
-            memory.put_u64(out, guest.descriptors.file(fd, rights::FD_TELL)?.position)
+            memory.put_u64(out, guest.descriptors.file(fd, rights::FD_TELL)?.position.get())
         })
     })?;
     linker.func_wrap(SPACE, "fd_filestat_get", |mut c: Ctx<'_>, fd: u32, out: u32| {

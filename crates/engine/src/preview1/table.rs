@@ -3,7 +3,12 @@
 //! A descriptor has the rights of its kind, less what the guest gave up for it or for the directory it was
 //! opened through. The rights that `path_open` asks for only decide whether a file is read or written.
 
-use drydock_contract::{Cap, CapSet, port::TreePath};
+use std::sync::Arc;
+
+use drydock_contract::{
+    Cap, CapSet,
+    port::{OpenFile, TreePath},
+};
 use wasmtime::{Caller, Linker};
 
 use super::{
@@ -13,7 +18,7 @@ use super::{
 use crate::{
     guest::Guest,
     memory::Memory,
-    wasi::{Descriptor, Door, Errno, OpenedDirectory, OpenedFile, working_directory},
+    wasi::{Descriptor, Door, Errno, OpenedDirectory, OpenedFile, Position, working_directory},
 };
 
 /// Most descriptors open at once.
@@ -132,6 +137,17 @@ impl Descriptors {
             Descriptor::Directory(directory) => rights.has(needed).map(|()| directory),
             _ => Err(Errno::Notdir),
         }
+    }
+
+    /// A file that may be read or written, to share its position: the file, the position, and whether it is appended to.
+    pub(crate) fn shared_file(
+        &mut self,
+        fd: u32,
+        is_read: bool,
+    ) -> Option<(Arc<dyn OpenFile>, Arc<Position>, bool)> {
+        let needed = if is_read { rights::FD_READ } else { rights::FD_WRITE };
+        let file = self.file(fd, needed).ok()?;
+        Some((Arc::clone(&file.file), Arc::clone(&file.position), file.append))
     }
 
     /// Why it is no socket. A directory that the guest was given and never asked for is not there yet, so

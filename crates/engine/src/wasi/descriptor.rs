@@ -1,6 +1,9 @@
 //! What a descriptor stands for, whatever number or handle a guest knows it by.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use drydock_contract::port::{OpenFile, TreePath};
 
@@ -20,7 +23,7 @@ pub(crate) enum Descriptor {
 /// A file, and where in it the guest is.
 pub(crate) struct OpenedFile {
     pub(crate) file: Arc<dyn OpenFile>,
-    pub(crate) position: u64,
+    pub(crate) position: Arc<Position>,
     /// What is written goes to the end, wherever the position is.
     pub(crate) append: bool,
     /// What is written is on its way to the disk before the call returns.
@@ -30,7 +33,21 @@ pub(crate) struct OpenedFile {
 impl OpenedFile {
     /// At its beginning.
     pub(crate) fn new(file: Arc<dyn OpenFile>) -> Self {
-        Self { file, position: 0, append: false, synced: false }
+        Self { file, position: Arc::default(), append: false, synced: false }
+    }
+}
+
+/// Where in a file somebody is: the guest, and the commands that it hands the file to.
+#[derive(Debug, Default)]
+pub(crate) struct Position(AtomicU64);
+
+impl Position {
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, position: u64) {
+        self.0.store(position, Ordering::Relaxed);
     }
 }
 

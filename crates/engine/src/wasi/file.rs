@@ -17,36 +17,38 @@ pub(crate) enum Whence {
 
 impl OpenedFile {
     /// Reads at `at`, or at the position and moves it.
-    pub(crate) fn read(&mut self, at: Option<u64>, buffer: &mut [u8]) -> Result<usize, Errno> {
-        let got = self.file.read_at(at.unwrap_or(self.position), buffer)?.min(buffer.len());
+    pub(crate) fn read(&self, at: Option<u64>, buffer: &mut [u8]) -> Result<usize, Errno> {
+        let got = self.file.read_at(at.unwrap_or_else(|| self.position.get()), buffer)?.min(buffer.len());
         if at.is_none() {
-            self.position = self.position.saturating_add(got as u64);
+            self.position.set(self.position.get().saturating_add(got as u64));
         }
         Ok(got)
     }
 
     /// Writes at `at`, or at the position and moves it, or at the end.
-    pub(crate) fn write(&mut self, at: Option<u64>, bytes: &[u8], now: Timestamp) -> Result<(), Errno> {
+    pub(crate) fn write(&self, at: Option<u64>, bytes: &[u8], now: Timestamp) -> Result<(), Errno> {
         match (at, self.append) {
             (Some(at), _) => self.file.write_at(at, bytes, now)?,
-            (None, true) => self.position = self.file.append(bytes, now)?,
+            (None, true) => self.position.set(self.file.append(bytes, now)?),
             (None, false) => {
-                self.file.write_at(self.position, bytes, now)?;
-                self.position = self.position.saturating_add(bytes.len() as u64);
+                let at = self.position.get();
+                self.file.write_at(at, bytes, now)?;
+                self.position.set(at.saturating_add(bytes.len() as u64));
             }
         }
         Ok(())
     }
 
     /// Moves the position; answers where it is then.
-    pub(crate) fn seek(&mut self, whence: Whence, by: i64) -> Result<u64, Errno> {
+    pub(crate) fn seek(&self, whence: Whence, by: i64) -> Result<u64, Errno> {
         let from = match whence {
             Whence::Start => 0,
-            Whence::Here => self.position,
+            Whence::Here => self.position.get(),
             Whence::End => self.file.stat()?.size,
         };
-        self.position = from.checked_add_signed(by).ok_or(Errno::Inval)?;
-        Ok(self.position)
+        let position = from.checked_add_signed(by).ok_or(Errno::Inval)?;
+        self.position.set(position);
+        Ok(position)
     }
 
     /// Makes it at least that long.

@@ -19,7 +19,7 @@ mod stream;
 mod wait;
 
 pub(crate) use clock::{Clock, RESOLUTION_NS};
-pub(crate) use descriptor::{Descriptor, OpenedDirectory, OpenedFile};
+pub(crate) use descriptor::{Descriptor, OpenedDirectory, OpenedFile, Position};
 pub(crate) use device::door_stat;
 pub(crate) use door::{Door, Reading};
 pub(crate) use errno::Errno;

@@ -140,6 +140,17 @@ impl Audit {
         self.wake();
     }
 
+    /// The same on the calling thread: where beginnings are written there too, a thread for the end of one line would
+    /// start when the process is over.
+    pub(crate) fn ended_here(&self, record: AuditRecord) {
+        let tenant = record.call.who.tenant.clone();
+        self.shared.enqueue_now(record);
+        // What could not be written is tried again, by the writer.
+        if self.write_here(Durability::Written, &tenant).is_err() {
+            self.wake();
+        }
+    }
+
     /// Records a denial and returns once it is on disk, or cannot be put there.
     pub(crate) async fn denied(&self, account: &Arc<Account>, record: AuditRecord) {
         self.count_denial(&record);

@@ -54,14 +54,14 @@ impl Shared {
                 return Err(Queued { record, counted }.into_record());
             }
         }
-        self.queue.push(Queued { record, counted }).map_err(Queued::into_record)?;
+        self.queue.push(Box::new(Queued { record, counted })).map_err(|it| it.into_record())?;
         Ok(self.round.load(Ordering::SeqCst))
     }
 
     /// Queues a record that cannot wait: beside the others if there is no place.
     pub(super) fn enqueue_now(&self, record: AuditRecord) -> u64 {
-        if let Err(Queued { record, .. }) = self.queue.push(Queued { record, counted: None }) {
-            let mut beside = self.beside.lock();
+        if let Err(queued) = self.queue.push(Box::new(Queued { record, counted: None })) {
+            let (record, mut beside) = (queued.into_record(), self.beside.lock());
             match beside.len() < BESIDE_MAX {
                 true => beside.push(record),
                 false => tracing::error!(?record, "audit record lost: the journal cannot be written"),

@@ -33,7 +33,8 @@ const KEPT_MAX: usize = 8 * QUEUED_MAX;
 
 pub(super) struct Shared {
     pub(super) journal: Arc<dyn Journal>,
-    pub(super) queue: ArrayQueue<Queued>,
+    /// Boxed: a queue of whole records is half a megabyte that every process would write before its first line.
+    pub(super) queue: ArrayQueue<Box<Queued>>,
     /// What cannot wait for a place in the queue: ends of calls, as many as were in flight.
     pub(super) beside: Mutex<Vec<AuditRecord>>,
     /// Rounds of writing begun, the last one that is over, and the last one after which nothing was left to sync. A record
@@ -169,7 +170,7 @@ impl Shared {
         // Taken before the queue is emptied, and put behind it: an end never comes before its beginning.
         let beside = std::mem::take(&mut *self.beside.lock());
         // Bounded by what the queue can hold, which includes all that was queued before this round.
-        records.extend((0..QUEUED_MAX).map_while(|_| self.queue.pop()).map(Queued::into_record));
+        records.extend((0..QUEUED_MAX).map_while(|_| self.queue.pop()).map(|it| it.into_record()));
         records.extend(beside);
         let mut troubles = Troubles::default();
         self.append(records, unsynced, &mut troubles);

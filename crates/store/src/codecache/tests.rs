@@ -192,9 +192,8 @@ fn one_has_the_turn_to_compile_a_module_and_the_next_gets_it_after() {
     assert!(theirs.try_turn(&key("a")).unwrap().is_some());
 }
 
-#[test]
-fn shipped_code_is_taken_by_its_hash_alone() {
-    let temp = tempfile::tempdir().unwrap();
+/// Code of one module for one lane that came with a program in `dir`.
+fn shipped_in(dir: &Path) -> (Shipped, PathBuf, Digest) {
     let module = Digest::of(b"module");
     let listed = Box::leak(Box::new([ShippedCode {
         file: "module-fuel.cwasm",
@@ -202,19 +201,52 @@ fn shipped_code_is_taken_by_its_hash_alone() {
         lane: "fuel-reserved",
         blake3: *blake3::hash(b"code").as_bytes(),
     }]));
-    let shipped = Shipped { dir: temp.path().to_owned(), codes: listed };
-    let file = temp.path().join("module-fuel.cwasm");
-    assert!(shipped.get(module, "fuel-reserved").is_none(), "nothing is there");
+    (Shipped { dir: dir.to_owned(), codes: listed }, dir.join("module-fuel.cwasm"), module)
+}
+
+#[test]
+fn shipped_code_is_taken_by_its_hash_alone() {
+    let temp = tempfile::tempdir().unwrap();
+    let (shipped, file, module) = shipped_in(temp.path());
+    let get = |module, lane| shipped.get(module, lane, None);
+    assert!(get(module, "fuel-reserved").is_none(), "nothing is there");
     fs::write(&file, b"code").unwrap();
     let mut found = String::new();
-    io::Read::read_to_string(&mut shipped.get(module, "fuel-reserved").unwrap().into_file(), &mut found)
-        .unwrap();
+    io::Read::read_to_string(&mut get(module, "fuel-reserved").unwrap().into_file(), &mut found).unwrap();
     assert_eq!(found, "code");
-    assert!(shipped.get(module, "tick-reserved").is_none(), "another lane");
-    assert!(shipped.get(Digest::of(b"other"), "fuel-reserved").is_none(), "another module");
+    assert!(get(module, "tick-reserved").is_none(), "another lane");
+    assert!(get(Digest::of(b"other"), "fuel-reserved").is_none(), "another module");
     fs::write(&file, b"c0de").unwrap();
-    assert!(shipped.get(module, "fuel-reserved").is_none(), "other bytes");
+    assert!(get(module, "fuel-reserved").is_none(), "other bytes");
     assert!(file.exists(), "what is not ours to write is not ours to remove");
+}
+
+#[test]
+fn shipped_code_that_was_read_before_is_read_again_when_it_has_changed_or_others_may_write_it() {
+    let (temp, home) = home();
+    let cache = CodeCache::open(&home).unwrap();
+    let (shipped, file, module) = shipped_in(temp.path());
+    let (listed, get) = (&shipped.codes[0], || shipped.get(module, "fuel-reserved", Some(&cache)));
+    // Other bytes than those of the hash: whoever takes them has not read them.
+    let noted = |mode| {
+        fs::write(&file, b"c0de").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let (note, what) = (cache.note_of_shipped(listed), shipped::what(listed));
+        crate::home::verified_testing::note_in(&cache.verified, &note, &file, &what);
+    };
+    noted(0o644);
+    assert!(get().is_some(), "by its note");
+    noted(0o664);
+    assert!(get().is_none(), "others may write it, so the note says nothing");
+    noted(0o644);
+    fs::write(&file, b"c1de").unwrap();
+    assert!(get().is_none(), "it has changed");
+    noted(0o644);
+    fs::copy(cache.note_of_shipped(listed), note_of(&cache.path_of(&key("a")))).unwrap();
+    fs::copy(&file, cache.path_of(&key("a"))).unwrap();
+    assert!(cache.get(&key("a")).is_none(), "a note about shipped code is none about the cache's");
+    fs::write(&file, b"code").unwrap();
+    assert!(get().is_some(), "by its hash");
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(crate) use read::{is_damage, open_regular, read_capped};
 pub use tenant::TenantHome;
 #[cfg(test)]
 pub(crate) use verified::testing as verified_testing;
-pub(crate) use verified::{VerifiedFiles, is_ours_alone, note_of, remove_with_note};
+pub(crate) use verified::{VerifiedFiles, is_ours_alone, is_ours_or_the_systems, note_of, remove_with_note};
 
 /// The data directory. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -63,6 +63,11 @@ impl TenantHome {
         self.root.join("contexts")
     }
 
+    /// Where the sessions of its principals lie, a folder each.
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
     /// Its counters and cells.
     pub fn ledger_file(&self) -> PathBuf {
         self.root.join("ledger.sqlite")

@@ -34,6 +34,9 @@ pub(crate) struct VerifiedFiles {
 
 struct VerifiedKey([u8; 32]);
 
+/// Who may write a file so that a note about it means something.
+pub(crate) type Trusted = fn(&Metadata) -> bool;
+
 impl std::fmt::Debug for VerifiedKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("VerifiedKey(..)")
@@ -48,27 +51,42 @@ impl VerifiedFiles {
 
     /// Whether the open file at `path` was found to be `what`, and is as it was then.
     pub(crate) fn is_unchanged(&self, path: &Path, file: &File, what: &[u8]) -> bool {
-        let note = note_of(path);
-        let read = open_regular(&note, MAC_BYTES as u64)
+        self.holds(&note_of(path), file, what, is_ours_alone)
+    }
+
+    /// The same by a note that lies elsewhere, about a file that has a trusted owner.
+    pub(crate) fn holds(&self, note: &Path, file: &File, what: &[u8], trusted: Trusted) -> bool {
+        let read = open_regular(note, MAC_BYTES as u64)
             .and_then(|(note, len)| read_capped(&note, len, MAC_BYTES as u64));
         let Ok(claimed) = read.map(<[u8; MAC_BYTES]>::try_from) else { return false };
         let (Ok(claimed), Ok(facts)) = (claimed, file.metadata()) else { return false };
         // `blake3::Hash` compares in constant time.
-        is_ours_alone(&facts)
-            && self.mac(&facts, what).is_some_and(|mac| mac == blake3::Hash::from_bytes(claimed))
+        trusted(&facts) && self.mac(&facts, what).is_some_and(|mac| mac == blake3::Hash::from_bytes(claimed))
     }
 
     /// Notes that the open file at `path` was just found to be `what`, if it had these facts before it was
     /// read and still has. A failure costs a look at the whole file the next time.
     pub(crate) fn remember(&self, path: &Path, file: &File, before: &Metadata, what: &[u8]) {
+        self.remember_in(&note_of(path), file, before, what, is_ours_alone);
+    }
+
+    /// The same in a note that lies elsewhere, about a file that has a trusted owner.
+    pub(crate) fn remember_in(
+        &self,
+        note: &Path,
+        file: &File,
+        before: &Metadata,
+        what: &[u8],
+        trusted: Trusted,
+    ) {
         let Ok(after) = file.metadata() else { return };
         let changed = changed_at(&after);
         let settled = SystemTime::now().duration_since(changed).is_ok_and(|age| age > SETTLED_AFTER);
-        if !settled || facts_of(before) != facts_of(&after) || !is_ours_alone(&after) {
+        if !settled || facts_of(before) != facts_of(&after) || !trusted(&after) {
             return;
         }
         if let Some(mac) = self.mac(&after, what) {
-            let _ = write_atomic(&note_of(path), &[mac.as_bytes()], Durability::Process);
+            let _ = write_atomic(note, &[mac.as_bytes()], Durability::Process);
         }
     }
 
@@ -112,6 +130,12 @@ pub(crate) fn is_ours_alone(facts: &Metadata) -> bool {
     facts.is_file() && facts.mode() & 0o022 == 0 && facts.uid() == rustix::process::geteuid().as_raw()
 }
 
+/// Nobody else may write it but the administrator: a file that somebody installed for everybody.
+pub(crate) fn is_ours_or_the_systems(facts: &Metadata) -> bool {
+    let is_the_systems = facts.is_file() && facts.mode() & 0o022 == 0 && facts.uid() == 0;
+    is_the_systems || is_ours_alone(facts)
+}
+
 /// When anything about the file last changed.
 fn changed_at(facts: &Metadata) -> SystemTime {
     let since = Duration::new(
@@ -129,9 +153,14 @@ pub(crate) mod testing {
     /// Notes a file however fresh it is. Afterwards the clock of the file system has moved on: otherwise nothing
     /// could tell the next state of the file from this one, which is why fresh files get no note.
     pub(crate) fn note(notes: &VerifiedFiles, path: &Path, what: &[u8]) {
+        note_in(notes, &note_of(path), path, what);
+    }
+
+    /// Notes a file in a note that lies elsewhere.
+    pub(crate) fn note_in(notes: &VerifiedFiles, note: &Path, path: &Path, what: &[u8]) {
         let facts = fs::metadata(path).unwrap();
         let mac = notes.mac(&facts, what).unwrap();
-        fs::write(note_of(path), mac.as_bytes()).unwrap();
+        fs::write(note, mac.as_bytes()).unwrap();
         let clock = path.with_extension("clock");
         while {
             fs::write(&clock, "").unwrap();

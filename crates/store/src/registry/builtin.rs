@@ -130,11 +130,12 @@ impl Builtins {
         Some(self.parts.get(&digest)?.read(digest))
     }
 
-    /// The same, unhashed if it was never asked for.
+    /// The same, unhashed if it was never asked for. Its hash is part of this program, as the bytes are, and code that was
+    /// compiled before is found by it: only whoever compiles needs the bytes, and gets them hashed (decision 0082).
     pub(super) fn to_run(&self, digest: Digest) -> Option<Artifact> {
         let compiled = self.parts.get(&digest)?;
-        let unverified = || Artifact::unverified(digest, Arc::clone(compiled) as _);
-        Some(compiled.verified.get().cloned().unwrap_or_else(unverified))
+        let unread = || Artifact::unread(digest, Arc::clone(compiled) as _);
+        Some(compiled.verified.get().cloned().unwrap_or_else(unread))
     }
 }
 

@@ -383,6 +383,13 @@ fn a_builtin_with_other_bytes_than_its_hash_is_refused() {
     let bent = Builtin::single("bent", ArgMode::Argv, Digest::of(b"promised"), JQ);
     let registry = CommandRegistry::open(&shop.home, vec![bent]).unwrap();
     let entry = registry.lookup("bent", None).unwrap();
+    let to_run = registry.to_run(&entry).unwrap();
+    assert!(to_run.bytes().is_empty(), "code may be there already");
+    assert_eq!(
+        to_run.loaded().unwrap_err().code(),
+        "artifact_integrity",
+        "whoever compiles gets them hashed"
+    );
     assert_eq!(registry.load(&entry).unwrap_err().code(), "artifact_integrity");
     assert!(registry.verify()[0].outcome.is_err());
 }

@@ -1,6 +1,7 @@
 //! The command line of the compressors.
 
 use crate::codec::Codec;
+use options::{Item, Order};
 
 /// The name it was called by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,94 +93,72 @@ pub(super) fn parse(tool: Tool, args: &[String]) -> Result<Options, Stop> {
         suffix: suffix.to_owned(),
         files: Vec::new(),
     };
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--" => options.files.extend(args.by_ref().cloned()),
-            "-" => options.files.push(arg.clone()),
-            long if long.starts_with("--") => options.long(&long[2..], &mut args)?,
-            short if short.starts_with('-') => {
-                for (at, letter) in short.char_indices().skip(1) {
-                    if matches!(letter, 'S' | 'T') {
-                        let rest = &short[at + 1..];
-                        let value =
-                            if rest.is_empty() { args.next().cloned() } else { Some(rest.to_owned()) };
-                        let value = value.ok_or_else(|| {
-                            Stop::Wrong(format!("option requires an argument -- '{letter}'"))
-                        })?;
-                        if letter == 'S' {
-                            options.suffix = value;
-                        }
-                        break;
-                    }
-                    options.letter(letter)?;
-                }
-            }
-            file => options.files.push(file.to_owned()),
+    for item in options::parse(args, TABLE, Order::Anywhere).map_err(Stop::Wrong)? {
+        match item {
+            Item::Flag(id, value) => options.apply(id, value)?,
+            Item::Operand(file) => options.files.push(file),
         }
     }
     Ok(options)
 }
 
+const TABLE: &[&str] = &[
+    "c,stdout,to-stdout",
+    "d,decompress,uncompress",
+    "z,compress",
+    "t,test",
+    "l,list",
+    "k,keep",
+    "f,force",
+    "n,no-name",
+    "N,name",
+    "q,quiet,silent",
+    "v,verbose",
+    "r,recursive",
+    "S,suffix=",
+    "h,help",
+    "V,L,version,license",
+    "fast",
+    "best",
+    // What is about speed, memory and terminals changes nothing here.
+    "T,threads=",
+    "format=",
+    "check=",
+    "a,ascii",
+    "s,small",
+    "e,extreme",
+    "synchronous",
+    "rsyncable",
+    "#",
+];
+
 impl Options {
-    fn letter(&mut self, letter: char) -> Result<(), Stop> {
-        match letter {
-            'c' => self.to_stdout = true,
-            'd' => self.act = Act::Decompress,
-            'z' => self.act = Act::Compress,
-            't' => self.act = Act::Test,
-            'l' => self.act = Act::List,
-            'k' => self.keep = true,
-            'f' => self.force = true,
-            'n' => self.no_name = true,
-            'N' => self.no_name = false,
-            'q' => self.quiet = true,
-            'v' => self.verbose = true,
-            'r' => self.recursive = true,
-            '0'..='9' => self.level = u32::from(letter) - u32::from('0'),
-            'a' | 's' | 'e' => {}
-            'h' => return Err(Stop::Help),
-            'V' | 'L' => return Err(Stop::Version),
-            other => return Err(Stop::Wrong(format!("invalid option -- '{other}'"))),
+    fn apply(&mut self, id: &str, value: Option<String>) -> Result<(), Stop> {
+        match id {
+            "c" => self.to_stdout = true,
+            "d" => self.act = Act::Decompress,
+            "z" => self.act = Act::Compress,
+            "t" => self.act = Act::Test,
+            "l" => self.act = Act::List,
+            "k" => self.keep = true,
+            "f" => self.force = true,
+            "n" => self.no_name = true,
+            "N" => self.no_name = false,
+            "q" => self.quiet = true,
+            "v" => self.verbose = true,
+            "r" => self.recursive = true,
+            "S" => self.suffix = value.unwrap_or_default(),
+            "fast" => self.level = 1,
+            "best" => self.level = 9,
+            // Every digit is a level, and the last one counts.
+            "#" => {
+                self.level = value.and_then(|it| it.chars().next_back()?.to_digit(10)).unwrap_or(self.level);
+            }
+            "h" => return Err(Stop::Help),
+            "V" => return Err(Stop::Version),
+            _ => {}
         }
         Ok(())
-    }
-
-    fn long(&mut self, name: &str, args: &mut std::slice::Iter<'_, String>) -> Result<(), Stop> {
-        let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
-        let letter = match name {
-            "stdout" | "to-stdout" => 'c',
-            "decompress" | "uncompress" => 'd',
-            "compress" => 'z',
-            "test" => 't',
-            "list" => 'l',
-            "keep" => 'k',
-            "force" => 'f',
-            "no-name" => 'n',
-            "name" => 'N',
-            "quiet" | "silent" => 'q',
-            "verbose" => 'v',
-            "recursive" => 'r',
-            "fast" => '1',
-            "best" => '9',
-            "help" => 'h',
-            "version" | "license" => 'V',
-            "extreme" | "small" | "synchronous" | "rsyncable" | "ascii" => 'a',
-            "threads" | "format" | "check" => {
-                if value.is_none() {
-                    args.next();
-                }
-                'a'
-            }
-            "suffix" => {
-                let value = value.map(str::to_owned).or_else(|| args.next().cloned());
-                self.suffix =
-                    value.ok_or_else(|| Stop::Wrong("option '--suffix' requires an argument".to_owned()))?;
-                'a'
-            }
-            other => return Err(Stop::Wrong(format!("unrecognized option '--{other}'"))),
-        };
-        self.letter(letter)
     }
 }
 

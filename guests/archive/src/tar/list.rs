@@ -1,6 +1,7 @@
 //! One member as a line.
 
 use super::header::{Header, Kind};
+use calendar::Civil;
 
 /// As `tar -tv` shows it. The column of the size grows, and never shrinks again.
 pub(super) fn long(header: &Header, width: &mut usize) -> String {
@@ -63,26 +64,6 @@ fn permissions(mode: u32) -> String {
 
 /// `YYYY-MM-DD HH:MM`, in UTC: a guest knows no other zone.
 fn moment(seconds: i64) -> String {
-    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let (year, month, day) = date(days);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", rest / 3600, rest % 3600 / 60)
-}
-
-/// Days since 1970 of a date.
-pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-fn date(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, day)
+    let it = Civil::at(seconds);
+    format!("{:04}-{:02}-{:02} {:02}:{:02}", it.year, it.month, it.day, it.hour, it.minute)
 }

@@ -1,6 +1,8 @@
 //! The command line, in all its spellings: `czf`, `-czf`, `--create --gzip --file=`.
 
 use crate::codec::Codec;
+use calendar::{DAY_SECONDS, days_of};
+use options::{Item, Order};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,48 +60,119 @@ pub(super) enum Stop {
     Wrong(String),
 }
 
-/// Letters that take a value.
-const TAKING: &str = "fCTXHbgKNVIL";
+/// What changes nothing here stands last: owners, sparse files, labels and tapes.
+const TABLE: &[&str] = &[
+    "c,create",
+    "x,extract,get",
+    "t,list",
+    "r,append",
+    "u,update",
+    "f,file=",
+    "C,directory=",
+    "T,files-from=",
+    "X,exclude-from=",
+    "exclude=",
+    "exclude-vcs",
+    "z,gzip,gunzip,ungzip",
+    "j,bzip2",
+    "J,xz",
+    "I,use-compress-program=",
+    "a,auto-compress",
+    "v,verbose",
+    "O,to-stdout",
+    "strip-components=",
+    "wildcards",
+    "no-wildcards",
+    "k,keep-old-files,skip-old-files",
+    "m,touch",
+    "h,dereference",
+    "P,absolute-names",
+    "no-recursion",
+    "mtime=",
+    "owner=",
+    "group=",
+    "p,preserve-permissions,same-permissions",
+    "no-same-permissions",
+    "one-top-level?",
+    "?,help,usage",
+    "version",
+    "b,blocking-factor=",
+    "H,format=",
+    "g,listed-incremental=",
+    "K,starting-file=",
+    "N,newer=",
+    "V,label=",
+    "L,tape-length=",
+    "sort=",
+    "mode=",
+    "record-size=",
+    "transform,xform=",
+    "pax-option=",
+    "quoting-style=",
+    "warning=",
+    "checkpoint-action=",
+    "checkpoint?",
+    "o,no-same-owner",
+    "same-owner",
+    "numeric-owner",
+    "s,preserve-order",
+    "S,sparse",
+    "U,unlink-first",
+    "overwrite",
+    "w,interactive",
+    "W,verify",
+    "l,check-links,one-file-system",
+    "n,seek",
+    "B,read-full-records",
+    "i,ignore-zeros",
+    "recursion",
+    "posix",
+    "totals?",
+    "anchored",
+    "no-anchored",
+    "ignore-failed-read",
+    "no-auto-compress",
+    "acls",
+    "xattrs",
+    "selinux",
+    "wildcards-match-slash",
+    "show-transformed-names",
+    "no-xattrs",
+    "no-acls",
+    "delay-directory-restore",
+    "null",
+    "keep-newer-files",
+];
 
 pub(super) fn parse(args: &[String]) -> Result<Options, Stop> {
     let mut parser = Parser { options: Options::empty(), act: None };
-    let mut args = args.iter();
-    // The old style: letters without a dash, whose values follow in the letters' order.
-    if let Some(first) = args.clone().next().filter(|first| !first.starts_with('-') && !first.is_empty()) {
-        args.next();
-        for letter in first.chars() {
-            let value = if TAKING.contains(letter) { args.next().cloned() } else { None };
-            parser.letter(letter, value)?;
-        }
-    }
-    let mut only_names = false;
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            _ if only_names => parser.name(arg),
-            "--" => only_names = true,
-            long if long.starts_with("--") => {
-                let (name, value) = match long[2..].split_once('=') {
-                    Some((name, value)) => (name, Some(value.to_owned())),
-                    None => (&long[2..], None),
-                };
-                parser.long(name, value, &mut args)?;
-            }
-            short if short.starts_with('-') && short.len() > 1 => {
-                for (at, letter) in short.char_indices().skip(1) {
-                    if !TAKING.contains(letter) {
-                        parser.letter(letter, None)?;
-                        continue;
-                    }
-                    let rest = &short[at + letter.len_utf8()..];
-                    let value = if rest.is_empty() { args.next().cloned() } else { Some(rest.to_owned()) };
-                    parser.letter(letter, value)?;
-                    break;
-                }
-            }
-            _ => parser.name(arg),
+    for item in options::parse(&dashed(args)?, TABLE, Order::Anywhere).map_err(Stop::Wrong)? {
+        match item {
+            Item::Flag(id, value) => parser.apply(id, value.unwrap_or_default())?,
+            Item::Operand(name) => parser.options.operands.push(Operand::Name(name)),
         }
     }
     parser.finish()
+}
+
+/// The old style, letters without a dash whose values follow in the letters' order, in the new one.
+fn dashed(args: &[String]) -> Result<Vec<String>, Stop> {
+    let Some((first, rest)) = args.split_first() else { return Ok(Vec::new()) };
+    if first.is_empty() || first.starts_with('-') {
+        return Ok(args.to_vec());
+    }
+    let mut rest = rest.iter().cloned();
+    let mut all = Vec::new();
+    for letter in first.chars() {
+        all.push(format!("-{letter}"));
+        let names = |text: &str| text.split(',').any(|name| name.chars().eq([letter]));
+        if TABLE.iter().any(|it| it.strip_suffix('=').is_some_and(names)) {
+            let missing = || Stop::Wrong(format!("Old option '{letter}' requires an argument."));
+            all.push(rest.next().ok_or_else(missing)?);
+        }
+    }
+    all.extend(rest);
+    Ok(all)
 }
 
 struct Parser {
@@ -108,10 +181,6 @@ struct Parser {
 }
 
 impl Parser {
-    fn name(&mut self, name: &str) {
-        self.options.operands.push(Operand::Name(name.to_owned()));
-    }
-
     fn act(&mut self, act: Act) -> Result<(), Stop> {
         if self.act.is_some_and(|known| known != act) {
             return Err(Stop::Wrong(
@@ -123,131 +192,55 @@ impl Parser {
         Ok(())
     }
 
-    fn letter(&mut self, letter: char, value: Option<String>) -> Result<(), Stop> {
-        let missing = || Stop::Wrong(format!("option requires an argument -- '{letter}'"));
-        let value = || value.clone().ok_or_else(missing);
-        match letter {
-            'c' => self.act(Act::Create)?,
-            'x' => self.act(Act::Extract)?,
-            't' => self.act(Act::List)?,
-            'r' => self.act(Act::Append { newer: false })?,
-            'u' => self.act(Act::Append { newer: true })?,
-            'f' => self.options.archive = Some(value()?).filter(|it| it != "-"),
-            'C' => self.options.operands.push(Operand::Folder(value()?)),
-            'T' => self.options.operands.push(Operand::Names(value()?)),
-            'X' => {
-                let file = value()?;
-                let lines = std::fs::read_to_string(&file)
-                    .map_err(|_| Stop::Wrong(format!("{file}: Cannot open: No such file or directory")))?;
-                self.options.exclude.extend(lines.lines().map(str::to_owned));
+    fn apply(&mut self, id: &str, value: String) -> Result<(), Stop> {
+        let options = &mut self.options;
+        match id {
+            "c" => self.act(Act::Create)?,
+            "x" => self.act(Act::Extract)?,
+            "t" => self.act(Act::List)?,
+            "r" => self.act(Act::Append { newer: false })?,
+            "u" => self.act(Act::Append { newer: true })?,
+            "f" => options.archive = Some(value).filter(|it| it != "-"),
+            "C" => options.operands.push(Operand::Folder(value)),
+            "T" => options.operands.push(Operand::Names(value)),
+            "X" => {
+                let lines = std::fs::read_to_string(&value)
+                    .map_err(|_| Stop::Wrong(format!("{value}: Cannot open: No such file or directory")))?;
+                options.exclude.extend(lines.lines().map(str::to_owned));
             }
-            'z' => self.options.codec = Some(Codec::Gzip),
-            'j' => self.options.codec = Some(Codec::Bzip2),
-            'J' => self.options.codec = Some(Codec::Xz),
-            'a' => self.options.auto_compress = true,
-            'v' => self.options.verbose += 1,
-            'O' => self.options.to_stdout = true,
-            'k' => self.options.keep_old = true,
-            'm' => self.options.no_mtime = true,
-            'h' => self.options.dereference = true,
-            'P' => self.options.absolute = true,
-            'b' | 'H' | 'g' | 'K' | 'N' | 'V' | 'L' => drop(value()?),
-            'I' => {
-                let program = value()?;
-                self.options.codec = Some(
-                    program_codec(&program)
-                        .ok_or(Stop::Wrong(format!("{program}: cannot run a program here")))?,
-                );
+            "exclude" => options.exclude.push(value),
+            "exclude-vcs" => options.exclude.extend([".git", ".svn", ".hg", ".gitignore"].map(str::to_owned)),
+            "z" => options.codec = Some(Codec::Gzip),
+            "j" => options.codec = Some(Codec::Bzip2),
+            "J" => options.codec = Some(Codec::Xz),
+            "I" => {
+                let none = || Stop::Wrong(format!("{value}: cannot run a program here"));
+                options.codec = Some(program_codec(&value).ok_or_else(none)?);
             }
-            'p' => self.options.same_modes = true,
-            'o' | 's' | 'S' | 'U' | 'w' | 'W' | 'l' | 'n' | 'B' | 'i' => {}
-            '?' => return Err(Stop::Help),
-            other => return Err(Stop::Wrong(format!("invalid option -- '{other}'"))),
-        }
-        Ok(())
-    }
-
-    fn long(
-        &mut self,
-        name: &str,
-        value: Option<String>,
-        args: &mut std::slice::Iter<'_, String>,
-    ) -> Result<(), Stop> {
-        let mut value = || {
-            let missing = || Stop::Wrong(format!("option '--{name}' requires an argument"));
-            value.clone().or_else(|| args.next().cloned()).ok_or_else(missing)
-        };
-        match name {
-            "create" => self.act(Act::Create)?,
-            "extract" | "get" => self.act(Act::Extract)?,
-            "list" => self.act(Act::List)?,
-            "append" => self.act(Act::Append { newer: false })?,
-            "update" => self.act(Act::Append { newer: true })?,
-            "file" => self.letter('f', Some(value()?))?,
-            "directory" => self.letter('C', Some(value()?))?,
-            "files-from" => self.letter('T', Some(value()?))?,
-            "exclude-from" => self.letter('X', Some(value()?))?,
-            "exclude" => self.options.exclude.push(value()?),
-            "exclude-vcs" => {
-                self.options.exclude.extend([".git", ".svn", ".hg", ".gitignore"].map(str::to_owned))
-            }
-            "gzip" | "gunzip" | "ungzip" => self.letter('z', None)?,
-            "bzip2" => self.letter('j', None)?,
-            "xz" => self.letter('J', None)?,
-            "use-compress-program" => self.letter('I', Some(value()?))?,
-            "auto-compress" => self.letter('a', None)?,
-            "verbose" => self.letter('v', None)?,
-            "to-stdout" => self.letter('O', None)?,
+            "a" => options.auto_compress = true,
+            "v" => options.verbose += 1,
+            "O" => options.to_stdout = true,
             "strip-components" => {
-                let count = value()?;
-                self.options.strip = count
+                options.strip = value
                     .parse()
-                    .map_err(|_| Stop::Wrong(format!("'{count}': Invalid number of elements")))?;
+                    .map_err(|_| Stop::Wrong(format!("'{value}': Invalid number of elements")))?;
             }
-            "wildcards" => self.options.wildcards = true,
-            "no-wildcards" => self.options.wildcards = false,
-            "keep-old-files" | "skip-old-files" => self.options.keep_old = true,
-            "touch" => self.options.no_mtime = true,
-            "dereference" => self.options.dereference = true,
-            "absolute-names" => self.options.absolute = true,
-            "no-recursion" => self.options.recurse = false,
-            "mtime" => self.options.mtime = Some(seconds(&value()?)),
-            "owner" => self.owner(value()?, true),
-            "group" => self.owner(value()?, false),
-            "format" | "sort" | "mode" | "blocking-factor" | "record-size" | "transform" | "xform"
-            | "pax-option" | "quoting-style" | "warning" | "checkpoint-action" => drop(value()?),
-            "help" | "usage" => return Err(Stop::Help),
+            "wildcards" => options.wildcards = true,
+            "no-wildcards" => options.wildcards = false,
+            "k" => options.keep_old = true,
+            "m" => options.no_mtime = true,
+            "h" => options.dereference = true,
+            "P" => options.absolute = true,
+            "no-recursion" => options.recurse = false,
+            "mtime" => options.mtime = Some(seconds(&value)),
+            "owner" => self.owner(value, true),
+            "group" => self.owner(value, false),
+            "p" => options.same_modes = true,
+            "no-same-permissions" => options.same_modes = false,
+            "one-top-level" => options.one_level = true,
+            "?" => return Err(Stop::Help),
             "version" => return Err(Stop::Version),
-            "preserve-permissions" | "same-permissions" => self.options.same_modes = true,
-            "no-same-permissions" => self.options.same_modes = false,
-            "no-same-owner"
-            | "same-owner"
-            | "numeric-owner"
-            | "overwrite"
-            | "unlink-first"
-            | "recursion"
-            | "posix"
-            | "totals"
-            | "checkpoint"
-            | "anchored"
-            | "no-anchored"
-            | "ignore-failed-read"
-            | "no-auto-compress"
-            | "sparse"
-            | "acls"
-            | "xattrs"
-            | "selinux"
-            | "wildcards-match-slash"
-            | "show-transformed-names"
-            | "one-file-system"
-            | "no-xattrs"
-            | "no-acls"
-            | "delay-directory-restore"
-            | "null"
-            | "ignore-zeros"
-            | "keep-newer-files" => {}
-            "one-top-level" => self.options.one_level = true,
-            other => return Err(Stop::Wrong(format!("unrecognized option '--{other}'"))),
+            _ => {}
         }
         Ok(())
     }
@@ -317,5 +310,5 @@ fn seconds(text: &str) -> i64 {
     let mut field = || fields.next().unwrap_or(0);
     let (year, month, day, hour, minute, second) =
         (field(), field().clamp(1, 12), field().max(1), field(), field(), field());
-    super::list::days(year.clamp(1, 9999), month, day) * 86_400 + hour * 3600 + minute * 60 + second
+    days_of(year.clamp(1, 9999), month, day) * DAY_SECONDS + hour * 3600 + minute * 60 + second
 }

@@ -5,6 +5,7 @@ use super::say;
 use crate::report::{complain, reason};
 use crate::tar::name;
 use flate2::{Compression, CrcWriter, write::DeflateEncoder};
+use options::{Item, Order};
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -71,49 +72,32 @@ pub(super) fn run(args: &[String]) -> i32 {
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
     let mut options = Options::default();
     let mut operands = Vec::new();
-    let mut args = args.iter().peekable();
-    while let Some(arg) = args.next() {
-        let Some(letters) = arg.strip_prefix('-').filter(|it| !it.is_empty()) else {
-            operands.push(arg.clone());
-            continue;
-        };
-        if letters == "-" {
-            operands.extend(args.by_ref().cloned());
-            break;
+    // The list that operands go to until it ends: with the next option, or with `@`.
+    let mut list: Option<&str> = None;
+    for item in options::parse(args, TABLE, Order::Anywhere).map_err(unsupported)? {
+        if matches!(item, Item::Flag(..)) {
+            list = None;
         }
-        let letters = match letters.strip_prefix('-') {
-            Some(long) => match LONG.iter().find(|it| it.0 == long) {
-                Some((_, letter)) => *letter,
-                None => return Err(format!("long option '{long}' not supported")),
-            },
-            None => letters,
-        };
-        for letter in letters.chars() {
-            match letter {
-                '0'..='9' => options.level = letter.to_digit(10),
-                'r' => options.recurse = true,
-                'j' => options.junk = true,
-                'q' => options.quiet = true,
-                'y' => options.links = true,
-                'D' => options.no_folders = true,
-                'd' => options.delete = true,
-                'u' | 'f' => options.update = true,
-                'm' => options.remove = true,
-                '@' => options.names_from_stdin = true,
-                'x' | 'i' => {
-                    let list = if letter == 'x' { &mut options.exclude } else { &mut options.include };
-                    while let Some(pattern) = args.next_if(|it| !it.starts_with('-')) {
-                        if pattern == "@" {
-                            break;
-                        }
-                        list.push(pattern.clone());
-                    }
-                }
-                'h' => return Ok(None),
-                // Talk, extra fields, tests and locks that change nothing here.
-                'v' | 'X' | 'T' | 'o' | 'k' | 'l' | 'g' => {}
-                other => return Err(format!("short option '{other}' not supported")),
+        match item {
+            Item::Flag("#", value) => {
+                options.level = value.and_then(|it| it.chars().next_back()?.to_digit(10));
             }
+            Item::Flag("r", _) => options.recurse = true,
+            Item::Flag("j", _) => options.junk = true,
+            Item::Flag("q", _) => options.quiet = true,
+            Item::Flag("y", _) => options.links = true,
+            Item::Flag("D", _) => options.no_folders = true,
+            Item::Flag("d", _) => options.delete = true,
+            Item::Flag("u", _) => options.update = true,
+            Item::Flag("m", _) => options.remove = true,
+            Item::Flag("@", _) => options.names_from_stdin = true,
+            Item::Flag(id @ ("x" | "i"), _) => list = Some(id),
+            Item::Flag("h", _) => return Ok(None),
+            Item::Flag(..) => {}
+            Item::Operand(end) if list.is_some() && end == "@" => list = None,
+            Item::Operand(pattern) if list == Some("x") => options.exclude.push(pattern),
+            Item::Operand(pattern) if list == Some("i") => options.include.push(pattern),
+            Item::Operand(operand) => operands.push(operand),
         }
     }
     if options.names_from_stdin {
@@ -129,19 +113,38 @@ fn parse(args: &[String]) -> Result<Option<Options>, String> {
     Ok(Some(options))
 }
 
-const LONG: &[(&str, &str)] = &[
-    ("recurse-paths", "r"),
-    ("junk-paths", "j"),
-    ("quiet", "q"),
-    ("symlinks", "y"),
-    ("delete", "d"),
-    ("update", "u"),
-    ("move", "m"),
-    ("exclude", "x"),
-    ("include", "i"),
-    ("no-extra", "X"),
-    ("help", "h"),
+/// Talk, extra fields, tests and locks change nothing here.
+const TABLE: &[&str] = &[
+    "r,recurse-paths",
+    "j,junk-paths",
+    "q,quiet",
+    "y,symlinks",
+    "D",
+    "d,delete",
+    "u,f,update",
+    "m,move",
+    "@",
+    "x,exclude",
+    "i,include",
+    "h,help",
+    "v",
+    "X,no-extra",
+    "T",
+    "o",
+    "k",
+    "l",
+    "g",
+    "#",
 ];
+
+/// What is wrong with an option, in Info-ZIP's words.
+fn unsupported(problem: String) -> String {
+    let quoted = problem.split('\'').nth(1).unwrap_or_default();
+    match quoted.strip_prefix("--") {
+        Some(long) => format!("long option '{long}' not supported"),
+        None => format!("short option '{quoted}' not supported"),
+    }
+}
 
 fn work(options: Options) -> io::Result<i32> {
     let known = match File::open(&options.archive) {

@@ -6,6 +6,7 @@ use crate::report::{complain, reason};
 use crate::tar::extract::symlink;
 use crate::tar::name;
 use flate2::{Crc, read::DeflateDecoder};
+use options::{Item, Order};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -80,47 +81,38 @@ pub(super) fn run(args: &[String]) -> i32 {
     job.status
 }
 
+/// Text is not converted, and there are neither owners nor volumes: the last ones change nothing.
+const TABLE: &[&str] = &[
+    "l,v", "t", "p,c", "Z", "1", "q", "o", "n", "j", "C", "x", "d=", "h,help", "a", "b", "u", "f", "X", "K",
+    "L", "U", "V", "D",
+];
+
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
     let mut options = Options::default();
     let mut excluding = false;
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let Some(letters) = arg.strip_prefix('-').filter(|it| !it.is_empty()) else {
-            match (excluding, options.archive.is_empty()) {
-                (true, _) => options.exclude.push(arg.clone()),
-                (false, true) => options.archive = arg.clone(),
-                (false, false) => options.members.push(arg.clone()),
-            }
-            continue;
-        };
-        if matches!(arg.as_str(), "--help" | "-h") {
-            return Ok(None);
-        }
-        for (at, letter) in letters.char_indices() {
-            match letter {
-                'l' | 'v' => options.act = Act::List,
-                't' => options.act = Act::Test,
-                'p' | 'c' => options.act = Act::Print,
-                'Z' => options.act = Act::Names,
-                '1' if options.act == Act::Names => {}
-                'q' => options.quiet += 1,
-                'o' => options.overwrite = true,
-                'n' => options.never = true,
-                'j' => options.junk = true,
-                'C' => options.any_case = true,
-                'x' => excluding = true,
-                'd' => {
-                    let attached = letters.get(at + 1..).filter(|it| !it.is_empty()).map(str::to_owned);
-                    options.folder = attached
-                        .or_else(|| args.next().cloned())
-                        .ok_or("error:  must specify directory to which to extract with -d option")?;
-                    excluding = false;
-                    break;
-                }
-                // Text is not converted, and there are neither owners nor volumes.
-                'a' | 'b' | 'u' | 'f' | 'X' | 'K' | 'L' | 'U' | 'V' | 'D' => {}
-                other => return Err(format!("invalid option -- '{other}'")),
-            }
+    let no_folder = |problem: String| match problem.ends_with("-- 'd'") && problem.contains("requires") {
+        true => "error:  must specify directory to which to extract with -d option".to_owned(),
+        false => problem,
+    };
+    for item in options::parse(args, TABLE, Order::Anywhere).map_err(no_folder)? {
+        match item {
+            Item::Flag("l", _) => options.act = Act::List,
+            Item::Flag("t", _) => options.act = Act::Test,
+            Item::Flag("p", _) => options.act = Act::Print,
+            Item::Flag("Z", _) => options.act = Act::Names,
+            Item::Flag("1", _) if options.act != Act::Names => return Err("invalid option -- '1'".to_owned()),
+            Item::Flag("q", _) => options.quiet += 1,
+            Item::Flag("o", _) => options.overwrite = true,
+            Item::Flag("n", _) => options.never = true,
+            Item::Flag("j", _) => options.junk = true,
+            Item::Flag("C", _) => options.any_case = true,
+            Item::Flag("x", _) => excluding = true,
+            Item::Flag("d", folder) => (options.folder, excluding) = (folder.unwrap_or_default(), false),
+            Item::Flag("h", _) => return Ok(None),
+            Item::Flag(..) => {}
+            Item::Operand(name) if excluding => options.exclude.push(name),
+            Item::Operand(name) if options.archive.is_empty() => options.archive = name,
+            Item::Operand(name) => options.members.push(name),
         }
     }
     Ok((!options.archive.is_empty()).then_some(options))

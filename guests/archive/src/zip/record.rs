@@ -253,7 +253,10 @@ pub fn parts(time: u32) -> [i64; 6] {
 /// The same in seconds since 1970.
 pub fn seconds(time: u32) -> i64 {
     let [year, month, day, hour, minute, second] = parts(time);
-    calendar::days_of(year, month.max(1), day.max(1)) * 86_400 + hour * 3_600 + minute * 60 + second
+    calendar::days_of(year, month.max(1), day.max(1)) * calendar::DAY_SECONDS
+        + hour * 3_600
+        + minute * 60
+        + second
 }
 
 fn half(bytes: &[u8], at: usize) -> Option<u16> {

@@ -1,8 +1,9 @@
 //! Runs a line of simple commands, stage by stage.
 
 use super::line::{Line, Pipe, Stage, When};
-use crate::input::{path, reason};
 use child::{Captured, Stdin};
+use place::reason;
+use place::stdio::path;
 
 /// What the first command reads.
 #[derive(Clone, Copy)]

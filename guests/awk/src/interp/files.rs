@@ -3,8 +3,9 @@
 use super::vars::split_assignment;
 use super::{Interp, Stop};
 use crate::ast::{Place, Source};
-use crate::input::{Reader, reason};
+use crate::input::Reader;
 use crate::value::{Shared, Value};
+use place::reason;
 
 /// Where reading stands.
 #[derive(Default)]
@@ -132,7 +133,7 @@ impl<'p> Interp<'p> {
                         continue;
                     }
                     let name = String::from_utf8_lossy(&argument).into_owned();
-                    let folder = std::fs::metadata(crate::input::path(&argument)).is_ok_and(|it| it.is_dir());
+                    let folder = std::fs::metadata(place::stdio::path(&argument)).is_ok_and(|it| it.is_dir());
                     if folder {
                         self.warn(&format!(
                             "warning: command line argument `{name}' is a directory: skipped"

@@ -20,7 +20,7 @@ impl Side {
     pub(super) fn load(&self) -> io::Result<Vec<u8>> {
         match self.absent {
             true => Ok(Vec::new()),
-            false => crate::read(&self.name),
+            false => place::stdio::read(&self.name),
         }
     }
 

@@ -40,7 +40,7 @@ fn files(settings: &Settings, left: &Side, right: &Side, out: &mut Vec<u8>) -> i
         match side.load() {
             Ok(bytes) => pair.push(bytes),
             Err(error) => {
-                return crate::complain("diff", &format!("{}: {}", side.name, crate::words(&error)));
+                return crate::complain("diff", &format!("{}: {}", side.name, place::reason(&error)));
             }
         }
     }

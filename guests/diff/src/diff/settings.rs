@@ -247,7 +247,7 @@ pub(super) fn parse(args: &[String]) -> Result<Settings, Refused> {
             ("x", Some(pattern)) => settings.exclude.push(pattern),
             ("X", Some(file)) => {
                 let text = std::fs::read_to_string(&file)
-                    .map_err(|error| Refused::Problem(format!("{file}: {}", crate::words(&error))))?;
+                    .map_err(|error| Refused::Problem(format!("{file}: {}", place::reason(&error))))?;
                 settings.exclude.extend(text.lines().map(str::to_owned));
             }
             ("W", Some(text)) => {

@@ -81,7 +81,7 @@ fn directories(settings: &Settings, left: &str, right: &str, depth: usize, out: 
             }
             // One that is missing counts as empty where new files do.
             Err(_) if settings.new_file && kind(folder) == Kind::Missing => {}
-            Err(error) => return crate::complain("diff", &format!("{folder}: {}", crate::words(&error))),
+            Err(error) => return crate::complain("diff", &format!("{folder}: {}", place::reason(&error))),
         }
     }
     names.retain(|name| !settings.exclude.iter().any(|pattern| facts::pattern::fits(pattern, name)));

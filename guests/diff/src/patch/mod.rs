@@ -27,16 +27,16 @@ pub(crate) fn run(args: &[String]) -> i32 {
     if let Some(directory) = &settings.directory
         && let Err(error) = std::env::set_current_dir(directory)
     {
-        let text = format!("**** Can't change to directory {directory} : {}", crate::words(&error));
+        let text = format!("**** Can't change to directory {directory} : {}", place::reason(&error));
         return crate::complain("patch", &text);
     }
     let name = settings.input.as_deref().unwrap_or("-");
-    let bytes = match crate::read(name) {
+    let bytes = match place::stdio::read(name) {
         Ok(bytes) => bytes,
         Err(error) => {
             return crate::complain(
                 "patch",
-                &format!("**** Can't open patch file {name} : {}", crate::words(&error)),
+                &format!("**** Can't open patch file {name} : {}", place::reason(&error)),
             );
         }
     };
@@ -150,9 +150,10 @@ impl Job<'_> {
         match kept {
             Ok(()) if failed => FAILED,
             Ok(()) => 0,
-            Err((name, error)) => {
-                crate::complain("patch", &format!("**** Can't create file {name} : {}", crate::words(&error)))
-            }
+            Err((name, error)) => crate::complain(
+                "patch",
+                &format!("**** Can't create file {name} : {}", place::reason(&error)),
+            ),
         }
     }
 

@@ -54,7 +54,7 @@ pub fn run(repo: &Repo, args: &[String]) -> Done<i32> {
             out::line(format!("Removing {name}"));
         }
         let gone = if folder { std::fs::remove_dir_all(&place) } else { std::fs::remove_file(&place) };
-        gone.map_err(|cause| fatal(format!("failed to remove {name}: {}", crate::file::reason(&cause))))?;
+        gone.map_err(|cause| fatal(format!("failed to remove {name}: {}", place::reason(&cause))))?;
     }
     Ok(0)
 }

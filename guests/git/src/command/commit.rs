@@ -190,9 +190,8 @@ fn message(repo: &Repo, args: &Args, amended: Option<&Commit>) -> Done<Vec<u8>> 
                 .map_err(|cause| fatal(format!("could not read log from standard input: {cause}")))?;
             text
         }
-        (_, Some(file), _) => std::fs::read(file).map_err(|cause| {
-            fatal(format!("could not read log file '{file}': {}", crate::file::reason(&cause)))
-        })?,
+        (_, Some(file), _) => std::fs::read(file)
+            .map_err(|cause| fatal(format!("could not read log file '{file}': {}", place::reason(&cause))))?,
         (_, _, Some(rev)) => repo.commit(repo.rev_commit(rev)?)?.message.to_vec(),
         _ => {
             let merge = std::fs::read(repo.git_dir.join("MERGE_MSG")).ok();

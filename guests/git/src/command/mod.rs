@@ -142,8 +142,7 @@ fn enter(path: &str) -> Done {
     if !place.is_dir() {
         return Err(cannot("Not a directory"));
     }
-    std::env::set_current_dir(crate::repo::clean(&place))
-        .map_err(|cause| cannot(&crate::file::reason(&cause)))
+    std::env::set_current_dir(crate::repo::clean(&place)).map_err(|cause| cannot(&place::reason(&cause)))
 }
 
 fn command(name: &str, args: &[String], place: &Where) -> Done<i32> {

@@ -289,7 +289,7 @@ pub fn hash_object(repo: &Repo, args: &[String]) -> Done<i32> {
     for word in args.all_words() {
         let path = facts::name::path(&word);
         texts.push(std::fs::read(path).map_err(|cause| {
-            fatal(format!("could not open '{word}' for reading: {}", crate::file::reason(&cause)))
+            fatal(format!("could not open '{word}' for reading: {}", place::reason(&cause)))
         })?);
     }
     for text in texts {

@@ -131,7 +131,7 @@ pub fn mv(repo: &Repo, args: &[String]) -> Done<i32> {
             continue;
         }
         std::fs::rename(&old, &new)
-            .map_err(|cause| fatal(format!("renaming '{from}' failed: {}", crate::file::reason(&cause))))?;
+            .map_err(|cause| fatal(format!("renaming '{from}' failed: {}", place::reason(&cause))))?;
         let moved = index.get(&from).cloned().into_iter().chain(below);
         for mut entry in moved.collect::<Vec<_>>() {
             index.remove(&entry.path);

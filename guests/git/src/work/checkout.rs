@@ -53,7 +53,7 @@ impl Repo {
         }
         let bytes = self.odb.blob(item.id)?;
         let cannot = |cause: std::io::Error| {
-            error(format!("unable to create file {}: {}", quoted(path), crate::file::reason(&cause)))
+            error(format!("unable to create file {}: {}", quoted(path), place::reason(&cause)))
         };
         if let Ok(about) = std::fs::symlink_metadata(&place) {
             match about.is_dir() {
@@ -84,7 +84,7 @@ impl Repo {
                 fatal(format!(
                     "cannot create directory at '{}': {}",
                     quoted(&path[..at]),
-                    crate::file::reason(&cause)
+                    place::reason(&cause)
                 ))
             };
             match std::fs::symlink_metadata(&folder) {

@@ -26,7 +26,7 @@ impl Repo {
     /// A file's bytes as a blob has them: of a link, where it leads.
     pub fn file_bytes(&self, path: &Path, kind: Kind) -> Done<Vec<u8>> {
         let cannot = |cause: std::io::Error| {
-            fatal(format!("could not read '{}': {}", path.display(), crate::file::reason(&cause)))
+            fatal(format!("could not read '{}': {}", path.display(), place::reason(&cause)))
         };
         if kind == Kind::Symlink {
             let target = std::fs::read_link(path).map_err(cannot)?;
@@ -106,7 +106,7 @@ impl Repo {
     pub fn take_in(&self, path: &[u8], known: Option<&Entry>) -> Done<Entry> {
         let place = self.path(path)?;
         let facts = facts::of(&place, Follow::No).map_err(|cause| {
-            fatal(format!("unable to stat '{}': {}", bstr::BStr::new(path), crate::file::reason(&cause)))
+            fatal(format!("unable to stat '{}': {}", bstr::BStr::new(path), place::reason(&cause)))
         })?;
         let mode = self.mode_of(&facts, known.map(|it| it.mode));
         let id: Oid = if facts.kind == Kind::Directory {

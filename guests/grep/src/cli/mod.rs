@@ -135,8 +135,7 @@ pub(crate) fn patterns(options: &Options) -> Result<Vec<String>, String> {
         match source {
             PatternSource::Text(text) => all.extend(text.split('\n').map(str::to_owned)),
             PatternSource::File(path) => {
-                let text =
-                    read(path).map_err(|error| format!("{path}: {}", crate::output::reason(&error)))?;
+                let text = read(path).map_err(|error| format!("{path}: {}", place::reason(&error)))?;
                 // A final line feed ends the last pattern and does not begin another.
                 let text = text.strip_suffix('\n').map(str::to_owned).unwrap_or(text);
                 if !text.is_empty() || !is_empty(path) {

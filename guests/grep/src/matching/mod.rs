@@ -198,7 +198,7 @@ fn has_bare_class(pattern: &str) -> bool {
 }
 
 fn flavor(syntax: Syntax) -> Flavor {
-    if syntax == Syntax::Extended { Flavor::Egrep } else { Flavor::Basic }
+    if syntax == Syntax::Extended { Flavor::Egrep } else { Flavor::Grep }
 }
 
 /// A text as a basic pattern that stands for it.

@@ -5,15 +5,15 @@ mod scan;
 
 use crate::cli::{Directories, Options, Report};
 use crate::matching::Matcher;
-use crate::output::{Printer, complain, reason};
+use crate::output::{Printer, complain};
 use crate::walk::{Names, files_below};
 use crate::{FOUND, NOT_FOUND, TROUBLE};
 use facts::output::Output;
+use place::reason;
+use place::stdio::Standard;
 use scan::Scan;
 use std::fs::File;
 use std::io;
-use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd as _;
 
 /// Searches everything and returns the exit status.
 pub(crate) fn run(options: &Options, matcher: &Matcher<'_>) -> i32 {
@@ -108,15 +108,13 @@ impl Search<'_> {
     }
 
     fn stdin(&mut self, several: bool) {
-        // SAFETY: standard input is open for the whole run and is not closed here.
-        let mut stdin = ManuallyDrop::new(unsafe { File::from_raw_fd(0) });
         let name = self.options.label.clone().unwrap_or_else(|| "(standard input)".to_owned());
-        self.stream(&mut stdin, &name, several);
+        self.stream(&Standard::input(), &name, several);
     }
 
     fn file(&mut self, path: &str, shown: &str, several: bool) {
         match File::open(path) {
-            Ok(mut file) => self.stream(&mut file, shown, several),
+            Ok(file) => self.stream(&file, shown, several),
             Err(error) => self.problem(shown, &reason(&error)),
         }
     }
@@ -139,7 +137,7 @@ impl Search<'_> {
             && self.output.is_some_and(|it| it.left_in(input).is_some())
     }
 
-    fn stream(&mut self, source: &mut File, name: &str, several: bool) {
+    fn stream(&mut self, mut source: &File, name: &str, several: bool) {
         if self.is_output(source) {
             return self.problem(name, "input file is also the output");
         }
@@ -147,7 +145,7 @@ impl Search<'_> {
         let shown = named.then_some(name);
         let mut scan = Scan::new(self.options, self.matcher, &mut self.printer, shown);
         let read: io::Result<()> =
-            blocks::for_each(source, self.options.null_data, |block| scan.block(block));
+            blocks::for_each(&mut source, self.options.null_data, |block| scan.block(block));
         let (selected, binary) = (scan.selected(), scan.is_binary_match());
         if let Err(error) = read {
             self.problem(name, &reason(&error));

@@ -3,7 +3,7 @@
 mod magic;
 mod text;
 
-use crate::{complain, print, words};
+use crate::{complain, print};
 use facts::{Follow, Kind};
 use options::{Item, Order};
 use std::io::Read as _;
@@ -88,9 +88,11 @@ pub(crate) fn run(args: &[String]) -> i32 {
             Item::Flag("h", _) => follow = Follow::No,
             Item::Flag("N", _) => pad = false,
             Item::Flag("F", Some(text)) => separator = text,
-            Item::Flag("f", Some(list)) => match crate::read(&list) {
+            Item::Flag("f", Some(list)) => match place::stdio::read(&list) {
                 Ok(bytes) => files.extend(String::from_utf8_lossy(&bytes).lines().map(str::to_owned)),
-                Err(error) => return complain("file", &format!("Cannot open `{list}' ({})", words(&error))),
+                Err(error) => {
+                    return complain("file", &format!("Cannot open `{list}' ({})", place::reason(&error)));
+                }
             },
             Item::Flag("help", _) => return print(HELP.as_bytes()),
             Item::Flag("v", _) => return print(b"file-5.44 compatible, drydock\n"),
@@ -129,7 +131,9 @@ fn judge(name: &str, follow: Follow) -> Verdict {
     if name != "-" {
         let facts = match facts::of(path, follow) {
             Ok(facts) => facts,
-            Err(error) => return Verdict::new(format!("cannot open `{name}' ({})", words(&error)), ""),
+            Err(error) => {
+                return Verdict::new(format!("cannot open `{name}' ({})", place::reason(&error)), "");
+            }
         };
         let special = [(0o4000, "setuid"), (0o2000, "setgid"), (0o1000, "sticky")];
         let bits: Vec<&str> = special.iter().filter(|it| facts.mode & it.0 != 0).map(|it| it.1).collect();
@@ -162,7 +166,7 @@ fn judge(name: &str, follow: Follow) -> Verdict {
 fn of_file(name: &str) -> Verdict {
     match beginning(name) {
         Ok(bytes) => of_bytes(&bytes),
-        Err(error) => Verdict::new(format!("cannot open `{name}' ({})", words(&error)), ""),
+        Err(error) => Verdict::new(format!("cannot open `{name}' ({})", place::reason(&error)), ""),
     }
 }
 

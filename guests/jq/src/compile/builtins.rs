@@ -110,8 +110,15 @@ impl Compiler {
                 let folders = self.folders.iter().map(|it| Value::str(it)).collect();
                 self.push(Node::Const(folders))
             }
+            ("modulemeta", []) => {
+                let folders = self.folders.iter().map(|it| Value::str(it)).collect();
+                let folders = self.push(Node::Const(folders));
+                self.native("_modulemeta", &[folders])?
+            }
             ("builtins", []) => {
-                let names = natives::names().chain(definitions::names()).map(|it| Value::str(&it)).collect();
+                let own = ["get_search_list/0", "modulemeta/0"].map(str::to_owned);
+                let names = natives::names().chain(definitions::names()).chain(own);
+                let names = names.map(|it| Value::str(&it)).collect();
                 self.push(Node::Const(names))
             }
             _ => return None,

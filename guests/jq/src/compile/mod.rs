@@ -11,6 +11,8 @@ pub mod node;
 mod pattern;
 mod single;
 
+pub(crate) use modules::describe;
+
 use crate::error::Failure;
 use crate::syntax::{self, SyntaxError, ast};
 use crate::value::Value;

@@ -7,7 +7,7 @@ use super::{Compiler, Entry, syntax_report};
 use crate::error::Failure;
 use crate::read;
 use crate::syntax::{self, ast};
-use crate::value::Value;
+use crate::value::{Object, Value};
 use std::path::{Path, PathBuf};
 
 /// How deeply modules may import each other.
@@ -57,15 +57,7 @@ impl Compiler {
         if self.folders.is_empty() {
             folders.push(here.to_owned());
         }
-        let last = import.path.rsplit('/').next().unwrap_or_default();
-        for folder in &folders {
-            let plain = folder.join(format!("{}.{ending}", import.path));
-            let inside = folder.join(&import.path).join(format!("{last}.{ending}"));
-            if let Some(found) = [plain, inside].into_iter().find(|path| path.is_file()) {
-                return Ok(found);
-            }
-        }
-        Err(not_found(import))
+        locate(&import.path, &folders, ending).ok_or_else(|| not_found(import))
     }
 
     fn load(&mut self, path: &Path, import: &ast::Import) -> Result<usize, Failure> {
@@ -108,6 +100,50 @@ impl Compiler {
         (self.scope, self.text, self.file) = (scope, outer, file);
         self.modules[place].names = names;
         Ok(place)
+    }
+}
+
+/// The file of a module: of its name, or of its name in a folder of that name.
+fn locate(name: &str, folders: &[PathBuf], ending: &str) -> Option<PathBuf> {
+    let last = name.rsplit('/').next().unwrap_or_default();
+    folders.iter().find_map(|folder| {
+        let plain = folder.join(format!("{name}.{ending}"));
+        let inside = folder.join(name).join(format!("{last}.{ending}"));
+        [plain, inside].into_iter().find(|path| path.is_file())
+    })
+}
+
+/// What `modulemeta` tells of a module that is found below `folders`: what it says of itself, what it
+/// imports, and what it defines.
+pub(crate) fn describe(name: &str, folders: &[PathBuf]) -> Result<Value, String> {
+    let path = locate(name, folders, "jq").ok_or_else(|| format!("module not found: {name}"))?;
+    let text = std::fs::read(&path).map_err(|_| format!("module not found: {name}"))?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let module =
+        syntax::parse(&text).map_err(|error| syntax_report(&error, &text, &path.display().to_string()))?;
+    let mut all = fields_of(module.meta.as_ref());
+    let deps = module.imports.iter().map(|import| {
+        let mut fields = fields_of(import.meta.as_ref());
+        let bare = import.name.as_deref().map(|it| it.trim_start_matches('$'));
+        if let Some(name) = bare {
+            fields.insert("as".into(), Value::str(name));
+        }
+        fields.insert("is_data".into(), Value::Bool(bare != import.name.as_deref()));
+        fields.insert("relpath".into(), Value::str(&import.path));
+        Value::obj(fields)
+    });
+    let deps = Value::arr(deps.collect());
+    let defs = module.definitions.iter().map(|it| Value::str(&format!("{}/{}", it.name, it.params.len())));
+    let defs = Value::arr(defs.collect());
+    all.insert("deps".into(), deps);
+    all.insert("defs".into(), defs);
+    Ok(Value::obj(all))
+}
+
+fn fields_of(meta: Option<&Value>) -> Object {
+    match meta {
+        Some(Value::Obj(fields)) => Object::clone(fields),
+        _ => Object::new(),
     }
 }
 

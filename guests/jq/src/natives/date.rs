@@ -1,10 +1,9 @@
 //! Dates: broken down times, and their texts by C's letters.
 
 use super::Row;
-use super::moment::Moment;
 use crate::run::Exit;
 use crate::value::Value;
-use calendar::{DAYS, MONTHS};
+use calendar::{DAYS, MONTHS, Moment, Zone, strftime};
 
 pub(super) const TABLE: &[Row] = &[
     ("now", 0, |_, _| {
@@ -86,90 +85,7 @@ fn formatted(value: &Value, format: &Value, function: &str) -> Result<Value, Exi
         return Err(Exit::error(format!("{function}/1 requires parsed datetime inputs")));
     }
     let at = moment(items, &format!("{function}/1"))?;
-    let mut out = String::new();
-    write(&mut out, &at, format);
-    Ok(Value::from(out))
-}
-
-fn write(out: &mut String, at: &Moment, format: &str) {
-    let mut signs = format.chars();
-    while let Some(sign) = signs.next() {
-        if sign != '%' {
-            out.push(sign);
-            continue;
-        }
-        // `-` takes the padding away, `E` and `O` mean nothing here.
-        let (mut padded, mut letter) = (true, signs.next());
-        while let Some(flag @ ('-' | '_' | 'E' | 'O' | '0')) = letter {
-            padded &= flag != '-';
-            letter = signs.next();
-        }
-        let Some(letter) = letter else {
-            out.push('%');
-            return;
-        };
-        let number =
-            |width: usize, number: i64| if padded { format!("{number:0width$}") } else { number.to_string() };
-        let name = |all: &[&'static str], place: i64| {
-            usize::try_from(place).ok().and_then(|it| all.get(it).copied()).unwrap_or("?")
-        };
-        let short = |name: &'static str| name.get(..3).unwrap_or(name);
-        let hour12 = if at.hour % 12 == 0 { 12 } else { at.hour % 12 };
-        let text = match letter {
-            'Y' => at.year.to_string(),
-            'C' => number(2, at.year.div_euclid(100)),
-            'y' => number(2, at.year.rem_euclid(100)),
-            'm' => number(2, at.month + 1),
-            'd' => number(2, at.day),
-            'e' => {
-                if padded {
-                    format!("{:2}", at.day)
-                } else {
-                    at.day.to_string()
-                }
-            }
-            'H' => number(2, at.hour),
-            'k' => format!("{:2}", at.hour),
-            'I' => number(2, hour12),
-            'l' => format!("{hour12:2}"),
-            'M' => number(2, at.minute),
-            'S' => number(2, at.second),
-            'j' => number(3, at.yearday + 1),
-            'Z' => "UTC".to_owned(),
-            'z' => "+0000".to_owned(),
-            'a' => short(name(&DAYS, at.weekday)).to_owned(),
-            'A' => name(&DAYS, at.weekday).to_owned(),
-            'b' | 'h' => short(name(&MONTHS, at.month)).to_owned(),
-            'B' => name(&MONTHS, at.month).to_owned(),
-            'p' => if at.hour < 12 { "AM" } else { "PM" }.to_owned(),
-            'P' => if at.hour < 12 { "am" } else { "pm" }.to_owned(),
-            's' => at.seconds().to_string(),
-            'u' => (if at.weekday == 0 { 7 } else { at.weekday }).to_string(),
-            'w' => at.weekday.to_string(),
-            'U' => number(2, (at.yearday + 7 - at.weekday) / 7),
-            'W' => number(2, (at.yearday + 7 - (at.weekday + 6) % 7) / 7),
-            'G' => at.iso_week().0.to_string(),
-            'g' => number(2, at.iso_week().0.rem_euclid(100)),
-            'V' => number(2, at.iso_week().1),
-            'n' => "\n".to_owned(),
-            't' => "\t".to_owned(),
-            '%' => "%".to_owned(),
-            'D' | 'x' => return nested(out, at, "%m/%d/%y", signs.as_str()),
-            'F' => return nested(out, at, "%Y-%m-%d", signs.as_str()),
-            'T' | 'X' => return nested(out, at, "%H:%M:%S", signs.as_str()),
-            'R' => return nested(out, at, "%H:%M", signs.as_str()),
-            'r' => return nested(out, at, "%I:%M:%S %p", signs.as_str()),
-            'c' => return nested(out, at, "%a %b %e %H:%M:%S %Y", signs.as_str()),
-            other => format!("%{other}"),
-        };
-        out.push_str(&text);
-    }
-}
-
-/// A letter that stands for several, and what follows it.
-fn nested(out: &mut String, at: &Moment, meaning: &str, rest: &str) {
-    write(out, at, meaning);
-    write(out, at, rest);
+    Ok(Value::from(strftime(&at, Zone::default(), format)))
 }
 
 fn parsed(text: &str, format: &str) -> Result<Value, Exit> {

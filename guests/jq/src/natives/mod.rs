@@ -6,7 +6,6 @@ mod encode;
 mod format;
 pub mod matching;
 mod math;
-mod moment;
 mod text;
 
 pub use format::Format;

@@ -5,6 +5,7 @@ use super::{Format, Row, wrong};
 use crate::run::{self, Exit};
 use crate::syntax::ast::Operator;
 use crate::value::Value;
+use std::path::PathBuf;
 
 pub(super) const TABLE: &[Row] = &[
     ("startswith", 1, |value, args| match (&value, &args[0]) {
@@ -47,8 +48,16 @@ pub(super) const TABLE: &[Row] = &[
         format.append(&mut text, &value)?;
         Ok(Value::from(text))
     }),
-    ("modulemeta", 0, |value, _| match &value {
-        Value::Str(name) => Err(Exit::error(format!("module not found: {}", name.as_str()))),
+    // `modulemeta`, told where to look.
+    ("_modulemeta", 1, |value, args| match (&value, &args[0]) {
+        (Value::Str(name), Value::Arr(folders)) => {
+            let mut folders: Vec<PathBuf> =
+                folders.iter().filter_map(Value::as_str).map(PathBuf::from).collect();
+            if folders.is_empty() {
+                folders.push(PathBuf::from("."));
+            }
+            crate::compile::describe(name.as_str(), &folders).map_err(Exit::error)
+        }
         _ => Err(Exit::error("modulemeta input module name must be a string")),
     }),
     ("have_literal_numbers", 0, |_, _| Ok(Value::Bool(true))),

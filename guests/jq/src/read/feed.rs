@@ -4,8 +4,9 @@
 //! reader's to keep or to drop. A file that cannot be read is reported and skipped. What ends one
 //! file goes on in the next, as jq has it: a line, and even a number.
 
-use super::{Place, reason};
+use super::Place;
 use crate::stdio;
+use place::reason;
 use std::fs::File;
 use std::rc::Rc;
 

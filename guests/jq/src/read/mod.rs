@@ -162,9 +162,3 @@ impl Iterator for Values {
         value
     }
 }
-
-/// The system's words without their number.
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}

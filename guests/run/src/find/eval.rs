@@ -78,7 +78,7 @@ impl<'a> Search<'a> {
             Test::Size(count, unit) => count.fits(facts.size.div_ceil(*unit)),
             Test::Days(stamp, count) => {
                 let age = self.now.seconds - stamp_of(facts, *stamp).seconds;
-                count.fits(u64::try_from(age.div_euclid(86_400)).unwrap_or(0))
+                count.fits(u64::try_from(age.div_euclid(calendar::DAY_SECONDS)).unwrap_or(0))
             }
             Test::Minutes(stamp, count) => minutes(self.now, stamp_of(facts, *stamp), *count),
             Test::NewerThan(stamp, than) => stamp_of(facts, *stamp) > *than,
@@ -142,7 +142,7 @@ impl<'a> Search<'a> {
             _ => std::fs::remove_file(entry.place()),
         };
         if let Err(error) = gone {
-            self.fail(&format!("cannot delete '{}': {}", entry.path, super::words(&error)));
+            self.fail(&format!("cannot delete '{}': {}", entry.path, place::reason(&error)));
             return false;
         }
         true

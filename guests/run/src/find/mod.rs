@@ -61,9 +61,3 @@ pub(crate) fn run(args: &[String], children: &dyn Children) -> i32 {
     let failed = search.failed;
     i32::from(!search.outputs.finish() || !ran || failed)
 }
-
-/// What an error is called in C.
-fn words(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}

@@ -14,7 +14,7 @@ impl Outputs {
     /// Makes the files; they exist even if nothing is ever printed.
     pub(super) fn open(names: &[String]) -> Result<Self, String> {
         let open = |name: &String| {
-            let file = File::create(name).map_err(|error| format!("'{name}': {}", super::words(&error)))?;
+            let file = File::create(name).map_err(|error| format!("'{name}': {}", place::reason(&error)))?;
             Ok(BufWriter::new(file))
         };
         let files = names.iter().skip(1).map(open).collect::<Result<_, String>>()?;

@@ -197,7 +197,7 @@ fn test(word: &str, parser: &mut Parser<'_>) -> Result<Test, String> {
 }
 
 fn known(file: &str) -> Result<facts::Facts, String> {
-    facts::of(Path::new(file), Follow::Yes).map_err(|error| format!("'{file}': {}", super::words(&error)))
+    facts::of(Path::new(file), Follow::Yes).map_err(|error| format!("'{file}': {}", place::reason(&error)))
 }
 
 fn newer(word: &str, stamp: Stamp, than: char, parser: &mut Parser<'_>) -> Result<Test, String> {

@@ -83,7 +83,7 @@ pub(super) fn start(search: &mut Search<'_>, start: &str) -> Next {
     let entry = Entry { path: start.to_owned(), start, depth: 0, follow, told: None, facts: OnceCell::new() };
     if entry.facts().is_none() {
         let why = facts::of(&name::path(start), Follow::No).err();
-        search.fail(&format!("'{start}': {}", why.as_ref().map(super::words).unwrap_or_default()));
+        search.fail(&format!("'{start}': {}", why.as_ref().map(place::reason).unwrap_or_default()));
         return Next::Descend;
     }
     visit(search, &entry, &mut Vec::new())
@@ -135,7 +135,7 @@ fn children(search: &mut Search<'_>, entry: &Entry<'_>, follow: Follow, above: &
     let listing = match std::fs::read_dir(entry.place()) {
         Ok(listing) => listing,
         Err(error) => {
-            search.fail(&format!("'{}': {}", entry.path, super::words(&error)));
+            search.fail(&format!("'{}': {}", entry.path, place::reason(&error)));
             return Next::Descend;
         }
     };

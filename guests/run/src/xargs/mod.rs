@@ -42,7 +42,7 @@ fn input(settings: &Settings) -> Result<Vec<u8>, String> {
     match &settings.file {
         Some(name) => {
             let mut file = std::fs::File::open(name)
-                .map_err(|error| format!("Cannot open input file '{name}': {}", words(&error)))?;
+                .map_err(|error| format!("Cannot open input file '{name}': {}", place::reason(&error)))?;
             // A directory can be opened, and has nothing to read.
             let _ = file.read_to_end(&mut bytes);
         }
@@ -189,11 +189,6 @@ fn shown(word: &str) -> String {
     }
     let word = word.replace('\'', "'\\''").replace('\t', "'$'\\t''").replace('\n', "'$'\\n''");
     format!("'{word}'")
-}
-
-fn words(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 //! replaced by a file, as by GNU, unless `--follow-symlinks` is given.
 
 use super::Machine;
-use crate::input::{path, reason};
 use crate::output::Output;
+use place::reason;
+use place::stdio::path;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ pub(super) struct Edit {
 impl Machine {
     /// Makes the file that will take the place of `name`; `false` if that cannot be.
     pub(super) fn begin_file(&mut self, name: Vec<u8>) -> bool {
-        let mut name = path(&name);
+        let mut name = path(&name).to_path_buf();
         if self.follow {
             name = fs::canonicalize(&name).unwrap_or(name);
         }
@@ -85,5 +86,5 @@ fn copy_name(name: &Path, suffix: &[u8]) -> PathBuf {
     } else {
         [base, suffix].concat()
     };
-    if copy.contains(&b'/') { path(&copy) } else { name.with_file_name(path(&copy)) }
+    if copy.contains(&b'/') { path(&copy).to_path_buf() } else { name.with_file_name(path(&copy)) }
 }

@@ -47,8 +47,7 @@ pub(crate) fn run(script: Script, options: &Options) -> i32 {
             Ok(output) => machine.files.push(output),
             Err(error) => {
                 let name = String::from_utf8_lossy(name);
-                machine
-                    .complain(&format!("sed: couldn't open file {name}: {}", crate::input::reason(&error)));
+                machine.complain(&format!("sed: couldn't open file {name}: {}", place::reason(&error)));
                 return 4;
             }
         }

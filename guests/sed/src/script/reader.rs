@@ -27,9 +27,9 @@ impl Part {
         let mut text = Vec::new();
         let read = match path.as_slice() {
             b"-" => std::io::stdin().read_to_end(&mut text),
-            _ => std::fs::File::open(crate::input::path(&path)).and_then(|mut it| it.read_to_end(&mut text)),
+            _ => std::fs::File::open(place::stdio::path(&path)).and_then(|mut it| it.read_to_end(&mut text)),
         };
-        let cannot = |error| format!("sed: couldn't open file {name}: {}", crate::input::reason(&error));
+        let cannot = |error| format!("sed: couldn't open file {name}: {}", place::reason(&error));
         read.map_err(cannot)?;
         Ok(Self { origin: Origin::File(name), text })
     }

@@ -1,10 +1,9 @@
 //! Command lines of our own applets, in bytes: names of files are not always text.
 //!
-//! What an applet takes is a table of short texts, `"n,lines="`, as in the guests' `options`: names with
-//! commas between them, and `=` if a value follows or `?` if one may be attached. The first name is the
-//! one the applet sees. Every applet has `--help` and `--version` besides.
+//! `options` reads them; every applet has `--help` and `--version` besides what its table says.
 
 use crate::stream::Out;
+use options::{Item, Order};
 use std::borrow::Cow;
 
 /// An option by the first of its names, with its value.
@@ -23,44 +22,13 @@ impl<'a> Arguments<'a> {
     /// Splits the arguments, or says what is wrong with them as GNU does.
     pub fn read(args: &[&'a [u8]], table: &[&'static str]) -> Result<Self, String> {
         let mut line = Self::default();
-        let mut rest = args.iter().copied();
-        while let Some(arg) = rest.next() {
-            match arg {
-                b"--" => line.operands.extend(rest.by_ref()),
-                [b'-', b'-', long @ ..] => line.flags.push(long_option(long, table, &mut rest)?),
-                [b'-', cluster @ ..] if !cluster.is_empty() => line.cluster(cluster, table, &mut rest)?,
-                operand => line.operands.push(operand),
+        for item in options::split(args.iter().copied(), table, Order::Anywhere)? {
+            match item {
+                Item::Flag(id, value) => line.flags.push((id, value)),
+                Item::Operand(operand) => line.operands.push(operand),
             }
         }
         Ok(line)
-    }
-
-    fn cluster(
-        &mut self,
-        mut cluster: &'a [u8],
-        table: &[&'static str],
-        rest: &mut impl Iterator<Item = &'a [u8]>,
-    ) -> Result<(), String> {
-        while let Some((letter, attached)) = cluster.split_first() {
-            let shown = char::from(*letter);
-            let found = table.iter().find(|it| names(it).any(|name| name.as_bytes() == [*letter]));
-            let found = found.ok_or_else(|| format!("invalid option -- '{shown}'"))?;
-            let value = match found.as_bytes().last() {
-                Some(b'=' | b'?') if !attached.is_empty() => Some(attached),
-                Some(b'=') => {
-                    Some(rest.next().ok_or_else(|| format!("option requires an argument -- '{shown}'"))?)
-                }
-                Some(b'?') => None,
-                _ => {
-                    self.flags.push((id(found), None));
-                    cluster = attached;
-                    continue;
-                }
-            };
-            self.flags.push((id(found), value));
-            break;
-        }
-        Ok(())
     }
 
     /// Whether the option is there.
@@ -76,47 +44,6 @@ impl<'a> Arguments<'a> {
     /// All operands; standard input if there are none.
     pub fn inputs(&self) -> Vec<&'a [u8]> {
         if self.operands.is_empty() { vec![b"-"] } else { self.operands.clone() }
-    }
-}
-
-fn names(known: &'static str) -> impl Iterator<Item = &'static str> {
-    known.trim_end_matches(['=', '?']).split(',')
-}
-
-fn id(known: &'static str) -> &'static str {
-    names(known).next().unwrap_or(known)
-}
-
-fn long_option<'a>(
-    text: &'a [u8],
-    table: &[&'static str],
-    rest: &mut impl Iterator<Item = &'a [u8]>,
-) -> Result<Flag<'a>, String> {
-    let cut = text.iter().position(|byte| *byte == b'=');
-    let (name, value) = cut.map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])));
-    let shown = String::from_utf8_lossy(name);
-    let long =
-        |known: &&'static str| names(known).filter(|it| it.len() > 1).map(str::as_bytes).collect::<Vec<_>>();
-    let exact = table.iter().find(|it| long(it).contains(&name));
-    let found = match exact {
-        Some(found) => found,
-        None => {
-            let mut fits = table.iter().filter(|it| long(it).iter().any(|it| it.starts_with(name)));
-            match (fits.next(), fits.next()) {
-                (Some(only), None) => only,
-                (Some(_), Some(_)) => return Err(format!("option '--{shown}' is ambiguous")),
-                _ => return Err(format!("unrecognized option '--{shown}'")),
-            }
-        }
-    };
-    match (found.as_bytes().last(), value) {
-        (Some(b'='), None) => match rest.next() {
-            Some(value) => Ok((id(found), Some(value))),
-            None => Err(format!("option '--{shown}' requires an argument")),
-        },
-        (Some(b'=' | b'?'), value) => Ok((id(found), value)),
-        (_, Some(_)) => Err(format!("option '--{shown}' doesn't allow an argument")),
-        (_, None) => Ok((id(found), None)),
     }
 }
 
@@ -177,45 +104,6 @@ pub fn size(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TABLE: &[&str] = &["n,lines=", "v,verbose", "color?", "c", "size=", "silent", "u?"];
-
-    fn shown(line: &str) -> String {
-        let args: Vec<&[u8]> = line.split_whitespace().map(str::as_bytes).collect();
-        match Arguments::read(&args, TABLE) {
-            Err(problem) => problem,
-            Ok(line) => {
-                let text = |it: &[u8]| String::from_utf8_lossy(it).into_owned();
-                let flags = line.flags.iter().map(|(id, value)| match value {
-                    None => format!("[{id}]"),
-                    Some(value) => format!("[{id}={}]", text(value)),
-                });
-                flags.chain(line.operands.iter().map(|it| text(it))).collect::<Vec<_>>().join(" ")
-            }
-        }
-    }
-
-    #[test]
-    fn options_are_read_as_gnu_reads_them() {
-        let cases = [
-            ("a -n 5 b", "[n=5] a b"),
-            ("-vn5 -c", "[v] [n=5] [c]"),
-            ("--lines=5 --lin 6", "[n=5] [n=6]"),
-            ("--color --color=x", "[color] [color=x]"),
-            ("-u3 -u 3", "[u=3] [u] 3"),
-            ("-v -- -n", "[v] -n"),
-            ("- x", "- x"),
-            ("--si", "option '--si' is ambiguous"),
-            ("--verbose=1", "option '--verbose' doesn't allow an argument"),
-            ("-n", "option requires an argument -- 'n'"),
-            ("--lines", "option '--lines' requires an argument"),
-            ("-q", "invalid option -- 'q'"),
-            ("--quiet", "unrecognized option '--quiet'"),
-        ];
-        for (line, want) in cases {
-            assert_eq!(shown(line), want, "{line}");
-        }
-    }
 
     #[test]
     fn sizes_have_units() {

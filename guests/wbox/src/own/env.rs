@@ -1,77 +1,81 @@
 //! `env [-i] [-0] [-u NAME]... [NAME=VALUE]...`: prints the environment.
 //!
-//! A command here cannot start another, so `env … COMMAND` says so and ends with 126.
+//! An applet cannot start another command, so `env … COMMAND` says so and ends with 126; the command of
+//! that name, which can, is the guest `run`'s.
 
-use std::ffi::OsString;
-use std::io::Write as _;
+use super::arguments;
+use crate::stream::Out;
+use options::{Item, Order};
 
 const HELP: &str = "Usage: env [-i] [-0] [-u NAME]... [NAME=VALUE]...\nPrints the environment.\n";
+const TABLE: &[&str] = &["i,ignore-environment", "0,null", "u,unset=", "help", "version"];
+/// The applet itself is misused.
+const TROUBLE: i32 = 125;
+const NOT_RUN: i32 = 126;
+
+/// In the order in which they are printed.
+type Variables = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The applet.
-pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
-    let args = args.skip(1).map(|it| it.to_string_lossy().into_owned());
-    let started = std::env::vars_os()
-        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
+pub fn main(args: &[&[u8]]) -> i32 {
+    if args.iter().any(|it| matches!(*it, b"--help" | b"--version"))
+        && let Err(status) = arguments::read("env", HELP, args, TABLE, TROUBLE)
+    {
+        return status;
+    }
+    let bytes = |text: std::ffi::OsString| text.into_encoded_bytes();
+    let started = std::env::vars_os().map(|(name, value)| (bytes(name), bytes(value)));
+    let mut out = Out::new("env");
     match list(args, started.collect()) {
-        Ok(text) => i32::from(std::io::stdout().write_all(text.as_bytes()).is_err()),
+        Ok(text) => {
+            out.put(&text);
+            out.end(0)
+        }
         Err((status, problem)) => {
-            let _ = writeln!(std::io::stderr(), "env: {problem}");
+            out.complain(&problem);
             status
         }
     }
 }
 
-/// In the order in which they are printed.
-type Variables = Vec<(String, String)>;
-
 /// What is printed, or an exit status with its reason.
-fn list(mut args: impl Iterator<Item = String>, mut all: Variables) -> Result<String, (i32, String)> {
-    let mut end = '\n';
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--help" => return Ok(HELP.to_owned()),
-            "-" | "-i" | "--ignore-environment" => all.clear(),
-            "-0" | "--null" => end = '\0',
-            "-u" | "--unset" => {
-                let name = args.next().ok_or((125, "option requires an argument -- 'u'".to_owned()))?;
-                all.retain(|(known, _)| *known != name);
+fn list(args: &[&[u8]], mut all: Variables) -> Result<Vec<u8>, (i32, String)> {
+    let mut end = b'\n';
+    let misused = |problem| (TROUBLE, problem);
+    for item in options::split(args.iter().copied(), TABLE, Order::Anywhere).map_err(misused)? {
+        match item {
+            Item::Flag("i", _) | Item::Operand(b"-") => all.clear(),
+            Item::Flag("0", _) => end = 0,
+            Item::Flag(_, name) => all.retain(|(known, _)| Some(known.as_slice()) != name),
+            Item::Operand(word) => {
+                let Some(at) = word.iter().position(|it| *it == b'=') else {
+                    let word = String::from_utf8_lossy(word);
+                    return Err((NOT_RUN, format!("'{word}': a command cannot start another one here")));
+                };
+                all.retain(|(known, _)| *known != word[..at]);
+                all.push((word[..at].to_vec(), word[at + 1..].to_vec()));
             }
-            "--" => {}
-            name if name.starts_with("--unset=") => {
-                all.retain(|(known, _)| *known != name["--unset=".len()..])
-            }
-            other => match other.split_once('=') {
-                Some((name, value)) if !other.starts_with('-') => {
-                    all.retain(|(known, _)| known != name);
-                    all.push((name.to_owned(), value.to_owned()));
-                }
-                _ if other.starts_with('-') => return Err((125, format!("unrecognized option '{other}'"))),
-                _ => return Err((126, format!("'{other}': a command cannot start another one here"))),
-            },
         }
     }
-    Ok(all.iter().map(|(name, value)| format!("{name}={value}{end}")).collect())
+    let line = |(name, value): &(Vec<u8>, Vec<u8>)| [name.as_slice(), b"=", value, &[end]].concat();
+    Ok(all.iter().flat_map(line).collect())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_environment_is_printed_and_never_run() {
-        let start = || vec![("B".to_owned(), "2".to_owned()), ("A".to_owned(), "1".to_owned())];
-        let cases = [
-            ("", Ok("B=2\nA=1\n")),
-            ("C=3", Ok("B=2\nA=1\nC=3\n")),
-            ("B=4", Ok("A=1\nB=4\n")),
-            ("-u A", Ok("B=2\n")),
-            ("-i X=y -0", Ok("X=y\0")),
-            ("sh", Err(126)),
-            ("-q", Err(125)),
-        ];
-        for (line, want) in cases {
-            let got = list(line.split_whitespace().map(str::to_owned), start());
-            assert_eq!(got.map_err(|(status, _)| status), want.map(str::to_owned), "{line:?}");
-        }
+#[test]
+fn the_environment_is_printed_and_never_run() {
+    let start = || [("B", "2"), ("A", "1")].map(|(name, value)| (name.into(), value.into())).to_vec();
+    let cases = [
+        ("", Ok("B=2\nA=1\n")),
+        ("C=3", Ok("B=2\nA=1\nC=3\n")),
+        ("B=4", Ok("A=1\nB=4\n")),
+        ("-u A", Ok("B=2\n")),
+        ("-i X=y -0", Ok("X=y\0")),
+        ("sh", Err(126)),
+        ("-q", Err(125)),
+    ];
+    for (line, want) in cases {
+        let words: Vec<&[u8]> = line.split_whitespace().map(str::as_bytes).collect();
+        let got = list(&words, start()).map_err(|(status, _)| status);
+        assert_eq!(got, want.map(|it: &str| it.as_bytes().to_vec()), "{line:?}");
     }
 }

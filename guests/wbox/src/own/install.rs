@@ -4,9 +4,9 @@
 
 use super::copy::set_times;
 use super::mode::{Target, changed};
-use crate::stream::{Out, reason};
+use crate::stream::{Out, reason, text};
 use facts::Follow;
-use std::ffi::OsString;
+use options::{Item, Order};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ struct Options {
 }
 
 /// The applet.
-pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
-    let args: Vec<String> = args.skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+pub fn main(args: &[&[u8]]) -> i32 {
+    let args: Vec<String> = args.iter().map(|it| text(it).into_owned()).collect();
     let mut out = Out::new("install");
     let done = parse(&args).and_then(|options| {
         if options.folders { make(&options, &mut out) } else { copy(&options, &mut out) }
@@ -38,61 +38,37 @@ pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
     }
 }
 
+const TABLE: &[&str] = &[
+    "d,directory",
+    "D",
+    "v,verbose",
+    "T,no-target-directory",
+    "t,target-directory=",
+    "m,mode=",
+    "o,owner=",
+    "g,group=",
+    "S,suffix=",
+    "p,preserve-timestamps",
+    "s,strip",
+    "C,compare",
+    "b",
+    "backup?",
+    "c",
+];
+
 fn parse(args: &[String]) -> Result<Options, String> {
     let mut options = Options::default();
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let long = arg.strip_prefix("--").filter(|it| !it.is_empty());
-        if let Some(long) = long {
-            let (name, value) =
-                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value.to_owned())));
-            let mut value = || {
-                value
-                    .clone()
-                    .or_else(|| args.next().cloned())
-                    .ok_or(format!("option '--{name}' requires an argument"))
-            };
-            match name {
-                "directory" => options.folders = true,
-                "verbose" => options.verbose = true,
-                "no-target-directory" => options.no_target_folder = true,
-                "target-directory" => options.target = Some(value()?),
-                "mode" => options.mode = Some(value()?),
-                "owner" | "group" | "suffix" => drop(value()?),
-                "preserve-timestamps" => options.times = true,
-                "strip" | "compare" | "backup" => {}
-                other => return Err(format!("unrecognized option '--{other}'")),
-            }
-            continue;
-        }
-        if arg == "--" {
-            options.operands.extend(args.by_ref().cloned());
-        } else if arg.len() < 2 || !arg.starts_with('-') {
-            options.operands.push(arg.clone());
-        } else {
-            for (at, letter) in arg.char_indices().skip(1) {
-                match letter {
-                    'd' => options.folders = true,
-                    'D' => options.parents = true,
-                    'v' => options.verbose = true,
-                    'T' => options.no_target_folder = true,
-                    'p' => options.times = true,
-                    'c' | 's' | 'C' | 'b' => {}
-                    't' | 'm' | 'o' | 'g' | 'S' => {
-                        let rest = &arg[at + 1..];
-                        let value =
-                            if rest.is_empty() { args.next().cloned() } else { Some(rest.to_owned()) };
-                        let value = value.ok_or(format!("option requires an argument -- '{letter}'"))?;
-                        match letter {
-                            't' => options.target = Some(value),
-                            'm' => options.mode = Some(value),
-                            _ => {}
-                        }
-                        break;
-                    }
-                    other => return Err(format!("invalid option -- '{other}'")),
-                }
-            }
+    for item in options::parse(args, TABLE, Order::Anywhere)? {
+        match item {
+            Item::Flag("d", _) => options.folders = true,
+            Item::Flag("D", _) => options.parents = true,
+            Item::Flag("v", _) => options.verbose = true,
+            Item::Flag("T", _) => options.no_target_folder = true,
+            Item::Flag("p", _) => options.times = true,
+            Item::Flag("t", value) => options.target = value,
+            Item::Flag("m", value) => options.mode = value,
+            Item::Flag(..) => {}
+            Item::Operand(name) => options.operands.push(name),
         }
     }
     Ok(options)

@@ -2,47 +2,41 @@
 //! part of theirs.
 
 pub mod arguments;
+pub mod clear;
 pub mod copy;
-pub mod create;
 pub mod dd;
+pub mod df;
+pub mod echo;
 pub mod env;
 pub mod expr;
+pub mod hostname;
+pub mod iconv;
+pub mod id;
 pub mod install;
 pub mod lines;
 pub mod ls;
-pub mod machine;
+pub mod mkdir;
+pub mod mktemp;
 pub mod mode;
+pub mod nproc;
 pub mod owner;
+pub mod pager;
+pub mod pr;
+pub mod printenv;
+pub mod ps;
+pub mod pwd;
+pub mod random;
 pub mod rev;
-pub mod say;
 pub mod seq;
-pub mod session;
 pub mod shasum;
+pub mod sleep;
 pub mod sort;
+pub mod sync;
 pub mod tac;
 pub mod test;
 pub mod touch;
-pub mod who;
-
-/// A size with a letter, as `-h` has it: rounded up, one digit after the point below ten.
-pub fn human(bytes: u64, base: u64) -> String {
-    const LETTERS: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
-    if bytes < base {
-        return bytes.to_string();
-    }
-    let (mut unit, mut step) = (base, 1);
-    while step < 6 && bytes / unit >= base {
-        unit *= base;
-        step += 1;
-    }
-    let letter = if base == 1000 && step == 1 { "k" } else { LETTERS[step] };
-    let tenths = (u128::from(bytes) * 10).div_ceil(u128::from(unit));
-    if tenths < 100 {
-        return format!("{}.{}{letter}", tenths / 10, tenths % 10);
-    }
-    let whole = bytes.div_ceil(unit);
-    match whole == base && step < 6 {
-        true => format!("1.0{}", LETTERS[step + 1]),
-        false => format!("{whole}{letter}"),
-    }
-}
+pub mod uname;
+pub mod user;
+pub mod uuidgen;
+pub mod verdict;
+pub mod yes;

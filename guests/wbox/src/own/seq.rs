@@ -2,6 +2,7 @@
 
 use super::arguments::refuse;
 use crate::stream::{Out, text};
+use options::{Item, Order};
 
 const HELP: &str = "\
 Usage: seq [OPTION]... LAST
@@ -55,43 +56,20 @@ pub fn main(args: &[&[u8]]) -> i32 {
     }
 }
 
-/// Numbers may begin with a dash, so this is read by hand.
+const TABLE: &[&str] = &["w,equal-width", "s,separator=", "t,terminator=", "f,format=", "help", "version"];
+
+/// What is wanted; nothing where help is.
 fn read(args: &[&[u8]]) -> Result<Option<Wanted>, String> {
     let (mut wide, mut between, mut end, mut format, mut numbers) =
         (false, b"\n".to_vec(), b"\n".to_vec(), None, Vec::new());
-    let mut args = args.iter().copied();
-    let mut only_numbers = false;
-    while let Some(arg) = args.next() {
-        let is_number = matches!(arg, [b'-', b'0'..=b'9' | b'.', ..] | [b'-', b'i', b'n', b'f', ..]);
-        if only_numbers || is_number || !arg.starts_with(b"-") || arg == b"-" {
-            numbers.push(text(arg).into_owned());
-            continue;
-        }
-        let mut value = |attached: &[u8]| -> Result<Vec<u8>, String> {
-            if !attached.is_empty() {
-                return Ok(attached.to_vec());
-            }
-            args.next().map(<[u8]>::to_vec).ok_or(format!("option '{}' requires an argument", text(arg)))
-        };
-        match arg {
-            b"--" => only_numbers = true,
-            b"--help" | b"--version" => return Ok(None),
-            b"-w" | b"--equal-width" => wide = true,
-            b"--separator" => between = unescaped(&value(b"")?),
-            b"--terminator" => end = unescaped(&value(b"")?),
-            b"--format" => format = Some(Format::read(&text(&value(b"")?))?),
-            [b'-', b's', rest @ ..] => between = unescaped(&value(rest)?),
-            [b'-', b't', rest @ ..] => end = unescaped(&value(rest)?),
-            [b'-', b'f', rest @ ..] => format = Some(Format::read(&text(&value(rest)?))?),
-            long => {
-                let shown = text(long);
-                match shown.split_once('=') {
-                    Some(("--separator", value)) => between = unescaped(value.as_bytes()),
-                    Some(("--terminator", value)) => end = unescaped(value.as_bytes()),
-                    Some(("--format", value)) => format = Some(Format::read(value)?),
-                    _ => return Err(format!("unrecognized option '{shown}'")),
-                }
-            }
+    for item in options::split(args.iter().copied(), TABLE, Order::Numbers)? {
+        match item {
+            Item::Flag("help" | "version", _) => return Ok(None),
+            Item::Flag("w", _) => wide = true,
+            Item::Flag("s", value) => between = unescaped(value.unwrap_or_default()),
+            Item::Flag("t", value) => end = unescaped(value.unwrap_or_default()),
+            Item::Flag(_, value) => format = Some(Format::read(&text(value.unwrap_or_default()))?),
+            Item::Operand(number) => numbers.push(text(number).into_owned()),
         }
     }
     let one = Decimal { value: 1, scale: 0 };

@@ -1,7 +1,7 @@
 //! Tables to JSON and back.
 
 use super::show;
-use crate::call::{Call, Done, Failure, failed, words};
+use crate::call::{Call, Done, Failure, failed};
 use crate::json::{self, Object, Parser};
 use crate::table::Table;
 use csv::ByteRecord;
@@ -99,7 +99,7 @@ fn read(call: &mut Call, layout: Layout) -> Done {
     let name = call.operand(0).to_owned();
     let mut bytes = Vec::new();
     if let Err(error) = call.source(&name)?.read_to_end(&mut bytes) {
-        return failed(format!("{name}: {}", words(&error)));
+        return failed(format!("{name}: {}", place::reason(&error)));
     }
     let text = String::from_utf8_lossy(&bytes);
     let objects = objects(&text, layout).map_err(|it| Failure::Failed(format!("{name}: {it}")))?;

@@ -8,19 +8,21 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 pub(super) use table::HANDLESS;
-use table::{OWNED, ROOMS, Room, State};
+use table::{GUEST_ONLY, OWNED, ROOMS, Room, State};
 
 use super::{Finding, tree::Tree};
 use crate::{fuzz::host_triple, packages::metadata};
 
 const TABLE: &str = "xtask/src/tidy/layers/table.rs";
 
-/// Who depends on whom, normal dependencies only.
+/// Who depends on whom.
 struct Graph {
     /// Packages of this workspace, by name.
     members: BTreeSet<String>,
-    /// Direct dependencies by package name. Two versions of a crate are one.
+    /// Direct normal dependencies by package name. Two versions of a crate are one.
     uses: BTreeMap<String, BTreeSet<String>>,
+    /// The same with those of tests and build scripts.
+    names: BTreeMap<String, BTreeSet<String>>,
 }
 
 pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
@@ -42,15 +44,18 @@ impl Graph {
 
         let members = list(&metadata["workspace_members"]).iter().map(name).collect::<Result<_, _>>()?;
         let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for node in list(&metadata["resolve"]["nodes"]) {
             let from = uses.entry(name(&node["id"])?).or_default();
+            let all = named.entry(name(&node["id"])?).or_default();
             for dep in list(&node["deps"]) {
+                all.insert(name(&dep["pkg"])?);
                 if list(&dep["dep_kinds"]).iter().any(|kind| kind["kind"].is_null()) {
                     from.insert(name(&dep["pkg"])?);
                 }
             }
         }
-        Ok(Self { members, uses })
+        Ok(Self { members, uses, names: named })
     }
 
     fn direct(&self, package: &str) -> impl Iterator<Item = &String> {
@@ -119,6 +124,15 @@ fn judge_room(graph: &Graph, package: &str, room: &Room, findings: &mut Vec<Find
                 &manifest,
                 format!("depends on `{dep}`, and the arrow does not point down"),
                 format!("`{}` may use: {}", room.name, shown(room.may_use)),
+            ));
+        }
+    }
+    for dep in graph.names.get(package).into_iter().flatten() {
+        if GUEST_ONLY.contains(&dep.as_str()) {
+            findings.push(Finding::new(
+                &manifest,
+                format!("depends on `{dep}`, which runs as a guest only"),
+                "open the guest instead, in tests too; only `guests/` and `fuzz/` may name it",
             ));
         }
     }
@@ -204,6 +218,22 @@ mod tests {
             let found = found(&[(from, to, None)], "", &[]);
             assert!(found.iter().any(|it| it.contains(want)), "{from} -> {to}: {found:#?}");
         }
+    }
+
+    #[test]
+    fn what_runs_as_a_guest_is_on_nobodys_list_not_even_for_tests() {
+        let rooms = ["commands", "embed", "mcp", "catalog", "engine", "codemode", "testkit", "gate"];
+        let packages = rooms.map(|it| format!("drydock-{it}"));
+        for package in packages.iter().map(String::as_str).chain(["drydock"]) {
+            for kind in [None, Some("dev"), Some("build")] {
+                let found = found(&[(package, "drydock-shell", kind)], "", &[]);
+                let want = "depends on `drydock-shell`, which runs as a guest only";
+                assert!(found.iter().any(|it| it.contains(want)), "{package} {kind:?}: {found:#?}");
+            }
+        }
+        let own =
+            [("drydock-shell", "drydock-contract", None), ("drydock-shell", "drydock-testkit", Some("dev"))];
+        assert!(found(&own, "", &[]).is_empty());
     }
 
     #[test]

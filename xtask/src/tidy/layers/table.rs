@@ -1,7 +1,8 @@
 //! Who may use whom. The table of ARCHITECTURE.md, for the machine.
 //!
 //! Rooms are named as their folder is; the package of room `gate` is `drydock-gate`, and only the
-//! binary is plainly `drydock`. Only normal dependencies count: tests may use what they like.
+//! binary is plainly `drydock`. Only normal dependencies count: tests may use what they like, but for what runs as a
+//! guest only.
 
 /// Whether the room is built already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,8 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "store", state: Built, may_use: &["contract"], never: WASM },
     Room { name: "engine", state: Built, may_use: &["contract", "abi", "store"], never: NO_RULE },
     Room { name: "caps", state: Built, may_use: &["contract", "gate", "abi", "egress"], never: WASM },
-    Room { name: "commands", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
+    Room { name: "shell", state: Built, may_use: &["contract", "abi"], never: RUNTIMES },
+    Room { name: "commands", state: Built, may_use: &[], never: RUNTIMES },
     Room { name: "codemode", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "extension", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "lembeh", state: Planned, may_use: &["contract", "gate", "abi"], never: WASM },
@@ -83,6 +85,11 @@ pub(super) const OWNED: &[(&str, &[&str])] = &[
     ("drydock-testkit", &[]),
 ];
 
+/// Crates that are built for guests. A room that names one, be it for its tests, has that code on the host again, where
+/// what an agent writes would be read outside of any sandbox. Whoever needs it runs the guest; what may name it is not in
+/// this workspace: `guests/` and `fuzz/`.
+pub(super) const GUEST_ONLY: &[&str] = &["drydock-shell"];
+
 /// Rooms that may not reach files, sockets, the environment or other processes by themselves.
 pub(crate) const HANDLESS: &[&str] =
-    &["contract", "gate", "abi", "caps", "commands", "codemode", "extension", "engine"];
+    &["contract", "gate", "abi", "caps", "shell", "commands", "codemode", "extension", "engine"];

@@ -1,4 +1,7 @@
 //! What a half-typed word could become: a command where one stands, a path elsewhere.
+//!
+//! The line is not parsed: this looks back for the last blank or operator, knows no quotes and expands nothing. What it
+//! finds is only offered to whoever typed it, and what they send is read by the shell's guest.
 
 use drydock_embed::{
     Dock, DockShell,
@@ -9,6 +12,9 @@ use crate::show;
 
 /// More than this no one reads.
 const CANDIDATES_MAX: usize = 500;
+
+/// Nobody types more; what was pasted is not looked at.
+const TYPED_BYTES_MAX: usize = 64 << 10;
 
 /// The commands there are.
 pub(super) struct Names(Vec<String>);
@@ -25,7 +31,7 @@ impl Names {
 
 /// Where the last word of `typed` starts, and what it could be.
 pub(super) fn candidates(names: &Names, shell: &DockShell, typed: &str) -> (usize, Vec<String>) {
-    let word = last_word(typed);
+    let Some(word) = last_word(typed) else { return (typed.len(), Vec::new()) };
     let start = typed.len() - word.len();
     let mut found = match stands_first(&typed[..start]) && !word.contains('/') {
         true => {
@@ -41,9 +47,10 @@ pub(super) fn candidates(names: &Names, shell: &DockShell, typed: &str) -> (usiz
     (start, found)
 }
 
-/// What stands behind the last blank or operator. A blank may have several bytes.
-fn last_word(typed: &str) -> &str {
-    typed.rsplit(|it: char| it.is_whitespace() || "|&;()<>".contains(it)).next().unwrap_or_default()
+/// What stands behind the last blank or operator; nothing of a line that is too long. A blank may have several bytes.
+fn last_word(typed: &str) -> Option<&str> {
+    let ends = |it: char| it.is_whitespace() || "|&;()<>".contains(it);
+    (typed.len() <= TYPED_BYTES_MAX).then(|| typed.rsplit(ends).next().unwrap_or_default())
 }
 
 /// Whether a command is expected after this text.
@@ -104,7 +111,8 @@ mod tests {
         let cases =
             [("", ""), ("upp", "upp"), ("a b", "b"), ("a\u{a0}é", "é"), ("a\u{3000}", ""), ("x>f", "f")];
         for (typed, word) in cases {
-            assert_eq!(last_word(typed), word, "{typed}");
+            assert_eq!(last_word(typed), Some(word), "{typed}");
         }
+        assert_eq!(last_word(&"a ".repeat(TYPED_BYTES_MAX)), None);
     }
 }

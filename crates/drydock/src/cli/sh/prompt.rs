@@ -1,11 +1,12 @@
 //! The prompt: lines are typed, edited, remembered and run one after another in one shell.
 
-use std::{borrow::Cow, cell::RefCell, rc::Rc};
+use std::{borrow::Cow, cell::RefCell, rc::Rc, sync::Arc};
 
 use drydock_embed::{
-    Dock, DockShell,
+    Dock, DockShell, ExplainError,
     contract::{Limits, Streams, exit::LIMITED},
     gate::DenialLog,
+    shell::ShellLimits,
 };
 use rustyline::{
     Config, Context, Editor, Helper,
@@ -17,7 +18,7 @@ use rustyline::{
     validate::Validator,
 };
 
-use super::{colour, complete, explain_end, lines, status, until_interrupted};
+use super::{colour, complete, explain_end, lines, session, status, until_interrupted};
 use crate::{cli::grants, exit, home, show, streams};
 
 const HISTORY_LINES_MAX: usize = 10_000;
@@ -33,7 +34,8 @@ pub(super) fn run(dock: &Dock, shell: DockShell, log: &DenialLog, limits: &Limit
         .completion_type(rustyline::CompletionType::List)
         .build();
     let mut editor: Editor<Typist, FileHistory> = Editor::with_config(config)?;
-    lines::bind(&mut editor);
+    let reader = Arc::new(tokio::runtime::Builder::new_current_thread().enable_all().build()?);
+    lines::bind(&mut editor, &goes_on(dock, reader));
     editor.set_helper(Some(Typist { names, shell: Rc::clone(&shell) }));
     let remembered = home::path()?.join("history");
     // The first time there is none.
@@ -71,6 +73,7 @@ pub(super) fn run(dock: &Dock, shell: DockShell, log: &DenialLog, limits: &Limit
         match ran {
             Ok((report, _)) => {
                 explain_end(&report, limits);
+                session::tell(&report);
                 grants::tell(&log.take());
                 if report.limit.as_deref() == Some("cancelled") {
                     new_line();
@@ -89,6 +92,15 @@ pub(super) fn run(dock: &Dock, shell: DockShell, log: &DenialLog, limits: &Limit
     };
     runtime.shutdown_background();
     Ok(last)
+}
+
+/// Whether a text that was typed goes on. The guest of the shell reads it: the text may have been pasted from anywhere.
+fn goes_on(dock: &Dock, runtime: Arc<tokio::runtime::Runtime>) -> lines::IsIncomplete {
+    let dock = dock.clone();
+    Arc::new(move |text| {
+        let plan = runtime.block_on(dock.explain(text, &ShellLimits::default()));
+        matches!(plan, Err(ExplainError::Syntax(error)) if error.incomplete)
+    })
 }
 
 /// What came from the keyboard.

@@ -31,6 +31,12 @@ pub(super) struct Ended {
     stages_total: u64,
     steps: u64,
     duration_us: u64,
+    /// The shell goes on from before it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    was_reset: bool,
+    /// What of its session is not there any more, or could not be kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -49,7 +55,7 @@ struct Stage {
     status: i32,
     outcome: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    quota_exceeded: Option<&'static str>,
+    quota_exceeded: Option<String>,
     stdin_bytes: u64,
     stdout_bytes: u64,
     stderr_bytes: u64,
@@ -78,6 +84,8 @@ pub(super) fn ended(report: &LineReport, streams: Streams, denials: Vec<DenialDe
         stages_total: report.stages_total,
         steps: report.steps,
         duration_us: report.micros,
+        was_reset: report.was_reset,
+        lost: report.lost.clone(),
     }
 }
 
@@ -87,7 +95,7 @@ fn stage(it: &StageRecord) -> Stage {
         builtin: it.builtin,
         status: it.status,
         outcome: it.outcome.clone(),
-        quota_exceeded: it.quota,
+        quota_exceeded: it.quota.clone(),
         stdin_bytes: it.stdin_bytes,
         stdout_bytes: it.stdout_bytes,
         stderr_bytes: it.stderr_bytes,

@@ -6,13 +6,12 @@
 pub mod operands;
 
 use operands::{Case, Operands, Report};
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 
 /// The applet.
-pub fn uumain(args: impl Iterator<Item = OsString>) -> i32 {
-    let args: Vec<String> = args.skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+pub fn main(args: &[&[u8]]) -> i32 {
+    let args: Vec<String> = args.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect();
     let done = Operands::parse(&args).and_then(|operands| {
         let copied = copy(&operands)?;
         report(&operands, &copied);

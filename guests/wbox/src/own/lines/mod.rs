@@ -3,11 +3,12 @@
 //!
 //! Each reads piece by piece and closes a file as soon as it is done with it.
 
+pub mod basename;
 pub mod cat;
 pub mod cut;
+pub mod dirname;
 pub mod head;
 pub mod paste;
-pub mod path;
 pub mod set;
 pub mod tail;
 pub mod tee;
@@ -48,4 +49,10 @@ fn each_line(input: &mut Input, end: u8, mut each: impl FnMut(&[u8]) -> bool) ->
 /// What is wrong with a number, in GNU's words.
 fn bad_number(what: &str, text: &[u8]) -> String {
     format!("invalid number of {what}: '{}'", crate::stream::text(text))
+}
+
+/// A name without the slashes at its end.
+fn trim_slashes(name: &[u8]) -> &[u8] {
+    let end = name.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    &name[..end]
 }

@@ -372,7 +372,7 @@ impl Options {
     /// A size as it is shown; blocks are of 1024 bytes.
     pub fn size(&self, bytes: u64, blocks: bool) -> String {
         match self.unit {
-            Some(base) => crate::own::human(bytes, base),
+            Some(base) => facts::human(bytes, base),
             None if blocks => bytes.div_ceil(1024).to_string(),
             None => bytes.to_string(),
         }

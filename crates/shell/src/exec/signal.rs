@@ -1,0 +1,73 @@
+//! What a shell does with its signals: the trap, or the end.
+
+use std::{future::poll_fn, pin::Pin, task::Poll};
+
+use drydock_contract::{BoxFuture, schedule};
+
+use crate::{
+    builtin::signal_name,
+    expand::INSIDE_MAX,
+    inbox::is_deadly,
+    state::{Env, Eval, Flow},
+    tasks::Handle,
+};
+
+impl Env {
+    /// Runs the traps of signals that came, or ends.
+    pub(crate) fn take_signals(&mut self) -> BoxFuture<'_, Eval<()>> {
+        Box::pin(async move {
+            if !self.traps.owns_inbox {
+                // A subshell dies with its shell; what its shell has a trap for is not its own.
+                return match self.traps.inbox.deadly() {
+                    Some(signal) => Err(Flow::Exit(128 + i32::from(signal))),
+                    None => Ok(()),
+                };
+            }
+            // A trap that sends its own signal waits for the one it runs in.
+            if self.frame.inside_itself >= INSIDE_MAX {
+                return Ok(());
+            }
+            while let Some(signal) = self.traps.inbox.take() {
+                let name = signal_name(signal);
+                // Nobody can catch KILL.
+                let trapped = signal != 9 && self.traps.set.get(name).is_some_and(|trap| !trap.inert);
+                if trapped {
+                    self.run_signal_trap(name).await?;
+                } else if is_deadly(signal) {
+                    if signal == 9 {
+                        self.traps.set = Default::default();
+                    }
+                    return Err(Flow::Exit(128 + i32::from(signal)));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// A signal's trap runs even within another trap.
+    async fn run_signal_trap(&mut self, name: &str) -> Eval<()> {
+        let inside = std::mem::replace(&mut self.traps.is_running, false);
+        self.frame.inside_itself += 1;
+        let result = self.run_trap(name).await;
+        self.frame.inside_itself -= 1;
+        self.traps.is_running = inside;
+        result
+    }
+
+    /// Waits for a job; nothing if a signal came first.
+    pub(crate) async fn job_or_signal(&self, done: &Handle<i32>) -> Option<i32> {
+        let mut done = done.clone();
+        poll_fn(|cx| {
+            if let Poll::Ready(status) = Pin::new(&mut done).poll(cx) {
+                return Poll::Ready(Some(status));
+            }
+            self.traps.inbox.listen(cx.waker());
+            if self.traps.inbox.any() {
+                schedule::goes_on();
+                return Poll::Ready(None);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}

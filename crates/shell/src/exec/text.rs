@@ -1,0 +1,165 @@
+//! Texts: the line, a sourced file, what `eval` was given.
+//!
+//! As in bash, lines before a syntax error have run when it is found, and an alias counts from the
+//! line after the one that made it.
+
+use drydock_contract::BoxFuture;
+
+use crate::{
+    state::{Env, Eval, Flow},
+    syntax::{self, Script, Source, SyntaxError},
+};
+
+/// What an error that costs a line costs here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Discarded {
+    /// The rest of the line, as at the top of a text.
+    Line,
+    /// All of it: whoever asked for the text is told.
+    Text,
+}
+
+/// What becomes of a text that ends in the middle of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unfinished {
+    /// What is complete of it runs.
+    Runs,
+    /// Nothing of it runs: the rest may still come.
+    Waits,
+}
+
+/// How a text ended: the way out, and where it could not be read.
+type TextEnd = (Eval<()>, Option<SyntaxError>);
+
+impl Env {
+    /// Whether words of commands may be aliases. Their texts are parsed, as those of `eval` are.
+    fn reads_aliases(&mut self) -> bool {
+        self.shared.mode.eval_allowed
+            && !self.definitions.aliases.is_empty()
+            && self.options.shopt("expand_aliases").is_some_and(|it| *it)
+    }
+
+    pub(crate) fn run_text<'a>(&'a mut self, text: &'a str, discarded: Discarded) -> BoxFuture<'a, TextEnd> {
+        self.run_read(text, discarded, Unfinished::Runs)
+    }
+
+    /// Runs a text, or nothing of it if it is not finished.
+    pub(crate) fn run_finished<'a>(
+        &'a mut self,
+        text: &'a str,
+        discarded: Discarded,
+    ) -> BoxFuture<'a, TextEnd> {
+        self.run_read(text, discarded, Unfinished::Waits)
+    }
+
+    fn run_read<'a>(
+        &'a mut self,
+        text: &'a str,
+        discarded: Discarded,
+        unfinished: Unfinished,
+    ) -> BoxFuture<'a, TextEnd> {
+        Box::pin(async move {
+            let limits = (&self.shared.limits).into();
+            // Nothing has run as long as this holds.
+            let mut may_wait = unfinished == Unfinished::Waits;
+            // Line by line, the end is read after the beginning has run.
+            if may_wait
+                && self.reads_aliases()
+                && let Err(error) = syntax::parse(text, limits)
+                && error.incomplete
+            {
+                return (Ok(()), Some(error));
+            }
+            let mut source = match Source::new(text, limits) {
+                Ok(source) => source,
+                Err(error) => return (Ok(()), Some(error)),
+            };
+            loop {
+                if self.reads_aliases() {
+                    let script = match source.line(&self.definitions.aliases) {
+                        Ok(Some(script)) => script,
+                        Ok(None) => return (Ok(()), None),
+                        Err(error) => return (Ok(()), Some(error)),
+                    };
+                    if let Err(flow) = self.run_lines(&script, discarded, None).await {
+                        return (Err(flow), None);
+                    }
+                    continue;
+                }
+                let (script, stopped) = source.rest();
+                if std::mem::take(&mut may_wait) && stopped.as_ref().is_some_and(|it| it.incomplete) {
+                    return (Ok(()), stopped);
+                }
+                match self.run_lines(&script, discarded, Some(&mut source)).await {
+                    // What could not be read may be a script once aliases count.
+                    Ok(true) if stopped.is_some() && self.reads_aliases() => {}
+                    Ok(true) => return (Ok(()), stopped),
+                    Ok(false) => {}
+                    Err(flow) => return (Err(flow), None),
+                }
+            }
+        })
+    }
+
+    /// A line of the shell's own text begins: it is counted, and remembered where that was asked for.
+    fn begin_line(&mut self, typed: &str) {
+        self.computed.lines = self.computed.lines.saturating_add(1);
+        if !self.options.history && !self.history.has_current {
+            return;
+        }
+        let remembers = self.options.history && !self.identity.is_subshell() && !typed.is_empty();
+        let history = self.remembered();
+        history.has_current = remembers;
+        if remembers {
+            history.add_typed(typed);
+        }
+    }
+
+    /// Runs what was read. Where aliases begin to count, `source` is put back to the next line, and
+    /// the answer is no.
+    async fn run_lines(
+        &mut self,
+        script: &Script,
+        discarded: Discarded,
+        mut source: Option<&mut Source>,
+    ) -> Eval<bool> {
+        if self.shared.mode.literal_unknown {
+            self.unknown.learn(script);
+        }
+        let mut discarding = false;
+        for (index, item) in script.items.iter().enumerate() {
+            if let Some(source) = source.as_mut()
+                && item.starts_line
+                && index > 0
+                && self.reads_aliases()
+            {
+                source.at = item.start;
+                return Ok(false);
+            }
+            if discarding && !item.starts_line {
+                continue;
+            }
+            discarding = false;
+            if item.starts_line && self.frame.depth == 0 {
+                let next = script.items[index + 1..].iter().find(|it| it.starts_line).map(|it| it.start);
+                let typed = source.as_ref().map_or("", |it| it.typed(item.start, next));
+                self.begin_line(typed);
+            }
+            match self.run_item(item).await {
+                Ok(()) => {}
+                Err(Flow::Discard) if discarded == Discarded::Text => return Err(Flow::Discard),
+                Err(Flow::Discard) if self.options.errexit && !std::mem::take(&mut self.results.forgiven) => {
+                    return Err(Flow::Exit(1));
+                }
+                Err(Flow::Discard) => {
+                    self.status = 1;
+                    discarding = true;
+                }
+                Err(Flow::Break(_) | Flow::Continue(_))
+                    if discarded == Discarded::Line && self.frame.loops == 0 => {}
+                Err(flow) => return Err(flow),
+            }
+        }
+        Ok(true)
+    }
+}

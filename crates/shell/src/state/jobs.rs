@@ -1,0 +1,69 @@
+//! Background jobs of a shell, and how those ended that were waited for.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{inbox::Inbox, tasks::Handle};
+
+/// How many jobs that ended are remembered.
+const ENDED_MAX: usize = 256;
+
+/// A background job.
+#[derive(Clone)]
+pub(crate) struct Job {
+    pub(crate) id: u32,
+    /// What `%1` means.
+    pub(crate) number: u32,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) done: Handle<i32>,
+    /// The command, as typed.
+    pub(crate) typed: Arc<str>,
+}
+
+#[derive(Default)]
+pub(crate) struct Jobs {
+    pub(crate) list: Vec<Job>,
+    /// Those of the shell around this one, for a `jobs` in a pipeline.
+    shown: Vec<Job>,
+    /// `$!`.
+    pub(crate) last: Option<u32>,
+    /// How jobs ended that were waited for already.
+    pub(crate) ended: Arc<BTreeMap<u32, i32>>,
+}
+
+impl Jobs {
+    /// A subshell has no jobs, and knows how its parent's ended.
+    pub(super) fn fork(&self) -> Self {
+        let shown = if self.list.is_empty() { self.shown.clone() } else { self.list.clone() };
+        Self { list: Vec::new(), shown, last: self.last, ended: Arc::clone(&self.ended) }
+    }
+
+    /// Adds a job that `%1` and its like can name.
+    pub(crate) fn add(&mut self, job: Job) {
+        self.last = Some(job.id);
+        self.list.push(job);
+    }
+
+    /// The next number for `%1`.
+    pub(crate) fn next_number(&self) -> u32 {
+        self.running().map(|job| job.number).max().map_or(1, |it| it + 1)
+    }
+
+    pub(crate) fn running(&self) -> impl Iterator<Item = &Job> {
+        self.list.iter().filter(|job| !job.done.is_done())
+    }
+
+    /// Jobs that run, to tell of: a subshell without any tells of its parent's.
+    pub(crate) fn listed(&self) -> Vec<&Job> {
+        let all = if self.list.is_empty() { &self.shown } else { &self.list };
+        all.iter().filter(|job| !job.done.is_done()).collect()
+    }
+
+    /// Keeps how a job ended for whoever asks again.
+    pub(crate) fn remember(&mut self, id: u32, status: i32) {
+        let ended = Arc::make_mut(&mut self.ended);
+        ended.insert(id, status);
+        if ended.len() > ENDED_MAX {
+            ended.pop_first();
+        }
+    }
+}
