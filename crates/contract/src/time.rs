@@ -84,7 +84,7 @@ impl SteppedClock {
     }
 
     /// Some work was done, which takes time for those who sleep. Where nobody does, nobody could tell.
-    pub(crate) fn lapse(&self, span: Duration) {
+    pub fn lapse(&self, span: Duration) {
         if self.first_due.load(Ordering::Relaxed) != u64::MAX {
             self.reach(self.stands_at().plus(span));
         }

@@ -1,8 +1,8 @@
 //! Polls the line until it is done. When nothing in here can go on, the host is asked to wait.
 
 use crate::{host, inside};
-use drydock_abi::shell::{Ended, Event, InsideStart, decode};
-use std::cell::RefCell;
+use drydock_abi::shell::{BLOCK, Ended, Event, InsideStart, POLL, SLICE, decode};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,11 +22,18 @@ struct Calls {
 thread_local! {
     /// Where events are put, as long as the longest so far.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// Whether a slice of work was done since the host was last asked.
+    static IS_SLICE_DONE: Cell<bool> = const { Cell::new(false) };
     /// Shells that commands started and that do not run yet.
     static BEGUN: RefCell<Vec<InsideStart>> = const { RefCell::new(Vec::new()) };
     /// Who waits for a handle.
     static HANDLES: RefCell<BTreeMap<u32, Vec<Waker>>> = const { RefCell::new(BTreeMap::new()) };
     static CALLS: RefCell<Calls> = const { RefCell::new(Calls { ended: BTreeMap::new(), waiting: BTreeMap::new() }) };
+}
+
+/// The host is told of it when it is next asked.
+pub(crate) fn slice_done() {
+    IS_SLICE_DONE.set(true);
 }
 
 /// The next event of that handle wakes this task.
@@ -87,7 +94,12 @@ pub(crate) fn drive<T>(line: impl Future<Output = T>, inside: &mut inside::Shell
         if let Poll::Ready(done) = line.as_mut().poll(&mut cx) {
             break done;
         }
-        take_events(!root.0.load(Ordering::Relaxed));
+        let how = match (root.0.load(Ordering::Relaxed), IS_SLICE_DONE.take()) {
+            (true, true) => SLICE,
+            (true, false) => POLL,
+            (false, _) => BLOCK,
+        };
+        take_events(how);
         for start in BEGUN.take() {
             inside.begin(start);
         }
@@ -100,23 +112,23 @@ pub(crate) fn drive<T>(line: impl Future<Output = T>, inside: &mut inside::Shell
 
 /// Takes what has happened already.
 pub(crate) fn hear() {
-    take_events(false);
+    take_events(POLL);
 }
 
-fn take_events(block: bool) {
+fn take_events(how: u32) {
     let events = BUFFER.with_borrow_mut(|buffer| {
         if buffer.is_empty() {
             buffer.resize(EVENT_BYTES, 0);
         }
-        events(block, buffer)
+        events(how, buffer)
     });
     events.into_iter().for_each(take);
 }
 
-/// What happened; with `block`, something did.
-fn events(block: bool, buffer: &mut Vec<u8>) -> Vec<Event> {
+/// What happened.
+fn events(how: u32, buffer: &mut Vec<u8>) -> Vec<Event> {
     loop {
-        match host::wait(block, buffer) {
+        match host::wait(how, buffer) {
             Ok(0) => return Vec::new(),
             Ok(count) => return decode(&buffer[..count]).unwrap_or_default(),
             Err(needed) if needed > buffer.len() => buffer.resize(needed, 0),

@@ -29,7 +29,7 @@ unsafe extern "C" {
     #[link_name = "close"]
     fn host_close(handle: u32, end: u32);
     #[link_name = "wait"]
-    fn host_wait(block: u32, at: *mut u8, count: u32) -> i32;
+    fn host_wait(how: u32, at: *mut u8, count: u32) -> i32;
     #[link_name = "ask"]
     fn host_ask(what: u32, at: *const u8, count: u32, out: *mut u8, cap: u32) -> i32;
     #[link_name = "left"]
@@ -104,9 +104,9 @@ pub(crate) fn flush(handle: u32) -> Poll<io::Result<usize>> {
 }
 
 /// Events, into the buffer; how long it would have to be if it is too short.
-pub(crate) fn wait(block: bool, buffer: &mut [u8]) -> Result<usize, usize> {
+pub(crate) fn wait(how: u32, buffer: &mut [u8]) -> Result<usize, usize> {
     // SAFETY: the buffer is as long as the host is told.
-    let got = unsafe { host_wait(block.into(), buffer.as_mut_ptr(), buffer.len() as u32) };
+    let got = unsafe { host_wait(how, buffer.as_mut_ptr(), buffer.len() as u32) };
     usize::try_from(got).map_err(|_| got.unsigned_abs() as usize)
 }
 

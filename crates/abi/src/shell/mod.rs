@@ -14,7 +14,7 @@
 //! | `wanted(handle) -> n` | bytes that somebody waits for at the other end |
 //! | `flush(handle) -> n` | whether what was written has arrived |
 //! | `close(handle, end)` | lets an end go: [`READS`], [`WRITES`] |
-//! | `wait(block, at, len) -> n` | [`Event`]s; with `block` not before there is one, else whatever there is by now |
+//! | `wait(how, at, len) -> n` | [`Event`]s: [`BLOCK`] not before there is one, [`POLL`] whatever there is by now, [`SLICE`] the same after a slice of the shell's own work |
 //! | `ask(what, at, len, out, cap) -> n` | a question about a name or a file: [`HAS_COMMAND`] and the like |
 //! | `left(level) -> ms` | what is left of the time of a shell inside the line |
 //! | `is_over() -> 0 or 1` | whether the line must end |
@@ -59,6 +59,14 @@ pub const TOO_MANY: i32 = -5;
 pub const READS: u32 = 0;
 /// The end that is written to.
 pub const WRITES: u32 = 1;
+
+/// How `wait` waits: not at all.
+pub const POLL: u32 = 0;
+/// How `wait` waits: until there is an event.
+pub const BLOCK: u32 = 1;
+/// How `wait` waits: not at all, and the shell has done a slice of its work: by a clock that is not the real one, time
+/// passes for who sleeps.
+pub const SLICE: u32 = 2;
 
 /// In the number that `start` answers: the command has ended already, and `wait` will say how.
 pub const ENDED: u32 = 1 << 30;

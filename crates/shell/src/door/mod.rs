@@ -71,6 +71,10 @@ pub trait Door: Commands {
         None
     }
 
+    /// The shell has done a slice of its own work. Whoever keeps a clock that is not the real one lets time pass for who
+    /// sleeps; where all of the session is polled by one schedule, that does so itself.
+    fn slice_done(&self) {}
+
     /// A pipe between two stages. The default lies in the shell's own memory; a door whose commands run elsewhere
     /// has its own, so that what flows between two commands need not pass through the shell. None: there are too many.
     fn pipe(&self) -> Option<(Arc<dyn ReadEnd>, Arc<dyn WriteEnd>)> {

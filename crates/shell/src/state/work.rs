@@ -30,6 +30,7 @@ impl Env {
             self.check_expired()?;
         }
         if done.is_multiple_of(256) {
+            shared.door.slice_done();
             schedule::slice_done().await;
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use std::task::{Context, Poll};
 
-use drydock_abi::shell::{BAD, Event, SPACE};
+use drydock_abi::shell::{BAD, BLOCK, Event, SLICE, SPACE};
 use drydock_contract::schedule;
 use wasmtime::Linker;
 
@@ -23,8 +23,8 @@ use crate::{
 const EVENTS_MAX: usize = 64;
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    linker.func_wrap_async(SPACE, "wait", |mut caller: Ctx<'_>, (block, at, count): (u32, u32, u32)| {
-        Box::new(async move { wait(&mut caller, block != 0, (at, count)).await })
+    linker.func_wrap_async(SPACE, "wait", |mut caller: Ctx<'_>, (how, at, count): (u32, u32, u32)| {
+        Box::new(async move { wait(&mut caller, how, (at, count)).await })
     })?;
     Ok(())
 }
@@ -75,10 +75,17 @@ impl World {
 }
 
 /// The length of the events that were written; of one that does not fit, its length below zero.
-async fn wait(caller: &mut Ctx<'_>, block: bool, (at, count): (u32, u32)) -> wasmtime::Result<i32> {
+async fn wait(caller: &mut Ctx<'_>, how: u32, (at, count): (u32, u32)) -> wasmtime::Result<i32> {
     breathe(caller).await?;
     if world(caller.data_mut()).is_none() {
         return Ok(BAD);
+    }
+    let block = how == BLOCK;
+    if how == SLICE
+        && let Some(clock) = caller.data().clock.stepped()
+    {
+        // The shell's tasks are in no schedule of the host's, which would do this for a part of its own.
+        clock.lapse(schedule::SLICE);
     }
     let waits = caller.data().running.waits();
     wait_for(caller, |caller, cx| {
