@@ -6,6 +6,8 @@
 #[cfg(target_family = "wasm")]
 mod clock;
 #[cfg(target_family = "wasm")]
+mod compare;
+#[cfg(target_family = "wasm")]
 mod door;
 #[cfg(target_family = "wasm")]
 mod ends;

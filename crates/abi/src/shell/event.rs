@@ -43,7 +43,7 @@ pub struct Ended {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answered {
     /// It ran: its report, as `exec` encodes it.
-    Ran(Vec<u8>),
+    Ran(#[serde(with = "super::whole")] Vec<u8>),
     /// It was ended, because it wrote and wrote and nobody read.
     BrokenPipe,
     /// The gate refused it, or running it failed.

@@ -28,6 +28,7 @@ mod event;
 mod line;
 mod names;
 mod plan;
+mod whole;
 
 use serde::{Serialize, de::DeserializeOwned};
 
