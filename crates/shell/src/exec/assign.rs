@@ -108,7 +108,7 @@ impl Env {
             if matches!(error, SetError::Full(_)) {
                 return Err(self.abort(error.to_string()));
             }
-            return Err(Flow::Discard);
+            return Err(if self.options.posix { self.fatal() } else { Flow::Discard });
         }
         Ok(())
     }
@@ -161,7 +161,12 @@ impl Env {
                     if key.is_none() {
                         numbers.push((list.len(), index));
                     }
-                    list.push((key, self.expand_one(&element.value).await?, element.append));
+                    let value = match is_map {
+                        // As in bash, the home of nobody stands in the values of a map.
+                        true => self.expand_one(&element.value.without_tildes()).await?,
+                        false => self.expand_one(&element.value).await?,
+                    };
+                    list.push((key, value, element.append));
                 }
                 None => {
                     let mut words = Vec::new();
