@@ -257,7 +257,7 @@ pub(super) async fn fc(env: &mut Env, args: &[String]) -> Eval<i32> {
         return Ok(1);
     };
     let mut numbers: Vec<usize> = (from.min(to)..=from.max(to)).collect();
-    if (from > to) != has('r') {
+    if from > to || has('r') {
         numbers.reverse();
     }
     let mut text = String::new();

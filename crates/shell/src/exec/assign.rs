@@ -204,6 +204,11 @@ impl Env {
                 let index = self.compute(&key).map_err(|error| SetError::Other(error.0))?;
                 self.vars.set_index(&base, index, text)
             }
+            // What stands for one element has none itself.
+            Ready::Element(..) | Ready::List(_) if self.vars.points_at_element(name) => {
+                let target = self.vars.resolve(name);
+                Err(SetError::Other(format!("`{target}': not a valid identifier")))
+            }
             Ready::Text(text) => {
                 let old = if append { self.scalar(name).unwrap_or_default() } else { String::new() };
                 let text = self.combine(&old, text, append, integer)?;
