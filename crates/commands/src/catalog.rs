@@ -45,8 +45,17 @@ pub fn is_absent(name: &str) -> bool {
     ABSENT.binary_search(&name).is_ok()
 }
 
+/// Programs that make what there is none of here, and what does their work.
+const WITHOUT_OBJECT: &[(&str, &str)] = &[
+    ("mkfifo", "there are no named pipes; `|`, `<(…)`, `>(…)` and `coproc` connect commands"),
+    ("mknod", "there are no devices and no named pipes"),
+];
+
 /// What to say of a name that is no command, if there is something to say.
 pub fn remedy<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    if let Some((_, instead)) = WITHOUT_OBJECT.iter().find(|it| it.0 == name) {
+        return Some((*instead).to_owned());
+    }
     if is_absent(name) {
         return Some(format!("`{name}` is in no catalog yet; `drydock commands add` takes a module of it"));
     }
@@ -91,6 +100,12 @@ pub fn is_near(typed: &str, known: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_asks_for_a_named_pipe_is_told_what_there_is() {
+        let text = not_found("mkfifo", ["mkdir"]);
+        assert!(text.starts_with("command not found; there are no named pipes"), "{text}");
+    }
 
     #[test]
     fn the_list_is_sorted_and_none_of_it_is_a_command() {

@@ -13,7 +13,7 @@ impl Env {
     /// The text being run, as `BASH_SOURCE` names it.
     pub(crate) fn source_name(&self) -> Arc<str> {
         match self.frame.sources.last() {
-            Some((_, name)) => Arc::clone(name),
+            Some(name) => Arc::clone(name),
             None => self.identity.base_name(),
         }
     }
@@ -48,7 +48,7 @@ impl Env {
             "FUNCNAME" if self.frame.is_in_function() => {
                 let mut names: Vec<String> =
                     self.frame.calls.iter().rev().map(|it| it.function.clone()).collect();
-                if self.identity.script_file {
+                if self.identity.is_script_file() {
                     names.push("main".into());
                 }
                 Some(list(names))
@@ -56,8 +56,7 @@ impl Env {
             "BASH_LINENO" => {
                 let mut lines: Vec<String> =
                     self.frame.calls.iter().rev().map(|it| it.line.to_string()).collect();
-                lines.extend(self.frame.sources.iter().rev().map(|it| it.0.to_string()));
-                if self.identity.script_file {
+                if self.identity.is_script_file() {
                     lines.push("0".into());
                 }
                 Some(list(lines))
@@ -65,8 +64,7 @@ impl Env {
             "BASH_SOURCE" => {
                 let mut names: Vec<String> =
                     self.frame.calls.iter().rev().map(|it| it.source.to_string()).collect();
-                names.extend(self.frame.sources.iter().rev().map(|it| it.1.to_string()));
-                if self.identity.script_file {
+                if self.identity.is_script_file() {
                     names.push(self.identity.name.to_string());
                 }
                 Some(list(names))

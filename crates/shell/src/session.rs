@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::{
     LineReport, Mode, NestedShells, ShellLimits,
+    builtin::startup,
     checkpoint::Kept,
     door::{Door, LineEnds},
     exec::Discarded,
@@ -91,7 +92,7 @@ impl Shell {
         env.frame.args = Arc::new(spec.args);
         env.identity.id = 1;
         env.identity.name = spec.name.into();
-        env.identity.script_file = spec.mode.script_file;
+        env.identity.text_from = spec.mode.text_from;
         env.dirs.cwd = spec.cwd.into();
         env.computed.seed = spec.seed;
         env.computed.start_random(spec.seed as u32);
@@ -256,6 +257,11 @@ fn starting_variables(spec: &ShellSpec) -> Vars {
     ];
     for (name, value) in shell_own {
         vars.entry(name).value = Value::Scalar(value.to_owned());
+    }
+    for (name, value) in [("PATH", startup::PATH), ("SHELL", startup::SHELL)] {
+        if vars.get(name).is_none() {
+            vars.entry(name).value = Value::Scalar(value.to_owned());
+        }
     }
     let version = ["5", "2", "15", "1", "release", "wasm32-unknown-wasi"].map(str::to_owned);
     let versinfo = vars.entry("BASH_VERSINFO");

@@ -55,7 +55,7 @@ impl Env {
     /// ours: there is no bash here to blame.
     fn speaker(&self) -> Cow<'_, str> {
         let name = match self.frame.sources.last() {
-            Some((_, file)) => file,
+            Some(file) => file,
             None if nested::NAMES.contains(&&*self.identity.name) => return Cow::Borrowed(OURS),
             None => &self.identity.name,
         };

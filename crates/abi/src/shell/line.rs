@@ -86,13 +86,31 @@ pub struct Mode {
     /// Scripts that the line did not write need no such permission. Off where one file has two names
     /// that the line's files cannot tell to be one.
     pub scripts_allowed: bool,
-    /// The text is a script file: fatal expansion errors are status 1, and not 127.
-    pub script_file: bool,
+    /// Where the text comes from.
+    pub text_from: TextFrom,
+}
+
+/// Where the text of a shell comes from. An error that ends `-c` costs a script its line only, and what ends both has
+/// another status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TextFrom {
+    /// It was given as an argument, as to `-c`.
+    #[default]
+    Argument,
+    /// It is a script file, whose name is `$0`.
+    File,
+    /// It was read from stdin.
+    Stdin,
 }
 
 impl Default for Mode {
     fn default() -> Self {
-        Self { literal_unknown: false, eval_allowed: false, scripts_allowed: true, script_file: false }
+        Self {
+            literal_unknown: false,
+            eval_allowed: false,
+            scripts_allowed: true,
+            text_from: TextFrom::default(),
+        }
     }
 }
 

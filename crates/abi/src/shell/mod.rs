@@ -38,6 +38,7 @@ pub use answer::{
 pub use event::{Answered, Ended, Event, InsideEnd, InsideStart, Refusal, RefusalKind, Start};
 pub use line::{
     LineReport, LineRequest, Mode, Opening, Request, SavedWhen, ShellLimits, StageRecord, SyntaxError,
+    TextFrom,
 };
 pub use names::OWN_NAMES;
 pub use plan::{Plan, PlannedCommand, Touch};

@@ -15,7 +15,7 @@ use drydock_embed::{
     contract::{Limits, Sink, Source, Streams, exit::CANCELLED, text},
     gate::DenialLog,
     line_limits, ordinary_variables,
-    shell::{LineReport, Mode},
+    shell::{LineReport, Mode, TextFrom},
     store::SessionName,
 };
 
@@ -149,12 +149,17 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
 }
 
 fn mode(sh: &Sh) -> Mode {
+    let text_from = match (&sh.line, sh.rest.first()) {
+        (Some(_), _) => TextFrom::Argument,
+        (None, Some(path)) if path != "-" => TextFrom::File,
+        (None, _) => TextFrom::Stdin,
+    };
     Mode {
         literal_unknown: !sh.posix_unknown,
         eval_allowed: sh.eval,
         // A directory that is mounted twice has files with two names.
         scripts_allowed: !mount::overlap(&sh.powers.dir),
-        script_file: sh.line.is_none() && !sh.rest.is_empty(),
+        text_from,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{Binary, Expr, Place, Unary, parse};
 
-const DEPTH_MAX: u32 = 64;
+/// Names whose values are expressions, inside one another. Bash allows 1,024; here each takes of the stack.
+const DEPTH_MAX: u32 = 128;
 
 /// Why there is no number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -270,6 +270,9 @@ impl Parser<'_> {
 fn number(text: &str) -> Result<i64, String> {
     let bad = |what: &str| format!("{what} (error token is \"{text}\")");
     let (base, digits) = if let Some((base, digits)) = text.split_once('#') {
+        if base.starts_with('0') {
+            return Err(bad("invalid number"));
+        }
         let base: u32 = base.parse().map_err(|_| bad("invalid number"))?;
         if !(2..=64).contains(&base) {
             return Err(bad("invalid arithmetic base"));

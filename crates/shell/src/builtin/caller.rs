@@ -14,7 +14,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         }
     };
     let Some(at) = env.frame.calls.len().checked_sub(level + 1) else { return Ok(1) };
-    let script = env.identity.script_file;
+    let script = env.identity.is_script_file();
     let line = env.frame.calls[at].line;
     // The file is that of the caller: the function around, or what the shell began with.
     let source = match at.checked_sub(1).and_then(|it| env.frame.calls.get(it)) {

@@ -108,6 +108,9 @@ pub(super) async fn compgen(env: &mut Env, args: &[String]) -> Eval<i32> {
     if let Some(name) = asked.value('F').map(str::to_owned) {
         found.extend(called(env, &name, &prefix).await?);
     }
+    if let Some(line) = asked.value('C').map(str::to_owned) {
+        found.extend(printed(env, &line, &prefix).await?);
+    }
     if let Some(pattern) = asked.value('X') {
         let (pattern, keep) = match pattern.strip_prefix('!') {
             Some(rest) => (rest, true),
@@ -186,6 +189,24 @@ fn is_action(name: &str) -> bool {
         "stopped",
     ];
     ACTIONS.iter().any(|row| row.0 == name) || OTHERS.contains(&name)
+}
+
+/// The lines that the command of `-C` writes. It is a text, and runs where texts may be parsed again.
+/// As in bash its last arguments are the command, the word and the word before it.
+async fn printed(env: &mut Env, line: &str, prefix: &str) -> Eval<Vec<String>> {
+    if !super::source::allowed(env, "compgen").await? {
+        return Ok(Vec::new());
+    }
+    let line = format!("{line} compgen '{}' ''", prefix.replace('\'', "'\\''"));
+    let script = match crate::syntax::parse(&line, (&env.shared.limits).into()) {
+        Ok(script) => Arc::new(script),
+        Err(error) => {
+            env.complain(&format!("compgen: {error}")).await?;
+            return Ok(Vec::new());
+        }
+    };
+    let text = Box::pin(env.substitute(&script)).await?;
+    Ok(text.lines().filter(|it| !it.is_empty()).map(str::to_owned).collect())
 }
 
 /// What the function of `-F` leaves in `COMPREPLY`.

@@ -1,5 +1,7 @@
 //! Ways out, and `let`.
 
+use drydock_abi::shell::TextFrom;
+
 use crate::state::{Env, Eval, Flow};
 
 impl Env {
@@ -7,7 +9,10 @@ impl Env {
     pub(super) async fn too_many(&mut self, name: &str) -> Eval<Flow> {
         self.complain(&format!("{name}: too many arguments")).await?;
         self.status = 1;
-        Ok(if self.identity.script_file { Flow::Discard } else { Flow::Exit(1) })
+        Ok(match self.identity.text_from {
+            TextFrom::Argument => Flow::Exit(1),
+            TextFrom::File | TextFrom::Stdin => Flow::Discard,
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use drydock_abi::shell::TextFrom;
+
 use crate::{
     state::{Env, Eval, History},
     text,
@@ -20,6 +22,41 @@ impl Env {
         let Ok(all) = self.file_lines(path) else { return };
         if all.len() > lines_max {
             let _ = self.write_lines(path, all[all.len() - lines_max..].iter().map(String::as_str), false);
+        }
+    }
+
+    /// Whether somebody would type the lines of this shell: they are remembered from session to session, and
+    /// `PROMPT_COMMAND` runs before each.
+    pub(crate) fn is_typed_to(&self) -> bool {
+        self.identity.interactive && self.identity.text_from == TextFrom::Stdin
+    }
+
+    /// What the sessions before this one left.
+    pub(super) fn begin_history(&mut self) {
+        if let Some(lines) = self.vars.get("HISTSIZE").and_then(|it| it.parse().ok()) {
+            self.remembered().keep(lines);
+        }
+        let Some(lines) = self.vars.get("HISTFILE").and_then(|it| self.file_lines(it).ok()) else { return };
+        let history = self.remembered();
+        lines.iter().for_each(|line| history.add(line));
+        history.in_file = lines.len();
+        history.forget_session();
+    }
+
+    /// Keeps the lines of this session. They are appended, unless there were more than are remembered: then those that
+    /// are replace the file.
+    pub(super) fn end_history(&mut self) {
+        let Some(path) = self.vars.get("HISTFILE").map(str::to_owned) else { return };
+        let typed = self.history.session;
+        if typed == 0 {
+            return;
+        }
+        let all = self.history.rows().len();
+        let appends = typed <= all || self.options.shopt("histappend").is_some_and(|it| *it);
+        let skip = if appends { all.saturating_sub(self.history.unsaved) } else { 0 };
+        let _ = self.write_lines(&path, self.history.rows().skip(skip).map(|row| row.1), appends);
+        if let Some(lines) = self.vars.get("HISTFILESIZE").and_then(|it| it.parse().ok()) {
+            self.shorten_history_file(lines);
         }
     }
 
@@ -139,7 +176,8 @@ async fn delete(env: &mut Env, rest: &[String]) -> Eval<i32> {
 /// `-r` and `-n` read lines of a file, `-w` and `-a` write them.
 async fn with_file(env: &mut Env, letter: char, named: Option<&String>) -> Eval<i32> {
     let path = named.map(String::as_str).or_else(|| env.vars.get("HISTFILE")).map(str::to_owned);
-    let Some(path) = path else { return Ok(0) };
+    // A shell that somebody types to has a file, and one without it is told.
+    let Some(path) = path else { return Ok(i32::from(env.identity.interactive)) };
     let done = match letter {
         'r' | 'n' => env.file_lines(&path).map(|lines| {
             let skip = if letter == 'n' { env.history.in_file } else { 0 };
@@ -219,7 +257,7 @@ pub(super) async fn fc(env: &mut Env, args: &[String]) -> Eval<i32> {
         return Ok(1);
     };
     let mut numbers: Vec<usize> = (from.min(to)..=from.max(to)).collect();
-    if (from > to) != has('r') {
+    if from > to || has('r') {
         numbers.reverse();
     }
     let mut text = String::new();

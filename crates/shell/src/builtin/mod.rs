@@ -24,6 +24,7 @@ mod set;
 pub(crate) mod signals;
 mod source;
 mod stack;
+pub(crate) mod startup;
 mod table;
 mod test;
 mod trap;

@@ -7,19 +7,22 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use drydock_abi::shell::TextFrom;
 use drydock_contract::exit;
 
 use crate::{
     exec::Discarded,
     fd::Fd,
     inbox::Inbox,
-    options::Options,
     state::{Env, Eval, Flow},
     text,
-    vars::{Value, Vars},
+    vars::Value,
 };
 
-use super::source::{allowed, read_whole};
+use super::{
+    source::{allowed, read_whole},
+    startup,
+};
 
 const HELP: &str = "GNU bash, version 5.2.15(1)-release-(wasm32-unknown-wasi)
 Usage:\tbash [GNU long option] [option] ...
@@ -124,7 +127,11 @@ async fn run_text(env: &mut Env, words: &[String], known: bool) -> Eval<i32> {
             (text::from_bytes(&bytes), name.clone(), args)
         }
     };
-    asked.script_file = !line && !from_stdin && !rest.is_empty();
+    asked.text_from = match rest {
+        _ if line => TextFrom::Argument,
+        [_, ..] if !from_stdin => TextFrom::File,
+        _ => TextFrom::Stdin,
+    };
     start(env, &source, &zero, args, asked).await
 }
 
@@ -136,7 +143,7 @@ pub(crate) async fn run_file(env: &mut Env, words: &[String]) -> Eval<i32> {
     }
     match script(env, &words[0]).await? {
         Ok(source) => {
-            let asked = Asked { script_file: true, ..Asked::default() };
+            let asked = Asked { text_from: TextFrom::File, ..Asked::default() };
             start(env, &source, &words[0], &words[1..], asked).await
         }
         Err(status) => Ok(status),
@@ -198,7 +205,7 @@ struct Asked {
     line: bool,
     from_stdin: bool,
     interactive: bool,
-    script_file: bool,
+    text_from: TextFrom,
     no_rc: bool,
     rc: Option<String>,
     /// Words for `set`, or `shopt` where the first says `-O`.
@@ -230,13 +237,13 @@ impl Asked {
 
 async fn start(env: &mut Env, source: &str, name: &str, args: &[String], asked: Asked) -> Eval<i32> {
     let mut inner = env.fork();
-    inner.vars = only_exported(env);
+    inner.vars = startup::variables(env);
     Arc::make_mut(&mut inner.define().functions)
         .retain(|name, _| env.definitions.exported_functions.contains(name));
     inner.define().aliases = Arc::default();
     // What is ignored stays ignored; other traps are this shell's own.
     inner.traps.set_mut().retain(|_, trap| trap.text.is_empty());
-    inner.options = Options::default();
+    inner.options = startup::options(env);
     inner.frame = env.frame.outermost(args.to_vec());
     inner.identity.name = name.into();
     inner.status = 0;
@@ -246,8 +253,11 @@ async fn start(env: &mut Env, source: &str, name: &str, args: &[String], asked: 
     inner.traps.own_inbox(Arc::new(Inbox::default()));
     env.shared.directory.enter(inner.identity.pid, &inner.traps.inbox);
     inner.vars.entry("PPID").value = Value::Scalar(env.identity.pid.to_string());
-    inner.identity.script_file = asked.script_file;
+    inner.identity.text_from = asked.text_from;
     inner.identity.interactive = asked.interactive;
+    if asked.interactive {
+        startup::interactive(&mut inner);
+    }
     for mut words in asked.setting {
         let shopt = words[0].ends_with('O');
         if shopt {
@@ -268,6 +278,11 @@ async fn start(env: &mut Env, source: &str, name: &str, args: &[String], asked: 
         texts.push((format!("{path}: "), text));
     }
     texts.push((String::new(), source.to_owned()));
+    let is_typed_to = inner.is_typed_to();
+    inner.history = Arc::default();
+    if is_typed_to {
+        inner.begin_history();
+    }
     env.step().await?;
     env.room_for_one(&inner)?;
     let done = env.shared.tasks.spawn(async move {
@@ -283,6 +298,9 @@ async fn start(env: &mut Env, source: &str, name: &str, args: &[String], asked: 
                 break;
             }
         }
+        if is_typed_to {
+            inner.end_history();
+        }
         inner.end(result).await
     });
     let status = done.await;
@@ -290,26 +308,4 @@ async fn start(env: &mut Env, source: &str, name: &str, args: &[String], asked: 
         return Err(Flow::Abort);
     }
     Ok(status)
-}
-
-fn only_exported(env: &Env) -> Vars {
-    let mut vars = Vars::new(env.shared.limits.variable_bytes_max);
-    for (name, value) in env.vars.exported() {
-        let var = vars.entry(name);
-        var.value = Value::Scalar(value.to_owned());
-        var.attributes.exported = true;
-    }
-    let level = env.vars.get("SHLVL").and_then(|it| it.parse::<u32>().ok()).unwrap_or(1);
-    for (name, value) in [("IFS", " \t\n"), ("OPTIND", "1"), ("PS4", "+ "), ("PWD", &*env.dirs.cwd)] {
-        vars.entry(name).value = Value::Scalar(value.to_owned());
-    }
-    for name in ["BASH_VERSION", "BASH", "HOSTNAME", "OSTYPE", "MACHTYPE", "HOSTTYPE", "UID", "EUID", "PPID"]
-    {
-        if let Some(value) = env.vars.get(name) {
-            vars.entry(name).value = Value::Scalar(value.to_owned());
-        }
-    }
-    vars.entry("SHLVL").value = Value::Scalar(level.saturating_add(1).to_string());
-    vars.entry("PWD").attributes.exported = true;
-    vars
 }

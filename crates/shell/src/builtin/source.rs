@@ -106,7 +106,7 @@ pub(super) async fn source(env: &mut Env, name: &str, args: &[String]) -> Eval<i
     let saved =
         (args.len() > 1).then(|| std::mem::replace(&mut env.frame.args, Arc::new(args[1..].to_vec())));
     let line = env.trace.line;
-    Arc::make_mut(&mut env.frame.sources).push((line, path.as_str().into()));
+    env.frame.enter_source(path, line);
     let result = run_text(env, name, text::from_bytes(&bytes)).await;
     if let Ok(_) | Err(Flow::Return(_)) = result
         && env.traps.has("RETURN")
@@ -114,7 +114,7 @@ pub(super) async fn source(env: &mut Env, name: &str, args: &[String]) -> Eval<i
     {
         env.run_trap("RETURN").await?;
     }
-    Arc::make_mut(&mut env.frame.sources).pop();
+    env.frame.leave_source();
     env.trace.line = line;
     if let Some(saved) = saved {
         env.frame.args = saved;

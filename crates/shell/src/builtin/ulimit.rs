@@ -41,7 +41,7 @@ const RESOURCES: &[Resource] = resources! {
 };
 
 /// What is more than this has no number of bytes.
-const VALUE_MAX: u64 = (i64::MAX / 1_024) as u64;
+const VALUE_MAX: u64 = u64::MAX / 1_024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {

@@ -108,7 +108,7 @@ impl Env {
             if matches!(error, SetError::Full(_)) {
                 return Err(self.abort(error.to_string()));
             }
-            return Err(Flow::Discard);
+            return Err(if self.options.posix { self.fatal() } else { Flow::Discard });
         }
         Ok(())
     }
@@ -161,7 +161,12 @@ impl Env {
                     if key.is_none() {
                         numbers.push((list.len(), index));
                     }
-                    list.push((key, self.expand_one(&element.value).await?, element.append));
+                    let value = match is_map {
+                        // As in bash, the home of nobody stands in the values of a map.
+                        true => self.expand_one(&element.value.without_tildes()).await?,
+                        false => self.expand_one(&element.value).await?,
+                    };
+                    list.push((key, value, element.append));
                 }
                 None => {
                     let mut words = Vec::new();
@@ -198,6 +203,11 @@ impl Env {
                 }
                 let index = self.compute(&key).map_err(|error| SetError::Other(error.0))?;
                 self.vars.set_index(&base, index, text)
+            }
+            // What stands for one element has none itself.
+            Ready::Element(..) | Ready::List(_) if self.vars.points_at_element(name) => {
+                let target = self.vars.resolve(name);
+                Err(SetError::Other(format!("`{target}': not a valid identifier")))
             }
             Ready::Text(text) => {
                 let old = if append { self.scalar(name).unwrap_or_default() } else { String::new() };

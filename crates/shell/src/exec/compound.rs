@@ -51,7 +51,7 @@ impl Env {
                             self.complain(&format!("((: {}", error.0)).await?;
                             self.status = 1;
                             if error.0.ends_with(": unbound variable") {
-                                return Err(Flow::Exit(self.fatal_status()));
+                                return Err(self.fatal());
                             }
                         }
                     }

@@ -276,8 +276,12 @@ impl Env {
             self.status = 1;
             return if matches!(ready, Some(Ready::List(_))) { Err(Flow::Discard) } else { Ok(()) };
         }
-        let bare = ready.is_none() && var.value == Value::Unset && (wanted.map || wanted.array);
-        match (&var.value, wanted.map, wanted.array) {
+        let is_empty = ready.is_none() && var.value == Value::Unset;
+        // As in bash, `readonly` of what is not there makes no list of it.
+        let (map, array) =
+            if by == "readonly" && is_empty { (false, false) } else { (wanted.map, wanted.array) };
+        let bare = is_empty && (map || array);
+        match (&var.value, map, array) {
             (Value::Unset, true, _) => var.value = Value::Assoc(Assoc::default()),
             (Value::Unset, _, true) if ready.is_none() => var.value = Value::Indexed(Default::default()),
             (Value::Scalar(text), true, _) => {

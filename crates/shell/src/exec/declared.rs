@@ -35,6 +35,12 @@ impl Env {
 
     pub(super) async fn print_function(&mut self, name: &str, names_only: bool) -> Eval<()> {
         match self.definitions.functions.get(name).cloned() {
+            // Whoever debugs is told where it stands.
+            Some(function) if names_only && self.options.shopt("extdebug").is_some_and(|it| *it) => {
+                let file = self.definitions.defined_in.get(name).cloned();
+                let file = file.unwrap_or_else(|| self.identity.base_name());
+                self.print(&format!("{name} {} {file}\n", function.source.line)).await
+            }
             Some(_) if names_only => self.print(&format!("{name}\n")).await,
             Some(function) => self.print(&format!("{}\n", show::function(&function))).await,
             None => {

@@ -177,6 +177,11 @@ impl Env {
             if key == "PWD" || (key == "COLUMNS" && columns.is_some()) {
                 continue;
             }
+            // The one that is exported and computed.
+            if key == "SHELLOPTS" {
+                env.push(entry(key, &self.options.list().join(":")));
+                continue;
+            }
             env.push(entry(key, value));
         }
         env.push(entry("PWD", &self.dirs.cwd));

@@ -13,7 +13,9 @@ impl Env {
     pub(crate) async fn run_pipeline(&mut self, pipeline: &Pipeline) -> Eval<()> {
         // Asking for the time is a call of the host.
         let started = pipeline.timed.then(|| self.shared.clock.now());
-        self.frame.tested += u32::from(pipeline.inverted);
+        // As in bash, what a function switches on inside `! f` counts there.
+        let is_tested = u32::from(pipeline.inverted && self.options.errexit);
+        self.frame.tested += is_tested;
         let result = match pipeline.stages.as_slice() {
             [only] => {
                 let result = self.run_command(&only.command).await;
@@ -24,7 +26,7 @@ impl Env {
             }
             _ => self.run_stages(pipeline).await,
         };
-        self.frame.tested -= u32::from(pipeline.inverted);
+        self.frame.tested -= is_tested;
         if let Some(started) = started {
             let micros = (self.shared.clock.now().0.saturating_sub(started.0)) / 1_000;
             let shape =

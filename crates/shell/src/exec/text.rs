@@ -140,9 +140,10 @@ impl Env {
                 continue;
             }
             discarding = false;
-            if item.starts_line && self.frame.depth == 0 {
+            if item.starts_line && self.frame.is_outermost() {
                 let next = script.items[index + 1..].iter().find(|it| it.starts_line).map(|it| it.start);
                 let typed = source.as_ref().map_or("", |it| it.typed(item.start, next));
+                self.before_line().await?;
                 self.begin_line(typed);
             }
             match self.run_item(item).await {
@@ -160,6 +161,30 @@ impl Env {
                 Err(flow) => return Err(flow),
             }
         }
+        if self.frame.is_outermost() {
+            self.before_line().await?;
+        }
         Ok(true)
+    }
+
+    /// What `PROMPT_COMMAND` says, before the next line of a shell that somebody types to. `$?` is left as it was.
+    async fn before_line(&mut self) -> Eval<()> {
+        if !self.is_typed_to() || self.identity.is_subshell() {
+            return Ok(());
+        }
+        let status = self.status;
+        for text in self.value("PROMPT_COMMAND").elements() {
+            self.frame.depth += 1;
+            let (result, stopped) = self.run_text(&text, Discarded::Text).await;
+            self.frame.depth -= 1;
+            if let Some(error) = stopped {
+                self.complain(&format!("PROMPT_COMMAND: {error}")).await?;
+            }
+            self.status = status;
+            if let Err(flow @ (Flow::Exit(_) | Flow::Abort)) = result {
+                return Err(flow);
+            }
+        }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! What a parameter's name stands for.
 
+use drydock_abi::shell::TextFrom;
 use drydock_contract::BoxFuture;
 
 use crate::{
@@ -127,9 +128,11 @@ impl Env {
                 if self.identity.interactive {
                     flags.insert(flags.find('m').unwrap_or(flags.len()), 'i');
                 }
-                if !self.identity.script_file {
-                    flags.push('c');
-                }
+                flags.extend(match self.identity.text_from {
+                    TextFrom::Argument => Some('c'),
+                    TextFrom::Stdin => Some('s'),
+                    TextFrom::File => None,
+                });
                 flags
             }
             '$' => self.identity.pid.to_string(),

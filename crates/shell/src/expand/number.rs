@@ -1,5 +1,7 @@
 //! Arithmetic over the shell's variables.
 
+use drydock_abi::shell::TextFrom;
+
 use crate::{
     arith::{self, ArithError, Index, Names, Resolved},
     state::{Env, Eval, Flow},
@@ -37,7 +39,7 @@ impl Env {
             Err(error) => {
                 self.complain(&error.0).await?;
                 if error.0.ends_with(": unbound variable") {
-                    return Err(Flow::Exit(self.fatal_status()));
+                    return Err(self.fatal());
                 }
                 self.results.forgiven = true;
                 Err(Flow::Discard)
@@ -45,9 +47,14 @@ impl Env {
         }
     }
 
-    /// What ends a shell whose expansion failed for good.
-    pub(crate) fn fatal_status(&self) -> i32 {
-        if self.identity.script_file || self.identity.is_subshell() || self.options.errexit { 1 } else { 127 }
+    /// The way out where an expansion failed for good: it ends the shell, and costs one that somebody types to its line.
+    pub(crate) fn fatal(&self) -> Flow {
+        if self.identity.interactive && !self.identity.is_subshell() {
+            return Flow::Discard;
+        }
+        let is_argument = self.identity.text_from == TextFrom::Argument;
+        let is_one = !is_argument || self.identity.is_subshell() || self.options.errexit;
+        Flow::Exit(if is_one { 1 } else { 127 })
     }
 }
 

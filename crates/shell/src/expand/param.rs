@@ -71,7 +71,7 @@ impl Env {
                     (false, _) => text,
                 };
                 self.complain(&format!("{name}: {text}")).await?;
-                Err(Flow::Exit(self.fatal_status()))
+                Err(self.fatal())
             }
             _ => {
                 if found == Found::One(None) {
@@ -89,7 +89,7 @@ impl Env {
                     }
                     if self.options.nounset {
                         self.complain(&format!("{}: unbound variable", label(param))).await?;
-                        return Err(Flow::Exit(self.fatal_status()));
+                        return Err(self.fatal());
                     }
                 }
                 let result = self.apply(param, found).await?;

@@ -102,9 +102,13 @@ impl Env {
                 '#' => all.push_str(&self.computed.lines.max(1).to_string()),
                 'w' | 'W' => {
                     let shown = self.prompt_directory();
-                    match shown.rsplit('/').next().filter(|it| letter == 'W' && !it.is_empty()) {
-                        Some(last) => all.push_str(last),
-                        None => all.push_str(&shown),
+                    let last = shown.rsplit('/').next().filter(|it| letter == 'W' && !it.is_empty());
+                    for letter in last.unwrap_or(&shown).chars() {
+                        // A directory's name is a name: what follows expands none of it.
+                        if matches!(letter, '$' | '`' | '"' | '\\') {
+                            all.push('\\');
+                        }
+                        all.push(letter);
                     }
                 }
                 'D' if rest.peek() == Some(&'{') => {

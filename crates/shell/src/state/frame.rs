@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-/// Who called a function, and from where.
+/// Who called a function or sourced a file, and from where.
 #[derive(Debug, Clone)]
 pub(crate) struct CallSite {
-    /// The function.
+    /// The function, or `source`.
     pub(crate) function: String,
     /// The line that called it.
     pub(crate) line: u32,
-    /// The text the function was defined in.
+    /// The text the function was defined in, or the file.
     pub(crate) source: Arc<str>,
 }
 
@@ -18,12 +18,16 @@ pub(crate) struct CallSite {
 pub(crate) struct Frame {
     /// `$1` and on.
     pub(crate) args: Arc<Vec<String>>,
-    /// Functions that are running, the innermost last.
+    /// Functions that are running and files being sourced, the innermost last.
     pub(crate) calls: Arc<Vec<CallSite>>,
-    /// Files being sourced, and the line that did.
-    pub(crate) sources: Arc<Vec<(u32, Arc<str>)>>,
+    /// How many of them are functions.
+    functions: u32,
+    /// The files among them.
+    pub(crate) sources: Arc<Vec<Arc<str>>>,
     /// Functions, `eval` and `source` inside one another.
     pub(crate) depth: u32,
+    /// How deep the text began that this shell was given: not at 0 for a shell inside another one.
+    outermost_depth: u32,
     pub(crate) loops: u32,
     /// Above 0, failing does not end the shell however `-e` is set.
     pub(crate) tested: u32,
@@ -39,7 +43,7 @@ impl Frame {
     /// A frame with nothing around it, for a shell inside this one.
     pub(crate) fn outermost(&self, args: Vec<String>) -> Self {
         let (depth, inside_itself) = (self.depth, self.inside_itself);
-        Self { args: Arc::new(args), depth, inside_itself, ..Self::default() }
+        Self { args: Arc::new(args), depth, outermost_depth: depth, inside_itself, ..Self::default() }
     }
 
     /// What stays when a line ended: the arguments of the shell.
@@ -48,16 +52,35 @@ impl Frame {
     }
 
     pub(crate) fn is_in_function(&self) -> bool {
-        !self.calls.is_empty()
+        self.functions > 0
+    }
+
+    /// Whether it is the shell's own text that runs, and nothing that this called, sourced or evaluated.
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.depth == self.outermost_depth
     }
 
     pub(crate) fn enter(&mut self, site: CallSite) {
         self.depth += 1;
+        self.functions += 1;
         Arc::make_mut(&mut self.calls).push(site);
     }
 
     pub(crate) fn leave(&mut self) {
         Arc::make_mut(&mut self.calls).pop();
+        self.functions -= 1;
         self.depth -= 1;
+    }
+
+    /// A file is sourced. It counts as deeper only while its text runs.
+    pub(crate) fn enter_source(&mut self, path: &str, line: u32) {
+        let source: Arc<str> = path.into();
+        Arc::make_mut(&mut self.sources).push(Arc::clone(&source));
+        Arc::make_mut(&mut self.calls).push(CallSite { function: "source".to_owned(), line, source });
+    }
+
+    pub(crate) fn leave_source(&mut self) {
+        Arc::make_mut(&mut self.sources).pop();
+        Arc::make_mut(&mut self.calls).pop();
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct History {
     pub(crate) in_file: usize,
     /// Lines since the file was last written, for `-a`.
     pub(crate) unsaved: usize,
+    /// Lines of this session, kept or forgotten since.
+    pub(crate) session: usize,
     /// Whether the line being run is the last of them: then `-1` means the one before it.
     pub(crate) has_current: bool,
 }
@@ -33,6 +35,7 @@ impl Default for History {
             bytes: 0,
             in_file: 0,
             unsaved: 0,
+            session: 0,
             has_current: false,
         }
     }
@@ -63,7 +66,14 @@ impl History {
         self.bytes += line.len();
         self.lines.push_back(line.to_owned());
         self.unsaved += 1;
+        self.session += 1;
         self.shrink();
+    }
+
+    /// All there is was there before this session.
+    pub(crate) fn forget_session(&mut self) {
+        self.unsaved = 0;
+        self.session = 0;
     }
 
     fn shrink(&mut self) {

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use drydock_abi::shell::TextFrom;
+
 use super::Shared;
 use crate::origin::Origin;
 
@@ -19,8 +21,8 @@ pub(crate) struct Identity {
     pub(crate) origin: Origin,
     /// `$0`.
     pub(crate) name: Arc<str>,
-    /// Whether the text is a script file.
-    pub(crate) script_file: bool,
+    /// Where its text comes from.
+    pub(crate) text_from: TextFrom,
     pub(crate) interactive: bool,
 }
 
@@ -33,7 +35,7 @@ impl Default for Identity {
             shell_level: 0,
             origin: Origin::default(),
             name: "bash".into(),
-            script_file: false,
+            text_from: TextFrom::default(),
             interactive: false,
         }
     }
@@ -52,7 +54,16 @@ impl Identity {
 
     /// The text the shell began with, as `BASH_SOURCE` names it.
     pub(crate) fn base_name(&self) -> Arc<str> {
-        if self.script_file { Arc::clone(&self.name) } else { "environment".into() }
+        match self.text_from {
+            TextFrom::File => Arc::clone(&self.name),
+            TextFrom::Stdin => "main".into(),
+            TextFrom::Argument => "environment".into(),
+        }
+    }
+
+    /// Whether the text is a file, which stack traces then name.
+    pub(crate) fn is_script_file(&self) -> bool {
+        self.text_from == TextFrom::File
     }
 
     /// Whether this is a subshell, and not the shell itself.

@@ -170,7 +170,8 @@ impl Parser<'_> {
     }
 
     pub(super) fn function_body(&mut self, name: String, start: usize) -> Parsed<Command> {
-        if name.contains(['$', '`', '"', '\'', '\\', '=']) {
+        let is_assignment = name.split_once('=').is_some_and(|it| super::is_name(it.0));
+        if is_assignment || name.contains(['$', '`', '"', '\'', '\\']) {
             return Err(self.error_at(start, format!("`{name}` is not a function name")));
         }
         self.skip_space()?;

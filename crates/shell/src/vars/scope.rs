@@ -147,13 +147,17 @@ impl Vars {
     /// The variable in the running function's own scope, new if it is not there.
     pub(crate) fn local(&mut self, name: &str) -> &mut Var {
         let at = self.own_scope();
-        // A variable given to the function itself is its own already, value and all.
+        // A variable given to the function itself is its own already, value and all, and gone when it is unset; one that
+        // was given to a function around it hands its value on.
         if !self.scopes[at].contains_key(name)
-            && at > 0
-            && self.temporary[at - 1]
-            && let Some(given) = self.scopes[at - 1].get(name).cloned()
+            && let Some(from) = self.scopes[..at].iter().rposition(|it| it.contains_key(name))
+            && self.temporary[from]
         {
-            Arc::make_mut(&mut self.scopes[at]).insert(name.to_owned(), given);
+            let given = match from + 1 == at {
+                true => Arc::make_mut(&mut self.scopes[from]).remove(name),
+                false => self.scopes[from].get(name).cloned(),
+            };
+            Arc::make_mut(&mut self.scopes[at]).insert(name.to_owned(), given.unwrap_or_default());
         }
         Arc::make_mut(&mut self.scopes[at]).entry(name.to_owned()).or_default()
     }

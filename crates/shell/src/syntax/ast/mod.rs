@@ -1,7 +1,10 @@
 //! The tree a line is parsed into, once. Nothing in it is text that will be parsed again, except
 //! arithmetic that holds a `$`, whose language has no commands.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 mod param;
 
@@ -334,6 +337,18 @@ impl Word {
     /// Whether expanding it has no effect but its text.
     pub(crate) fn runs_nothing(&self) -> bool {
         runs_nothing(&self.pieces)
+    }
+
+    /// The word with each `~` as it was typed.
+    pub(crate) fn without_tildes(&self) -> Cow<'_, Self> {
+        if !self.pieces.iter().any(|it| matches!(it, Piece::Tilde(_))) {
+            return Cow::Borrowed(self);
+        }
+        let pieces = self.pieces.iter().map(|piece| match piece {
+            Piece::Tilde(name) => Piece::Quoted(format!("~{name}")),
+            other => other.clone(),
+        });
+        Cow::Owned(Self { pieces: pieces.collect(), span: self.span })
     }
 
     /// The word's text if it was typed without any quotes.
