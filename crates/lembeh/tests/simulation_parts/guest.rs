@@ -12,16 +12,17 @@ use super::{
 
 pub(crate) struct Guest {
     bytes: Vec<u8>,
-    /// What was composed and is not written whole: its end in the stream, and what it was.
+    /// What was composed and cannot be answered yet: where in the stream it can, and what it is.
     sent: Vec<(usize, Sent)>,
     hostile: bool,
     payload_bytes_max: u32,
     req_ids: u64,
+    future_ids: u64,
 }
 
 impl Guest {
     pub(crate) const fn new(hostile: bool, payload_bytes_max: u32) -> Self {
-        Self { bytes: Vec::new(), sent: Vec::new(), hostile, payload_bytes_max, req_ids: 0 }
+        Self { bytes: Vec::new(), sent: Vec::new(), hostile, payload_bytes_max, req_ids: 0, future_ids: 0 }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -48,21 +49,29 @@ impl Guest {
         }
     }
 
-    /// Composes one frame.
-    pub(crate) fn compose(&mut self, random: &mut Random) {
+    /// Composes one frame, and says what it is.
+    pub(crate) fn compose(&mut self, random: &mut Random) -> Sent {
         self.req_ids += 1;
-        let ids = CommandIds {
+        let mut ids = CommandIds {
             req_id: if random.one_in(5) { 0 } else { self.req_ids },
-            scope_id: random.below(3),
+            scope_id: random.below(2),
             task_id: random.below(4),
-            future_id: random.below(40),
+            future_id: random.below(self.future_ids + 3),
             timeout_ms: if random.one_in(3) { 1 + random.below(60) as u16 } else { 0 },
         };
         let mut frame = Vec::new();
         let fuel = random.below(4);
         let mut sent = match random.below(12) {
-            0..=5 => self.register(random, &ids, &mut frame),
+            0..=5 => {
+                // Mostly the next one; now and then one that may have been used.
+                if !random.one_in(5) {
+                    self.future_ids += 1;
+                    ids.future_id = self.future_ids;
+                }
+                self.register(random, &ids, &mut frame)
+            }
             6 | 7 => {
+                ids.future_id = self.future_ids.saturating_sub(random.below(4));
                 encode_command(&mut frame, &ids, &Command::Cancel).unwrap();
                 Sent::Cancel { req_id: ids.req_id, future_id: ids.future_id }
             }
@@ -82,8 +91,12 @@ impl Guest {
             frame[at] = random.next() as u8;
             sent = Sent::Unknown;
         }
+        // A frame that is too long is answered when its header is there.
+        let long = Header::decode(&frame).is_some_and(|it| it.payload_len > self.payload_bytes_max);
+        let end = self.bytes.len() + if long { HEADER_BYTES } else { frame.len() };
         self.bytes.extend_from_slice(&frame);
-        self.sent.push((self.bytes.len(), sent));
+        self.sent.push((end, sent));
+        sent
     }
 
     fn register(&self, random: &mut Random, ids: &CommandIds, frame: &mut Vec<u8>) -> Sent {

@@ -9,7 +9,12 @@ mod random;
 use drydock_lembeh::{Failure, Hub, HubLimits, Read};
 
 pub(crate) use self::model::Tally;
-use self::{guest::Guest, model::Model, powers::Ledger, random::Random};
+use self::{
+    guest::Guest,
+    model::{Model, Sent},
+    powers::Ledger,
+    random::Random,
+};
 
 /// Everything of one schedule. It depends on its seed alone.
 pub(crate) struct Schedule {
@@ -50,11 +55,11 @@ impl Schedule {
     pub(crate) fn run(mut self) -> Tally {
         for _ in 0..self.random.below(150) + 20 {
             match self.random.below(8) {
-                0..=2 => self.write(),
-                3 | 4 => {
+                0..=3 => self.write(),
+                4 | 5 => {
                     self.read();
                 }
-                5 | 6 => self.complete(),
+                6 => self.complete(),
                 _ => self.pass_time(),
             }
             self.check();
@@ -68,7 +73,11 @@ impl Schedule {
 
     fn write(&mut self) {
         if self.guest.is_empty() || self.random.one_in(3) {
-            self.guest.compose(&mut self.random);
+            match self.guest.compose(&mut self.random) {
+                Sent::Cancel { future_id, .. } => drop(self.powers.cancels.insert(future_id)),
+                Sent::Break { .. } | Sent::Unknown => self.powers.may_break = true,
+                _ => {}
+            }
         }
         let length = 1 + self.random.below(self.guest.unwritten().len() as u64) as usize;
         self.powers.now_ms = self.now_ms;
@@ -85,7 +94,6 @@ impl Schedule {
                 self.guest.forget();
             }
         }
-        self.powers.broken = self.hub.is_broken();
     }
 
     fn read(&mut self) -> Read {

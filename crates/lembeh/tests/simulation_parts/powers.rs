@@ -16,12 +16,11 @@ pub(crate) enum Standing {
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) now_ms: u64,
-    /// What was written is no frame, or is about to be found so.
-    pub(crate) broken: bool,
     pub(crate) ending: bool,
     pub(crate) futures: BTreeMap<u64, Standing>,
     /// Ids of all CANCEL commands that were composed.
     pub(crate) cancels: BTreeSet<u64>,
+    /// What is no frame was composed, which ends everything.
     pub(crate) may_break: bool,
 }
 
