@@ -51,6 +51,17 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// The bytes that `_ctl` writes into a buffer of this length; none where it returns -1, because there is no
+    /// answer or because it does not fit whole.
+    pub fn fitting(&self, buffer_bytes: usize) -> Option<&[u8]> {
+        match self {
+            Self::Response(bytes) if bytes.len() <= buffer_bytes => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
 /// Judges a request of a session that has these capabilities; what is not among them is missing.
 pub fn judge(request: &[u8], listed: &[Listed]) -> Answer {
     let request = match decode_request(request, PAYLOAD_BYTES_MAX) {
@@ -114,4 +125,63 @@ fn list(listed: &[Listed]) -> Option<Vec<u8>> {
 
 fn find<'a>(listed: &'a [Listed], kind: &str, name: &str) -> Result<&'a Listed, Trace> {
     listed.iter().find(|it| it.kind == kind && it.name == name).ok_or(Trace::CapMissing)
+}
+
+#[cfg(test)]
+mod tests {
+    use drydock_abi::lembeh::ctl::{decode_caps, decode_hub_opened, decode_response, encode_request};
+
+    use super::*;
+
+    fn listed() -> Vec<Listed> {
+        let row = |kind: &str, name: &str, cap_flags| {
+            let (kind, name) = (kind.to_owned(), name.to_owned());
+            Listed { kind, name, cap_flags, schema: b"{}".to_vec() }
+        };
+        vec![row("exec", "default", 0x0c), row(HUB_KIND, HUB_NAME, 0x0d)]
+    }
+
+    fn trace(operation: &Operation<'_>) -> String {
+        let answer = judge(&encode_request(9, 0, operation).unwrap(), &listed());
+        let Answer::Response(bytes) = answer else { return format!("{answer:?}") };
+        let response = decode_response(&bytes).unwrap();
+        assert_eq!(response.rid, 9);
+        response.result.map_or_else(|it| it.trace.to_owned(), |_| "ok".to_owned())
+    }
+
+    #[test]
+    fn only_what_the_session_has_is_listed_described_and_opened() {
+        let open = |kind, mode, params| Operation::Open { kind, name: "default", mode, params };
+        let cases = [
+            (Operation::Describe { kind: "exec", name: "default" }, "ok"),
+            (Operation::Describe { kind: "exec", name: "other" }, "t_cap_missing"),
+            (Operation::Describe { kind: "net", name: "tcp" }, "t_cap_missing"),
+            (open("net", 1, b""), "t_cap_missing"),
+            (open("exec", 1, b""), "t_cap_denied"),
+            (open("exec", 9, b"x"), "t_cap_denied"),
+            (open("async", 2, b""), "t_ctl_bad_params"),
+            (open("async", 1, b"x"), "t_ctl_bad_params"),
+            (open("async", 1, b""), "OpenHub { rid: 9, session_id: [], flags: 0 }"),
+        ];
+        for (operation, want) in &cases {
+            assert_eq!(trace(operation), *want, "{operation:?}");
+        }
+        let Answer::Response(bytes) = judge(&encode_request(1, 0, &Operation::List).unwrap(), &listed())
+        else {
+            panic!("a list is answered");
+        };
+        let caps = decode_caps(decode_response(&bytes).unwrap().result.unwrap()).unwrap();
+        assert_eq!(caps.iter().map(|it| it.kind).collect::<Vec<_>>(), ["async", "exec"]);
+    }
+
+    #[test]
+    fn an_answer_is_written_whole_or_not_at_all() {
+        let answer = opened(3, 3, &HubLimits::default());
+        let bytes = answer.fitting(52).unwrap();
+        let (hub, meta) = decode_hub_opened(decode_response(bytes).unwrap().result.unwrap()).unwrap();
+        assert_eq!((hub.handle, hub.hflags), (3, 7));
+        assert_eq!(meta, Some(HubLimits::default().meta()));
+        assert_eq!(answer.fitting(51), None);
+        assert_eq!(judge(b"ZCL1", &[]).fitting(1000), None);
+    }
 }

@@ -203,6 +203,11 @@ impl Hub {
         self.table.count()
     }
 
+    /// How many joins wait.
+    pub const fn waiting_joins(&self) -> usize {
+        self.table.joins.len()
+    }
+
     /// Who a task was detached to.
     pub fn owner(&self, task_id: u64) -> Option<&str> {
         self.owners.get(&task_id).map(String::as_str)
@@ -235,7 +240,7 @@ impl Hub {
             self.input.hold(frame);
             return Step::Full;
         }
-        let skip = if fault.is_some() { header.payload_len.into() } else { 0 };
+        let skip = if matches!(fault, Some(HeadFault::TooLarge(_))) { header.payload_len.into() } else { 0 };
         self.input.clear(frame, skip);
         Step::Done
     }
