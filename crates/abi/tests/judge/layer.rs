@@ -34,7 +34,7 @@ impl About<'_> {
                 let verdict = session::command(bytes, self.given, self.policy)?;
                 Ok(Verdict { decoded: command_fields(bytes), ..verdict })
             }
-            "zax1.event" => Ok(guest(self.event())),
+            "zax1.event" => Ok(Verdict { consumed: Some(bytes.len() as u64), ..guest(self.event()) }),
             "async.source" => self.source(),
             "async.future_fail" => Ok(guest(decode_envelope(bytes).map(|it| seen::envelope(&it)))),
             "async.fail" | "async.join_limit" => {
