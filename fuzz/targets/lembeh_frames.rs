@@ -3,9 +3,8 @@
 #![no_main]
 
 use drydock_abi::lembeh::{
-    CapSelector, Source, Trace, config, ctl, decode_envelope, decode_refusal, decode_source, encode_source, exec, files,
-    net,
-    zax::next_event,
+    CapSelector, Source, Trace, config, ctl, decode_envelope, decode_refusal, decode_source, encode_source,
+    exec, files, net, zax::next_event,
 };
 use drydock_lembeh::{Begun, Failure, Hub, HubLimits, Offer, Powers, Read, ctl as answers};
 

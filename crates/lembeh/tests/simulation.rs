@@ -2,7 +2,7 @@
 //! order, with the laws as assertions.
 //!
 //! `DRYDOCK_SCHEDULES=N` runs so many; a schedule that fails prints its seed, and `DRYDOCK_SEED=SEED` runs it alone.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 #![allow(clippy::disallowed_methods)] // The two variables above; the room itself reads none.
 
 mod simulation_parts;
