@@ -64,9 +64,17 @@ enum Stream {
     Ended,
 }
 
-/// The hub takes no more bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The hub takes no more bytes: a write returns -1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the hub takes no more bytes")]
 pub struct Closed;
+
+impl Closed {
+    /// The stable code that logs and tests match on.
+    pub const fn code(&self) -> &'static str {
+        "hub_closed"
+    }
+}
 
 /// What a read came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
