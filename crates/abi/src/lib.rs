@@ -5,6 +5,7 @@
 pub mod exec;
 pub mod json;
 pub mod kernel;
+pub mod lembeh;
 mod reader;
 pub mod runner;
 pub mod shell;

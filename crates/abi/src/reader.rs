@@ -40,6 +40,16 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
+    /// The next byte.
+    pub fn u8(&mut self, what: &'static str) -> Result<u8, Truncated> {
+        self.array(what).map(u8::from_le_bytes)
+    }
+
+    /// The next two bytes as a number.
+    pub fn u16(&mut self, what: &'static str) -> Result<u16, Truncated> {
+        self.array(what).map(u16::from_le_bytes)
+    }
+
     /// The next four bytes as a number.
     pub fn u32(&mut self, what: &'static str) -> Result<u32, Truncated> {
         self.array(what).map(u32::from_le_bytes)

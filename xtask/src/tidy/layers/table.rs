@@ -40,7 +40,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "commands", state: Built, may_use: &[], never: RUNTIMES },
     Room { name: "codemode", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "extension", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
-    Room { name: "lembeh", state: Planned, may_use: &["contract", "gate", "abi"], never: WASM },
+    Room { name: "lembeh", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
     Room { name: "agent", state: Planned, may_use: &["contract", "gate"], never: WASM },
     Room {
         name: "embed",
@@ -92,4 +92,4 @@ pub(super) const GUEST_ONLY: &[&str] = &["drydock-shell"];
 
 /// Rooms that may not reach files, sockets, the environment or other processes by themselves.
 pub(crate) const HANDLESS: &[&str] =
-    &["contract", "gate", "abi", "caps", "shell", "commands", "codemode", "extension", "engine"];
+    &["contract", "gate", "abi", "caps", "shell", "commands", "codemode", "extension", "lembeh", "engine"];

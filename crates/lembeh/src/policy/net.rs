@@ -1,0 +1,108 @@
+//! cap.net.v1: where a session may connect to. Judged before anything is dialled; the default is nowhere.
+
+use core::net::IpAddr;
+
+use drydock_abi::lembeh::{
+    Trace,
+    net::{ALLOW_DNS, Connect, decode_connect},
+};
+
+/// A destination that is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// An address, or a name where DNS is allowed.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+/// Where a session may connect to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetPolicy {
+    /// The allowlist.
+    pub allow: Vec<Destination>,
+    /// Whether names are looked up.
+    pub dns_allowed: bool,
+    /// The longest host.
+    pub host_bytes_max: u32,
+}
+
+impl Default for NetPolicy {
+    fn default() -> Self {
+        Self { allow: Vec::new(), dns_allowed: false, host_bytes_max: 253 }
+    }
+}
+
+impl NetPolicy {
+    /// Judges the params of `net.tcp.connect.v1`. A wish for no delay is never refused.
+    pub fn judge_connect<'a>(&self, params: &'a [u8]) -> Result<Connect<'a>, Trace> {
+        let connect = decode_connect(params).map_err(|_| Trace::AsyncBadParams)?;
+        if connect.host.len() as u64 > u64::from(self.host_bytes_max) {
+            return Err(Trace::AsyncBadParams);
+        }
+        let asks_dns = connect.effective_flags() & ALLOW_DNS != 0;
+        let is_name = address(connect.host).is_none();
+        if (asks_dns && !self.dns_allowed) || (is_name && !asks_dns) {
+            return Err(Trace::NetDenied);
+        }
+        let allowed = |it: &Destination| it.port == connect.port && same_host(&it.host, connect.host);
+        if !self.allow.iter().any(allowed) {
+            return Err(Trace::NetDenied);
+        }
+        Ok(connect)
+    }
+}
+
+/// Addresses are compared as addresses, because each has many spellings; names without regard to case.
+fn same_host(a: &str, b: &str) -> bool {
+    match (address(a), address(b)) {
+        (Some(a), Some(b)) => a == b,
+        (None, None) => a.eq_ignore_ascii_case(b),
+        _ => false,
+    }
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    let inner = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
+    inner.parse::<IpAddr>().ok().map(|it| it.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use drydock_abi::lembeh::net::{NODELAY, encode_connect};
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_listed_is_reached_and_names_only_with_dns() {
+        let allow = |host: &str, port| Destination { host: host.to_owned(), port };
+        let closed = NetPolicy {
+            allow: vec![allow("127.0.0.1", 80), allow("::1", 80), allow("Example.org", 443)],
+            ..NetPolicy::default()
+        };
+        let open = NetPolicy { dns_allowed: true, ..closed.clone() };
+        let cases = [
+            (&closed, "127.0.0.1", 80, 0, "ok"),
+            (&closed, "127.0.0.1", 80, NODELAY | 0xf0, "ok"),
+            (&closed, "::ffff:127.0.0.1", 80, 0, "ok"),
+            (&closed, "[0:0::1]", 80, 0, "ok"),
+            (&closed, "127.0.0.1", 81, 0, "t_net_denied"),
+            (&closed, "10.0.0.1", 80, 0, "t_net_denied"),
+            (&closed, "127.0.0.1", 80, ALLOW_DNS, "t_net_denied"),
+            (&closed, "example.org", 443, 0, "t_net_denied"),
+            (&open, "example.org", 443, 0, "t_net_denied"),
+            (&open, "example.org", 443, ALLOW_DNS, "ok"),
+            (&open, "evil-example.org", 443, ALLOW_DNS, "t_net_denied"),
+            (&open, "", 443, ALLOW_DNS, "t_async_bad_params"),
+            (&open, "a", 0, ALLOW_DNS, "t_async_bad_params"),
+        ];
+        for (policy, host, port, connect_flags, want) in cases {
+            let wire = encode_connect(&Connect { host, port, connect_flags }).unwrap();
+            let got = policy.judge_connect(&wire).map_or_else(Trace::code, |_| "ok");
+            assert_eq!(got, want, "{host}:{port} {connect_flags}");
+        }
+        let long = "a".repeat(254);
+        let wire = encode_connect(&Connect { host: &long, port: 1, connect_flags: ALLOW_DNS }).unwrap();
+        assert_eq!(open.judge_connect(&wire), Err(Trace::AsyncBadParams));
+    }
+}

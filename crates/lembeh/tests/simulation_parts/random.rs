@@ -1,0 +1,30 @@
+//! Numbers that depend on a seed alone (SplitMix64).
+
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub(crate) const fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub(crate) const fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> Option<T> {
+        if of.is_empty() { None } else { Some(of[self.below(of.len() as u64) as usize]) }
+    }
+}
