@@ -32,9 +32,11 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let arguments = cli::Arguments::try_parse_from(words);
-    let arguments = arguments.unwrap_or_else(|error| cli::mistyped::with_subcommand(error).exit());
-    let done = match arguments.command {
+    let command = cli::usual::read(&words).unwrap_or_else(|| {
+        let arguments = cli::Arguments::try_parse_from(&words);
+        arguments.unwrap_or_else(|error| cli::mistyped::with_subcommand(error).exit()).command
+    });
+    let done = match command {
         // A status of 1 would read as the command's own.
         cli::Command::Run(run) => {
             return cli::run::run(run).unwrap_or_else(|error| exit::could_not_run(&error));

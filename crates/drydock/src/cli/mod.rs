@@ -29,6 +29,7 @@ mod snapshot;
 mod start;
 pub(crate) mod stdio;
 mod tree;
+pub(crate) mod usual;
 pub(crate) mod warm;
 pub(crate) mod ws;
 

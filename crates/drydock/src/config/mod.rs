@@ -78,6 +78,10 @@ pub(crate) fn with_defaults(words: Vec<OsString>) -> anyhow::Result<Vec<OsString
     else {
         return Ok(words);
     };
+    // Mostly there are no files, and a line need not be read for them.
+    if user_file().is_none() && project_file()?.is_none() {
+        return Ok(words);
+    }
     let subcommand = subcommand.to_owned();
     let Ok(matches) = Arguments::command().try_get_matches_from(&words) else { return Ok(words) };
     let Some(given) = matches.subcommand_matches(&subcommand) else { return Ok(words) };
