@@ -116,9 +116,27 @@ const ANSWERED: &[Builtin] = table! {
     "which" Plain |env, words| lookup::which(env, &words[1..]);
 };
 
+/// Where the names that begin with a byte begin, in a table that is sorted. Every command of a line is looked up here
+/// several times, and most are not in it.
+static FIRST: [u8; 128] = {
+    let mut first = [0; 128];
+    let (mut byte, mut at) = (0, 0);
+    while byte < first.len() {
+        while at < BUILTINS.len() && (BUILTINS[at].name.as_bytes()[0] as usize) < byte {
+            at += 1;
+        }
+        first[byte] = at as u8;
+        byte += 1;
+    }
+    first
+};
+
 /// The builtin of that name.
 pub(crate) fn find(name: &str) -> Option<&'static Builtin> {
-    BUILTINS.binary_search_by_key(&name, |it| it.name).ok().map(|at| &BUILTINS[at])
+    let byte = *name.as_bytes().first()?;
+    let at = usize::from(*FIRST.get(usize::from(byte))?);
+    let mut alike = BUILTINS[at..].iter().take_while(|it| it.name.as_bytes()[0] == byte);
+    alike.find(|it| it.name == name)
 }
 
 pub(crate) fn is_builtin(name: &str) -> bool {
