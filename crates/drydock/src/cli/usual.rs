@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use clap::Args;
+use clap::{Args, Command as Flags};
 
 use super::Command;
 
@@ -21,7 +21,7 @@ pub(crate) fn read(words: &[OsString]) -> Option<Command> {
 }
 
 fn read_as<T: Args>(words: &[OsString]) -> Option<T> {
-    let flags = T::augment_args(clap::Command::new("drydock"));
+    let flags = T::augment_args(Flags::new("drydock"));
     let matches = flags.try_get_matches_from(words.get(1..)?).ok()?;
     T::from_arg_matches(&matches).ok()
 }
