@@ -1,0 +1,11 @@
+//! The room from outside: what it decides, what it dials, and how it stands servers that mean ill. Nothing here dials
+//! anything but loopback; forbidden addresses are shown to a dialler that only writes down.
+
+mod dialled;
+mod fetch;
+mod hostile;
+mod judge;
+mod redirect;
+mod secret;
+mod support;
+mod tls;
