@@ -3,9 +3,8 @@
 //! For each hop: the quota, the rules, one look-up, a verdict about every address; then a record that it begins; and only
 //! then a connection, to one of those addresses.
 
-use std::{collections::VecDeque, io, sync::Arc};
+use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
-use http_body_util::Full;
 use hyper::{
     HeaderMap, Method, StatusCode,
     body::{Body as _, Incoming},
@@ -22,10 +21,11 @@ use crate::{
     explain::{self, Explanation},
     header::{bytes_of, strip, strip_answer},
     limits::Limits,
+    message::{location, message, outgoing},
     observe::{Observation, Watched},
     pin::{self, Findings, LookUp, Pinned},
     quota::{Place, QuotaLimits, Quotas},
-    redirect::{Hop, is_redirect},
+    redirect::Hop,
     request::{Caller, Decoding, Policy, Redirects, Request, Response},
     resolve::{Resolve, SystemResolver},
     rule::Rules,
@@ -34,8 +34,8 @@ use crate::{
     tls::{Trust, WorldRoots},
 };
 
-/// What is said where a guest says nothing about itself.
-const USER_AGENT: &str = concat!("drydock/", env!("CARGO_PKG_VERSION"));
+/// Nobody waits longer for an answer, whatever the limits say.
+const TOTAL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What egress stands on. The default is the machine.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Egress {
         request: Request,
     ) -> Result<Response, FetchError> {
         let Request { method, target, mut headers, body, redirects, decoding, limits } = request;
-        let deadline = Instant::now() + limits.total_max;
+        let deadline = Instant::now() + limits.total_max.min(TOTAL_MAX);
         strip(&mut headers);
         let mut hop = Hop { method, target, headers, body, trusted: true };
         let entered = self.quotas.enter(&caller.tenant, &caller.principal, std::time::Instant::now());
@@ -117,11 +117,12 @@ impl Egress {
             {
                 return Err(FetchError::TooManyRedirects { hops_max });
             }
-            hop = hop.follow(status, &location, policy).map_err(crate::Refusal::from)?;
+            let next = hop.follow(status, &location, policy);
+            hop = next.map_err(|error| refused(caller, &hop, crate::Refusal::from(error).into()))?;
         }
     }
 
-    fn look_up(&self, limits: &Limits, time_max: std::time::Duration) -> LookUp<'_> {
+    fn look_up(&self, limits: &Limits, time_max: Duration) -> LookUp<'_> {
         LookUp { resolver: &*self.resolver, addresses_max: limits.addresses_max, time_max }
     }
 
@@ -216,7 +217,7 @@ impl Egress {
         let host = hop.target.host();
         let failed = |cause: io::Error| FetchError::Connect { host: host.clone(), cause };
         let slow = || failed(io::ErrorKind::TimedOut.into());
-        let until = Instant::now() + limits.connect_max;
+        let until = Instant::now() + limits.connect_max.min(TOTAL_MAX);
         let dialled = timeout_at(until, self.dialler.dial(to)).await.map_err(|_| slow())?;
         let connection = dialled.map_err(failed)?;
         match hop.target.scheme() {
@@ -240,64 +241,6 @@ fn refused(caller: &Caller, hop: &Hop, error: FetchError) -> FetchError {
 /// The answer of a hop that was followed is over.
 fn end(mut answered: Answered) {
     answered.watched.ends("ok");
-}
-
-/// Where the answer points, without secrets: one that a server wrote into it would go to another host.
-fn location(policy: &Policy, response: &hyper::Response<Incoming>) -> Option<String> {
-    if !is_redirect(response.status()) {
-        return None;
-    }
-    let value = response.headers().get(header::LOCATION)?.as_bytes();
-    let cleared = policy.needles().map(|needles| Redactor::redact(needles, value));
-    let value = cleared.as_deref().unwrap_or(value);
-    std::str::from_utf8(value).ok().map(str::to_owned)
-}
-
-/// The guest's headers, ours, and those that hold secrets.
-fn outgoing(
-    policy: &Policy,
-    hop: &Hop,
-    decoding: Decoding,
-    pinned: &[Pinned],
-) -> Result<HeaderMap, FetchError> {
-    let mut headers = hop.headers.clone();
-    let encodings = match (policy.needles(), decoding) {
-        // Secrets are looked for in what can be read.
-        (Some(_), _) => Some("identity"),
-        (None, Decoding::Decode) => Some("gzip, deflate"),
-        (None, Decoding::AsSent) => None,
-    };
-    if let Some(encodings) = encodings {
-        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(encodings));
-    }
-    if !headers.contains_key(header::USER_AGENT) {
-        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
-    }
-    let injected = policy.injected().iter().filter(|it| hop.trusted && it.is_for(&hop.target));
-    for (at, injection) in injected.enumerate() {
-        let private = pinned.iter().all(Pinned::opened);
-        let (Some(value), true) = (injection.value(), private || hop.target.scheme() == Scheme::Https) else {
-            return Err(FetchError::SecretNeedsTls { host: hop.target.host().clone() });
-        };
-        if at == 0 {
-            // A part of an answer may begin or end within a secret, where nobody would know it.
-            headers.remove(header::RANGE);
-            headers.remove(header::IF_RANGE);
-        }
-        headers.insert(injection.name().clone(), value);
-    }
-    Ok(headers)
-}
-
-fn message(hop: &Hop, headers: &HeaderMap) -> hyper::Request<Full<bytes::Bytes>> {
-    let mut message = hyper::Request::new(Full::new(hop.body.clone()));
-    *message.method_mut() = hop.method.clone();
-    *message.uri_mut() = hyper::Uri::from(hop.target.path_and_query().clone());
-    *message.headers_mut() = headers.clone();
-    if let Ok(host) = HeaderValue::from_str(&hop.target.authority()) {
-        message.headers_mut().insert(header::HOST, host);
-    }
-    message
 }
 
 #[expect(

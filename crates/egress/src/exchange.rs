@@ -53,7 +53,7 @@ pub(crate) async fn send(
         FetchError::Protocol { host: host.clone(), cause }
     };
     let framing = limits.response_bytes_max.saturating_mul(FRAMING_MAX);
-    let left = framing.saturating_add(limits.header_bytes_max as u64 * 2);
+    let left = framing.saturating_add((limits.header_bytes_max as u64).saturating_mul(2));
     let connection = TokioIo::new(Bounded { connection, left });
     let mut builder = http1::Builder::new();
     builder

@@ -19,6 +19,7 @@ mod explain;
 mod header;
 mod host;
 mod limits;
+mod message;
 mod observe;
 mod pin;
 mod quota;

@@ -73,11 +73,14 @@ impl QuotaError {
     }
 }
 
+/// A name of a principal is one only together with its tenant.
+type Accounts = HashMap<(Tenant, Principal), Arc<Mutex<Account>>>;
+
 /// The accounts of all principals.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     limits: QuotaLimits,
-    accounts: Mutex<HashMap<(Tenant, Principal), Arc<Mutex<Account>>>>,
+    accounts: Mutex<Accounts>,
 }
 
 #[derive(Debug)]

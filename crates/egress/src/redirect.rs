@@ -33,7 +33,7 @@ pub(crate) struct Hop {
 impl Hop {
     /// The hop that a redirect asks for. `location` has been cleared of secrets.
     pub(crate) fn follow(
-        self,
+        &self,
         status: StatusCode,
         location: &str,
         policy: &Policy,

@@ -186,6 +186,17 @@ fn encoded_bodies_are_passed_on_or_decoded_as_the_caller_wishes() {
 }
 
 #[test]
+fn a_fetch_can_move_to_another_thread() {
+    fn moves<T: Send>(_: T) {}
+    let (egress, server) = (local(Scripted::always(&["127.0.0.1"]), Vec::new()), hello());
+    let (records, policy) = (Arc::new(Records::default()), policy_for(server.address));
+    let caller = caller(&records);
+    moves(async move {
+        egress.fetch(&caller, &policy, request(&server, "/")).await.unwrap().body.read_all().await
+    });
+}
+
+#[test]
 fn methods_that_make_a_server_something_else_are_refused() {
     run(async {
         let server = hello();

@@ -98,10 +98,12 @@ fn a_secret_goes_in_the_clear_to_an_opened_address_only() {
     assert_eq!(records.lines(), ["refused served.test:80 secret_needs_tls"]);
 }
 
+type Disguise = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 #[test]
 fn a_secret_that_comes_back_is_redacted_in_headers_and_body_in_every_disguise() {
     let base64 = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
-    let disguises: Vec<(&str, Arc<dyn Fn(&str) -> String + Send + Sync>)> = vec![
+    let disguises: [(&str, Disguise); 4] = [
         ("plain", Arc::new(|line| line.to_owned())),
         ("percent", Arc::new(|line| line.bytes().map(|b| format!("%{b:02X}")).collect())),
         ("base64", Arc::new(move |line| base64(line))),
