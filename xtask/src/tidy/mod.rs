@@ -5,6 +5,7 @@
 
 mod capability;
 mod compat;
+mod dial;
 mod docs;
 mod features;
 mod hands;
@@ -49,6 +50,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("layers", layers::check),
     ("features", features::check),
     ("hands", hands::check),
+    ("dial", dial::check),
     ("module docs", docs::check),
     ("file sizes", size::check),
     ("capabilities", capability::check),

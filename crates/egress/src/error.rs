@@ -1,0 +1,171 @@
+//! Why a fetch failed. The codes are a closed list; six kinds of them are what a guest is told.
+
+use std::io;
+
+use crate::{
+    host::Host,
+    observe::NotRecorded,
+    quota::QuotaError,
+    refusal::{FailureKind, Refusal},
+};
+
+/// A fetch that brought nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// Refused before anything was dialled, or a hop of a redirect was.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The principal has had what it may have.
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
+    /// What cannot be recorded is not done.
+    #[error(transparent)]
+    NotRecorded(#[from] NotRecorded),
+    /// More is to be sent than may be.
+    #[error("the request's {what} exceed {bytes_max} bytes")]
+    RequestTooLarge {
+        /// `headers` or `body bytes`.
+        what: &'static str,
+        /// How many there may be.
+        bytes_max: u64,
+    },
+    /// An injected secret does not go over the wire in the clear.
+    #[error("the secret for {host} goes over https only")]
+    SecretNeedsTls {
+        /// Whom it is for.
+        host: Host,
+    },
+    /// None of the addresses answered.
+    #[error("could not connect to {host}")]
+    Connect {
+        /// Whom to.
+        host: Host,
+        /// What the last address said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The machine's trust store is of no use.
+    #[error("there is no certificate to trust: {why}")]
+    TrustStore {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The server is not who it should be.
+    #[error("the certificate of {host} is refused: {why}")]
+    Certificate {
+        /// Who it should be.
+        host: Host,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// TLS failed for another reason.
+    #[error("no TLS with {host}")]
+    Tls {
+        /// Whom with.
+        host: Host,
+        /// What the library says.
+        #[source]
+        cause: io::Error,
+    },
+    /// What the server sent is not HTTP, or it stopped in the middle.
+    #[error("{host} sent no proper answer")]
+    Protocol {
+        /// Who.
+        host: Host,
+        /// What the library says.
+        #[source]
+        cause: hyper::Error,
+    },
+    /// The server wants to speak something else.
+    #[error("{host} wants to switch protocols")]
+    Upgrade {
+        /// Who.
+        host: Host,
+    },
+    /// More headers than an answer may have.
+    #[error("the headers of the answer exceed {bytes_max} bytes or are too many")]
+    HeadersTooLarge {
+        /// How many bytes there may be.
+        bytes_max: usize,
+    },
+    /// A longer body than an answer may have.
+    #[error("the body of the answer exceeds {bytes_max} bytes")]
+    BodyTooLarge {
+        /// How many there may be.
+        bytes_max: u64,
+    },
+    /// A body that grows past what an answer may have when it is decoded.
+    #[error("the decoded body of the answer exceeds {bytes_max} bytes")]
+    DecodedTooLarge {
+        /// How many there may be.
+        bytes_max: u64,
+    },
+    /// A body that is not what its encoding says.
+    #[error("the body of the answer is not {encoding}")]
+    BadEncoding {
+        /// What it should be.
+        encoding: &'static str,
+    },
+    /// An encoding that cannot be read, in an answer that must be.
+    #[error("the encoding of the answer cannot be read, and must be: only gzip and deflate are")]
+    UnknownEncoding,
+    /// A chain of redirects that does not end.
+    #[error("more than {hops_max} redirects")]
+    TooManyRedirects {
+        /// How many are followed.
+        hops_max: u32,
+    },
+    /// Time was up.
+    #[error("the request took longer than it may")]
+    Timeout,
+}
+
+impl FetchError {
+    /// The stable code that guests, logs and tests match on.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::Quota(quota) => quota.code(),
+            Self::NotRecorded(_) => "audit_unavailable",
+            Self::RequestTooLarge { .. } => "request_too_large",
+            Self::SecretNeedsTls { .. } => "secret_needs_tls",
+            Self::Connect { .. } => "connect_failed",
+            Self::TrustStore { .. } => "no_trust_store",
+            Self::Certificate { .. } => "certificate_refused",
+            Self::Tls { .. } => "tls_failed",
+            Self::Protocol { .. } => "protocol_error",
+            Self::Upgrade { .. } => "upgrade_refused",
+            Self::HeadersTooLarge { .. } => "headers_too_large",
+            Self::BodyTooLarge { .. } => "body_too_large",
+            Self::DecodedTooLarge { .. } => "decoded_too_large",
+            Self::BadEncoding { .. } => "bad_encoding",
+            Self::UnknownEncoding => "unknown_encoding",
+            Self::TooManyRedirects { .. } => "too_many_redirects",
+            Self::Timeout => "timeout",
+        }
+    }
+
+    /// What kind of failure it is to a caller.
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::Refused(refusal) => refusal.kind(),
+            Self::Quota(_) => FailureKind::Quota,
+            Self::NotRecorded(_) | Self::SecretNeedsTls { .. } => FailureKind::Denied,
+            Self::RequestTooLarge { .. }
+            | Self::HeadersTooLarge { .. }
+            | Self::BodyTooLarge { .. }
+            | Self::DecodedTooLarge { .. } => FailureKind::TooLarge,
+            Self::Timeout => FailureKind::Timeout,
+            Self::Connect { .. }
+            | Self::TrustStore { .. }
+            | Self::Certificate { .. }
+            | Self::Tls { .. }
+            | Self::Protocol { .. }
+            | Self::Upgrade { .. }
+            | Self::BadEncoding { .. }
+            | Self::UnknownEncoding
+            | Self::TooManyRedirects { .. } => FailureKind::Transport,
+        }
+    }
+}

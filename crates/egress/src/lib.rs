@@ -1,0 +1,57 @@
+//! The way out: the only room that dials.
+//!
+//! A request goes through one funnel. Its URL was parsed once ([`Target`]); the rules ([`Rules`]) admit its host before
+//! any name is looked up; a name is resolved once, with bounds; every address is judged ([`judge`]); and what is dialled is
+//! one of those addresses ([`Pinned`]), with the name as SNI and as `Host`. Bodies, headers, time, and what a principal may
+//! have are bounded while they are read. Credentials are put in on the way out ([`InjectedHeader`]) and taken out of what comes back.
+//!
+//! Absent here: the gate, which asked before; records, which the caller keeps ([`Observe`]); the environment, and so any
+//! proxy; a pool of connections; a way to skip the verification of certificates.
+
+mod address;
+mod body;
+mod decode;
+mod dial;
+mod egress;
+mod error;
+mod exchange;
+mod explain;
+mod header;
+mod host;
+mod limits;
+mod message;
+mod observe;
+mod pin;
+mod quota;
+mod redirect;
+mod refusal;
+mod request;
+mod resolve;
+mod rule;
+mod secret;
+mod target;
+mod tls;
+
+pub use address::{Forbidden, judge};
+pub use body::Body;
+pub use dial::{Connection, Dial, TcpDialler};
+pub use egress::{Egress, Parts};
+pub use error::FetchError;
+pub use explain::{AddressVerdict, Explanation};
+pub use host::{BadHost, Host, HostName};
+/// The types of headers, methods and status codes that requests and answers are made of.
+pub use hyper::{HeaderMap, Method, StatusCode, header::HeaderName, header::HeaderValue};
+pub use limits::Limits;
+pub use observe::{Attempt, NotRecorded, Observation, Observe, Unobserved};
+pub use pin::Pinned;
+pub use quota::{QuotaError, QuotaLimits};
+pub use refusal::{FailureKind, Refusal};
+pub use request::{Caller, Decoding, Policy, Redirects, Request, Response};
+pub use resolve::{Pending, Resolve, SystemResolver};
+pub use rule::{HostRule, ParseRuleError, PrivateRule, Rules, UrlRule};
+pub use secret::{
+    BadSecret, InjectedHeader, ParseInjectionError, REDACTED, SECRET_BYTES_MAX, SECRET_BYTES_MIN, Secret,
+    Secrets,
+};
+pub use target::{ParseUrlError, Scheme, Target, URL_BYTES_MAX};
+pub use tls::{Trust, WorldRoots};

@@ -1,0 +1,118 @@
+//! Loopback servers: one thread each, one answer for every connection, in the clear or over TLS.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::{ServerConfig, ServerConnection, StreamOwned, pki_types::PrivateKeyDer};
+
+/// Where it listens, and the heads of the requests that it read.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) heads: Arc<Mutex<Vec<String>>>,
+}
+
+/// Serves each connection with what `answer` writes. The thread ends with the test's process.
+pub(crate) fn serve(answer: impl Fn(&str, &mut dyn Write) + Send + Sync + 'static) -> Server {
+    start(move |mut stream, heads| {
+        if let Some(head) = read_head(&mut stream) {
+            heads.lock().unwrap().push(head.clone());
+            answer(&head, &mut stream);
+        }
+    })
+}
+
+/// The same over TLS. Heads begin with a line that says which name the client asked for.
+pub(crate) fn serve_tls(
+    config: ServerConfig,
+    answer: impl Fn(&str, &mut dyn Write) + Send + Sync + 'static,
+) -> Server {
+    let config = Arc::new(config);
+    start(move |stream, heads| {
+        let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+        let mut stream = StreamOwned::new(connection, stream);
+        let Some(head) = read_head(&mut stream) else { return };
+        let name = stream.conn.server_name().unwrap_or("none").to_owned();
+        heads.lock().unwrap().push(format!("sni {name}\r\n{head}"));
+        answer(&head, &mut stream);
+        stream.conn.send_close_notify();
+        let _ = stream.flush();
+    })
+}
+
+fn start(serve: impl Fn(TcpStream, &Mutex<Vec<String>>) + Send + Sync + 'static) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&heads);
+    let serve = Arc::new(serve);
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let (serve, heads) = (Arc::clone(&serve), Arc::clone(&kept));
+            thread::spawn(move || serve(stream, &heads));
+        }
+    });
+    Server { address, heads }
+}
+
+/// The head of a request, and as much of its body as `content-length` says.
+fn read_head(stream: &mut impl Read) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut one = [0];
+    while !bytes.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut one).ok()?;
+        bytes.push(one[0]);
+    }
+    let head = String::from_utf8_lossy(&bytes).into_owned();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).ok()?;
+    Some(head + &String::from_utf8_lossy(&body))
+}
+
+/// An authority of its own, and certificates by it.
+pub(crate) struct Authority {
+    pub(crate) root: Vec<u8>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let root = params.self_signed(&key).unwrap().der().to_vec();
+        Self { root, issuer: Issuer::new(params, key) }
+    }
+
+    /// A server that proves to be `name`, in the years given.
+    pub(crate) fn config(&self, name: &str, years: (i32, i32)) -> ServerConfig {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
+        params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        tls(certificate.der().to_vec(), &key)
+    }
+}
+
+/// A server whose certificate nobody else has signed.
+pub(crate) fn self_signed(name: &str) -> ServerConfig {
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().self_signed(&key).unwrap();
+    tls(certificate.der().to_vec(), &key)
+}
+
+fn tls(certificate: Vec<u8>, key: &KeyPair) -> ServerConfig {
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.into()], key)
+        .unwrap()
+}
