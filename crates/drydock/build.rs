@@ -6,6 +6,10 @@ use std::{env, error::Error, fmt::Write as _, fs, path::PathBuf};
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-env-changed=DRYDOCK_SHIPPED");
     println!("cargo::rerun-if-changed=build.rs");
+    // Addresses that the program itself contains are put right before `main`; packed they are a fiftieth to read.
+    if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|it| it == "linux") {
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
     let mut code = String::from("&[");
     if let Some(list) = env::var_os("DRYDOCK_SHIPPED") {
         println!("cargo::rerun-if-changed={}", list.to_string_lossy());
