@@ -1,11 +1,11 @@
 //! This process's stdin, stdout and stderr as the streams of a run.
 //!
 //! Reads and writes happen on threads of tokio's, so that a deadline and Ctrl-C work while a pipe is stuck. A
-//! regular file is never stuck, and saves the threads.
+//! regular file is never stuck, and saves the threads; so does a pipe that has room for what is written.
 
 use std::{
     fs::File,
-    io::{self, Read as _, Write as _},
+    io::{self, IoSlice, Read as _, Write as _},
     os::fd::{AsFd as _, BorrowedFd},
     pin::Pin,
     sync::Arc,
@@ -13,7 +13,10 @@ use std::{
 };
 
 use drydock_embed::contract::{ByteSink, ByteSource, Sink, Source};
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    io::{Errno, ReadWriteFlags},
+};
 use tokio::task::JoinHandle;
 
 /// Our stdin.
@@ -122,6 +125,9 @@ enum State {
 /// How wide a terminal is that does not say.
 const COLUMNS_USUAL: u16 = 80;
 
+/// What the kernel takes for "where the descriptor is".
+const CURRENT_POSITION: u64 = u64::MAX;
+
 /// Most bytes moved at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -177,6 +183,11 @@ impl ByteSource for Patient {
 impl ByteSink for Patient {
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
+        if let State::Idle(file, _) = &self.state
+            && let Some(written) = at_once(file, piece)
+        {
+            return Poll::Ready(written);
+        }
         let fill = |buffer: &mut Vec<u8>| {
             buffer.clear();
             buffer.extend_from_slice(piece);
@@ -190,6 +201,16 @@ impl ByteSink for Patient {
 
     fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
+    }
+}
+
+/// Writes what there is room for now: a pipe that is read takes a line's few words without a thread. Nothing if there is
+/// no room, or if the descriptor cannot promise not to wait.
+fn at_once(file: &File, bytes: &[u8]) -> Option<io::Result<usize>> {
+    match rustix::io::pwritev2(file, &[IoSlice::new(bytes)], CURRENT_POSITION, ReadWriteFlags::NOWAIT) {
+        Ok(count) => Some(Ok(count)),
+        Err(Errno::PIPE) => Some(Err(io::ErrorKind::BrokenPipe.into())),
+        Err(_) => None,
     }
 }
 
