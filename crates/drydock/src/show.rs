@@ -43,7 +43,9 @@ pub(crate) fn table<const N: usize>(
     for row in &rows {
         let mut padded = String::new();
         for (cell, width) in row.iter().zip(widths) {
-            padded.push_str(&format!("{cell:<width$}  "));
+            // Not by a width of `format!`, which ends at 65,535.
+            padded.push_str(cell);
+            padded.extend(std::iter::repeat_n(' ', width - cell.chars().count() + 2));
         }
         text.push_str(padded.trim_end());
         text.push('\n');

@@ -238,3 +238,32 @@ fn a_command_that_misses_a_file_of_the_host_is_told_of_dir() {
     let said = shell.run(&["run", "--memory", "10TiB", "true"]);
     assert!(said.status == 2 && said.stderr.contains("at most 4GiB"), "{}", said.stderr);
 }
+
+/// What is read from the line's own input ends when the line's time does: that is no end of the input, and nothing is done
+/// after it.
+#[test]
+fn a_line_that_reads_does_nothing_more_when_its_time_is_up() {
+    let shell = Shell::new();
+    let kept = shell.file("kept", "still here");
+    let folder = std::path::Path::new(&kept).parent().unwrap().display().to_string();
+    for line in ["while read -r x; do :; done; > /d/kept", "mapfile x; > /d/kept", "read -r x || > /d/kept"] {
+        let mut command =
+            shell.command(&["sh", "--timeout", "1s", "--dir", &format!("{folder}:/d:rw"), "-c", line]);
+        // An input that stays open and says nothing.
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let silent = child.stdin.take();
+        let status = child.wait().unwrap();
+        drop(silent);
+        assert_eq!(status.code(), Some(124), "{line}");
+        assert_eq!(std::fs::read_to_string(&kept).unwrap(), "still here", "{line}");
+    }
+}
+
+#[test]
+fn a_plan_may_be_wider_than_a_formatter_takes() {
+    let shell = Shell::new();
+    let said = shell.run(&["explain", &format!("echo {}", "a".repeat(70_000))]);
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    assert!(said.stdout.contains(&"a".repeat(70_000)));
+}

@@ -60,6 +60,8 @@ pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
             return Err(env.abort(format!("{by} read more than {max} bytes")));
         }
     }
+    // The line's own input ends with the line: what looks like its end may be that of the time.
+    env.check_expired()?;
     if !crate::syntax::is_name(&name) || matches!(name.as_str(), "FUNCNAME" | "BASH_SOURCE" | "BASH_LINENO") {
         env.complain(&format!("{by}: `{name}': not a valid identifier")).await?;
         return Ok(1);

@@ -54,6 +54,8 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
             return Ok(1);
         }
     };
+    // The line's own input ends with the line: what looks like its end may be that of the time.
+    env.check_expired()?;
     if taken.chars.len() > max {
         return Err(env.abort(format!("read took more than {max} bytes")));
     }

@@ -163,7 +163,10 @@ fn sequence(inside: &[Atom], words_max: usize) -> Option<Vec<String>> {
         let item = |index: u64| {
             let offset = signed.checked_mul(i64::try_from(index).ok()?)?;
             let value = if first <= last { first.checked_add(offset)? } else { first.checked_sub(offset)? };
-            Some(format!("{value:0width$}"))
+            let (sign, digits) = (if value < 0 { "-" } else { "" }, value.unsigned_abs().to_string());
+            // Not by a width of `format!`, which ends at 65,535.
+            let zeros = "0".repeat(width.saturating_sub(sign.len() + digits.len()));
+            Some(format!("{sign}{zeros}{digits}"))
         };
         return (0..=count).map(item).collect();
     }

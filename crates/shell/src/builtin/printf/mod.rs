@@ -7,7 +7,7 @@ use std::num::IntErrorKind;
 
 use escape::escape_length;
 pub(super) use escape::escaped;
-use number::{float_digits, integer};
+use number::{float_digits, integer, zero_filled};
 
 use crate::{
     date,
@@ -321,10 +321,10 @@ impl Printer<'_> {
         } else if prefix == "0" && digits == "0" {
             return self.pad(spec, "0");
         } else if let Some(precision) = spec.precision {
-            digits = format!("{digits:0>precision$}");
+            digits = zero_filled(&digits, precision);
         } else if spec.zero && !spec.left {
             let width = spec.width.saturating_sub(prefix.len());
-            digits = format!("{digits:0>width$}");
+            digits = zero_filled(&digits, width);
         }
         self.pad(spec, &format!("{prefix}{digits}"));
     }
@@ -361,7 +361,7 @@ impl Printer<'_> {
         }
         if spec.zero && !spec.left && value.is_finite() {
             let width = spec.width.saturating_sub(sign.len());
-            digits = format!("{digits:0>width$}");
+            digits = zero_filled(&digits, width);
         }
         self.pad(spec, &format!("{sign}{digits}"));
     }

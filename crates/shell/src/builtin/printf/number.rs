@@ -29,6 +29,14 @@ pub(super) fn float_digits(value: f64, spec: &Spec, letter: char) -> String {
     }
 }
 
+/// With zeros in front, to a width that `format!` would not take: its own end at 65,535.
+pub(super) fn zero_filled(digits: &str, width: usize) -> String {
+    let missing = width.saturating_sub(digits.chars().count());
+    let mut all = "0".repeat(missing);
+    all.push_str(digits);
+    all
+}
+
 pub(super) fn trim_zeros(shown: &str) -> String {
     let (digits, power) = match shown.split_once('e') {
         Some((digits, power)) => (digits, format!("e{power}")),
