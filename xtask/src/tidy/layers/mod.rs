@@ -247,9 +247,9 @@ mod tests {
     #[test]
     fn the_table_knows_every_room_and_no_other() {
         assert_eq!(
-            found(&[], "caps", &["drydock-misc", "drydock-lembeh"]),
+            found(&[], "caps", &["drydock-misc", "drydock-agent"]),
             [
-                format!("{TABLE}: calls `lembeh` planned"),
+                format!("{TABLE}: calls `agent` planned"),
                 format!("{TABLE}: does not know the package `drydock-misc`"),
                 format!("{TABLE}: has a room `caps` that is not there"),
             ]
