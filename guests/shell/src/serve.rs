@@ -134,12 +134,7 @@ fn save(shell: &mut Shell, kept: &Kept, when: SavedWhen, lost: &mut Vec<String>)
 
 #[cold]
 #[inline(never)]
-fn save_changed(
-    shell: &mut Shell,
-    kept: &Kept,
-    when: SavedWhen,
-    lost: &mut Vec<String>,
-) -> Option<Saved> {
+fn save_changed(shell: &mut Shell, kept: &Kept, when: SavedWhen, lost: &mut Vec<String>) -> Option<Saved> {
     let is_known = |now: &Saved| match (&kept.saved, when) {
         (Some(before), SavedWhen::StateChanged) => now.is_same_state(before),
         (Some(before), SavedWhen::AnythingChanged) => now.is_same(before),

@@ -10,7 +10,9 @@ use anyhow::{Result, anyhow};
 use std::collections::{BTreeSet, HashMap};
 use wasm_encoder::reencode::{Error, Reencode};
 use wasm_encoder::{CodeSection, FunctionSection, Module};
-use wasmparser::{CodeSectionReader, CustomSectionReader, FunctionSectionReader, KnownCustom, Parser, Payload};
+use wasmparser::{
+    CodeSectionReader, CustomSectionReader, FunctionSectionReader, KnownCustom, Parser, Payload,
+};
 
 /// The module with the functions that `list` names first: one name a line, without the hash that a compiler adds, and
 /// `#2` behind it for the second of that name.
@@ -130,7 +132,11 @@ impl Reencode for Reorder {
         Ok(())
     }
 
-    fn parse_custom_section(&mut self, module: &mut Module, section: CustomSectionReader<'_>) -> Result<(), Error> {
+    fn parse_custom_section(
+        &mut self,
+        module: &mut Module,
+        section: CustomSectionReader<'_>,
+    ) -> Result<(), Error> {
         // Names would have to be moved too, and only this reads them.
         if matches!(section.as_known(), KnownCustom::Name(_)) {
             return Ok(());
@@ -178,7 +184,10 @@ mod tests {
     fn hashes_are_no_part_of_a_name() {
         let cases = [
             ("_ZN4core3ptr4drop17hd76e6ff87e50c1b9E", "_ZN4core3ptr4drop"),
-            ("_RNvNtCsbTHqejZqGh0_4core6result13unwrap_failed", "_RNvNtCsbTHqejZqGh0_4core6result13unwrap_failed"),
+            (
+                "_RNvNtCsbTHqejZqGh0_4core6result13unwrap_failed",
+                "_RNvNtCsbTHqejZqGh0_4core6result13unwrap_failed",
+            ),
             ("17h", "17h"),
             ("memcpy", "memcpy"),
         ];
