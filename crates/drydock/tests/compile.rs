@@ -55,8 +55,10 @@ fn warm_all_leaves_nothing_to_compile() {
 fn a_command_that_is_too_much_to_compile_is_refused_with_the_flag() {
     let shell = Shell::new();
     let file = shell.file("seven.wat", guests::exit(7));
+    // Large: a worker that is done before anybody looks at the clock was not too slow.
+    let large = shell.file("large.wat", guests::large(500));
     for (flag, value) in [("--compile-timeout", "1ms"), ("--compile-memory", "1MiB")] {
-        let said = shell.run(&["commands", "add", "seven", &file, flag, value]);
+        let said = shell.run(&["commands", "add", "seven", &large, flag, value]);
         assert_eq!(said.status, 1, "{}", said.stderr);
         assert!(
             said.stderr.starts_with("drydock: bad_module") && said.stderr.contains(flag),

@@ -59,6 +59,16 @@ pub fn exit(status: i32) -> String {
     command(&format!("(call $proc_exit (i32.const {status}))"))
 }
 
+/// Exits at once, and takes a while to compile: so many functions, each with work that no optimiser removes.
+pub fn large(functions: u32) -> String {
+    let step = "(local.set 0 (i32.rotl (i32.add (local.get 0) (local.get 1)) (i32.xor (local.get 0) (i32.const 7))))";
+    let body = step.repeat(40);
+    let many: String = (0..functions)
+        .map(|at| format!("(func (export \"f{at}\") (param i32 i32) (result i32) {body} (local.get 0))\n"))
+        .collect();
+    format!("(module (memory (export \"memory\") 1) (func (export \"_start\")) {many})")
+}
+
 /// Does what wasm forbids.
 pub fn unreachable() -> String {
     command("unreachable")
