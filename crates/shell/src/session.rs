@@ -161,7 +161,6 @@ impl Shell {
     /// Runs a text, or one line of many, between these streams.
     pub async fn run_between(&mut self, text: &str, ends: LineEnds, at_end: AtEnd) -> LineReport {
         let shared = Arc::clone(&self.env.shared);
-        let started = shared.clock.now();
         shared.steps.store(0, Ordering::Relaxed);
         shared.stages.store(0, Ordering::Relaxed);
         shared.aborted.store(false, Ordering::Relaxed);
@@ -216,7 +215,6 @@ impl Shell {
         report.stages = std::mem::take(&mut *shared.records.lock());
         report.stages_total = shared.stages.load(Ordering::Relaxed);
         report.steps = shared.steps.load(Ordering::Relaxed);
-        report.micros = shared.clock.now().0.saturating_sub(started.0) / 1_000;
         self.take_back();
         report
     }

@@ -224,7 +224,7 @@ pub struct LineReport {
     pub stages_total: u64,
     /// Commands and loop rounds that were evaluated.
     pub steps: u64,
-    /// Wall time.
+    /// Wall time, by whoever called the shell.
     pub micros: u64,
     /// It did not end by itself, and took with it what it had changed: the shell goes on from before it.
     pub was_reset: bool,

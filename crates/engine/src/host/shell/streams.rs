@@ -22,7 +22,6 @@ const PIECE_BYTES_MAX: u32 = 64 << 10;
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap(SPACE, "pipe", |mut caller: Ctx<'_>| -> wasmtime::Result<i32> {
-        caller.data().check_time()?;
         let held = Held::take(&caller.data().meter, PIPE_BYTES).ok_or(Stop::OutOfMemory)?;
         let Some(world) = world(caller.data_mut()) else { return Ok(BAD) };
         Ok(world.handles.add_pipe(held).map_or_else(|why| why, u32::cast_signed))
@@ -94,7 +93,6 @@ fn moved(
     handle: u32,
     work: impl FnOnce(&Stream, &mut Context<'_>, &mut Memory<'_>) -> Poll<i32>,
 ) -> wasmtime::Result<i32> {
-    caller.data().check_time()?;
     let Ok((mut memory, guest)) = memory::split(caller) else { return Ok(BAD) };
     let Some((stream, waker)) = world(guest).and_then(|it| it.handles.with_ringer(handle)) else {
         return Ok(BAD);
@@ -115,7 +113,6 @@ fn answered(result: io::Result<usize>) -> i32 {
 
 /// Gives bytes of the last read back to where they came from.
 fn unread(caller: &mut Ctx<'_>, handle: u32, (at, count): (u32, u32)) -> wasmtime::Result<i32> {
-    caller.data().check_time()?;
     let Ok((memory, guest)) = memory::split(caller) else { return Ok(BAD) };
     let Ok(bytes) = memory.bytes(at, count) else { return Ok(BAD) };
     Ok(match world(guest).and_then(|it| it.handles.giving_back(handle, bytes.len())) {
