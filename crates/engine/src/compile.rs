@@ -21,7 +21,7 @@ use parking_lot::RwLock;
 use wasmtime::{Engine, Module};
 
 use crate::{
-    blocking::off_thread,
+    blocking::{off_thread, off_thread_of_many},
     compiling::{Compiling, Place},
     config::{Cpu, Effort, EngineSettings, precompile},
     loaded::{Loaded, LoadedModules},
@@ -166,7 +166,7 @@ impl Compilation {
         let digest = artifact.digest();
         // Reads and checks whole files where they were not checked before.
         let lane = Arc::clone(self);
-        let looked = off_thread(move || {
+        let looked = off_thread_of_many(move || {
             let artifact = artifact.verified()?;
             Ok::<_, Fault>(match lane.loaded.get(digest) {
                 Some(loaded) => (artifact, Some(Err(loaded))),

@@ -115,7 +115,6 @@ impl Checkpoints {
         // A principal may be any printable text, `../..` too, and so only its hash is part of a path.
         let whose = blake3::hash(principal.as_str().as_bytes()).to_hex();
         let dir = tenant.sessions().join(&whose[..32]);
-        tenant.sweep(&dir);
         let key = key::load_or_make(tenant.home())
             .map_err(|error| CheckpointError::Disk { path: error.path, cause: error.cause })?;
         let bounds = CheckpointBounds {

@@ -53,7 +53,6 @@ impl Contexts {
     /// Those of this principal of this tenant.
     pub fn of(tenant: &TenantHome, principal: Principal) -> io::Result<Self> {
         let dir = tenant.contexts();
-        tenant.sweep(&dir);
         let key = key::load_or_make(tenant.home()).map_err(io::Error::other)?.for_use(KEY_USE);
         Ok(Self { tenant: tenant.clone(), dir, principal, key: Key(key) })
     }

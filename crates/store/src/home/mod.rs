@@ -4,8 +4,8 @@
 //! modules, trees, compiled code, keys, the catalog, and what is revoked. Everything else belongs to a tenant and lies
 //! in that tenant's folder ([`TenantHome`]), which is made when the tenant first keeps something.
 //!
-//! Opening makes what is missing, each directory readable by its owner only, and sweeps away what
-//! killed writers left. Nothing here knows what the files mean.
+//! Opening makes what is missing, each directory readable by its owner only. What killed writers left is swept away by
+//! those who write there next. Nothing here knows what the files mean.
 
 mod atomic;
 mod lock;
@@ -111,9 +111,6 @@ impl Home {
         for name in [COMMANDS, CACHE, KEYS, LOCK, TREES, TENANTS] {
             make_private_dir(&home.root.join(name))?;
         }
-        for dir in [&*home.root, &home.commands(), &home.cache(), &home.keys(), &home.trees()] {
-            atomic::sweep(dir);
-        }
         Ok(home)
     }
 
@@ -201,6 +198,9 @@ impl Home {
 }
 
 fn make_private_dir(path: &Path) -> Result<(), OpenHomeError> {
+    if path.is_dir() {
+        return Ok(());
+    }
     make_dir(path).map_err(|cause| OpenHomeError::Create { path: path.to_owned(), cause })
 }
 

@@ -12,7 +12,7 @@ use std::{
 
 use drydock_contract::Tenant;
 
-use super::{Durability, Home, atomic, lock::Lock, make_dir, write_atomic};
+use super::{Durability, Home, lock::Lock, make_dir, write_atomic};
 
 /// What is kept for one tenant. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -87,11 +87,6 @@ impl TenantHome {
             write_atomic(&self.root.join("tenant"), &[name, b"\n"], Durability::Process)?;
         }
         Ok(())
-    }
-
-    /// Removes what killed writers left in a directory of this tenant.
-    pub(crate) fn sweep(&self, dir: &Path) {
-        atomic::sweep(dir);
     }
 
     /// Waits for the lock of that name among this tenant's, across threads and processes.

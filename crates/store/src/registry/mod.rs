@@ -83,7 +83,6 @@ impl CommandRegistry {
     }
 
     fn over(tenant: &TenantHome, common: Arc<Common>) -> Self {
-        tenant.sweep(tenant.root());
         let registry = Self {
             tenant: tenant.clone(),
             common,
