@@ -25,6 +25,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     if env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|it| it == "wasm") {
         // Enough that a small run never has to grow it.
         println!("cargo::rustc-link-arg-bins=--initial-memory=4194304");
+        // What most lines run. The host looks through all of a memory for what a run wrote, page by page, and this
+        // part needs a quarter of what the others do.
+        println!("cargo::rustc-link-arg-bin=wbox=-zstack-size=262144");
+        println!("cargo::rustc-link-arg-bin=wbox=--initial-memory=1048576");
     }
     Ok(())
 }

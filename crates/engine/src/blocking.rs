@@ -11,9 +11,8 @@ pub(crate) async fn off_thread<T: Send + 'static>(
     done.map_err(|panic| Fault::Internal(format!("work on another thread failed: {panic}")))
 }
 
-/// The same of what is done once for each module, and seldom takes more than a millisecond. A runtime of one thread was
-/// made for one thing at a time, such as one line of the command line: starting a thread would take it longer than the
-/// work.
+/// The same of what seldom takes more than a millisecond. A runtime of one thread was made for one thing at a time, such
+/// as one line of the command line: starting a thread would take it longer than the work.
 pub(crate) async fn off_thread_of_many<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Fault> {

@@ -166,14 +166,19 @@ impl Compilation {
         let digest = artifact.digest();
         // Reads and checks whole files where they were not checked before.
         let lane = Arc::clone(self);
-        let looked = off_thread_of_many(move || {
+        let look = move || {
             let artifact = artifact.verified()?;
             Ok::<_, Fault>(match lane.loaded.get(digest) {
                 Some(loaded) => (artifact, Some(Err(loaded))),
                 None => (artifact, lane.on_disk(digest).map(Ok)),
             })
-        });
-        let module = match looked.await?? {
+        };
+        let is_built_in = self.apart.read().as_ref().is_some_and(|it| it.built_in.contains(&digest));
+        let looked = match is_built_in {
+            true => off_thread_of_many(look).await?,
+            false => off_thread(look).await?,
+        };
+        let module = match looked? {
             (_, Some(Err(loaded))) => return Ok(loaded),
             (_, Some(Ok(module))) => module,
             (artifact, None) => {

@@ -45,6 +45,20 @@ fn blocks_of<'l>(lock: &'l str, package: &'l str) -> BTreeMap<(&'l str, &'l str)
     taken
 }
 
+/// The workspace's manifest as far as it counts for `package`: how other packages are optimised changes nothing of it.
+pub fn workspace_that_counts(manifest: &str, lock: &str, package: &str) -> String {
+    let own = blocks_of(lock, package);
+    let mut concerns = true;
+    let counts = |line: &&str| {
+        if let Some(section) = line.strip_prefix('[') {
+            let named = section.split_once(".package.").and_then(|it| it.1.strip_suffix(']'));
+            concerns = named.is_none_or(|name| own.keys().any(|it| it.0 == name.trim_matches('"')));
+        }
+        concerns
+    };
+    manifest_that_counts(manifest).lines().filter(counts).map(|line| format!("{line}\n")).collect()
+}
+
 /// A manifest without what changes no module: the list of members, the lints, comments and blank lines.
 pub fn manifest_that_counts(manifest: &str) -> String {
     let without_members = match manifest.split_once("members = [") {
@@ -106,6 +120,16 @@ mod tests {
         let more = text.replace("\"a\",", "\"a\", \"b\",");
         assert_eq!(manifest_that_counts(text), manifest_that_counts(&more));
         assert_ne!(manifest_that_counts(text), manifest_that_counts(&text.replace("true", "false")));
+    }
+
+    #[test]
+    fn how_a_package_is_optimised_concerns_those_who_are_made_of_it() {
+        let text = "[profile.release]\nlto = true\n[profile.release.package.c]\nopt-level = 3\n[profile.dev]\ndebug = 1\n";
+        let of = |text: &str, package: &str| workspace_that_counts(text, LOCK, package);
+        let other = text.replace("opt-level = 3", "opt-level = 2");
+        assert_ne!(of(text, "a"), of(&other, "a"));
+        assert_eq!(of(text, "d"), of(&other, "d"));
+        assert_eq!(of(text, "d"), "[profile.release]\nlto = true\n[profile.dev]\ndebug = 1\n");
     }
 
     #[test]

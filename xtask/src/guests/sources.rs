@@ -46,7 +46,7 @@ pub fn sources(places: &Places, guest: &Guest) -> Result<String> {
     }
     files.sort();
     let mut hash = Sha256::new();
-    hash.update(closure::manifest_that_counts(&workspace("Cargo.toml")?));
+    hash.update(closure::workspace_that_counts(&workspace("Cargo.toml")?, &lock, guest.package));
     hash.update(closure::lock_of(&lock, guest.package));
     for file in files {
         let name = file.strip_prefix(&places.guests).or_else(|_| file.strip_prefix(&places.crates))?;
