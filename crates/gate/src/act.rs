@@ -61,6 +61,9 @@ pub(crate) fn carry_out<'a, C: Capability>(
         };
         let done = done.unwrap_or_else(|cut| Err(cut.error(&grant, &open.facts)));
         let done = done.and_then(|reply| reserved.pay(&reply).map(|()| reply).map_err(CallError::from));
+        if let (Err(CallError::Denied(denial)), Some(log)) = (&done, session.denials()) {
+            log.keep(denial);
+        }
         if let Some(denial) = open.end(&done) {
             Box::pin(gate.record_late_denial(&open.facts, denial, open.attempts())).await;
         }
