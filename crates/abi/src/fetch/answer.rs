@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use drydock_contract::{CallError, Denial, Fault};
+use drydock_contract::{CallError, Cap, Denial, Fault, text::printable};
 use serde::Serialize;
 
 /// What came of it.
@@ -79,7 +79,16 @@ pub fn failure_of(error: &CallError) -> FetchFailure {
         CallError::Denied(denial) => denial.flag(),
         CallError::Failed(_) => None,
     };
-    FetchFailure { kind, code, message: error.to_string(), flag }
+    let message = match error {
+        // Nobody asked for a capability: they asked for a host.
+        CallError::Denied(Denial::NotGranted { cap: Cap::Net, subjects, why })
+            if !subjects.first().is_empty() =>
+        {
+            format!("host `{}` is not granted{why}", printable(subjects.first()))
+        }
+        error => error.to_string(),
+    };
+    FetchFailure { kind, code, message, flag }
 }
 
 impl FetchFailure {
@@ -113,7 +122,7 @@ pub fn answer_json(fetched: &Fetched) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use drydock_contract::{Cap, port::Subjects};
+    use drydock_contract::port::Subjects;
 
     use super::*;
 

@@ -133,7 +133,9 @@ impl Invoke {
     fn network(&self) -> anyhow::Result<Network> {
         let own = self.hosts.rules();
         let listed = match std::env::var(ALLOWLIST) {
-            Ok(text) => Some(Rules::parse_list(&text).with_context(|| format!("{ALLOWLIST} cannot be read"))?),
+            Ok(text) => {
+                Some(Rules::parse_list(&text).with_context(|| format!("{ALLOWLIST} cannot be read"))?)
+            }
             Err(_) => None,
         };
         let has_own = !own.hosts.is_empty() || !own.urls.is_empty();

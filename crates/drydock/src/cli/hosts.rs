@@ -1,6 +1,6 @@
 //! Which hosts may be reached, and which secrets go along: the flags that everything shares that reaches out.
 
-use std::{fmt, io::Read as _};
+use std::{convert::Infallible, fmt, io::Read as _, str::FromStr};
 
 use clap::Args;
 use drydock_embed::{
@@ -25,45 +25,52 @@ pub(crate) struct Hosts {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SecretFlags {
     /// A secret by name, from an environment variable or a file of yours
-    #[arg(long, value_name = "NAME=env:VAR|file:PATH", value_parser = NamedSecret::read)]
+    #[arg(long, value_name = "NAME=env:VAR|file:PATH")]
     secret: Vec<NamedSecret>,
     /// A header with secrets for one host: 'api.test Authorization: Bearer {{secret:NAME}}'
     #[arg(long, value_name = "HOST[:PORT] HEADER", value_parser = Template::parse)]
     secret_header: Vec<Template>,
 }
 
-/// Read while arguments are parsed, so that every command says the same of it.
+/// Where a secret is to be found. What was typed is kept out of every message, because it may be the secret itself.
 #[derive(Clone)]
-struct NamedSecret {
-    name: String,
-    secret: Secret,
-}
+struct NamedSecret(String);
 
-/// Its name, and nothing of it.
 impl fmt::Debug for NamedSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NamedSecret({})", self.name)
+        f.write_str("NamedSecret")
+    }
+}
+
+impl FromStr for NamedSecret {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
     }
 }
 
 impl NamedSecret {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(&self) -> Result<(String, Secret), String> {
         let usage = "use NAME=env:VAR or NAME=file:PATH: the secret itself is never typed";
-        let (name, place) = text.split_once('=').ok_or(usage)?;
+        let (name, place) = self.0.split_once('=').ok_or(usage)?;
         let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
         if name.is_empty() || !name.bytes().all(legal) {
             return Err(usage.into());
         }
         let bytes = match place.split_once(':') {
             Some(("env", variable)) => {
-                let value = std::env::var(variable).map_err(|_| format!("there is no variable `{variable}`"))?;
+                let value =
+                    std::env::var(variable).map_err(|_| format!("there is no variable `{variable}`"))?;
                 value.into_bytes()
             }
-            Some(("file", path)) => read_file(path).map_err(|error| format!("could not read `{path}`: {error}"))?,
+            Some(("file", path)) => {
+                read_file(path).map_err(|error| format!("could not read `{path}`: {error}"))?
+            }
             _ => return Err(usage.into()),
         };
         let secret = Secret::new(bytes).map_err(|bad| bad.to_string())?;
-        Ok(Self { name: name.to_owned(), secret })
+        Ok((name.to_owned(), secret))
     }
 }
 
@@ -100,7 +107,8 @@ impl SecretFlags {
     pub(super) fn with(&self, rules: Rules) -> anyhow::Result<Network> {
         let mut secrets = Secrets::default();
         for it in &self.secret {
-            secrets.put(it.name.clone(), it.secret.clone());
+            let (name, secret) = it.read().map_err(|why| anyhow::anyhow!("--secret: {why}"))?;
+            secrets.put(name, secret);
         }
         let parse = |it: &Template| InjectedHeader::parse(&it.place, &it.header, &secrets);
         let injected = self.secret_header.iter().map(parse).collect::<Result<_, _>>()?;
