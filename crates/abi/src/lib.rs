@@ -3,6 +3,7 @@
 //! Every length a guest states is compared with what is really there before anything is allocated.
 
 pub mod exec;
+pub mod fetch;
 pub mod json;
 pub mod kernel;
 pub mod lembeh;

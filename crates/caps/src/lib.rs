@@ -6,12 +6,14 @@
 pub mod code;
 pub mod commands;
 pub mod exec;
+mod fetch;
 mod handler;
 pub mod instance;
 mod kernel;
 mod launch;
 pub mod net;
 mod program;
+mod reach;
 mod rules;
 mod shelf;
 pub mod tool;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ArgumentRule, Cap, GrantSpec, Must, SUBJECT_BYTES_MAX, Scalar, port::Subjects};
+use crate::{ArgumentRule, Cap, GrantSpec, Must, SUBJECT_BYTES_MAX, Scalar, host, port::Subjects};
 
 /// Why a call was refused, and what would have allowed it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -88,6 +88,17 @@ pub enum Denial {
         /// could say it.
         rules: Option<Arc<[ArgumentRule]>>,
     },
+    /// No grant names the host, opens its address, or allows such a request to it.
+    #[error("host `{}` is not granted{why}", shown(host))]
+    HostNotGranted {
+        /// `host:port`, or `private:address:port` where an address is not public.
+        host: Arc<str>,
+        /// Empty, or what stands in the way.
+        why: &'static str,
+        /// What the request is, where a grant that names the host stands in the way by its rules; nothing where no rules
+        /// could say it.
+        rules: Option<Arc<[ArgumentRule]>>,
+    },
     /// The principal has as many runs in flight as it may.
     #[error("{max} commands are running already for this principal")]
     TooManyProcesses {
@@ -115,6 +126,9 @@ pub struct DenialDetails {
     /// The smallest grant that would have allowed the call, where a grant would.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantSpec>,
+    /// What a person says on the command line in its place, where there is a flag for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flag: Option<String>,
 }
 
 /// A guest's text without the power to move a cursor or to start a line.
@@ -145,6 +159,7 @@ impl Denial {
             Self::UnknownCommand(_) => "unknown_command",
             Self::NotExecutable { .. } => "not_executable",
             Self::ToolNotGranted { .. } => "tool_not_granted",
+            Self::HostNotGranted { .. } => "host_not_granted",
             Self::TooManyProcesses { .. } => "too_many_processes",
             Self::BudgetExceeded(_) => "budget_exceeded",
         }
@@ -161,6 +176,7 @@ impl Denial {
             }
             Self::NotExecutable { path, .. } => (Some(Cap::Exec), Some(path)),
             Self::ToolNotGranted { tool, .. } => (Some(Cap::Tool), Some(tool)),
+            Self::HostNotGranted { host, .. } => (Some(Cap::Net), Some(host)),
             _ => (None, None),
         }
     }
@@ -184,6 +200,9 @@ impl Denial {
             Self::ToolNotGranted { tool: name, rules, .. } => {
                 (GrantSpec::exactly(Cap::Tool, [&**name])?, rules.as_deref()?)
             }
+            Self::HostNotGranted { host, rules, .. } => {
+                (GrantSpec::exactly(Cap::Net, [&**host])?, rules.as_deref()?)
+            }
             _ => return None,
         };
         Some(GrantSpec { rules: rules.to_vec(), ..grant })
@@ -198,7 +217,13 @@ impl Denial {
             subject: subject.map(Arc::from),
             why: self.to_string(),
             grant: self.remedy(),
+            flag: self.flag(),
         }
+    }
+
+    /// What a person says on the command line in the place of that grant, where there is a flag for it.
+    pub fn flag(&self) -> Option<String> {
+        host::flag(&self.remedy().filter(|it| it.cap == Cap::Net)?)
     }
 
     /// As much of a guest's text as a denial holds on to: all that a grant could name. What is longer ends with three
@@ -239,6 +264,12 @@ impl Denial {
                     Must::Equal(Scalar::Text("/etc/a".into())),
                 )])),
             },
+            Self::HostNotGranted { host: "a.test:443".into(), why: "", rules: Some(Arc::new([])) },
+            Self::HostNotGranted {
+                host: "private:127.0.0.1:8080".into(),
+                why: ": this address is not public",
+                rules: Some(Arc::new([])),
+            },
             Self::TooManyProcesses { max: 64 },
             Self::BudgetExceeded("fuel"),
         ]
@@ -273,6 +304,8 @@ mod tests {
         not_executable       `./prog` cannot be executed: it has no permission bit for it []
         tool_not_granted     tool `files.write` is not granted [{"cap":"tool","subjects":["files.write"]}]
         tool_not_granted     tool `files.write` is not granted with these arguments [{"cap":"tool","subjects":["files.write"],"rules":[{"argument":"/path","equal":"/etc/a"}]}]
+        host_not_granted     host `a.test:443` is not granted [{"cap":"net","subjects":["a.test:443"]}]
+        host_not_granted     host `private:127.0.0.1:8080` is not granted: this address is not public [{"cap":"net","subjects":["private:127.0.0.1:8080"]}]
         too_many_processes   64 commands are running already for this principal []
         budget_exceeded      budget exceeded: fuel []
         "#);

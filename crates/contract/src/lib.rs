@@ -13,6 +13,7 @@ mod denial;
 pub mod exit;
 mod fault;
 mod grant;
+pub mod host;
 mod identity;
 mod line;
 mod live;

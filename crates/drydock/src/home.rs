@@ -53,6 +53,7 @@ pub(crate) fn dock_with(compile: CompileLimits) -> anyhow::Result<Dock> {
         compile,
         shipped: shipped(),
         provider: Some(Arc::new(provide::provider())),
+        egress: None,
     };
     Ok(Dock::open_with(path()?, settings)?)
 }

@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         cli::Command::Kernel(kernel) => {
             return cli::kernel::run(kernel).unwrap_or_else(|error| exit::could_not_run(&error));
         }
+        cli::Command::Egress(egress) => cli::egress::run(egress),
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),
         cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),

@@ -674,8 +674,8 @@ fn a_name_that_is_no_command_has_a_remedy() {
     let shell = Shell::sharing();
     let said = shell.run(&["run", "gerp", "x"]);
     assert!(said.status == 127 && said.stderr.contains("did you mean `grep`?"), "{}", said.stderr);
-    let said = shell.run(&["run", "curl", "x"]);
-    assert!(said.stderr.contains("`curl` is in no catalog yet"), "{}", said.stderr);
+    let said = shell.run(&["run", "psql", "x"]);
+    assert!(said.stderr.contains("`psql` is in no catalog yet"), "{}", said.stderr);
     let said = shell.run(&["sh", "-c", "mysql db"]);
     assert_eq!(said.stderr.lines().count(), 1);
     assert!(said.status == 127 && said.stderr.contains("in no catalog yet"), "{}", said.stderr);

@@ -48,7 +48,7 @@ pub use quota::{QuotaError, QuotaLimits};
 pub use refusal::{FailureKind, Refusal};
 pub use request::{Caller, Decoding, Policy, Redirects, Request, Response};
 pub use resolve::{Pending, Resolve, SystemResolver};
-pub use rule::{HostRule, ParseRuleError, PrivateRule, Rules, UrlRule};
+pub use rule::{HostRule, ParseRuleError, PrivateRule, Rules, UrlRule, is_below};
 pub use secret::{
     BadSecret, InjectedHeader, ParseInjectionError, REDACTED, SECRET_BYTES_MAX, SECRET_BYTES_MIN, Secret,
     Secrets,

@@ -30,7 +30,7 @@ pub struct Caller {
 #[derive(Default)]
 pub struct Policy {
     rules: Rules,
-    injected: Vec<InjectedHeader>,
+    injected: Arc<[InjectedHeader]>,
     needles: Option<Arc<Needles>>,
 }
 
@@ -38,7 +38,13 @@ impl Policy {
     /// Secrets of all injected headers are taken out of every answer, whichever host it comes from.
     pub fn new(rules: Rules, injected: Vec<InjectedHeader>) -> Self {
         let needles = Needles::of(injected.iter().flat_map(InjectedHeader::secrets)).map(Arc::new);
-        Self { rules, injected, needles }
+        Self { rules, injected: injected.into(), needles }
+    }
+
+    /// The same credentials under other rules.
+    #[must_use]
+    pub fn under(&self, rules: Rules) -> Self {
+        Self { rules, injected: Arc::clone(&self.injected), needles: self.needles.clone() }
     }
 
     /// What may be reached.

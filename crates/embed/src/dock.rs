@@ -7,6 +7,7 @@ use drydock_contract::{
     Denial, Fault, Node, Principal, Tenant,
     port::{EntryOptions, LedgerError},
 };
+use drydock_egress::Egress;
 use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
 use drydock_gate::{Gate, GateSettings, SessionSpec};
 use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Registries, Shipped, SqliteLedger};
@@ -28,6 +29,7 @@ pub struct Dock {
     pub(crate) provider: Option<Arc<dyn Provider>>,
     /// Modules and kernels that calls name.
     pub(crate) shelf: Arc<Shelf>,
+    pub(crate) egress: Arc<Egress>,
 }
 
 /// What an embedder may choose. The default runs built-in commands and no others: those need a worker.
@@ -46,6 +48,8 @@ pub struct DockSettings {
     pub compile: CompileLimits,
     /// Code of built-in modules that came with the program.
     pub shipped: Option<Shipped>,
+    /// The way out, for sessions that were granted hosts; without one, the machine's own resolver, network and trust store.
+    pub egress: Option<Arc<Egress>>,
     /// Knows programs that are not installed, and installs them where a session may.
     pub provider: Option<Arc<dyn Provider>>,
 }
@@ -127,6 +131,11 @@ impl Dock {
     /// What every process of this home agrees on: revocations, counters, cells.
     pub fn ledger(&self) -> &Arc<SqliteLedger> {
         &self.ledger
+    }
+
+    /// The way out.
+    pub fn egress(&self) -> &Arc<Egress> {
+        &self.egress
     }
 
     /// The gate.

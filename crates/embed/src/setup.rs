@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    BadCommandName, BadPrincipal, Budget, Cap, CommandName, Denial, Entropy, GuestTime, Limits, Preparing,
-    Principal, SteppedClock,
+    BadCommandName, BadPrincipal, Budget, Cap, CapSet, CommandName, Denial, Entropy, GuestTime, Limits,
+    Preparing, Principal, SteppedClock,
     port::{Clock, FileError, Files},
 };
 use drydock_gate::{
     BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, DenialLog, Grant, LINE_MEMORY_BYTES_MAX, Profile, SessionSpec,
 };
 
-use crate::SystemClock;
-
-use crate::HostCommands;
+use crate::{HostCommands, Network, SystemClock};
 
 /// What a session is opened with. The default is the profile `compute`, which may run nothing: what
 /// is forgotten can only take power away. [`Setup::profile`] with `minimal` may run every command.
@@ -41,6 +39,8 @@ pub struct Setup {
     /// Which limits are only defaults, that an entry's own take the place of; if it is not said, those that nobody
     /// set here.
     pub default_limits: Option<DefaultLimits>,
+    /// Hosts that it may reach, and secrets that go along.
+    pub network: Network,
     /// Environment of each run.
     pub env: Vec<(String, String)>,
     /// Files each run sees, or none for a fresh empty tree each.
@@ -76,6 +76,7 @@ impl Default for Setup {
             builtin_memory_bytes_max: None,
             line_memory_bytes_max: LINE_MEMORY_BYTES_MAX,
             default_limits: None,
+            network: Network::default(),
             env: Vec::new(),
             files: None,
             time: GuestTime::default(),
@@ -217,9 +218,12 @@ impl Setup {
             grants.push(Arc::new(Grant::of(Cap::Exec).only(names)));
         }
         grants.extend(self.grants.into_iter().chain(self.stored));
+        grants.extend(self.network.grants());
+        let credentials = self.network.credentials();
         Ok(SessionSpec {
             grants: grants.into_iter().collect(),
-            importable: self.profile.importable,
+            importable: importable(self.profile),
+            credentials,
             denials: self.denials,
             limits: self.limits.unwrap_or_else(|| self.profile.limits()),
             call_wall_max: self.limits.map_or(self.profile.call_max, |it| it.wall_max),
@@ -236,6 +240,15 @@ impl Setup {
             budget: self.budget,
             ..SessionSpec::new(principal)
         })
+    }
+}
+
+/// What guests may import: what the profile says, and HTTP wherever sockets are. A command such as `curl` is then told no
+/// by the one call that it may not make, and a person reads which grant it lacks (decision 0070).
+fn importable(profile: &Profile) -> CapSet {
+    match profile.importable.contains(Cap::Tcp) {
+        true => profile.importable.union(CapSet::of(&[Cap::Net])),
+        false => profile.importable,
     }
 }
 

@@ -14,6 +14,7 @@ use drydock_caps::{
     tool::Tool,
 };
 use drydock_contract::{ArgMode, Digest, Fault, Tenant};
+use drydock_egress::{Egress, Parts};
 use drydock_engine::{Apart, Engine};
 use drydock_gate::{Gate, GateSettings};
 use drydock_store::{Builtin, CodeCache, FileJournal, Home, Part, Registries, SqliteLedger};
@@ -40,20 +41,22 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
     let engine = Arc::new(engine);
     let journal = Arc::new(FileJournal::open(&home));
     let shelf = Arc::new(Shelf::default());
+    let egress = settings.egress.unwrap_or_else(|| Arc::new(Egress::new(Parts::default())));
     let gate_settings = GateSettings { digest_key: digest_key(cache.as_deref()), ..settings.gate };
     let gate = Gate::new(gate_settings, Arc::new(SystemClock), journal)
         .with(Exec::new(Arc::clone(&registry) as _, Arc::clone(&engine) as _))
         .with(Commands::new(Arc::clone(&registry) as _))
         .with(Tool)
         .with(Code)
-        .with(Net)
+        .with(Net::new(Arc::clone(&egress), Arc::new(SystemClock)))
         .with(Instance::new(Arc::clone(&engine) as _, Arc::clone(&shelf)));
     // Whoever cannot read what is revoked lets nobody in. Where nothing ever was, this is one look at a name.
     let gate = Arc::new(gate.agreeing_by(Arc::clone(&ledger) as _)?);
     revocations::hear(&gate, Arc::clone(&ledger) as _)
         .map_err(|error| OpenDockError::Engine(Fault::Internal(format!("no thread: {error}"))))?;
     let tenant = Tenant::default();
-    Ok(Dock { gate, engine, tenant, registry, registries, ledger, home, provider: settings.provider, shelf })
+    let provider = settings.provider;
+    Ok(Dock { gate, engine, tenant, registry, registries, ledger, home, provider, shelf, egress })
 }
 
 /// What the digests in audit records are keyed with. Without a key of the installation, one of this process: then they

@@ -18,7 +18,7 @@ use wasmtime::Caller;
 
 use crate::{
     entry::{Growth, handler::LINES_MAX},
-    host::{ToolCalls, shell},
+    host::{Answers, ToolCalls, shell},
     occupied::Running,
     outcome::Stop,
     preview1::Descriptors,
@@ -59,6 +59,12 @@ pub(crate) struct Guest {
     pub(crate) refused: Option<u64>,
     /// Where it logs, if its kind does.
     pub(crate) log: Option<Log>,
+    /// Its allocator, if it is a handler.
+    pub(crate) alloc: Option<wasmtime::TypedFunc<u32, u32>>,
+    /// Requests that it made in this call.
+    pub(crate) fetches: u32,
+    /// Answers that it reads as they come.
+    pub(crate) answers: Answers,
     /// The first limit of its files that it met.
     pub(crate) quota: Option<FileLimit>,
     deadline: Deadline,
@@ -137,6 +143,9 @@ impl Guest {
             growth: Growth::Ends,
             refused: None,
             log: None,
+            alloc: None,
+            fetches: 0,
+            answers: Answers::default(),
             quota: None,
             deadline,
             burnt: None,
@@ -172,6 +181,7 @@ impl Guest {
     /// one request to whoever reads them.
     pub(crate) fn end_call(&mut self) {
         self.burnt = None;
+        self.fetches = 0;
         if let Some(log) = &mut self.log {
             *log = Log::new(Arc::clone(&log.sink));
         }

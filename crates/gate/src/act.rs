@@ -4,15 +4,16 @@
 use std::{
     pin::pin,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use drydock_contract::{
     CallError, CapSet, Reply, Streams, SwitchMark,
-    port::{CallEnd, CallFacts, EndKind, Mode},
+    port::{Attempt, CallEnd, CallFacts, EndKind, Mode},
 };
+use parking_lot::Mutex;
 
 use crate::{
     Audited, Capability, Class, Gate, Grant, Permit, Session,
@@ -60,8 +61,11 @@ pub(crate) fn carry_out<'a, C: Capability>(
         };
         let done = done.unwrap_or_else(|cut| Err(cut.error(&grant, &open.facts)));
         let done = done.and_then(|reply| reserved.pay(&reply).map(|()| reply).map_err(CallError::from));
+        if let (Err(CallError::Denied(denial)), Some(log)) = (&done, session.denials()) {
+            log.keep(denial);
+        }
         if let Some(denial) = open.end(&done) {
-            Box::pin(gate.record_late_denial(&open.facts, denial)).await;
+            Box::pin(gate.record_late_denial(&open.facts, denial, open.attempts())).await;
         }
         done
     }
@@ -74,6 +78,8 @@ pub(crate) struct OpenCall<'a> {
     pub(crate) audited: Audited,
     /// Whether a lease has taken the end over.
     pub(crate) is_leased: AtomicBool,
+    /// Made by the first connection that it tells of.
+    attempts: OnceLock<Arc<AttemptLog>>,
     /// From when its beginning was recorded until its end is.
     is_open: bool,
 }
@@ -81,7 +87,21 @@ pub(crate) struct OpenCall<'a> {
 impl<'a> OpenCall<'a> {
     /// A call whose beginning is not on record yet.
     pub(crate) fn new(gate: &'a Gate, facts: CallFacts, audited: Audited) -> Self {
-        Self { gate, facts, audited, is_leased: AtomicBool::new(false), is_open: false }
+        let (is_leased, attempts) = (AtomicBool::new(false), OnceLock::new());
+        Self { gate, facts, audited, is_leased, attempts, is_open: false }
+    }
+
+    /// Where connections are told.
+    pub(crate) fn attempt_log(&self) -> &Arc<AttemptLog> {
+        self.attempts.get_or_init(Arc::default)
+    }
+
+    fn attempts(&self) -> Option<Arc<[Attempt]>> {
+        self.attempts.get().map(|log| log.0.lock().as_slice().into())
+    }
+
+    fn plainly(&self, kind: EndKind) -> CallEnd {
+        CallEnd { attempts: self.attempts(), ..CallEnd::plain(kind) }
     }
 
     /// Its beginning is on record, so its end will be.
@@ -99,11 +119,7 @@ impl<'a> OpenCall<'a> {
         match done {
             Err(CallError::Denied(denial)) => return Some(denial.code()),
             Err(CallError::Failed(fault)) => {
-                self.gate.record_end(
-                    &self.facts,
-                    self.audited,
-                    CallEnd::plain(EndKind::Failed(fault.code())),
-                );
+                self.gate.record_end(&self.facts, self.audited, self.plainly(EndKind::Failed(fault.code())));
             }
             Ok(reply) if self.audited == Audited::Everything => {
                 let ending = reply.ending.as_ref();
@@ -117,6 +133,7 @@ impl<'a> OpenCall<'a> {
                     outcome: ending.map(|it| it.outcome.clone()),
                     stream_bytes: ending.map(|it| it.stream_bytes),
                     reply: digested,
+                    attempts: self.attempts(),
                 };
                 self.gate.record_end(&self.facts, self.audited, end);
             }
@@ -129,7 +146,24 @@ impl<'a> OpenCall<'a> {
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
         if self.is_open && !self.is_leased.load(Ordering::Acquire) {
-            self.gate.record_end(&self.facts, self.audited, CallEnd::plain(EndKind::Dropped));
+            self.gate.record_end(&self.facts, self.audited, self.plainly(EndKind::Dropped));
+        }
+    }
+}
+
+/// The connections of one call, for the record of its end: on every path, also where nobody waits for it any more.
+#[derive(Debug, Default)]
+pub struct AttemptLog(Mutex<Vec<Attempt>>);
+
+/// Connections of one call that its record has; a call makes no more by itself.
+const ATTEMPTS_MAX: usize = 64;
+
+impl AttemptLog {
+    /// One more is over.
+    pub fn ended(&self, attempt: Attempt) {
+        let mut all = self.0.lock();
+        if all.len() < ATTEMPTS_MAX {
+            all.push(attempt);
         }
     }
 }

@@ -14,8 +14,8 @@ use drydock_contract::{
     BoxFuture, Call, CallError, CallId, Cap, Denial, Dispatch, Entropy, Fault, GrantId, Lineage, Reply,
     Timestamp, TraceId, Who,
     port::{
-        AuditEvent, AuditRecord, CallEnd, CallFacts, Clock, Digested, EndKind, Journal, Ledger, LedgerError,
-        Subjects,
+        Attempt, AuditEvent, AuditRecord, CallEnd, CallFacts, Clock, Digested, EndKind, Journal, Ledger,
+        LedgerError, Subjects,
     },
 };
 
@@ -306,8 +306,13 @@ impl Gate {
     }
 
     /// A denial that a power found out while it acted: on disk before it is reported, like any other.
-    pub(crate) async fn record_late_denial(&self, facts: &CallFacts, code: &'static str) {
-        let event = AuditEvent::Ended(CallEnd::plain(EndKind::Denied(code)));
+    pub(crate) async fn record_late_denial(
+        &self,
+        facts: &CallFacts,
+        code: &'static str,
+        attempts: Option<Arc<[Attempt]>>,
+    ) {
+        let event = AuditEvent::Ended(CallEnd { attempts, ..CallEnd::plain(EndKind::Denied(code)) });
         self.audit.denied_late(AuditRecord { at: self.clock.now(), call: facts.clone(), event }).await;
     }
 }

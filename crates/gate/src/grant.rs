@@ -5,7 +5,7 @@
 //! can therefore only ever be narrower. Each has a switch of its own: revoked, it counts no more, and its
 //! children with it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use drydock_contract::{
     Cap, CapSet, CommandName, Denial, GrantFile, GrantId, GrantSpec, Pattern, Switch, Tenant, Terms,
@@ -269,6 +269,16 @@ impl GrantSet {
     /// Whether a live grant would let this subject through, without using it.
     pub fn would_admit(&self, cap: Cap, subject: &str, now: Timestamp) -> bool {
         self.admitting(cap, subject, now, &|_| true).is_ok()
+    }
+
+    /// The subjects that live grants of the power name letter for letter. A star names none.
+    pub fn named_exactly(&self, cap: Cap, now: Timestamp) -> Vec<String> {
+        let live = self.0.iter().filter(|it| it.cap == cap && it.lapsed(now).is_none());
+        let patterns = live.flat_map(|grant| {
+            let own = grant.terms.subjects.iter().flatten().filter_map(Pattern::literal);
+            own.filter(|it| grant.admits(it)).map(Cow::into_owned)
+        });
+        patterns.collect()
     }
 
     /// Whether a live grant lets this subject through whatever the request says, and as often as it is asked.

@@ -70,7 +70,7 @@ impl HostWork {
     /// It was ended because whoever it was for lost their rights: on disk before anybody is told.
     pub async fn refused(mut self, denial: Denial) {
         self.is_over = true;
-        self.gate.record_late_denial(&self.facts, denial.code()).await;
+        self.gate.record_late_denial(&self.facts, denial.code(), None).await;
     }
 }
 

@@ -34,6 +34,7 @@ mod spec;
 mod uses;
 mod waits;
 
+pub use act::AttemptLog;
 pub use audit::{AuditCounts, Recording};
 pub use capability::{Capability, Refused};
 pub use denials::DenialLog;

@@ -9,7 +9,8 @@ use std::{
 use drydock_contract::{CallId, CapSet, Deadline, Dispatch, Entropy, SwitchMark, Waited, port::Mode};
 
 use crate::{
-    Capability, Gate, Grant, Lease, Session, account::Slot, act::OpenCall, dispatch::Door, lease::Leased,
+    AttemptLog, Capability, Gate, Grant, Lease, Session, account::Slot, act::OpenCall, dispatch::Door,
+    lease::Leased,
 };
 
 /// Lets one call of the power `C` through. Dropping it gives the concurrency slot back, on every
@@ -114,6 +115,11 @@ impl<'a, C: Capability> Permit<'a, C> {
     /// The session as what this call starts sees it: one level deeper.
     pub fn inner_session(&self) -> Session {
         self.session.within(self.call())
+    }
+
+    /// Where connections out of the house are told, for the record of the call's end.
+    pub fn attempts(&self) -> Arc<AttemptLog> {
+        Arc::clone(self.open.attempt_log())
     }
 
     /// What outlives the call: the session, the slot and the switches, for a process, a listener or a stream. The

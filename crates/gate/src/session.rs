@@ -1,6 +1,6 @@
 //! Who is asking, with what in hand.
 
-use std::{sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use drydock_contract::{
     Budget, CallId, CapSet, Deadline, Denial, Entropy, GuestTime, Limits, Lineage, Meter, Preparing,
@@ -75,6 +75,8 @@ pub struct SessionSpec {
     pub lineage: Option<Lineage>,
     /// The tools its programs may be granted, or none.
     pub tools: Option<Arc<dyn Tools>>,
+    /// Credentials that a power sends along for it and that no guest sees; what they are is that power's own affair.
+    pub credentials: Option<Arc<dyn Any + Send + Sync>>,
     /// The names of commands, where its tenant has others than the default one.
     pub registry: Option<Arc<dyn Registry>>,
     /// Commands the front end answers itself, or none.
@@ -106,6 +108,7 @@ impl SessionSpec {
             budget: None,
             lineage: None,
             tools: None,
+            credentials: None,
             registry: None,
             inside: None,
             preparing: None,

@@ -39,11 +39,13 @@ pub enum Class {
     Tool,
     /// Something is looked up.
     Look,
+    /// A host out there is asked.
+    Fetch,
 }
 
 impl Class {
     /// How many there are.
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 4;
 
     pub(crate) const fn index(self) -> usize {
         self as usize

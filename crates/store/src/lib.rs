@@ -34,8 +34,8 @@ mod workspace;
 
 pub use artifact::{ArtifactStore, PutArtifactError, StoredArtifact};
 pub use audit::{
-    AUDIT_FILES_MAX, AuditCounts, AuditReader, FileJournal, Filter, PRINCIPAL_RECORDS_MAX, ReadAuditError,
-    ReadDecision, ReadRecord, SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
+    AUDIT_FILES_MAX, AuditCounts, AuditReader, FileJournal, Filter, PRINCIPAL_RECORDS_MAX, ReadAttempt,
+    ReadAuditError, ReadDecision, ReadRecord, SEGMENT_BYTES_MAX, SEGMENTS_MAX, count_audit, read_audit,
 };
 pub use checkpoints::{
     BadSessionName, CHECKPOINT_FILE_BYTES_MAX, Checkpoint, CheckpointBounds, CheckpointError, Checkpoints,

@@ -162,6 +162,15 @@ pub const GUESTS: &[Guest] = &[
         kind: Kind::Command,
     },
     Guest {
+        name: "curl",
+        package: "curl",
+        start: Start::Usual,
+        crates: &["base64", "serde_json"],
+        part: None,
+        also: &["wget"],
+        kind: Kind::Command,
+    },
+    Guest {
         name: "diff",
         package: "diff",
         start: Start::Usual,

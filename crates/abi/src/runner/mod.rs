@@ -12,10 +12,6 @@ pub use envelope::{Code, Envelope, Failure, FailureKind};
 pub use invoke::{Answered, ContextFrom, INVOKE, Invoke, Invoked, LogLine, SentRequest};
 pub use request::{AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http, PreparedRequest};
 
-/// What a guest asks for when it fetches.
-pub const FETCH: &str = "http.fetch";
-/// The largest request of a fetch that is read: enough to tell where it wants to go.
-pub const FETCH_REQUEST_BYTES_MAX: u64 = 64 << 10;
 /// Time of a call where nobody asks for another.
 pub const TIMEOUT_MS: u64 = 5_000;
 /// Memory of a call where nobody asks for another.

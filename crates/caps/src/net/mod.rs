@@ -1,44 +1,70 @@
-//! `net`: makes HTTP requests. Specified, judged and recorded like any other power; what is missing is the act, until there
-//! is a room that dials out. So a guest that fetches is refused with the grant that it lacks, and who reads the records
-//! sees what it wanted to reach.
+//! `net`: makes HTTP requests. A grant names hosts with their ports, and perhaps what may be asked of them; `egress` judges
+//! the addresses and dials (decision 0083).
+//!
+//! One call is one request: redirects are not followed here. Whoever follows one asks again, and is judged and recorded
+//! again.
 
 mod policy;
 mod request;
 #[cfg(test)]
 mod tests;
 
-use std::{convert::Infallible, sync::Arc};
+use std::sync::Arc;
 
-use drydock_abi::runner::{FETCH, FETCH_REQUEST_BYTES_MAX};
-use drydock_contract::{CallError, Cap, Denial, Reply, Streams};
-use drydock_gate::{Audited, CapSpec, Capability, Class, NotAdmitted, Operation, Permit, Refused, Session};
+use drydock_abi::fetch::{FETCH, FETCH_REQUEST_BYTES_MAX, FETCHED_BYTES_MAX};
+use drydock_contract::{CallError, Cap, Denial, Reply, Streams, Terms, port::Clock};
+use drydock_egress::Egress;
+use drydock_gate::{
+    Audited, CapSpec, Capability, Class, Import, NotAdmitted, Operation, Permit, Refused, Session,
+};
 
+pub use crate::reach::{Credentials, grants_of};
+pub(crate) use policy::not_open;
+pub use policy::{Policy, Ready};
 pub use request::Fetch;
 
 /// The power to make HTTP requests.
-#[derive(Debug, Default)]
-pub struct Net;
+pub struct Net {
+    egress: Arc<Egress>,
+    policy: Policy,
+}
+
+impl Net {
+    /// The power over a way out.
+    pub fn new(egress: Arc<Egress>, clock: Arc<dyn Clock>) -> Self {
+        Self { egress, policy: Policy { clock } }
+    }
+}
 
 impl Capability for Net {
     const SPEC: CapSpec = CapSpec {
         cap: Cap::Net,
         operations: &[Operation {
             name: FETCH,
-            class: Class::Look,
+            class: Class::Fetch,
             request_bytes_max: FETCH_REQUEST_BYTES_MAX,
             in_flight_max: None,
             audited: Audited::Everything,
-            summary: "One HTTP request of an extension, as JSON with a `url`. Refused: nothing here dials out yet.",
+            summary: "One HTTP request, as JSON with a `url`. Subjects: `host:port`, `private:address:port`.",
         }],
-        imports: &[],
+        imports: &[
+            Import { module: "env", name: "http_start", signature: "(req: i32, req_len: i32) -> i32" },
+            Import {
+                module: "env",
+                name: "http_read",
+                signature: "(call: i32, out: i32, out_cap: i32) -> i32",
+            },
+            Import { module: "env", name: "http_close", signature: "(call: i32)" },
+        ],
     };
 
+    const REPLY_BYTES_MAX: u64 = FETCHED_BYTES_MAX;
     type Request = Fetch;
-    type Ready = Infallible;
-    type Policy = ();
+    type Ready = Ready;
+    type Policy = Policy;
 
-    fn policy(&self) -> &() {
-        &()
+    fn policy(&self) -> &Policy {
+        &self.policy
     }
 
     fn decode(_: &str, payload: &[u8]) -> Result<Fetch, Denial> {
@@ -46,22 +72,35 @@ impl Capability for Net {
     }
 
     fn subject(request: &Fetch) -> &str {
-        request.host()
+        &request.subject
     }
 
-    fn not_admitted(request: &Fetch, _: NotAdmitted) -> Denial {
-        policy::not_admitted(request)
+    fn within(request: &Fetch, terms: &Terms) -> bool {
+        policy::within(request, terms)
     }
 
-    fn check((): &(), _: &Session, request: Fetch) -> Result<Infallible, Refused> {
-        Err(policy::refuse(&request))
+    fn judge_terms(terms: &Terms) -> Result<(), String> {
+        policy::judge_terms(terms)
     }
 
-    fn label(ready: &Infallible) -> Arc<str> {
-        match *ready {}
+    fn not_admitted(request: &Fetch, why: NotAdmitted) -> Denial {
+        policy::not_admitted(request, why)
     }
 
-    async fn perform(&self, _: Permit<'_, Self>, ready: Infallible, _: Streams) -> Result<Reply, CallError> {
-        match ready {}
+    fn check(policy: &Policy, session: &Session, request: Fetch) -> Result<Ready, Refused> {
+        policy::check(policy, session, request)
+    }
+
+    fn label(ready: &Ready) -> Arc<str> {
+        Arc::clone(&ready.label)
+    }
+
+    async fn perform(
+        &self,
+        permit: Permit<'_, Self>,
+        ready: Ready,
+        streams: Streams,
+    ) -> Result<Reply, CallError> {
+        crate::fetch::perform(&self.egress, &permit, ready, streams).await
     }
 }

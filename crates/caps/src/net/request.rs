@@ -1,58 +1,59 @@
-//! Which host a request is for. Nothing else of it is read: nobody sends it.
+//! A request of `http.fetch`, read once: where it goes is what `egress` makes of its URL, and nobody reads the text again.
 
-use drydock_contract::Denial;
-use serde_json::Value;
+use drydock_abi::fetch::{BadFetch, FETCH_BODY_BYTES_MAX, FetchRequest};
+use drydock_contract::{Denial, host::PRIVATE};
+use drydock_egress::{HeaderMap, HeaderName, HeaderValue, Method, ParseUrlError, Target, judge};
 
-/// A request of an extension.
+/// One HTTP request.
 #[derive(Debug)]
 pub struct Fetch {
-    host: String,
-}
-
-impl Fetch {
-    /// `host:port`, in small letters.
-    pub(super) fn host(&self) -> &str {
-        &self.host
-    }
+    pub(super) method: Method,
+    pub(super) target: Target,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) max_bytes: Option<u64>,
+    pub(super) decode: bool,
+    /// What a grant names.
+    pub(super) subject: String,
 }
 
 pub(super) fn decode(payload: &[u8]) -> Result<Fetch, Denial> {
-    let bad = |text: &str| Denial::Malformed(format!("no request of `http.fetch`: {text}"));
-    let request: Value = serde_json::from_slice(payload).map_err(|error| bad(&error.to_string()))?;
-    let url = request.get("url").and_then(Value::as_str).ok_or_else(|| bad("it has no `url`"))?;
-    host_of(url).map(|host| Fetch { host }).ok_or_else(|| {
-        bad("its `url` has no host that a grant could name: write http or https, a host in ASCII and no user")
-    })
+    let bad = |text: String| Denial::Malformed(format!("no request of `http.fetch`: {text}"));
+    let sent = FetchRequest::parse(payload).map_err(|error| match error {
+        BadFetch::Malformed(_) => Denial::Malformed(error.to_string()),
+        BadFetch::BodyTooLarge(bytes) => {
+            Denial::TooLarge { what: "body of a fetch", bytes, max: FETCH_BODY_BYTES_MAX }
+        }
+    })?;
+    let FetchRequest { url, method, headers, body, timeout_ms, max_bytes, decode } = sent;
+    let target: Target = url.parse().map_err(|error| match error {
+        ParseUrlError::Userinfo => refused(": a URL with a user before its host is not fetched"),
+        ParseUrlError::Scheme { .. } => refused(": only http and https are fetched"),
+        other => bad(other.to_string()),
+    })?;
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| bad("its method is none".into()))?;
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value)) else {
+            return Err(bad(format!("the header `{}` cannot be sent", name.escape_debug())));
+        };
+        map.append(name, value);
+    }
+    let subject = subject_of(&target);
+    Ok(Fetch { method, target, headers: map, body, timeout_ms, max_bytes, decode, subject })
 }
 
-/// The host and the port of a URL, if there is no doubt about them.
-fn host_of(url: &str) -> Option<String> {
-    let (scheme, rest) = url.split_once("://")?;
-    let usual = match scheme.to_ascii_lowercase().as_str() {
-        "http" => 80,
-        "https" => 443,
-        _ => return None,
-    };
-    // Some readers take a backslash for a slash: then it ends the host, and otherwise no host has one.
-    let authority = &rest[..rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len())];
-    let (host, port) = match authority.rsplit_once(':') {
-        // A colon within brackets is part of an address.
-        Some((host, port)) if !port.contains(']') => (host, port),
-        _ => (authority, ""),
-    };
-    let port: u16 = match port {
-        "" => usual,
-        digits if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok()?,
-        _ => return None,
-    };
-    let inner = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-    let legal = match inner {
-        // Of `core`, which knows addresses and no sockets.
-        Some(address) => address.parse::<core::net::Ipv6Addr>().is_ok(),
-        None => {
-            let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
-            !host.is_empty() && host.bytes().all(letter)
-        }
-    };
-    legal.then(|| format!("{}:{port}", host.to_ascii_lowercase()))
+/// A URL that no grant could name.
+fn refused(why: &'static str) -> Denial {
+    Denial::HostNotGranted { host: "".into(), why, rules: None }
+}
+
+/// `host:port`; of an address that only a grant of its own opens, that grant's word.
+fn subject_of(target: &Target) -> String {
+    let place = format!("{}:{}", target.host(), target.port());
+    match target.literal().map(judge) {
+        Some(Err(_)) => format!("{PRIVATE}{place}"),
+        Some(Ok(())) | None => place,
+    }
 }

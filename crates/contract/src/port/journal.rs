@@ -1,6 +1,6 @@
 //! Where audit records go to stay.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, net::SocketAddr, sync::Arc};
 
 use crate::{CallId, GrantId, Outcome, SUBJECT_BYTES_MAX, Tenant, Timestamp, TraceId, Who};
 
@@ -69,6 +69,23 @@ pub struct CallEnd {
     pub stream_bytes: Option<[u64; 3]>,
     /// The reply's digest and length, if there was one in bytes.
     pub reply: Option<Digested>,
+    /// The connections that it made out of the house, in their order, if it made any.
+    pub attempts: Option<Arc<[Attempt]>>,
+}
+
+/// One connection out of the house. Never what was asked for there: no path, no header, no body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// Whom it was made to: the address that was judged.
+    pub address: SocketAddr,
+    /// What the server answered, if it did.
+    pub status: Option<u16>,
+    /// Bytes of the body that was sent.
+    pub bytes_sent: u64,
+    /// Bytes of the body that came back.
+    pub bytes_received: u64,
+    /// `ok`, or how it failed.
+    pub code: &'static str,
 }
 
 /// Whether a call was answered.
@@ -98,7 +115,7 @@ impl EndKind {
 impl CallEnd {
     /// An end of which nothing more is known.
     pub const fn plain(kind: EndKind) -> Self {
-        Self { kind, outcome: None, stream_bytes: None, reply: None }
+        Self { kind, outcome: None, stream_bytes: None, reply: None, attempts: None }
     }
 }
 

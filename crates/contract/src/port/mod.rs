@@ -26,8 +26,8 @@ pub use files::{
     TreePath,
 };
 pub use journal::{
-    AuditEvent, AuditRecord, CallEnd, CallFacts, Digested, EndKind, Journal, JournalError, SUBJECTS_MAX,
-    Subjects,
+    Attempt, AuditEvent, AuditRecord, CallEnd, CallFacts, Digested, EndKind, Journal, JournalError,
+    SUBJECTS_MAX, Subjects,
 };
 pub use ledger::{Ledger, LedgerError};
 pub use limit::FileLimit;

@@ -61,7 +61,7 @@ where
 }
 
 fn open(dock: &Arc<Dock>, agent: &Agent, principal: &str) -> anyhow::Result<Sandbox> {
-    let mut setup = agent.powers.setup(usual());
+    let mut setup = agent.powers.setup(usual())?;
     grants::add_stored(dock, principal, &mut setup)?;
     // Each call of the sandbox has a log and a budget of its own.
     (setup.denials, setup.budget) = (None, None);

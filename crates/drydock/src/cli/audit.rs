@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use drydock_embed::{
     contract::Tenant,
-    store::{Filter, ReadDecision, ReadRecord, TenantHome, count_audit, read_audit},
+    store::{Filter, ReadAttempt, ReadDecision, ReadRecord, TenantHome, count_audit, read_audit},
 };
 use serde_json::{Value, json};
 
@@ -48,6 +48,7 @@ pub(crate) fn run(audit: Audit) -> anyhow::Result<ExitCode> {
             Some(status) => format!("{outcome} {status}"),
             None => outcome.clone(),
         });
+        let ended = ended.or_else(|| record.attempts.last().map(reached));
         let reason = reason.map(|it| it.to_owned() + &times(&record)).or(ended);
         rows.push([
             record.at_text(),
@@ -92,6 +93,7 @@ fn as_json(record: &ReadRecord, decision: &str, reason: Option<&str>) -> Value {
         ("grant", record.grant.as_ref().map(|it| json!(it))),
         ("outcome", record.outcome.as_ref().map(|it| json!(it))),
         ("status", record.status.map(|it| json!(it))),
+        ("attempts", (!record.attempts.is_empty()).then(|| json!(record.attempts))),
     ];
     for (name, value) in more {
         if let Some(value) = value {
@@ -99,6 +101,13 @@ fn as_json(record: &ReadRecord, decision: &str, reason: Option<&str>) -> Value {
         }
     }
     row
+}
+
+/// Whom a connection was made to, and what came of it.
+fn reached(attempt: &ReadAttempt) -> String {
+    let ReadAttempt { address, code, status, bytes_sent, bytes_received } = attempt;
+    let came = status.map_or_else(|| code.clone(), |status| format!("{status} {code}"));
+    format!("{address}: {came}, {bytes_sent} bytes out, {bytes_received} in")
 }
 
 /// How often it happened, where that is more than once.

@@ -1,22 +1,32 @@
 //! `drydock ext invoke FILE`: one HTTP request for one guest of the Runner ABI.
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
+use anyhow::Context as _;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    HANDLER_LIMITS, Setup,
+    HANDLER_LIMITS, Network, Setup,
     contract::{
         CallError, DEFAULT_TENANT, Denial, Limits, LogLevel,
         exit::{CANCELLED, DENIED, LIMITED, TIMED_OUT},
     },
+    egress::Rules,
     extension::runner::{
         AskedLimits, Context, Envelope, ExecuteRequest, FailureKind, Http, Invoked, REQUEST_BYTES_MAX,
     },
+    gate::DenialLog,
 };
 
-use super::run::{PRINCIPAL, cancellable};
+use super::{
+    grants,
+    hosts::{Hosts, SecretFlags},
+    run::{PRINCIPAL, cancellable},
+};
 use crate::{exit, home, module, show};
+
+/// Hosts that extensions may reach, with commas between them.
+const ALLOWLIST: &str = "EXT_EGRESS_ALLOWLIST";
 
 #[derive(Debug, Args)]
 pub(crate) struct Ext {
@@ -33,6 +43,8 @@ enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The envelope is one JSON object: status, headers, body_b64, error. Log lines of the guest go to stderr.
+It reaches the hosts of --allow-host and --allow-url; EXT_EGRESS_ALLOWLIST (hosts with commas between them) is
+the list of an extension without one of its own, and bounds one that has.
 Exit status: 0 it answered, whatever its status; 1 the handler said non-zero; 124 timed out;
 125 any other failure; 126 denied; 130 Ctrl-C.")]
 struct Invoke {
@@ -57,6 +69,10 @@ struct Invoke {
     /// Body of the request, as text
     #[arg(long, value_name = "TEXT")]
     body: Option<String>,
+    #[command(flatten)]
+    hosts: Hosts,
+    #[command(flatten)]
+    secrets: SecretFlags,
     /// Time of the call where the request asks for none, and the most that it may ask for [default: 5000, at most 60000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout_ms: Option<u64>,
@@ -85,7 +101,9 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
         ..HANDLER_LIMITS
     };
     let dock = home::dock()?;
-    let session = dock.session(PRINCIPAL, Setup::instances(limits))?;
+    let (network, denials) = (invoke.network()?, Arc::new(DenialLog::default()));
+    let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::instances(limits) };
+    let session = dock.session(PRINCIPAL, setup)?;
     let name = invoke.file.file_stem().unwrap_or_default().to_string_lossy();
     let answer = async {
         let module = dock.hand_over(module).await;
@@ -95,6 +113,7 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
     let mark = session.inner().mark();
     let invoked = runtime.block_on(cancellable(&session, answer));
     tell_log(&invoked, &name, &context);
+    grants::tell(&denials.take());
     show::json(&invoked.envelope)?;
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
@@ -109,6 +128,24 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
 }
 
 impl Invoke {
+    /// Its own hosts. Where the operator has a list for every extension, that counts for one without its own, and bounds
+    /// one that has.
+    fn network(&self) -> anyhow::Result<Network> {
+        let own = self.hosts.rules();
+        let listed = match std::env::var(ALLOWLIST) {
+            Ok(text) => {
+                Some(Rules::parse_list(&text).with_context(|| format!("{ALLOWLIST} cannot be read"))?)
+            }
+            Err(_) => None,
+        };
+        let has_own = !own.hosts.is_empty() || !own.urls.is_empty();
+        self.secrets.with(match listed {
+            None => own,
+            Some(hosts) if !has_own => Rules { hosts, ..own },
+            ceiling => Rules { ceiling, ..own },
+        })
+    }
+
     /// The request as it is sent, with the flags' limits where it asks for none itself, and what it says of itself.
     fn request(&self) -> anyhow::Result<(Vec<u8>, Context)> {
         let flags = AskedLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb, fuel: None };

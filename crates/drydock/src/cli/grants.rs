@@ -233,6 +233,11 @@ pub(super) fn tell(denials: &[DenialDetails]) {
             exit::warn(&format!("grant: {}", grant.to_json()));
         }
     }
+    let mut flags: Vec<&str> = denials.iter().filter_map(|it| it.flag.as_deref()).collect();
+    flags.dedup();
+    for flag in flags {
+        exit::warn(&format!("hint: {flag} grants it"));
+    }
 }
 
 /// The text of a JSON object with what was refused added, and everything else as it was.

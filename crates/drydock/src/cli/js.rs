@@ -131,7 +131,7 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         show::line(&code.types())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let limits = js.powers.setup(usual()).limits.unwrap_or_default();
+    let limits = js.powers.setup(usual())?.limits.unwrap_or_default();
     let status = runtime.block_on(async {
         // The program's time is not spent on compiling.
         dock.warm_js().await?;
@@ -217,7 +217,7 @@ fn text(js: &Js) -> anyhow::Result<String> {
 
 /// Code mode with the commands and files that the flags describe, and the directories below it.
 fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>, Arc<DenialLog>)> {
-    let mut setup: Setup = js.powers.setup(Limits::default());
+    let mut setup: Setup = js.powers.setup(Limits::default())?;
     js.powers.leave_fuel_to_each_run(&mut setup);
     grants::add_stored(dock, run::PRINCIPAL, &mut setup)?;
     let log = setup.denials.clone().unwrap_or_default();

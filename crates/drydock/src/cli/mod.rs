@@ -9,9 +9,11 @@ pub(crate) mod compile;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod egress;
 pub(crate) mod explain;
 pub(crate) mod ext;
 pub(crate) mod grants;
+mod hosts;
 pub(crate) mod js;
 pub(crate) mod kernel;
 pub(crate) mod man;
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Stdio(stdio::Stdio),
     /// Send a request to an HTTP extension of the Runner ABI
     Ext(ext::Ext),
+    /// Say what would be decided about a request to a host
+    Egress(egress::EgressCommand),
     /// Pass bytes through a kernel: a module that keeps its memory from call to call
     Kernel(kernel::KernelCommand),
     /// Say what a line would run, read and write, without running it

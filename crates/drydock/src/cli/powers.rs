@@ -10,7 +10,12 @@ use drydock_embed::{
     store::{Links, WorkspaceName},
 };
 
-use super::{compile::CompileFlags, grants, mount};
+use super::{
+    compile::CompileFlags,
+    grants,
+    hosts::{Hosts, SecretFlags},
+    mount,
+};
 use crate::{exit, units};
 
 #[derive(Debug, Args)]
@@ -53,6 +58,10 @@ pub(crate) struct Powers {
     /// Set an environment variable; there are no others from outside
     #[arg(long, value_name = "K=V", value_parser = variable)]
     pub(super) env: Vec<(String, String)>,
+    #[command(flatten)]
+    hosts: Hosts,
+    #[command(flatten)]
+    secrets: SecretFlags,
     /// Install a program of the catalog when it is called and not there; its time is not the caller's
     #[arg(long)]
     install_missing: bool,
@@ -115,7 +124,7 @@ impl Powers {
 
     /// The session they describe; `usual` are the limits where no flag says otherwise, with the
     /// profile's memory.
-    pub(crate) fn setup(&self, usual: Limits) -> Setup {
+    pub(crate) fn setup(&self, usual: Limits) -> anyhow::Result<Setup> {
         let profile = Profile::named(&self.profile);
         if profile.name != self.profile {
             exit::warn(&format!("there is no profile `{}`; using `{}`", self.profile, profile.name));
@@ -128,7 +137,7 @@ impl Powers {
             stderr_bytes_max: self.output_max.unwrap_or(usual.stderr_bytes_max),
             ..usual
         };
-        Setup {
+        Ok(Setup {
             profile,
             allow: self.allow.clone(),
             grants: self.grants.iter().flat_map(|file| Grant::all_of(file, |it| it)).collect(),
@@ -144,11 +153,12 @@ impl Powers {
             builtin_memory_bytes_max: Some(self.builtin_memory()),
             // Commands that it starts, and tools of a program, burn from the same budget.
             budget: Some(Arc::new(Budget::of([(Unit::Fuel, limits.fuel_max)]))),
+            network: self.secrets.with(self.hosts.rules())?,
             env: self.env.clone(),
             install_missing: self.install_missing,
             time: self.now.map_or(GuestTime::Real, GuestTime::Fixed),
             entropy: self.seed.map_or(Entropy::System, Entropy::Seeded),
             ..Setup::default()
-        }
+        })
     }
 }

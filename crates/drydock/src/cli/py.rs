@@ -281,11 +281,11 @@ struct Opened {
 
 /// Python with the commands and files that the flags describe.
 fn open(dock: &Arc<Dock>, py: &Py) -> anyhow::Result<Opened> {
-    let mut setup: Setup = py.powers.setup(Limits::default());
+    let mut setup: Setup = py.powers.setup(Limits::default())?;
     py.powers.leave_fuel_to_each_run(&mut setup);
     grants::add_stored(dock, run::PRINCIPAL, &mut setup)?;
     let log = setup.denials.clone().unwrap_or_default();
-    let limits = py.powers.setup(usual()).limits.unwrap_or_default();
+    let limits = py.powers.setup(usual())?.limits.unwrap_or_default();
     let mut shell = ShellSetup::default();
     let mut bases = Vec::new();
     let files = match tree::of(dock.home(), &py.powers, py.powers.builtin_memory())? {

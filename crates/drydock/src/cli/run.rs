@@ -49,7 +49,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let json = run.json;
     let usual = usual();
     let stdin_bytes_max = run.input_max.unwrap_or(usual.stdin_bytes_max);
-    let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual });
+    let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual })?;
     let dock = home::dock_with(run.powers.compile.limits())?;
     grants::add_stored(&dock, PRINCIPAL, &mut setup)?;
     let log = setup.denials.clone();

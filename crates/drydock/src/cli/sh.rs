@@ -98,7 +98,7 @@ enum Text {
 
 pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     // Each line has fuel of its own.
-    let mut setup = Setup { budget: None, ..sh.powers.setup(line_limits()) };
+    let mut setup = Setup { budget: None, ..sh.powers.setup(line_limits())? };
     let dock = home::dock_with(sh.powers.compile.limits())?;
     if sh.sessions {
         return session::list(&dock, sh.json);

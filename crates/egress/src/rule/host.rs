@@ -25,11 +25,7 @@ impl HostRule {
         if !self.host.covers(target.host()) {
             return Fit::OtherHost;
         }
-        let port_fits = match (self.port, self.scheme) {
-            (Some(port), _) => port == target.port(),
-            (None, Some(scheme)) => scheme.port() == target.port(),
-            (None, None) => USUAL_PORTS.contains(&target.port()),
-        };
+        let port_fits = self.ports().contains(&target.port());
         // Asked first: where both differ, it is the scheme that a person must change.
         if self.scheme.is_some_and(|scheme| scheme != target.scheme()) {
             return Fit::OtherScheme;
@@ -37,12 +33,34 @@ impl HostRule {
         if port_fits { Fit::Admitted } else { Fit::OtherPort }
     }
 
-    pub(crate) fn host(&self) -> &Host {
+    /// The rule that admits where a request goes, for whoever has let it through already.
+    pub(super) fn of(target: &Target) -> Self {
+        let (scheme, host) = (Some(target.scheme()), target.host().clone());
+        Self { scheme, host, port: Some(target.port()) }
+    }
+
+    /// The one scheme that it admits, if it names one.
+    pub fn scheme(&self) -> Option<Scheme> {
+        self.scheme
+    }
+
+    /// The host; of a name, also what is below it.
+    pub fn host(&self) -> &Host {
         &self.host
     }
 
-    pub(crate) fn port(&self) -> Option<u16> {
+    /// The port that it names, if it names one.
+    pub fn port(&self) -> Option<u16> {
         self.port
+    }
+
+    /// Every port that it admits.
+    pub fn ports(&self) -> Vec<u16> {
+        match (self.port, self.scheme) {
+            (Some(port), _) => vec![port],
+            (None, Some(scheme)) => vec![scheme.port()],
+            (None, None) => USUAL_PORTS.to_vec(),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use hyper::Method;
 
 pub use host::HostRule;
 pub use private::PrivateRule;
-pub use url::UrlRule;
+pub use url::{UrlRule, is_below};
 
 use crate::{refusal::Refusal, target::Target};
 
@@ -75,6 +75,13 @@ impl Rules {
         let urls = urls.iter().map(|it| it.as_ref().parse()).collect::<Result<_, _>>()?;
         let privates = privates.iter().map(|it| it.as_ref().parse()).collect::<Result<_, _>>()?;
         Ok(Self { hosts, urls, privates, ceiling: None })
+    }
+
+    /// What admits this target and nothing else, for a request that somebody else has let through,
+    /// and the addresses that are open to it.
+    #[must_use]
+    pub fn only(target: &Target, privates: Vec<PrivateRule>) -> Self {
+        Self { hosts: vec![HostRule::of(target)], privates, ..Self::default() }
     }
 
     /// Reads the list of `EXT_EGRESS_ALLOWLIST`: hosts with commas between them. Empty pieces mean nothing.

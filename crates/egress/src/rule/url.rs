@@ -33,7 +33,7 @@ impl UrlRule {
             Fit::Admitted => {}
             other => return other,
         }
-        if !self.admits_path(target.path()) {
+        if !is_below(&self.prefix, target.path()) {
             return Fit::OtherPath;
         }
         if !self.methods.is_empty() && !self.methods.contains(method) {
@@ -42,15 +42,30 @@ impl UrlRule {
         Fit::Admitted
     }
 
-    fn admits_path(&self, path: &str) -> bool {
-        if self.prefix == "/" {
-            return true;
-        }
-        let rest = path.strip_prefix(self.prefix.as_str());
-        let below =
-            rest.is_some_and(|rest| rest.is_empty() || self.prefix.ends_with('/') || rest.starts_with('/'));
-        below && !may_lead_out(path)
+    /// The methods that it admits; none for all of them.
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
     }
+
+    /// Scheme, host and port.
+    pub fn origin(&self) -> &HostRule {
+        &self.origin
+    }
+
+    /// The beginning of the path.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+}
+
+/// Whether a path is the prefix or below it, however often a server decodes it.
+pub fn is_below(prefix: &str, path: &str) -> bool {
+    if prefix == "/" {
+        return true;
+    }
+    let rest = path.strip_prefix(prefix);
+    let below = rest.is_some_and(|rest| rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'));
+    below && !may_lead_out(path)
 }
 
 /// Whether any number of decodings makes the path one that climbs.

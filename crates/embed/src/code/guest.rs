@@ -182,7 +182,7 @@ impl JsGuest {
             None => tools,
             Some(_) => {
                 let (stripper, cancel) = (self.stripper(), Arc::clone(&cancel));
-                Arc::new(WithStripper { tools, stripper, cancel })
+                Arc::new(WithStripper { tools, stripper, cancel, door: bearings.door.clone() })
             }
         };
         Some(RunRequest {

@@ -14,6 +14,7 @@ mod start;
 mod time;
 mod tool_streams;
 mod types;
+mod web;
 
 use std::sync::Arc;
 
@@ -41,7 +42,8 @@ use crate::{BadSetup, Dock, DockSession, Setup};
 /// What programs in this process have besides the language and their tools.
 const WEB: &str =
     "// Also there: console, setTimeout, setInterval, TextEncoder, TextDecoder, URL, URLSearchParams,
-// structuredClone, atob, btoa, crypto.getRandomValues, crypto.randomUUID, performance.now, queueMicrotask;
+// structuredClone, atob, btoa, crypto.getRandomValues, crypto.randomUUID, performance.now, queueMicrotask, fetch (of
+// hosts that were granted), Headers, Response;
 // `import` of files by a path that begins with ./, ../ or /. The program ends when its value is settled.";
 
 /// Programs of one principal with one set of tools.

@@ -18,8 +18,8 @@ use drydock_codemode::{
     provider::Providers,
 };
 use drydock_contract::{
-    BoxFuture, Budget, Call, CallError, Denial, Entropy, FailureCode, Fault, Limits, Outcome, Streams,
-    Switch, Tenant,
+    BoxFuture, Budget, Call, CallError, Denial, Dispatch, Entropy, FailureCode, Fault, Limits, Outcome,
+    Streams, Switch, Tenant,
 };
 use drydock_gate::{DefaultLimits, Gate, ProgramEnd, ProgramStart, Session, StartedProgram};
 
@@ -146,18 +146,21 @@ pub(super) struct Bearings {
     pub(super) budget: Option<Arc<Budget>>,
     pub(super) tenant: Tenant,
     pub(super) depth: u32,
+    /// The gate as the program asks it for hosts out there; none for a program that nobody started there.
+    pub(super) door: Option<Arc<dyn Dispatch>>,
 }
 
 impl Bearings {
     /// Time that a program computes is charged to the session's fuel where somebody chose how much that is; otherwise
     /// its time is its limit.
-    pub(super) fn of(started: &StartedProgram) -> Self {
+    pub(super) fn of(gate: &Arc<Gate>, started: &StartedProgram) -> Self {
         let spec = started.session.spec();
         Self {
             entropy: started.entropy,
             budget: spec.budget.clone().filter(|_| !spec.default_limits.fuel),
             tenant: spec.tenant.clone(),
             depth: started.session.depth().saturating_sub(1),
+            door: Some(gate.door(&started.session)),
         }
     }
 }
@@ -179,7 +182,7 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) async fn run(self, started: StartedProgram) -> CodeResult {
-        let guest = self.programs.guest.for_program(Bearings::of(&started));
+        let guest = self.programs.guest.for_program(Bearings::of(&self.programs.gate, &started));
         let end = Arc::new(Switch::default());
         let [principal, session] = started.session.switches();
         let from = [Some(principal), Some(session), self.input.signal.clone()];

@@ -7,14 +7,14 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use drydock_codemode::{protocol::Failure, runner::ToolDoor};
 use drydock_contract::{
-    BoxFuture, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing, RunRequest, Sink,
-    Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
+    BoxFuture, CapSet, Dispatch, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing,
+    RunRequest, Sink, Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
     port::{Mode, Runner as _},
 };
 use drydock_engine::Engine;
 use serde::Deserialize;
 
-use super::{Position, runtime};
+use super::{Position, runtime, web};
 
 /// What stripping one text may take: as long as a program of the default limits.
 const WALL_MAX: Duration = Duration::from_secs(5);
@@ -120,12 +120,14 @@ fn read_error(text: &str) -> NotStripped {
     }
 }
 
-/// The program's tools, and beside them the one call that is no tool: an imported file's types are stripped.
-/// It has no provider, so no program can name it, and no power, so no gate stands before it.
+/// The program's tools, and beside them two calls that are none: an imported file's types are stripped, and a host out
+/// there is asked. They have no provider, so no program can name them. Stripping is no power, so no gate stands before it;
+/// fetching is one, and goes to the gate.
 pub(super) struct WithStripper {
     pub(super) tools: Arc<dyn Tools>,
     pub(super) stripper: TypeStripper,
     pub(super) cancel: Arc<Switch>,
+    pub(super) door: Option<Arc<dyn Dispatch>>,
 }
 
 #[derive(Deserialize)]
@@ -138,6 +140,9 @@ impl Tools for WithStripper {
     fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
         if !request.provider.is_empty() {
             return self.tools.call(request);
+        }
+        if &*request.tool == web::FETCH_TOOL {
+            return Box::pin(web::fetch(self.door.clone(), request.input.unwrap_or_default()));
         }
         Box::pin(async move {
             let refuse = |text: String| ToolFailure::new(FailureCode::RuntimeError, text);

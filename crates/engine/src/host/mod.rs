@@ -3,6 +3,7 @@
 mod command;
 mod commands;
 mod exec;
+mod http;
 mod lent;
 pub(crate) mod nobody;
 mod open;
@@ -16,6 +17,7 @@ use wasmtime::Linker;
 
 use crate::guest::Guest;
 
+pub(crate) use http::Answers;
 pub(crate) use tool::ToolCalls;
 
 type Link = fn(&mut Linker<Guest>) -> wasmtime::Result<()>;
@@ -26,6 +28,9 @@ pub const IMPORTS: &[(&str, &str, Cap)] = &[
     ("env", "host_status", Cap::Exec),
     ("env", "host_command", Cap::Exec),
     ("env", "host_commands", Cap::Commands),
+    ("env", "http_start", Cap::Net),
+    ("env", "http_read", Cap::Net),
+    ("env", "http_close", Cap::Net),
     ("env", "tool_start", Cap::Tool),
     ("env", "tool_next", Cap::Tool),
     ("env", "tool_wait", Cap::Tool),
@@ -35,6 +40,7 @@ const LINKS: &[(Cap, Link)] = &[
     (Cap::Exec, exec::link),
     (Cap::Exec, command::link),
     (Cap::Commands, commands::link),
+    (Cap::Net, http::link),
     (Cap::Tool, tool::link),
 ];
 

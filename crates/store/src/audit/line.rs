@@ -7,12 +7,12 @@ use std::io::Write as _;
 
 use drydock_contract::{
     Outcome, Timestamp,
-    port::{AuditEvent, AuditRecord, CallEnd, Digested, EndKind},
+    port::{Attempt, AuditEvent, AuditRecord, CallEnd, Digested, EndKind},
 };
 
 use super::{
     fold::Repeats,
-    reader::{ReadDecision, ReadRecord},
+    reader::{ReadAttempt, ReadDecision, ReadRecord},
 };
 
 /// How every line begins. It cannot occur inside a string, where its quotes would be escaped.
@@ -158,6 +158,19 @@ fn write_end(end: &CallEnd, line: &mut Vec<u8>) {
         put(format_args!(",\"stream_bytes\":[{stdin},{stdout},{stderr}]"), line);
     }
     write_digest("reply", end.reply.as_ref(), line);
+    let attempts = end.attempts.as_deref().unwrap_or_default();
+    for (index, attempt) in attempts.iter().enumerate() {
+        let Attempt { address, status, bytes_sent, bytes_received, code } = attempt;
+        line.extend_from_slice(if index == 0 { b",\"attempts\":[" } else { b"," });
+        put(format_args!("{{\"address\":\"{address}\",\"code\":\"{code}\""), line);
+        if let Some(status) = status {
+            put(format_args!(",\"status\":{status}"), line);
+        }
+        put(format_args!(",\"bytes_sent\":{bytes_sent},\"bytes_received\":{bytes_received}}}"), line);
+    }
+    if !attempts.is_empty() {
+        line.push(b']');
+    }
 }
 
 fn write_digest(name: &str, digested: Option<&Digested>, line: &mut Vec<u8>) {
@@ -196,6 +209,8 @@ pub(super) fn parse(line: &[u8]) -> Option<(ReadRecord, Option<ReadRecord>)> {
         count: Option<u64>,
         first: Option<String>,
         ended: Option<String>,
+        #[serde(default)]
+        attempts: Vec<ReadAttempt>,
     }
     let row: Row = serde_json::from_slice(line).ok()?;
     let decision = match (row.decision.as_str(), row.reason) {
@@ -226,12 +241,13 @@ pub(super) fn parse(line: &[u8]) -> Option<(ReadRecord, Option<ReadRecord>)> {
         grant: row.grant,
         outcome: row.outcome,
         status: row.status,
+        attempts: row.attempts,
         decision,
     };
     let Some(ended) = row.ended else { return Some((record, None)) };
     let ended = parse_time(&ended)?;
     let end = ReadRecord { at: ended, first: ended, decision: ReadDecision::Ended(None), ..record.clone() };
-    (record.outcome, record.status) = (None, None);
+    (record.outcome, record.status, record.attempts) = (None, None, Vec::new());
     Some((record, Some(end)))
 }
 
@@ -373,6 +389,13 @@ mod tests {
             outcome: Some(Outcome::Exited(2)),
             stream_bytes: Some([1, 2, 3]),
             reply: digested,
+            attempts: Some(Arc::new([Attempt {
+                address: "127.0.0.1:80".parse().unwrap(),
+                status: Some(204),
+                bytes_sent: 1,
+                bytes_received: 2,
+                code: "ok",
+            }])),
         };
         let mut begun = record_of("dev", "me", "jq", 1, AuditEvent::Begun);
         let call = drydock_contract::port::CallFacts {
@@ -400,6 +423,10 @@ mod tests {
         );
         assert_eq!((read[1].outcome.as_deref(), read[1].status), (Some("exited"), Some(2)));
         assert!(texts[1].contains("\"stream_bytes\":[1,2,3]"));
+        let attempts =
+            r#"[{"address":"127.0.0.1:80","code":"ok","status":204,"bytes_sent":1,"bytes_received":2}]"#;
+        assert!(texts[1].contains(attempts), "{}", texts[1]);
+        assert_eq!(serde_json::to_string(&read[1].attempts).unwrap(), attempts);
         assert_eq!(read[2].decision, ReadDecision::Denied("revoked".into()));
         assert_eq!(read[3].decision, ReadDecision::Failed("bad_module".into()));
         assert_eq!((&read[1].call, &read[1].trace), (&read[0].call, &read[0].trace));

@@ -18,7 +18,8 @@ mod writer;
 pub use held::OPEN_MAX as AUDIT_FILES_MAX;
 pub(crate) use line::spell_time;
 pub use reader::{
-    AuditCounts, AuditReader, Filter, ReadAuditError, ReadDecision, ReadRecord, count_audit, read_audit,
+    AuditCounts, AuditReader, Filter, ReadAttempt, ReadAuditError, ReadDecision, ReadRecord, count_audit,
+    read_audit,
 };
 pub use segment::{SEGMENT_BYTES_MAX, SEGMENTS_MAX};
 pub use share::PRINCIPAL_RECORDS_MAX;

@@ -63,8 +63,26 @@ pub struct ReadRecord {
     pub outcome: Option<String>,
     /// The status, where it exited.
     pub status: Option<i32>,
+    /// The connections that it made out of the house.
+    pub attempts: Vec<ReadAttempt>,
     /// What was decided.
     pub decision: ReadDecision,
+}
+
+/// A connection out of the house, read back.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ReadAttempt {
+    /// Whom it was made to.
+    pub address: String,
+    /// `ok`, or how it failed.
+    pub code: String,
+    /// What the server answered, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Bytes of the body that was sent.
+    pub bytes_sent: u64,
+    /// Bytes of the body that came back.
+    pub bytes_received: u64,
 }
 
 /// Yes or no, read back.

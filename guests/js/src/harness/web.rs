@@ -4,7 +4,7 @@
 //! What needs the host or many bytes is one native function here, told apart by a number; the rest is
 //! JavaScript in `web/*.js`, which no run has to read again.
 
-use super::{host, timers};
+use super::{host, timers, tools};
 use core::ffi::c_int;
 use js::base64;
 use js::engine::{self, Context, PLAIN, Raw, context};
@@ -28,6 +28,9 @@ pub const NAMES: &[&str] = &[
     "btoa",
     "crypto",
     "performance",
+    "Headers",
+    "Response",
+    "fetch",
 ];
 
 /// Each is a function that gets the natives and defines its globals.
@@ -37,10 +40,22 @@ const SCRIPTS: &[(&core::ffi::CStr, &str)] = &[
     (c"clone.js", include_str!("web/clone.js")),
     (c"search.js", include_str!("web/search.js")),
     (c"url.js", include_str!("web/url.js")),
+    (c"fetch.js", include_str!("web/fetch.js")),
 ];
 
-const NATIVES: &[&core::ffi::CStr] =
-    &[c"encode", c"decode", c"random", c"now", c"setTimer", c"clearTimer", c"atob", c"btoa"];
+const NATIVES: &[&core::ffi::CStr] = &[
+    c"encode",
+    c"decode",
+    c"random",
+    c"now",
+    c"setTimer",
+    c"clearTimer",
+    c"atob",
+    c"btoa",
+    c"fetch",
+    c"bytes",
+    c"packed",
+];
 
 /// Makes them, when the image is made. Until a program looks at them, they cost nothing.
 pub fn install() {
@@ -123,7 +138,10 @@ unsafe extern "C" fn native(
             Value::undefined()
         }
         6 => from_base64(&arg(0)),
-        _ => to_base64(&arg(0)),
+        7 => to_base64(&arg(0)),
+        8 => tools::ask_host("fetch", &arg(0)),
+        9 => Value::byte_array(&arg(0).with_bytes(base64::decode).flatten().unwrap_or_default()),
+        _ => text_of(&arg(0).with_array(|bytes| base64::encode(bytes)).unwrap_or_default()),
     };
     answer.into_raw()
 }

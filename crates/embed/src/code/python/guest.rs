@@ -181,7 +181,8 @@ impl PyGuest {
             Err(error) => return internal(format!("the session could not be read: {error}")),
         };
         let request = request_of(&program, &streaming, &self.world.cwd, self.context.is_some());
-        let host = Host::new(tools, Bytes::from(request.to_string()), before);
+        let host = Host::new(tools, Bytes::from(request.to_string()), before)
+            .asking_at(self.world.bearings.door.clone());
         let left = host.left();
         let streams = Streams {
             stdin: streaming.stdin,

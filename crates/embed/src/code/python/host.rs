@@ -1,12 +1,14 @@
 //! The host's side of a Python program: the text it is to run, the parts of our module it asks for, and the
 //! answer it gives, all as calls of the provider "". No program can name that provider, and none of these has
-//! a power; every other call goes on to the program's tools.
+//! a power but one: a request to a host out there, which goes to the gate. Every other call goes on to the program's tools.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use bytes::Bytes;
-use drydock_contract::{BoxFuture, FailureCode, ToolAnswer, ToolFailure, ToolRequest, Tools};
+use drydock_contract::{BoxFuture, Dispatch, FailureCode, ToolAnswer, ToolFailure, ToolRequest, Tools};
 use parking_lot::Mutex;
+
+use super::super::web;
 
 /// The start of every program: it makes the module `drydock` of its last argument, and runs it.
 pub(super) const BOOT: &str = include_str!("guest/boot.py");
@@ -18,6 +20,7 @@ const PARTS: &[(&str, &str)] = &[
     ("loop", include_str!("guest/loop.py")),
     ("network", include_str!("guest/network.py")),
     ("process", include_str!("guest/process.py")),
+    ("requests", include_str!("guest/requests.py")),
     ("rich", include_str!("guest/rich.py")),
     ("session", include_str!("guest/session.py")),
 ];
@@ -43,6 +46,7 @@ pub(super) struct Left {
 /// The tools of one program, and what it asks of us.
 pub(super) struct Host {
     tools: Arc<dyn Tools>,
+    door: Option<Arc<dyn Dispatch>>,
     request: Bytes,
     before: Option<String>,
     left: Arc<Mutex<Left>>,
@@ -50,7 +54,12 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn new(tools: Arc<dyn Tools>, request: Bytes, before: Option<String>) -> Self {
-        Self { tools, request, before, left: Arc::default() }
+        Self { tools, door: None, request, before, left: Arc::default() }
+    }
+
+    /// One whose program may ask for hosts out there, at that door.
+    pub(super) fn asking_at(self, door: Option<Arc<dyn Dispatch>>) -> Self {
+        Self { door, ..self }
     }
 
     /// Where the program leaves things.
@@ -105,6 +114,9 @@ fn quoted(text: &str) -> ToolAnswer {
 
 impl Tools for Host {
     fn call(&self, request: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
+        if request.provider.is_empty() && &*request.tool == web::FETCH_TOOL {
+            return Box::pin(web::fetch(self.door.clone(), request.input.unwrap_or_default()));
+        }
         if request.provider.is_empty() {
             let answer = self.own(&request.tool, request.input.unwrap_or_default());
             return Box::pin(std::future::ready(answer));
@@ -125,6 +137,8 @@ impl Tools for Host {
 
 #[cfg(test)]
 mod tests {
+    use drydock_contract::{Call, CallError, Denial, Reply};
+
     use super::*;
 
     struct Broken;
@@ -133,6 +147,34 @@ mod tests {
         fn call(&self, _: ToolRequest) -> BoxFuture<'_, ToolAnswer> {
             Box::pin(async { Err(ToolFailure::new(FailureCode::ValidationError, "no")) })
         }
+    }
+
+    /// Notes what it was asked for, and refuses it.
+    #[derive(Default)]
+    struct Noting(Mutex<Vec<(String, Vec<u8>)>>);
+
+    impl Dispatch for Noting {
+        fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
+            self.0.lock().push((call.operation.to_owned(), call.payload.to_vec()));
+            let host = "a.test:443".into();
+            Box::pin(async {
+                Err(Denial::HostNotGranted { host, why: "", rules: Some(Arc::new([])) }.into())
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_python_programs_request_is_a_call_of_net_at_the_gate() {
+        let noting = Arc::new(Noting::default());
+        let host = Host::new(Arc::new(Broken), Bytes::new(), None);
+        assert!(ask(&host, "", "fetch", "{}").await.is_err(), "nobody started it at a gate");
+        let host = host.asking_at(Some(Arc::clone(&noting) as _));
+        let told = ask(&host, "", "fetch", r#"{"url":"https://a.test/"}"#).await.unwrap();
+        let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
+        assert_eq!(told["error"]["kind"], "denied");
+        assert_eq!(told["error"]["flag"], "--allow-host a.test");
+        let asked = [("http.fetch".to_owned(), br#"{"url":"https://a.test/"}"#.to_vec())];
+        assert_eq!(noting.0.lock().as_slice(), asked);
     }
 
     async fn ask(host: &Host, provider: &str, tool: &str, input: &str) -> ToolAnswer {

@@ -293,7 +293,7 @@ struct Job {
 impl Job {
     async fn run(self, started: StartedProgram) -> PyResult {
         let Self { gate, providers, guest, text, options, args, signal } = self;
-        let guest = Arc::new(guest.started(start::Bearings::of(&started)));
+        let guest = Arc::new(guest.started(start::Bearings::of(&gate, &started)));
         let time = Arc::new(TokioTime::beside(guest.preparing()).on_clock(guest.clock()));
         let executor = InProcess::new(Arc::clone(&guest) as _, time);
         let end = Arc::new(Switch::default());

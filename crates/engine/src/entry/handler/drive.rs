@@ -38,7 +38,8 @@ impl Driver {
     ) -> wasmtime::Result<Self> {
         let gone = || wasmtime::Error::msg("an export that was there is gone");
         let memory = store.data().memory.ok_or_else(gone)?;
-        let alloc = exported(store, instance, &functions.alloc)?.typed(&*store)?;
+        let alloc: TypedFunc<u32, u32> = exported(store, instance, &functions.alloc)?.typed(&*store)?;
+        store.data_mut().alloc = Some(alloc.clone());
         let handler = exported(store, instance, &functions.handler)?.typed(&*store)?;
         let dealloc = match &functions.dealloc {
             Some(dealloc) => Some(exported(store, instance, dealloc)?.typed(&*store)?),

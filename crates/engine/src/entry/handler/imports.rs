@@ -1,14 +1,10 @@
-//! The functions of `alga`: two that log, and the fetch, which the gate refuses until there is a room that dials out.
+//! The functions of `alga`: two that log, and the fetch.
 
-use drydock_abi::runner::{FETCH, FETCH_REQUEST_BYTES_MAX};
-use drydock_contract::{Call, LogLevel, Streams};
+use drydock_contract::LogLevel;
 use wasmtime::{Caller, Linker};
 
-use crate::{
-    guest::{Guest, breathe},
-    memory,
-    outcome::Stop,
-};
+use super::fetch::fetch;
+use crate::{guest::Guest, memory};
 
 /// Lines of one call; what follows is dropped.
 pub(crate) const LINES_MAX: u32 = 200;
@@ -18,10 +14,6 @@ const LINE_BYTES_MAX: usize = 8 << 10;
 /// What the canonical name and its aliases are.
 const FETCH_NAMES: [(&str, &str); 3] =
     [("alga", "http.fetch"), ("alga", "http_fetch"), ("alga.http", "fetch")];
-/// What a guest is told of a fetch that policy refused.
-const DENIED: i32 = 1;
-/// The words that a fetch fills in.
-const TUPLE_BYTES: u32 = 8;
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     for (name, level) in [("log_info", LogLevel::Info), ("log_error", LogLevel::Error)] {
@@ -73,28 +65,6 @@ fn line(bytes: &[u8]) -> String {
         text.push_str(" […]");
     }
     text
-}
-
-/// Asks the gate, which refuses and records it: nothing here dials out yet.
-async fn fetch(caller: &mut Caller<'_, Guest>, at: u32, count: u32, out: u32) -> wasmtime::Result<i32> {
-    breathe(caller).await?;
-    let breach = Stop::Breach("http.fetch: the request or the tuple is not in the guest's memory");
-    let (memory, guest) = memory::split(caller).map_err(|_| breach)?;
-    let Ok(request) = memory.bytes(at, count) else { return Err(breach.into()) };
-    if memory.bytes(out, TUPLE_BYTES).is_err() {
-        return Err(breach.into());
-    }
-    let door = std::sync::Arc::clone(&guest.door);
-    // More than is read of one stays where it is: then it is refused by its size alone.
-    let answer = match u64::from(count) <= FETCH_REQUEST_BYTES_MAX {
-        true => {
-            let request = request.to_vec();
-            door.dispatch(Call::new(FETCH, &request, Streams::default())).await
-        }
-        false => door.dispatch(Call::oversized(FETCH, count.into())).await,
-    };
-    drop(answer);
-    Ok(DENIED)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! What its bytes mean is the affair of `abi::runner`; here they are moved.
 
 mod drive;
+mod fetch;
 mod imports;
 
 use wasmtime::{Module, ModuleExport};

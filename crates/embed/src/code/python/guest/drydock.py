@@ -305,12 +305,16 @@ class _Patched:
     PARTS = {
         "subprocess": "process", "asyncio": "loop", "concurrent.futures.thread": "loop", "socket": "network",
         "http.client": "network", "urllib.request": "network", "multiprocessing": "network",
+        "requests": "requests",
     }
 
     def find_spec(self, name, path=None, target=None):
         part = self.PARTS.get(name)
         if part is None:
             return None
+        if name == "requests":
+            # The published one stands on sockets, so ours stands in its place wherever that lies.
+            return _part(part).absent(name)
         from _frozen_importlib_external import PathFinder
         spec = PathFinder.find_spec(name, path, target)
         if spec is None:

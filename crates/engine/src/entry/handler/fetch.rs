@@ -1,0 +1,93 @@
+//! `alga.http.fetch`: asks at the door, and puts the answer where the guest's own `alloc` says.
+//!
+//! Everything that the guest could have got wrong about its memory is looked at before anything is sent: a breach ends it,
+//! and no request was made. What the network did is a return code. The answer is the guest's to free.
+
+use std::sync::Arc;
+
+use drydock_abi::fetch::{
+    FETCH, FETCH_REQUEST_BYTES_MAX, FETCHES_MAX, FailureKind, FetchAnswer, Fetched, answer_json, failure_of,
+};
+use drydock_contract::{Call, Streams};
+use wasmtime::{Caller, TypedFunc};
+
+use crate::{
+    guest::{Guest, Held, breathe},
+    memory,
+    outcome::Stop,
+    wait::wait_for_others,
+};
+
+/// The words that a fetch fills in.
+const TUPLE_BYTES: u32 = 8;
+/// The answer is there.
+const FETCHED: i32 = 0;
+
+const BREACH: Stop = Stop::Breach("http.fetch: the request or the tuple is not in the guest's memory");
+const NO_PLACE: Stop = Stop::Breach("http.fetch: `alloc` answered no place for the answer");
+
+pub(super) async fn fetch(
+    caller: &mut Caller<'_, Guest>,
+    at: u32,
+    count: u32,
+    out: u32,
+) -> wasmtime::Result<i32> {
+    breathe(caller).await?;
+    let (memory, guest) = memory::split(caller).map_err(|_| BREACH)?;
+    let Ok(request) = memory.bytes(at, count) else { return Err(BREACH.into()) };
+    if memory.bytes(out, TUPLE_BYTES).is_err() {
+        return Err(BREACH.into());
+    }
+    let door = Arc::clone(&guest.door);
+    // More than is read of one stays where it is: then it is refused by its size alone, and on record.
+    if u64::from(count) > FETCH_REQUEST_BYTES_MAX {
+        let refused = door.dispatch(Call::oversized(FETCH, count.into())).await;
+        return Ok(refused.err().map_or(FailureKind::TooLarge, |error| failure_of(&error).kind) as i32);
+    }
+    if guest.fetches == FETCHES_MAX {
+        return Ok(FailureKind::Quota as i32);
+    }
+    guest.fetches += 1;
+    let request = request.to_vec();
+    let call = Call::new(FETCH, &request, Streams::default()).answered_typed();
+    let answer = wait_for_others(caller, door.dispatch(call)).await;
+    let fetched = match answer.map(|mut reply| reply.value::<FetchAnswer>()) {
+        Ok(Some(Ok(fetched))) => fetched,
+        Ok(Some(Err(failure))) => return Ok(failure.kind as i32),
+        Ok(None) => return Ok(FailureKind::Transport as i32),
+        Err(error) => return Ok(failure_of(&error).kind as i32),
+    };
+    drop(request);
+    place(caller, out, fetched).await
+}
+
+/// Writes the answer to a place of the guest's own, and the place to the tuple. Its memory may have moved meanwhile.
+async fn place(caller: &mut Caller<'_, Guest>, out: u32, fetched: Fetched) -> wasmtime::Result<i32> {
+    let json = answer_json(&fetched);
+    drop(fetched);
+    let bytes = u32::try_from(json.len()).map_err(|_| NO_PLACE)?;
+    // What the host holds of it until it is copied counts as the guest's, which has to have room for it anyway.
+    let Some(held) = Held::take(&caller.data().meter, u64::from(bytes)) else {
+        return Ok(FailureKind::TooLarge as i32);
+    };
+    let alloc = alloc_of(caller).ok_or(NO_PLACE)?;
+    let at = alloc.call_async(&mut *caller, bytes).await?;
+    if at == 0 {
+        return Err(NO_PLACE.into());
+    }
+    let (mut memory, _) = memory::split(caller).map_err(|_| NO_PLACE)?;
+    memory.put(at, &json).map_err(|_| NO_PLACE)?;
+    let tuple = [at.to_le_bytes(), bytes.to_le_bytes()].concat();
+    memory.put(out, &tuple).map_err(|_| BREACH)?;
+    drop(held);
+    Ok(FETCHED)
+}
+
+/// The guest's allocator. A start function runs before its instance is known, and asks the instance that calls.
+fn alloc_of(caller: &mut Caller<'_, Guest>) -> Option<TypedFunc<u32, u32>> {
+    if let Some(alloc) = &caller.data().alloc {
+        return Some(alloc.clone());
+    }
+    let alloc = caller.get_export("alloc")?.into_func()?;
+    alloc.typed(&*caller).ok()
+}
