@@ -131,7 +131,7 @@ fn inside() -> InsideShell {
         recipe_of: None,
         seed: 0,
         time: InsideTime::Lines,
-        streams: Streams { stdin: Source::from("inside"), stdout: Sink::capture(), stderr: Sink::Discard },
+        streams: Streams { stdin: Source::from("inside"), stdout: Sink::capture(), stderr: Sink::Discard, ..Streams::default() },
         door: Arc::new(ProbedDoor::default()),
         end: Box::new(|_, _| {}),
     }
@@ -154,6 +154,7 @@ async fn line(input: Vec<u8>, inside_count: u8, stdin: &[u8]) -> [Vec<u8>; 2] {
             stdin: Source::from(stdin.to_vec()),
             stdout: Sink::capture(),
             stderr: Sink::capture(),
+            ..Streams::default()
         },
         door: Arc::clone(&door) as _,
         desk: Arc::new(ProbedDesk::with((0..inside_count % 4).map(|_| inside()))),

@@ -106,6 +106,7 @@ fn bash_and_a_fork_of_a_kept_shell_agree() {
         stdin: Source::from(stdin.as_bytes().to_vec()),
         stdout: Sink::capture(),
         stderr: Sink::capture(),
+        ..Streams::default()
     };
     let mut kept = open(None);
     runtime.block_on(kept.run_line(":", streams(""))).unwrap();

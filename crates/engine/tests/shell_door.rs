@@ -65,7 +65,12 @@ impl Line {
 
     async fn run(self, guest: &mut ShellGuest) -> (Result<Vec<i32>, LiveError>, Streams) {
         let world = LineWorld {
-            streams: Streams { stdin: self.stdin, stdout: Sink::capture(), stderr: Sink::capture() },
+            streams: Streams {
+                stdin: self.stdin,
+                stdout: Sink::capture(),
+                stderr: Sink::capture(),
+                ..Streams::default()
+            },
             door: Arc::clone(&self.door) as _,
             desk: Arc::new(self.desk),
             files: Arc::new(MemoryFiles::with(Arc::new(Meter::new(1 << 20)))),
@@ -506,7 +511,12 @@ fn inside(number: u32, told: &Told) -> InsideShell {
         recipe_of: None,
         seed: 0,
         time: InsideTime::Lines,
-        streams: Streams { stdin: Source::from("of it"), stdout: Sink::capture(), stderr: Sink::Discard },
+        streams: Streams {
+            stdin: Source::from("of it"),
+            stdout: Sink::capture(),
+            stderr: Sink::Discard,
+            ..Streams::default()
+        },
         door: Arc::new(ProbedDoor::default()),
         end: Box::new(move |outcome, streams| {
             told.lock().push((number, outcome, streams.stdout.into_captured()));

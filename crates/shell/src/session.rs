@@ -110,7 +110,15 @@ impl Shell {
             stderr: Arc::new(stderr.clone()),
         };
         let report = self.run_between(text, ends, AtEnd::RunExitTrap).await;
-        (report, Streams { stdin: stdin.take(), stdout: stdout.take(), stderr: stderr.take() })
+        (
+            report,
+            Streams {
+                stdin: stdin.take(),
+                stdout: stdout.take(),
+                stderr: stderr.take(),
+                ..Streams::default()
+            },
+        )
     }
 
     /// Runs what `PROMPT_COMMAND` says, before a prompt is shown; true if that ended the shell. `$?` is left as it was. The

@@ -14,7 +14,7 @@ use std::{
 
 use bytes::{Buf, Bytes};
 
-pub use pipe::{PIPE_BYTES_MAX, PipeReader, PipeWriter, paid_pipe, pipe};
+pub use pipe::{PIPE_BYTES_MAX, PipeEnd, PipeReader, PipeWriter, paid_pipe, pipe};
 pub use shared::{SharedSink, SharedSource};
 
 /// The file of the guest's own tree that a stream reads or writes, as a redirection makes it.

@@ -219,6 +219,7 @@ fn once(mut shell: DockShell, whole: &Whole<'_>, log: &DenialLog, limits: &Limit
             stdin: if from_stdin { Source::Empty } else { streams::stdin()? },
             stdout: if json { Sink::capture() } else { streams::stdout()? },
             stderr: if json { Sink::capture() } else { streams::stderr()? },
+            ..Streams::default()
         };
         let cancel = shell.canceller();
         match until_interrupted(cancel, shell.run(text, streams)).await {

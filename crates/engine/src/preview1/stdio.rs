@@ -55,6 +55,13 @@ async fn fd_read(
         Descriptor::Door(_) => door::read(caller, fd, &vectors).await?,
         Descriptor::Directory(_) => return Err(Errno::Isdir.into()),
         Descriptor::Stdout | Descriptor::Stderr => return Err(Errno::Badf.into()),
+        Descriptor::Pipe(..) => {
+            caller.data_mut().descriptors.with(fd, rights::FD_READ)?;
+            match vectors.filled().next().cloned() {
+                Some(vector) => read_pipe(caller, fd, vector).await? as u32,
+                None => 0,
+            }
+        }
         Descriptor::Stdin => {
             caller.data_mut().descriptors.with(fd, rights::FD_READ)?;
             wasi::ask_for_input(caller.data_mut())?;
@@ -75,6 +82,16 @@ async fn read_stdin(caller: &mut Caller<'_, Guest>, vector: Range<usize>) -> Res
         let (memory, guest) = memory::split(caller)?;
         let buffer = memory.0.get_mut(vector.clone()).ok_or(Errno::Fault)?;
         wasi::poll_read_stdin(cx, guest, buffer)
+    })
+    .await
+}
+
+/// Reads once from a pipe that was opened by its number, into the first vector.
+async fn read_pipe(caller: &mut Caller<'_, Guest>, fd: u32, vector: Range<usize>) -> Result<usize, Failure> {
+    wait_for(caller, |caller, cx| {
+        let (memory, guest) = memory::split(caller)?;
+        let buffer = memory.0.get_mut(vector.clone()).ok_or(Errno::Fault)?;
+        wasi::poll_read_pipe(cx, guest.descriptors.pipe(fd)?, buffer)
     })
     .await
 }
@@ -101,8 +118,9 @@ async fn fd_write(
             let (mut memory, _) = memory::split(caller)?;
             return Ok(memory.put_u32(out, written)?);
         }
-        Descriptor::Stdout => Output::Stdout,
-        Descriptor::Stderr => Output::Stderr,
+        Descriptor::Pipe(..) => None,
+        Descriptor::Stdout => Some(Output::Stdout),
+        Descriptor::Stderr => Some(Output::Stderr),
     };
     caller.data_mut().descriptors.with(fd, rights::FD_WRITE)?;
     let mut total = 0;
@@ -115,7 +133,10 @@ async fn fd_write(
             let wrote = wait_for(caller, |caller, cx| {
                 let (memory, guest) = memory::split(caller)?;
                 let bytes = memory.0.get(rest.clone()).ok_or(Errno::Fault)?;
-                output.poll_write(cx, guest, bytes)
+                match output {
+                    Some(output) => output.poll_write(cx, guest, bytes),
+                    None => wasi::poll_write_pipe(cx, guest.descriptors.pipe(fd)?, bytes),
+                }
             });
             let wrote = wrote.await.map_err(wasi::unless_read)?;
             rest.start += wrote;

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    Timestamp,
+    PipeEnd, StreamFile, Timestamp,
     port::{FileKind, FileResult, FileTimes, Mode, OpenFile, Stat, TreePath},
 };
 use parking_lot::Mutex;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore as _, SeedableRng as _};
 
-use super::{Descriptor, Door, Errno, OpenedFile};
+use super::{Descriptor, Door, Errno, OpenedFile, Opening};
 use crate::guest::Guest;
 
 /// What a name in `/dev` stands for.
@@ -25,6 +25,8 @@ pub(super) enum Device {
     Random,
     /// The way to the tools of a guest that can only speak WASI.
     Door,
+    /// A pipe that the run was given under this number.
+    Pipe(u32),
 }
 
 /// Whether the path is a device's, granted or not.
@@ -34,7 +36,11 @@ pub(super) fn is_name(path: &TreePath) -> bool {
 
 /// The device of that path, if the run has one there.
 pub(super) fn named(guest: &Guest, path: &TreePath) -> Option<Device> {
-    by_name(path).filter(|it| *it != Device::Door || guest.has_tools)
+    by_name(path).filter(|it| match it {
+        Device::Door => guest.has_tools,
+        Device::Pipe(number) => guest.streams.numbered.iter().any(|it| it.0 == *number),
+        _ => true,
+    })
 }
 
 fn by_name(path: &TreePath) -> Option<Device> {
@@ -46,18 +52,38 @@ fn by_name(path: &TreePath) -> Option<Device> {
         "null" => Device::Null,
         "zero" => Device::Zero,
         "random" | "urandom" => Device::Random,
-        _ => return None,
+        other => Device::Pipe(descriptor_number(other.strip_prefix("fd/")?)?),
     })
 }
 
+/// The number of a descriptor beyond the three, as it is written and no other way.
+fn descriptor_number(digits: &str) -> Option<u32> {
+    let is_plain = digits.bytes().all(|it| it.is_ascii_digit()) && !digits.starts_with('0');
+    digits.parse().ok().filter(|number| is_plain && *number > 2)
+}
+
+/// What tells the pipe of a number from all other files: no tree has so many.
+const fn pipe_inode(number: u32) -> u64 {
+    u64::MAX - 64 - number as u64
+}
+
 impl Device {
-    /// Opens it for a run.
-    pub(super) fn open(self, guest: &mut Guest) -> Result<Descriptor, Errno> {
+    /// Opens it for a run. Only pipes ask how: each end goes one way.
+    pub(super) fn open(self, guest: &mut Guest, how: Opening) -> Result<Descriptor, Errno> {
         let endless = match self {
             Self::Stdin => return Ok(Descriptor::Stdin),
             Self::Stdout => return Ok(Descriptor::Stdout),
             Self::Stderr => return Ok(Descriptor::Stderr),
             Self::Door => return Ok(Descriptor::Door(Door::default())),
+            Self::Pipe(number) => {
+                let found = guest.streams.numbered.iter().find(|it| it.0 == number).ok_or(Errno::Noent)?;
+                let is_its_way = match &found.1 {
+                    PipeEnd::Reads(_) => !how.write,
+                    PipeEnd::Writes(_) => !how.read,
+                };
+                let pipe = Descriptor::Pipe(number, found.1.clone());
+                return if is_its_way { Ok(pipe) } else { Err(Errno::Acces) };
+            }
             Self::Null => Endless::Nothing,
             Self::Zero => Endless::Zeros,
             Self::Random => {
@@ -72,8 +98,18 @@ impl Device {
 
     /// Its facts: an empty file.
     pub(super) fn stat(self) -> Stat {
+        let inode = match self {
+            Self::Stdin => u64::MAX,
+            Self::Stdout => u64::MAX - 1,
+            Self::Stderr => u64::MAX - 2,
+            Self::Null => u64::MAX - 3,
+            Self::Zero => u64::MAX - 4,
+            Self::Random => u64::MAX - 5,
+            Self::Door => u64::MAX - 6,
+            Self::Pipe(number) => pipe_inode(number),
+        };
         Stat {
-            inode: u64::MAX - self as u64,
+            inode,
             kind: FileKind::File,
             mode: Mode::new(0o666),
             links: 1,
@@ -83,6 +119,11 @@ impl Device {
             changed: Timestamp(0),
         }
     }
+}
+
+/// Which file the pipe of a number is, once it is open.
+pub(crate) fn pipe_file(number: u32) -> StreamFile {
+    StreamFile { inode: pipe_inode(number), left: 0 }
 }
 
 /// The facts of `/dev/drydock` once it is open.

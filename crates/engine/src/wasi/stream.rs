@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use drydock_contract::{Meter, Sink, port::Mode};
+use drydock_contract::{Meter, PipeEnd, Sink, port::Mode};
 
 use super::{Errno, Failure};
 use crate::{
@@ -129,6 +129,31 @@ pub(crate) fn poll_counted(
             *count += wrote as u64;
             Poll::Ready(Ok(wrote))
         }
+    }
+}
+
+/// Reads once from an end that was opened by its number. Like a file, it is not counted: what passes is bounded by what
+/// the pipe holds.
+pub(crate) fn poll_read_pipe(
+    cx: &mut Context<'_>,
+    end: &PipeEnd,
+    buffer: &mut [u8],
+) -> Poll<Result<usize, Failure>> {
+    match end {
+        PipeEnd::Reads(reader) => reader.poll_read(cx, buffer).map_err(|_| Errno::Io.into()),
+        PipeEnd::Writes(_) => Poll::Ready(Err(Errno::Badf.into())),
+    }
+}
+
+/// Writes some of `bytes` to an end that was opened by its number.
+pub(crate) fn poll_write_pipe(
+    cx: &mut Context<'_>,
+    end: &PipeEnd,
+    bytes: &[u8],
+) -> Poll<Result<usize, Failure>> {
+    match end {
+        PipeEnd::Writes(writer) => writer.poll_write(cx, bytes).map_err(|error| errno_of(&error).into()),
+        PipeEnd::Reads(_) => Poll::Ready(Err(Errno::Badf.into())),
     }
 }
 

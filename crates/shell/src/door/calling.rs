@@ -54,6 +54,7 @@ impl CallingCommands {
                 Some(output) => Sink::Stream(Box::new(output)),
                 None => Sink::Discard,
             },
+            ..Streams::default()
         };
         let call = Call::new(COMMAND, &payload, streams).with_umask(start.umask).answered_typed();
         let mut answer = pin!(self.gate.dispatch(call.numbered(start.ordinal)));

@@ -160,6 +160,7 @@ impl Room {
             stdin: Source::from(stdin.as_bytes().to_vec()),
             stdout: Sink::capture(),
             stderr: Sink::capture(),
+            ..Streams::default()
         };
         self.files.begin_line();
         let (report, streams) = block_on(self.shell.run(text, streams));

@@ -14,13 +14,13 @@ use std::{
 use drydock_abi::{
     exec::{COMMAND, REQUEST_BYTES_MAX, encode_report, take_report},
     shell::{
-        Answered, BAD, ENDED, Ended, NONE, Refusal, RefusalKind, SPACE, Start, TOO_MANY, decode_front,
-        descriptor,
+        Answered, BAD, ENDED, Ended, NONE, NumberedPipe, READS, Refusal, RefusalKind, SPACE, Start, TOO_MANY,
+        WRITES, decode_front, descriptor,
     },
 };
 use drydock_contract::{
-    BoxFuture, ByteSink, Call, CallError, Denial, Dispatch, Fault, Sink, Source, StreamFile, Streams,
-    port::Mode, schedule,
+    BoxFuture, ByteSink, Call, CallError, Denial, Dispatch, Fault, PipeEnd, Sink, Source, StreamFile,
+    Streams, port::Mode, schedule,
 };
 use futures_util::future::{AbortHandle, Abortable};
 use wasmtime::Linker;
@@ -49,6 +49,9 @@ const BEGUN_MAX: u32 = ENDED;
 /// What an open one costs besides its bytes, and what came of it until the guest is told.
 const COMMAND_BYTES: u64 = 4_096;
 
+/// What each end costs that it opens by a number: one of its own, and one in the run.
+const NUMBERED_BYTES: u64 = 256;
+
 /// How often a command may write to nobody before it is ended.
 const BROKEN_MAX: u32 = 4;
 
@@ -70,12 +73,13 @@ async fn start(caller: &mut Ctx<'_>, at: u32, count: u32) -> wasmtime::Result<i3
     if u64::from(count) > REQUEST_BYTES_MAX {
         return refuse_oversized(caller, u64::from(count)).await;
     }
-    let held = Held::take(&caller.data().meter, COMMAND_BYTES + u64::from(count)).ok_or(Stop::OutOfMemory)?;
     let Ok((memory, guest)) = memory::split(caller) else { return Ok(BAD) };
     let Ok(bytes) = memory.bytes(at, count) else { return Ok(BAD) };
     let Ok((start, payload)) = decode_front::<Start>(bytes) else { return Ok(BAD) };
+    let bytes = COMMAND_BYTES + NUMBERED_BYTES * start.numbered.len() as u64 + u64::from(count);
+    let held = Held::take(&guest.meter, bytes).ok_or(Stop::OutOfMemory)?;
     let payload = payload.to_vec();
-    let Some((call, number, door)) = begun(guest, start) else { return Ok(BAD) };
+    let Some((call, number, door)) = begun(guest, &start) else { return Ok(BAD) };
     let Some((streams, broken)) = call else { return Ok(TOO_MANY) };
     tracing::trace!(target: "drydock::hop", "engine: the shell names a command; its arguments and streams become a call");
     let is_stepped = guest.clock.stepped().is_some();
@@ -135,12 +139,13 @@ type Wired = (Streams, Arc<AtomicU32>);
 
 /// The number of a command and its streams; nothing inside if there are too many already, nothing at all if the guest
 /// names what there is not.
-fn begun(guest: &mut Guest, start: Start) -> Option<(Option<Wired>, u32, Arc<dyn Dispatch>)> {
+fn begun(guest: &mut Guest, start: &Start) -> Option<(Option<Wired>, u32, Arc<dyn Dispatch>)> {
     let broken = Arc::new(AtomicU32::new(0));
     let streams = Streams {
         stdin: source(guest, start.stdin)?,
         stdout: counted(sink(guest, start.stdout)?, &broken),
         stderr: sink(guest, start.stderr)?,
+        numbered: numbered(guest, &start.numbered)?,
     };
     let world = world(guest)?;
     let door = match start.level {
@@ -182,6 +187,24 @@ fn sink(guest: &mut Guest, handle: u32) -> Option<Sink> {
         Stream::Pipe { writer: Some(writer), .. } => Some(Sink::Stream(Box::new(writer.clone()))),
         Stream::Pipe { .. } | Stream::In(_) => None,
     }
+}
+
+/// Ends of pipes by their numbers: each number once, and none that is one of the three streams.
+fn numbered(guest: &mut Guest, named: &[NumberedPipe]) -> Option<Vec<(u32, PipeEnd)>> {
+    let handles = &world(guest)?.handles;
+    let mut all: Vec<(u32, PipeEnd)> = Vec::with_capacity(named.len());
+    for NumberedPipe { number, handle, end } in named {
+        if *number <= 2 || all.iter().any(|it| it.0 == *number) {
+            return None;
+        }
+        let end = match (handles.get(*handle)?, *end) {
+            (Stream::Pipe { reader: Some(reader), .. }, READS) => PipeEnd::Reads(reader.clone()),
+            (Stream::Pipe { writer: Some(writer), .. }, WRITES) => PipeEnd::Writes(writer.clone()),
+            _ => return None,
+        };
+        all.push((*number, end));
+    }
+    Some(all)
 }
 
 /// A file that the guest has open, and may read or write.
