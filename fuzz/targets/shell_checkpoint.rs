@@ -60,7 +60,6 @@ fn spec(files: &Arc<MemoryFiles>) -> ShellSpec {
     ShellSpec {
         door: Arc::new(FuzzDoor { commands, files: Arc::clone(files), clock }),
         roots: vec!["/w".into(), "/tmp".into()],
-        scratch: "/tmp".into(),
         cwd: "/w".into(),
         env: Vec::new(),
         name: "bash".into(),

@@ -94,7 +94,7 @@ fn started(which: u8, streams: [Argument; 3], level: u8) -> Vec<u8> {
     let name = ["quick", "never", "cat", "missing"][usize::from(which % 4)];
     let [stdin, stdout, stderr] = streams.map(Argument::value);
     let start =
-        Start { ordinal: u64::from(which), umask: 0o22, level: u32::from(level % 4), stdin, stdout, stderr };
+        Start { ordinal: u64::from(which), umask: 0o22, level: u32::from(level % 4), stdin, stdout, stderr, numbered: Vec::new() };
     [encode(&start), encode_command(&[""; 0], name, &[""; 0], b"").unwrap()].concat()
 }
 

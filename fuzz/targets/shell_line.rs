@@ -73,7 +73,6 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
     let mut shell = Shell::new(ShellSpec {
         door: Arc::new(FuzzDoor { commands: CallingCommands::new(fake, &*clock), files, clock }),
         roots: vec!["/w".into(), "/tmp".into()],
-        scratch: "/tmp".into(),
         cwd: "/w".into(),
         env: Vec::new(),
         name: "bash".into(),

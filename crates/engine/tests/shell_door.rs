@@ -13,8 +13,8 @@ use common::{engine, request, run};
 use drydock_abi::{
     exec::{REQUEST_BYTES_MAX, encode_command},
     shell::{
-        AGAIN, BAD, BROKEN, ENDED, Event, FAILED, HAS_COMMAND, NONE, NOT_FOUND, READS, Start, TOO_MANY,
-        WRITES, decode, encode, file,
+        AGAIN, BAD, BROKEN, ENDED, Event, FAILED, HAS_COMMAND, NONE, NOT_FOUND, NUMBERED_MAX, NumberedPipe,
+        READS, Start, TOO_MANY, WRITES, decode, encode, file,
     },
 };
 use drydock_contract::{
@@ -98,7 +98,7 @@ async fn answers(program: Program) -> Vec<i32> {
 }
 
 fn start(name: &str, [stdin, stdout, stderr]: [u32; 3], level: u32) -> Vec<u8> {
-    let start = Start { ordinal: 1, umask: 0o22, level, stdin, stdout, stderr };
+    let start = Start { ordinal: 1, umask: 0o22, level, stdin, stdout, stderr, numbered: Vec::new() };
     let command = encode_command(&[""; 0], name, &[""; 0], b"").unwrap();
     [encode(&start), command].concat()
 }
@@ -132,6 +132,44 @@ async fn foreign_handles_are_nobodys() {
             assert_eq!(said[1], BAD, "{foreign} as stream {place}");
         }
     }
+}
+
+/// A command that would open these as `/dev/fd/N`.
+fn start_with(numbered: Vec<NumberedPipe>) -> Vec<u8> {
+    let [stdin, stdout, stderr] = NOTHING;
+    let head = Start { ordinal: 1, umask: 0o22, level: 0, stdin, stdout, stderr, numbered };
+    [encode(&head), encode_command(&[""; 0], "quick", &[""; 0], b"").unwrap()].concat()
+}
+
+#[tokio::test]
+async fn only_ends_of_this_lines_pipes_are_opened_by_a_number_and_each_number_once() {
+    let pipe = |number, handle, end| NumberedPipe { number, handle, end };
+    let good = pipe(63, 3, READS);
+    let refused = [
+        ("a stream of the line", vec![pipe(63, 0, READS)]),
+        ("an output of the line", vec![pipe(63, 1, WRITES)]),
+        ("nobody's handle", vec![pipe(63, 4, READS)]),
+        ("no stream", vec![pipe(63, NONE, READS)]),
+        ("a file", vec![pipe(63, file(3), READS)]),
+        ("an end that no pipe has", vec![pipe(63, 3, 2)]),
+        ("stdin once more", vec![pipe(0, 3, READS)]),
+        ("stderr once more", vec![pipe(2, 3, WRITES)]),
+        ("a number twice", vec![good, pipe(63, 3, WRITES)]),
+        ("too many", (3..4 + NUMBERED_MAX as u32).map(|it| pipe(it, 3, READS)).collect()),
+    ];
+    for (what, numbered) in refused {
+        let program = Program::default().call("pipe", &[]);
+        let said = answers(starts(program, 1, &start_with(numbered))).await;
+        assert_eq!(said.last(), Some(&BAD), "{what}");
+    }
+    // Both ends, under as many numbers as there may be.
+    let all = (3..3 + NUMBERED_MAX as u32).map(|it| pipe(it, 3, it % 2)).collect();
+    let said = answers(starts(Program::default().call("pipe", &[]), 1, &start_with(all))).await;
+    assert!(said.last().is_some_and(|it| *it > 0), "{said:?}");
+    // An end that was let go is no end any more.
+    let closed = Program::default().call("pipe", &[]).call("close", &[3, READS]);
+    let said = answers(starts(closed, 1, &start_with(vec![good]))).await;
+    assert_eq!(said.last(), Some(&BAD));
 }
 
 #[tokio::test]
@@ -376,7 +414,15 @@ async fn garbage_is_not_started() {
         assert_eq!(said[1], BAD, "there is no shell {level} inside");
     }
     // What the door makes of it is the door's: here it is refused there.
-    let head = Start { ordinal: 1, umask: 0, level: 0, stdin: NONE, stdout: NONE, stderr: NONE };
+    let head = Start {
+        ordinal: 1,
+        umask: 0,
+        level: 0,
+        stdin: NONE,
+        stdout: NONE,
+        stderr: NONE,
+        numbered: Vec::new(),
+    };
     let garbled = [encode(&head), vec![255; 500]].concat();
     assert_eq!(answers(starts(Program::default(), 1, &garbled)).await[1], 1 | ENDED.cast_signed());
     let oversized = Program::default()

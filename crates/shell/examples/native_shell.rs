@@ -219,7 +219,6 @@ fn main() {
             ))),
         }),
         roots: Vec::new(),
-        scratch: "/tmp".into(),
         cwd,
         env: std::env::vars().filter(|it| it.0 != "_" && it.0 != "SHLVL").collect(),
         name: "bash".into(),

@@ -28,8 +28,6 @@ pub struct ShellSpec {
     pub door: Arc<dyn Door>,
     /// Directories redirections may reach; empty for all of the door's files.
     pub roots: Vec<String>,
-    /// Where process substitutions keep their files.
-    pub scratch: String,
     /// The working directory.
     pub cwd: String,
     /// Exported variables.
@@ -71,7 +69,6 @@ impl Shell {
             clock,
             door: spec.door,
             roots: spec.roots,
-            scratch: spec.scratch,
             mode: spec.mode,
             limits: spec.limits,
             stage_limits: spec.stage_limits,

@@ -7,13 +7,14 @@ use crate::pump::{Drain, Feed};
 use crate::{executor, host};
 use drydock_abi::exec::decode_report;
 use drydock_abi::shell::{
-    Answered, BAD, COMMAND_NAMES, HAS_COMMAND, NONE, NOT_FOUND, TOO_MANY, WAS_CHANGED, encode, file,
+    Answered, BAD, COMMAND_NAMES, HAS_COMMAND, NONE, NOT_FOUND, NumberedPipe, READS, TOO_MANY, WAS_CHANGED,
+    WRITES, encode, file,
 };
 use drydock_abi::shell::{Refusal, RefusalKind, Start as Head};
 use drydock_contract::port::{Clock, TreePath};
 use drydock_contract::{BoxFuture, Source, exit};
 use drydock_shell::door::{
-    Commands, Door, Ended, NotRun, ReadEnd, ShellFile, StageInput, StageOutput, Start, Tree, WriteEnd,
+    Commands, Door, Ended, NotRun, ReadEnd, ShellFile, StageEnd, StageInput, StageOutput, Start, Tree, WriteEnd,
 };
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -173,14 +174,22 @@ fn given_output(output: StageOutput) -> Option<Given<Drain>> {
 }
 
 async fn run(level: u32, start: Start<'_>) -> Ended {
-    let not_run = |why| Ended { answer: Err(why), is_pipe_broken: false };
+    let not_run = |why| Ended { answer: Err(why), is_pipe_broken: false, is_file_full: false };
     let Some(payload) = start.encode() else { return not_run(NotRun::TooLong) };
     let (umask, ordinal) = (start.umask.bits(), start.ordinal);
     let streams = start.streams;
     let given = (given_input(streams.stdin), given_output(streams.stdout), given_output(streams.stderr));
     let (Some(input), Some(output), Some(errors)) = given else { return not_run(too_many("pipes")) };
-    let head =
-        Head { ordinal, umask, level, stdin: input.handle, stdout: output.handle, stderr: errors.handle };
+    let numbered = streams.numbered.iter().filter_map(|(number, end)| {
+        let (handle, end) = match end {
+            StageEnd::Reads(reader) => (reader.number()?, READS),
+            StageEnd::Writes(writer) => (writer.number()?, WRITES),
+        };
+        Some(NumberedPipe { number: *number, handle, end })
+    });
+    let numbered = numbered.collect();
+    let [stdin, stdout, stderr] = [input.handle, output.handle, errors.handle];
+    let head = Head { ordinal, umask, level, stdin, stdout, stderr, numbered };
     let mut request = encode(&head);
     request.extend_from_slice(&payload);
     let (number, has_ended) = match host::start(&request) {
@@ -189,18 +198,20 @@ async fn run(level: u32, start: Start<'_>) -> Ended {
         Err(_) => return not_run(NotRun::Refused(refused("the host refused to start it", BAD))),
     };
     let running = Running(number);
+    // The host has its own ends now; the shell's are in its table of descriptors.
+    drop(streams.numbered);
     let (mut feed, mut drains) = (input.let_go(), [output.let_go(), errors.let_go()]);
     if has_ended {
         executor::hear();
     }
-    let mut ended = None;
+    let (mut ended, mut is_file_full) = (None, false);
     poll_fn(|cx| {
         if feed.as_mut().is_some_and(|it| it.poll(cx).is_ready()) {
             feed = None;
         }
         for drain in &mut drains {
             if drain.as_mut().is_some_and(|it| it.poll(cx).is_ready()) {
-                *drain = None;
+                is_file_full |= drain.take().is_some_and(|it| it.is_file_full());
             }
         }
         if ended.is_none()
@@ -217,7 +228,9 @@ async fn run(level: u32, start: Start<'_>) -> Ended {
     running.ended();
     match ended {
         None => not_run(NotRun::MalformedReply),
-        Some(ended) => Ended { answer: answer(ended.answer), is_pipe_broken: ended.is_pipe_broken },
+        Some(ended) => {
+            Ended { answer: answer(ended.answer), is_pipe_broken: ended.is_pipe_broken, is_file_full }
+        }
     }
 }
 

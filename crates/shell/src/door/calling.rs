@@ -6,19 +6,19 @@ use std::{
     pin::pin,
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     task::{Context, Poll},
 };
 
 use drydock_abi::exec::{COMMAND, take_report};
 use drydock_contract::{
-    BoxFuture, ByteSink, Call, Dispatch, Sink, Source, StreamFile, Streams,
+    BoxFuture, ByteSink, Call, Dispatch, PipeEnd, Sink, Source, StreamFile, Streams,
     port::{Clock, TreePath},
     schedule,
 };
 
-use super::{Commands, Ended, NotRun, StageInput, StageOutput, Start, stage};
+use super::{Commands, Ended, NotRun, StageEnd, StageInput, StageOutput, Start, stage};
 use crate::{
     door::ShellFile,
     fd::{Fd, FdSource, FileEnd, ShellOutput},
@@ -41,20 +41,29 @@ impl CallingCommands {
 
     async fn run(&self, start: Start<'_>) -> Ended {
         let Some(payload) = start.encode() else {
-            return Ended { answer: Err(NotRun::TooLong), is_pipe_broken: false };
+            return Ended { answer: Err(NotRun::TooLong), is_pipe_broken: false, is_file_full: false };
         };
-        let broken = Arc::new(AtomicU32::new(0));
+        let (broken, full) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
         let streams = Streams {
             stdin: source(start.streams.stdin),
             stdout: match output(start.streams.stdout) {
-                Some(output) => Sink::Stream(Box::new(CountedOutput { output, broken: Arc::clone(&broken) })),
+                Some(output) => Sink::Stream(Box::new(CountedOutput {
+                    output,
+                    broken: Arc::clone(&broken),
+                    full: Arc::clone(&full),
+                })),
                 None => Sink::Discard,
             },
             stderr: match output(start.streams.stderr) {
                 Some(output) => Sink::Stream(Box::new(output)),
                 None => Sink::Discard,
             },
-            ..Streams::default()
+            numbered: start
+                .streams
+                .numbered
+                .into_iter()
+                .filter_map(|(number, it)| Some((number, end(it)?)))
+                .collect(),
         };
         let call = Call::new(COMMAND, &payload, streams).with_umask(start.umask).answered_typed();
         let mut answer = pin!(self.gate.dispatch(call.numbered(start.ordinal)));
@@ -77,7 +86,8 @@ impl CallingCommands {
             Some(Err(error)) => Err(stage::refusal(&error).into()),
             Some(Ok(mut reply)) => take_report(&mut reply).map_err(|_| NotRun::MalformedReply),
         };
-        Ended { answer, is_pipe_broken: broken.load(Ordering::Relaxed) > 0 }
+        let is_file_full = full.load(Ordering::Relaxed);
+        Ended { answer, is_pipe_broken: broken.load(Ordering::Relaxed) > 0, is_file_full }
     }
 }
 
@@ -104,6 +114,13 @@ fn output(output: StageOutput) -> Option<ShellOutput> {
     }
 }
 
+fn end(end: StageEnd) -> Option<PipeEnd> {
+    match end {
+        StageEnd::Reads(reader) => reader.end(),
+        StageEnd::Writes(writer) => writer.end(),
+    }
+}
+
 fn whole(file: Arc<dyn ShellFile>) -> Fd {
     Fd::File(Arc::new(FileEnd {
         file,
@@ -115,19 +132,22 @@ fn whole(file: Arc<dyn ShellFile>) -> Fd {
     }))
 }
 
-/// An output that counts how often nobody was there to read.
+/// An output that counts how often nobody was there to read, and notes a file that may not grow.
 struct CountedOutput {
     output: ShellOutput,
     broken: Arc<AtomicU32>,
+    full: Arc<AtomicBool>,
 }
 
 impl ByteSink for CountedOutput {
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let answer = self.output.poll_write(cx, bytes);
-        if let Poll::Ready(Err(error)) = &answer
-            && error.kind() == io::ErrorKind::BrokenPipe
-        {
-            self.broken.fetch_add(1, Ordering::Relaxed);
+        if let Poll::Ready(Err(error)) = &answer {
+            match error.kind() {
+                io::ErrorKind::BrokenPipe => drop(self.broken.fetch_add(1, Ordering::Relaxed)),
+                io::ErrorKind::FileTooLarge => self.full.store(true, Ordering::Relaxed),
+                _ => {}
+            }
         }
         answer
     }

@@ -37,7 +37,7 @@ impl Start<'_> {
     }
 }
 
-/// The three streams of a command.
+/// The streams of a command.
 pub struct StageStreams {
     /// What it reads.
     pub stdin: StageInput,
@@ -45,6 +45,16 @@ pub struct StageStreams {
     pub stdout: StageOutput,
     /// Where it complains.
     pub stderr: StageOutput,
+    /// Pipes that it opens as `/dev/fd/N`.
+    pub numbered: Vec<(u32, StageEnd)>,
+}
+
+/// An end of a pipe of this door's making.
+pub enum StageEnd {
+    /// It is read from.
+    Reads(Arc<dyn ReadEnd>),
+    /// It is written to.
+    Writes(Arc<dyn WriteEnd>),
 }
 
 /// What a command reads.
@@ -75,6 +85,8 @@ pub struct Ended {
     pub answer: Result<RunReport, NotRun>,
     /// Whether it wrote to a stdout that nobody reads any more: it counts as ended by SIGPIPE, however it went on.
     pub is_pipe_broken: bool,
+    /// Whether it wrote more than a file of the shell may have: it counts as ended by SIGXFSZ.
+    pub is_file_full: bool,
 }
 
 /// Why there is no report of a command.

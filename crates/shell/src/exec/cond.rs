@@ -176,7 +176,7 @@ impl Env {
     /// Whether a name is that of a process substitution.
     fn is_process(&self, text: &str) -> bool {
         let number = text.strip_prefix("/dev/fd/").and_then(|it| it.parse().ok());
-        number.is_some_and(|it: u32| self.fds.process_paths().contains_key(&it))
+        number.is_some_and(|it: u32| self.fds.is_process(it))
     }
 
     /// `-v name`, `-v name[key]`.

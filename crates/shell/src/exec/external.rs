@@ -25,6 +25,9 @@ use crate::{
 /// What a command ends with that wrote to nobody, as SIGPIPE would have it.
 const BROKEN_PIPE: i32 = 141;
 
+/// What a command ends with that wrote more to a file than `ulimit -f` allows, as SIGXFSZ would have it.
+const FILE_TOO_LARGE: i32 = 153;
+
 /// How every module begins.
 const MAGIC: [u8; 4] = *b"\0asm";
 
@@ -119,7 +122,6 @@ impl Env {
     }
 
     pub(super) async fn run_external(&mut self, words: Vec<String>) -> Eval<()> {
-        let words: Vec<String> = words.into_iter().map(|it| self.for_command(it)).collect();
         let word = words[0].as_str();
         if self.command_of(word).is_none() {
             if let Some(answered) = builtin::answered(bare(word)) {
@@ -215,6 +217,7 @@ impl Env {
             self.take_signals().await?;
         }
         let piped = answer.as_ref().is_some_and(|it| it.is_pipe_broken);
+        let is_file_full = answer.as_ref().is_some_and(|it| it.is_file_full);
         let answer = answer.map_or(Err(NotRun::BrokenPipe), |it| it.answer);
         // A command that was ended from outside, or whose output the line no longer takes, is no answer
         // to go on with.
@@ -235,6 +238,9 @@ impl Env {
         };
         if piped {
             status = BROKEN_PIPE;
+        }
+        if is_file_full {
+            status = FILE_TOO_LARGE;
         }
         // The command had what was left of the time, so none is left: whoever set that limit says so.
         let late = self.time_left().is_some() && outcome == "timed_out";
@@ -292,6 +298,7 @@ impl Env {
                 stdin: input(self.fd(0), self.fds.is_shared()),
                 stdout: output(self.fd(1)),
                 stderr: output(self.fd(2)),
+                numbered: self.fds.process_ends(),
             },
         };
         let mut ended = pin!(match &self.nested {

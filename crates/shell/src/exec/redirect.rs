@@ -141,7 +141,7 @@ impl Env {
 
     async fn open_word(&mut self, word: &Word, how: Open) -> Eval<Result<Fd, String>> {
         if let [Piece::Process { script, writes }] = word.pieces.as_slice() {
-            return self.process_pipe(script, *writes).await.map(Ok);
+            return self.process_pipe(script, *writes).map(|it| Ok(it.0));
         }
         let mut names = Vec::new();
         self.expand_into(word, &mut names).await?;
@@ -151,8 +151,12 @@ impl Env {
         Ok(self.open(name, how).map_err(|error| format!("{name}: {error}")))
     }
 
-    /// A pipe to or from a script that runs beside the command.
-    async fn process_pipe(&mut self, script: &Arc<crate::syntax::Script>, writes: bool) -> Eval<Fd> {
+    /// A pipe to or from a script that runs beside the command, and the number of that job.
+    pub(crate) fn process_pipe(
+        &mut self,
+        script: &Arc<crate::syntax::Script>,
+        writes: bool,
+    ) -> Eval<(Fd, u32)> {
         let Some((reader, writer)) = self.shared.door.pipe() else {
             return Err(self.abort("the line has too many pipes".to_owned()));
         };
@@ -173,22 +177,13 @@ impl Env {
             inner.end(result).await
         });
         let inbox = Arc::clone(&self.traps.inbox);
+        self.jobs.forget_processes();
         self.jobs.add(Job { id, number: 0, inbox, done, typed: Arc::default() });
-        Ok(ours)
+        Ok((ours, id))
     }
 
     pub(crate) fn open_for_reading(&self, name: &str) -> Result<Fd, String> {
         self.open(name, Open::Read)
-    }
-
-    pub(crate) fn open_for_writing(&self, name: &str, append: bool) -> Result<Fd, String> {
-        self.open(name, if append { Open::Append } else { Open::Write })
-    }
-
-    pub(crate) fn remove_file(&self, name: &str) {
-        if let Ok(path) = self.tree_path(name) {
-            let _ = self.shared.files.unlink(&path);
-        }
     }
 
     fn open(&self, name: &str, how: Open) -> Result<Fd, String> {

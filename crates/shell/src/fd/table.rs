@@ -1,13 +1,12 @@
 //! Which number stands for what. Tables are shared until written to, so saving one before a redirection and forking one
 //! cost a reference count.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
+
+use drydock_abi::shell::NUMBERED_MAX;
 
 use super::Fd;
-use crate::syntax::Script;
+use crate::door::StageEnd;
 
 /// Open descriptors, sorted by their number.
 #[derive(Clone, Default)]
@@ -19,14 +18,12 @@ impl FdTable {
     }
 }
 
-/// A process substitution that was turned into a file.
-#[derive(Clone)]
+/// A process substitution whose pipe is open.
 pub(crate) struct Process {
-    pub(crate) path: String,
     /// Of `/dev/fd/63`, as scripts know it.
     pub(crate) number: u32,
-    /// Runs when the command that writes the file is done.
-    pub(crate) reader: Option<Arc<Script>>,
+    /// The job that reads what is written there.
+    pub(crate) reader: Option<u32>,
 }
 
 /// The descriptors of a shell.
@@ -35,37 +32,53 @@ pub(crate) struct Descriptors {
     table: FdTable,
     /// Those a `{name}>` opened: they outlive the command.
     named: Arc<BTreeSet<u32>>,
-    /// Files of process substitutions to remove, and what reads them first.
+    /// Process substitutions of this shell, to be closed with their command.
     pub(crate) processes: Vec<Process>,
-    /// The files behind `/dev/fd/63` and its like, for commands, which open nothing but paths of the tree.
-    paths: Arc<BTreeMap<u32, String>>,
+    /// The numbers of all that are open, those of the shells around this one too: commands may open them.
+    process_numbers: Arc<BTreeSet<u32>>,
 }
 
 impl Descriptors {
     /// A subshell's: the same files are open, and it has no substitutions to clean up after.
     pub(crate) fn fork(&self) -> Self {
-        let (named, paths) = (Arc::clone(&self.named), Arc::clone(&self.paths));
-        Self { table: self.table.clone(), named, processes: Vec::new(), paths }
+        let (named, process_numbers) = (Arc::clone(&self.named), Arc::clone(&self.process_numbers));
+        Self { table: self.table.clone(), named, processes: Vec::new(), process_numbers }
     }
 
     /// Opens a process substitution under its number.
     pub(crate) fn add_process(&mut self, process: Process, fd: Fd) {
-        self.insert(process.number, fd);
-        Arc::make_mut(&mut self.paths).insert(process.number, process.path.clone());
+        self.inherit(process.number, fd);
         self.processes.push(process);
     }
 
-    /// Closes the latest one, if there are more than `since`.
-    pub(crate) fn take_process(&mut self, since: usize) -> Option<Process> {
-        let process = if self.processes.len() > since { self.processes.pop() } else { None }?;
-        self.remove(process.number);
-        Arc::make_mut(&mut self.paths).remove(&process.number);
-        Some(process)
+    /// Opens one that somebody else closes.
+    pub(crate) fn inherit(&mut self, number: u32, fd: Fd) {
+        self.insert(number, fd);
+        Arc::make_mut(&mut self.process_numbers).insert(number);
     }
 
-    /// The files behind process substitutions, by their numbers.
-    pub(crate) fn process_paths(&self) -> &BTreeMap<u32, String> {
-        &self.paths
+    /// Closes the latest one, if there are more than `since`; what it stood for comes with it.
+    pub(crate) fn take_process(&mut self, since: usize) -> Option<(Process, Option<Fd>)> {
+        let process = if self.processes.len() > since { self.processes.pop() } else { None }?;
+        let fd = self.get(process.number).cloned();
+        self.remove(process.number);
+        Arc::make_mut(&mut self.process_numbers).remove(&process.number);
+        Some((process, fd))
+    }
+
+    /// Whether a number is that of a process substitution.
+    pub(crate) fn is_process(&self, number: u32) -> bool {
+        self.process_numbers.contains(&number)
+    }
+
+    /// What commands may open by a number: the latest process substitutions, which have the lowest numbers.
+    pub(crate) fn process_ends(&self) -> Vec<(u32, StageEnd)> {
+        let ends = self.process_numbers.iter().filter_map(|number| match self.get(*number)? {
+            Fd::PipeIn(reader) => Some((*number, StageEnd::Reads(Arc::clone(reader)))),
+            Fd::PipeOut(writer) => Some((*number, StageEnd::Writes(Arc::clone(writer)))),
+            _ => None,
+        });
+        ends.take(NUMBERED_MAX).collect()
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<&Fd> {

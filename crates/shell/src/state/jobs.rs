@@ -43,6 +43,18 @@ impl Jobs {
         self.list.push(job);
     }
 
+    /// Lets process substitutions go that have ended: a loop may make any number of them.
+    pub(crate) fn forget_processes(&mut self) {
+        let mut ended = Vec::new();
+        self.list.retain(|job| match job.number {
+            0 => job.done.take().map(|status| ended.push((job.id, status))).is_none(),
+            _ => true,
+        });
+        for (id, status) in ended {
+            self.remember(id, status);
+        }
+    }
+
     /// The next number for `%1`.
     pub(crate) fn next_number(&self) -> u32 {
         self.running().map(|job| job.number).max().map_or(1, |it| it + 1)

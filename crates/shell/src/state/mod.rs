@@ -147,7 +147,7 @@ impl Env {
         self.jobs.list.clear();
         self.frame.after_line();
         self.traps.is_running = false;
-        self.fds.processes.clear();
+        while self.fds.take_process(0).is_some() {}
         while self.vars.depth() > 1 {
             self.vars.pop_scope();
         }

@@ -108,7 +108,6 @@ pub fn spec(
     let spec = ShellSpec {
         door: Arc::new(RoomDoor { commands, files: Arc::clone(files), clock, expired }),
         roots: vec!["/w".into(), "/tmp".into()],
-        scratch: "/tmp".into(),
         cwd: "/w".into(),
         env: vec![("HOME".into(), "/home".into()), ("PATH".into(), "/usr/bin:/bin".into())],
         name: "bash".into(),
