@@ -296,7 +296,7 @@ impl Io {
         self.streams.numbered.iter().find(|it| it.0 == number).map(|it| it.1.clone())
     }
 
-    async fn load(&self, name: &str) -> Option<Vec<u8>> {
+    async fn load(&mut self, name: &str) -> Option<Vec<u8>> {
         if let Some(PipeEnd::Reads(reader)) = self.numbered(name) {
             let (mut all, mut buffer) = (Vec::new(), vec![0; 8 << 10]);
             while let Ok(count @ 1..) = poll_fn(|cx| reader.poll_read(cx, &mut buffer)).await {
@@ -317,7 +317,7 @@ impl Io {
         Some(all)
     }
 
-    async fn save(&self, name: &str, mut bytes: &[u8]) -> io::Result<()> {
+    async fn save(&mut self, name: &str, mut bytes: &[u8]) -> io::Result<()> {
         if let Some(PipeEnd::Writes(writer)) = self.numbered(name) {
             while !bytes.is_empty() {
                 bytes = &bytes[poll_fn(|cx| writer.poll_write(cx, bytes)).await?..];
