@@ -14,7 +14,8 @@ use drydock_abi::shell::{Refusal, RefusalKind, Start as Head};
 use drydock_contract::port::{Clock, TreePath};
 use drydock_contract::{BoxFuture, Source, exit};
 use drydock_shell::door::{
-    Commands, Door, Ended, NotRun, ReadEnd, ShellFile, StageEnd, StageInput, StageOutput, Start, Tree, WriteEnd,
+    Commands, Door, Ended, NotRun, ReadEnd, ShellFile, StageEnd, StageInput, StageOutput, Start, Tree,
+    WriteEnd,
 };
 use std::future::poll_fn;
 use std::sync::Arc;
