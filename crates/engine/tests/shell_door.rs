@@ -13,7 +13,7 @@ use common::{engine, request, run};
 use drydock_abi::{
     exec::{REQUEST_BYTES_MAX, encode_command},
     shell::{
-        AGAIN, BAD, BROKEN, ENDED, Event, FAILED, HAS_COMMAND, NONE, NOT_FOUND, NUMBERED_MAX, NumberedPipe,
+        AGAIN, BAD, BROKEN, ENDED, Event, FAILED, HAS_COMMAND, NONE, NOT_FOUND, NUMBERED_MAX, NumberedStream,
         READS, Start, TOO_MANY, WRITES, decode, encode, file,
     },
 };
@@ -135,7 +135,7 @@ async fn foreign_handles_are_nobodys() {
 }
 
 /// A command that would open these as `/dev/fd/N`.
-fn start_with(numbered: Vec<NumberedPipe>) -> Vec<u8> {
+fn start_with(numbered: Vec<NumberedStream>) -> Vec<u8> {
     let [stdin, stdout, stderr] = NOTHING;
     let head = Start { ordinal: 1, umask: 0o22, level: 0, stdin, stdout, stderr, numbered };
     [encode(&head), encode_command(&[""; 0], "quick", &[""; 0], b"").unwrap()].concat()
@@ -143,7 +143,7 @@ fn start_with(numbered: Vec<NumberedPipe>) -> Vec<u8> {
 
 #[tokio::test]
 async fn only_ends_of_this_lines_pipes_are_opened_by_a_number_and_each_number_once() {
-    let pipe = |number, handle, end| NumberedPipe { number, handle, end };
+    let pipe = |number, handle, end| NumberedStream { number, handle, end };
     let good = pipe(63, 3, READS);
     let refused = [
         ("a stream of the line", vec![pipe(63, 0, READS)]),

@@ -13,7 +13,7 @@ use drydock_contract::{BoxFuture, Outcome, port::Mode};
 
 use super::{
     builtin::nested,
-    door::{Commands, LineEnds, StageEnd},
+    door::{Commands, LineEnds, NumberedEnd},
     fd::Fd,
     inbox::Inbox,
     state::{Env, Flow, Shared},
@@ -36,8 +36,8 @@ pub struct NestedCommand {
     pub recipe_of: Option<Vec<String>>,
     /// What it reads and writes.
     pub ends: LineEnds,
-    /// Pipes that it and its commands open as `/dev/fd/N`.
-    pub numbered: Vec<(u32, StageEnd)>,
+    /// What it and its commands open as `/dev/fd/N`.
+    pub numbered: Vec<(u32, NumberedEnd)>,
     /// Where it starts commands and what is left of its time: one level deeper than whoever starts it.
     pub commands: Arc<dyn Commands>,
     /// Where its randomness starts.
@@ -79,13 +79,12 @@ impl NestedShells {
             env.fds.insert(1, Fd::PipeOut(ends.stdout));
             env.fds.insert(2, Fd::PipeOut(ends.stderr));
             for (number, end) in numbered {
-                env.fds.inherit(
-                    number,
-                    match end {
-                        StageEnd::Reads(reader) => Fd::PipeIn(reader),
-                        StageEnd::Writes(writer) => Fd::PipeOut(writer),
-                    },
-                );
+                let fd = match end {
+                    NumberedEnd::Nothing => Fd::Null,
+                    NumberedEnd::Reads(reader) => Fd::PipeIn(reader),
+                    NumberedEnd::Writes(writer) => Fd::PipeOut(writer),
+                };
+                env.fds.insert(number, fd);
             }
             let args = args.iter().map(|arg| text::from_bytes(arg));
             let words: Vec<String> = std::iter::once(name).chain(args).collect();

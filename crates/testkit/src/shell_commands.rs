@@ -7,7 +7,7 @@ use std::{future::poll_fn, io, sync::Arc, time::Duration};
 
 use drydock_abi::exec::{decode_command, encode_report};
 use drydock_contract::{
-    BoxFuture, Call, CallError, Denial, Dispatch, Outcome, PipeEnd, Reply, RunReport, Streams,
+    BoxFuture, Call, CallError, Denial, Dispatch, Numbered, Outcome, Reply, RunReport, Streams,
     port::{Files, OpenHow, TreePath},
 };
 use parking_lot::Mutex;
@@ -164,7 +164,7 @@ async fn cat(io: &mut Io, args: &[String]) -> io::Result<Outcome> {
     let mut status = 0;
     let stdin = vec!["-".to_owned()];
     for name in if args.is_empty() { &stdin } else { args } {
-        if let Some(PipeEnd::Reads(reader)) = io.numbered(name) {
+        if let Some(reader) = io.numbered(name) {
             let mut buffer = vec![0; 8 << 10];
             while let count @ 1.. = poll_fn(|cx| reader.poll_read(cx, &mut buffer)).await? {
                 io.write(&buffer[..count]).await?;
@@ -290,14 +290,14 @@ impl Io {
         TreePath::new(full.trim_start_matches('/')).ok()
     }
 
-    /// The end that was given under the number of `/dev/fd/N`.
-    fn numbered(&self, name: &str) -> Option<PipeEnd> {
+    /// What was given under the number of `/dev/fd/N`.
+    fn numbered(&self, name: &str) -> Option<Numbered> {
         let number: u32 = name.strip_prefix("/dev/fd/")?.parse().ok()?;
         self.streams.numbered.iter().find(|it| it.0 == number).map(|it| it.1.clone())
     }
 
     async fn load(&mut self, name: &str) -> Option<Vec<u8>> {
-        if let Some(PipeEnd::Reads(reader)) = self.numbered(name) {
+        if let Some(reader) = self.numbered(name) {
             let (mut all, mut buffer) = (Vec::new(), vec![0; 8 << 10]);
             while let Ok(count @ 1..) = poll_fn(|cx| reader.poll_read(cx, &mut buffer)).await {
                 all.extend_from_slice(&buffer[..count]);
@@ -318,11 +318,11 @@ impl Io {
     }
 
     async fn save(&mut self, name: &str, mut bytes: &[u8]) -> io::Result<()> {
-        if let Some(PipeEnd::Writes(writer)) = self.numbered(name) {
+        if let Some(writer) = self.numbered(name) {
             while !bytes.is_empty() {
                 bytes = &bytes[poll_fn(|cx| writer.poll_write(cx, bytes)).await?..];
             }
-            return Ok(());
+            return poll_fn(|cx| writer.poll_flush(cx)).await;
         }
         let how = OpenHow { write: true, create: true, truncate: true, ..OpenHow::default() };
         let file = self.path(name).and_then(|path| self.files.open(&path, how, Default::default()).ok());

@@ -3,10 +3,10 @@
 use crate::door::HostDoor;
 use crate::ends::{Reader, Writer};
 use crate::host;
-use drydock_abi::shell::{InsideEnd, InsideStart, NumberedPipe, READS};
+use drydock_abi::shell::{InsideEnd, InsideStart, NONE, NumberedStream, READS};
 use drydock_contract::port::Mode;
 use drydock_contract::{BoxFuture, Outcome};
-use drydock_shell::door::{LineEnds, StageEnd};
+use drydock_shell::door::{LineEnds, NumberedEnd};
 use drydock_shell::{NestedCommand, NestedShells};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -30,10 +30,11 @@ impl Shells {
             stdout: writer(streams[1]),
             stderr: writer(streams[2]),
         };
-        let numbered = numbered.into_iter().map(|NumberedPipe { number, handle, end }| {
+        let numbered = numbered.into_iter().map(|NumberedStream { number, handle, end }| {
             let end = match end {
-                READS => StageEnd::Reads(Arc::new(Reader(handle))),
-                _ => StageEnd::Writes(Arc::new(Writer { handle, columns: None, is_flushed: false })),
+                _ if handle == NONE => NumberedEnd::Nothing,
+                READS => NumberedEnd::Reads(Arc::new(Reader(handle))),
+                _ => NumberedEnd::Writes(writer(handle)),
             };
             (number, end)
         });

@@ -3,7 +3,6 @@
 use crate::ends::{Reader, Writer};
 use drydock_contract::{ByteSink as _, Source};
 use drydock_shell::door::{ReadEnd as _, ShellOutput, WriteEnd as _};
-use std::io;
 use std::task::{Context, Poll, ready};
 
 const PIECE_BYTES: usize = 32 << 10;
@@ -67,17 +66,11 @@ pub(crate) struct Drain {
     reader: Option<Reader>,
     output: ShellOutput,
     rest: Vec<u8>,
-    is_file_full: bool,
 }
 
 impl Drain {
     pub(crate) fn new(reader: Reader, output: ShellOutput) -> Self {
-        Self { reader: Some(reader), output, rest: Vec::new(), is_file_full: false }
-    }
-
-    /// Whether it was more than the file may have.
-    pub(crate) fn is_file_full(&self) -> bool {
-        self.is_file_full
+        Self { reader: Some(reader), output, rest: Vec::new() }
     }
 
     /// Moves what can move; ready when the command has let its end go, and all is through.
@@ -104,9 +97,6 @@ impl Drain {
             match ready!(self.output.poll_write(cx, &self.rest)) {
                 Ok(count @ 1..) => drop(self.rest.drain(..count.min(self.rest.len()))),
                 // The command is told that nobody reads any more.
-                Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                    (self.is_file_full, self.reader) = (true, None);
-                }
                 Ok(_) | Err(_) => self.reader = None,
             }
         }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::few;
 
-/// Most streams of one command beside its three.
-pub const NUMBERED_MAX: usize = 64;
+/// Most streams of one command beside its three: a shell has 1,024 descriptors.
+pub const NUMBERED_MAX: usize = 1_021;
 
 /// What a command is started with, in front of the request of `exec.command`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,19 +22,19 @@ pub struct Start {
     pub stdout: u32,
     /// A handle, a file or nothing.
     pub stderr: u32,
-    /// What it opens as `/dev/fd/N`.
+    /// What it opens as `/dev/fd/N`, by rising numbers.
     #[serde(deserialize_with = "few::<NUMBERED_MAX, _, _>")]
-    pub numbered: Vec<NumberedPipe>,
+    pub numbered: Vec<NumberedStream>,
 }
 
-/// An end of a pipe that is opened by a number above those of the three streams.
+/// A stream that is opened by a number above those of the three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NumberedPipe {
+pub struct NumberedStream {
     /// The N of `/dev/fd/N`.
     pub number: u32,
-    /// The pipe.
+    /// A handle, a file or nothing.
     pub handle: u32,
-    /// Which end of it: `READS`, `WRITES`.
+    /// Which way it goes: `READS`, `WRITES`.
     pub end: u32,
 }
 
@@ -119,7 +119,7 @@ pub struct InsideStart {
     pub streams: [u32; 3],
     /// What it and its commands open as `/dev/fd/N`.
     #[serde(deserialize_with = "few::<NUMBERED_MAX, _, _>")]
-    pub numbered: Vec<NumberedPipe>,
+    pub numbered: Vec<NumberedStream>,
 }
 
 /// How such a shell ended.

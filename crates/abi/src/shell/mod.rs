@@ -36,7 +36,7 @@ pub use answer::{
     ANSWER_BYTES_MAX, ANSWER_LOST_MAX, ANSWER_NAMES_MAX, ANSWER_RECORDS_MAX, Answer, LineAnswer,
 };
 pub use event::{
-    Answered, Ended, Event, InsideEnd, InsideStart, NUMBERED_MAX, NumberedPipe, Refusal, RefusalKind, Start,
+    Answered, Ended, Event, InsideEnd, InsideStart, NUMBERED_MAX, NumberedStream, Refusal, RefusalKind, Start,
 };
 pub use line::{
     LineReport, LineRequest, Mode, Opening, Request, SavedWhen, ShellLimits, StageRecord, SyntaxError,

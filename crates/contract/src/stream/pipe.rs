@@ -40,15 +40,6 @@ pub struct PipeReader(Arc<Mutex<State>>, u64);
 /// The end to write to. A clone is the same end once more.
 pub struct PipeWriter(Arc<Mutex<State>>, u64);
 
-/// One end of a pipe, whichever. A clone is the same end once more.
-#[derive(Clone)]
-pub enum PipeEnd {
-    /// It is read from.
-    Reads(PipeReader),
-    /// It is written to.
-    Writes(PipeWriter),
-}
-
 /// A new pipe.
 pub fn pipe() -> (PipeReader, PipeWriter) {
     made(None)

@@ -77,7 +77,7 @@ fn set(
     if len == 0
         && matches!(
             guest.descriptors.get(fd)?,
-            Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr | Descriptor::Pipe(..)
+            Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr | Descriptor::Numbered(..)
         )
     {
         return Err(Errno::Inval);

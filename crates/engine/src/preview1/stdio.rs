@@ -55,10 +55,10 @@ async fn fd_read(
         Descriptor::Door(_) => door::read(caller, fd, &vectors).await?,
         Descriptor::Directory(_) => return Err(Errno::Isdir.into()),
         Descriptor::Stdout | Descriptor::Stderr => return Err(Errno::Badf.into()),
-        Descriptor::Pipe(..) => {
+        Descriptor::Numbered(..) => {
             caller.data_mut().descriptors.with(fd, rights::FD_READ)?;
             match vectors.filled().next().cloned() {
-                Some(vector) => read_pipe(caller, fd, vector).await? as u32,
+                Some(vector) => read_numbered(caller, fd, vector).await? as u32,
                 None => 0,
             }
         }
@@ -86,12 +86,16 @@ async fn read_stdin(caller: &mut Caller<'_, Guest>, vector: Range<usize>) -> Res
     .await
 }
 
-/// Reads once from a pipe that was opened by its number, into the first vector.
-async fn read_pipe(caller: &mut Caller<'_, Guest>, fd: u32, vector: Range<usize>) -> Result<usize, Failure> {
+/// Reads once from what was opened by its number, into the first vector.
+async fn read_numbered(
+    caller: &mut Caller<'_, Guest>,
+    fd: u32,
+    vector: Range<usize>,
+) -> Result<usize, Failure> {
     wait_for(caller, |caller, cx| {
         let (memory, guest) = memory::split(caller)?;
         let buffer = memory.0.get_mut(vector.clone()).ok_or(Errno::Fault)?;
-        wasi::poll_read_pipe(cx, guest.descriptors.pipe(fd)?, buffer)
+        wasi::poll_read_numbered(cx, guest.descriptors.numbered(fd)?, buffer)
     })
     .await
 }
@@ -118,7 +122,7 @@ async fn fd_write(
             let (mut memory, _) = memory::split(caller)?;
             return Ok(memory.put_u32(out, written)?);
         }
-        Descriptor::Pipe(..) => None,
+        Descriptor::Numbered(..) => None,
         Descriptor::Stdout => Some(Output::Stdout),
         Descriptor::Stderr => Some(Output::Stderr),
     };
@@ -135,7 +139,10 @@ async fn fd_write(
                 let bytes = memory.0.get(rest.clone()).ok_or(Errno::Fault)?;
                 match output {
                     Some(output) => output.poll_write(cx, guest, bytes),
-                    None => wasi::poll_write_pipe(cx, guest.descriptors.pipe(fd)?, bytes),
+                    None => {
+                        let (stream, count) = (guest.descriptors.numbered(fd)?, &mut guest.counts.numbered);
+                        wasi::poll_write_numbered(cx, stream, count, guest.limits.stdout_bytes_max, bytes)
+                    }
                 }
             });
             let wrote = wrote.await.map_err(wasi::unless_read)?;

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use drydock_contract::{
-    PipeEnd,
+    Numbered,
     port::{OpenFile, TreePath},
 };
 
@@ -21,8 +21,8 @@ pub(crate) enum Descriptor {
     Directory(OpenedDirectory),
     /// `/dev/drydock`.
     Door(Door),
-    /// `/dev/fd/N`, an end that the run was given under that number.
-    Pipe(u32, PipeEnd),
+    /// `/dev/fd/N`, a stream that the run was given under that number.
+    Numbered(u32, Numbered),
 }
 
 /// A file, and where in it the guest is.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    PipeEnd, StreamFile, Timestamp,
+    Numbered, StreamFile, Timestamp,
     port::{FileKind, FileResult, FileTimes, Mode, OpenFile, Stat, TreePath},
 };
 use parking_lot::Mutex;
@@ -25,8 +25,8 @@ pub(super) enum Device {
     Random,
     /// The way to the tools of a guest that can only speak WASI.
     Door,
-    /// A pipe that the run was given under this number.
-    Pipe(u32),
+    /// A stream that the run was given under this number.
+    Numbered(u32),
 }
 
 /// Whether the path is a device's, granted or not.
@@ -38,7 +38,7 @@ pub(super) fn is_name(path: &TreePath) -> bool {
 pub(super) fn named(guest: &Guest, path: &TreePath) -> Option<Device> {
     by_name(path).filter(|it| match it {
         Device::Door => guest.has_tools,
-        Device::Pipe(number) => guest.streams.numbered.iter().any(|it| it.0 == *number),
+        Device::Numbered(number) => numbered(guest, *number).is_some(),
         _ => true,
     })
 }
@@ -52,7 +52,7 @@ fn by_name(path: &TreePath) -> Option<Device> {
         "null" => Device::Null,
         "zero" => Device::Zero,
         "random" | "urandom" => Device::Random,
-        other => Device::Pipe(descriptor_number(other.strip_prefix("fd/")?)?),
+        other => Device::Numbered(descriptor_number(other.strip_prefix("fd/")?)?),
     })
 }
 
@@ -62,27 +62,29 @@ fn descriptor_number(digits: &str) -> Option<u32> {
     digits.parse().ok().filter(|number| is_plain && *number > 2)
 }
 
-/// What tells the pipe of a number from all other files: no tree has so many.
-const fn pipe_inode(number: u32) -> u64 {
+fn numbered(guest: &Guest, number: u32) -> Option<&Numbered> {
+    let all = &guest.streams.numbered;
+    all.binary_search_by_key(&number, |it| it.0).ok().map(|at| &all[at].1)
+}
+
+/// What tells the stream of a number from all files: no tree has so many.
+const fn numbered_inode(number: u32) -> u64 {
     u64::MAX - 64 - number as u64
 }
 
 impl Device {
-    /// Opens it for a run. Only pipes ask how: each end goes one way.
+    /// Opens it for a run. Most of what has a number goes one way only.
     pub(super) fn open(self, guest: &mut Guest, how: Opening) -> Result<Descriptor, Errno> {
         let endless = match self {
             Self::Stdin => return Ok(Descriptor::Stdin),
             Self::Stdout => return Ok(Descriptor::Stdout),
             Self::Stderr => return Ok(Descriptor::Stderr),
             Self::Door => return Ok(Descriptor::Door(Door::default())),
-            Self::Pipe(number) => {
-                let found = guest.streams.numbered.iter().find(|it| it.0 == number).ok_or(Errno::Noent)?;
-                let is_its_way = match &found.1 {
-                    PipeEnd::Reads(_) => !how.write,
-                    PipeEnd::Writes(_) => !how.read,
-                };
-                let pipe = Descriptor::Pipe(number, found.1.clone());
-                return if is_its_way { Ok(pipe) } else { Err(Errno::Acces) };
+            Self::Numbered(number) => {
+                let stream = numbered(guest, number).ok_or(Errno::Noent)?;
+                let is_its_way = (stream.is_read() || !how.read) && (stream.is_written() || !how.write);
+                let opened = Descriptor::Numbered(number, stream.clone());
+                return if is_its_way { Ok(opened) } else { Err(Errno::Acces) };
             }
             Self::Null => Endless::Nothing,
             Self::Zero => Endless::Zeros,
@@ -106,7 +108,7 @@ impl Device {
             Self::Zero => u64::MAX - 4,
             Self::Random => u64::MAX - 5,
             Self::Door => u64::MAX - 6,
-            Self::Pipe(number) => pipe_inode(number),
+            Self::Numbered(number) => numbered_inode(number),
         };
         Stat {
             inode,
@@ -121,9 +123,9 @@ impl Device {
     }
 }
 
-/// Which file the pipe of a number is, once it is open.
-pub(crate) fn pipe_file(number: u32) -> StreamFile {
-    StreamFile { inode: pipe_inode(number), left: 0 }
+/// Which file a stream is that was opened by its number.
+pub(crate) fn numbered_file(number: u32, stream: &Numbered) -> StreamFile {
+    stream.file().unwrap_or(StreamFile { inode: numbered_inode(number), left: 0 })
 }
 
 /// The facts of `/dev/drydock` once it is open.

@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use drydock_contract::{PipeEnd, PipeReader, PipeWriter, SharedSink, SharedSource};
+use drydock_contract::{PipeReader, PipeWriter, SharedSink, SharedSource};
 
 /// Something to read from: the end of a pipe, or a line's own input. When the last one of a pipe is dropped, writing fails
 /// as a broken pipe.
@@ -29,11 +29,6 @@ pub trait ReadEnd: Send + Sync {
 
     /// By which number its door knows it, if that has numbers.
     fn number(&self) -> Option<u32> {
-        None
-    }
-
-    /// The end itself, where it is a pipe of this process.
-    fn end(&self) -> Option<PipeEnd> {
         None
     }
 }
@@ -62,11 +57,6 @@ pub trait WriteEnd: Send + Sync {
     fn number(&self) -> Option<u32> {
         None
     }
-
-    /// The end itself, where it is a pipe of this process.
-    fn end(&self) -> Option<PipeEnd> {
-        None
-    }
 }
 
 /// The three streams of a line.
@@ -80,13 +70,19 @@ pub struct LineEnds {
     pub stderr: Arc<dyn WriteEnd>,
 }
 
+/// A stream that a command was given under a number, for the shell that it starts.
+pub enum NumberedEnd {
+    /// `/dev/null`.
+    Nothing,
+    /// It is read from.
+    Reads(Arc<dyn ReadEnd>),
+    /// It is written to.
+    Writes(Arc<dyn WriteEnd>),
+}
+
 impl ReadEnd for PipeReader {
     fn is_pipe(&self) -> bool {
         true
-    }
-
-    fn end(&self) -> Option<PipeEnd> {
-        Some(PipeEnd::Reads(self.clone()))
     }
 
     fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
@@ -101,10 +97,6 @@ impl ReadEnd for PipeReader {
 impl WriteEnd for PipeWriter {
     fn is_pipe(&self) -> bool {
         true
-    }
-
-    fn end(&self) -> Option<PipeEnd> {
-        Some(PipeEnd::Writes(self.clone()))
     }
 
     fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {

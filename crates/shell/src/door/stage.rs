@@ -45,16 +45,16 @@ pub struct StageStreams {
     pub stdout: StageOutput,
     /// Where it complains.
     pub stderr: StageOutput,
-    /// Pipes that it opens as `/dev/fd/N`.
-    pub numbered: Vec<(u32, StageEnd)>,
+    /// What it opens as `/dev/fd/N`, by rising numbers.
+    pub numbered: Vec<(u32, StageNumbered)>,
 }
 
-/// An end of a pipe of this door's making.
-pub enum StageEnd {
+/// What a command opens by a number.
+pub enum StageNumbered {
     /// It is read from.
-    Reads(Arc<dyn ReadEnd>),
+    Reads(StageInput),
     /// It is written to.
-    Writes(Arc<dyn WriteEnd>),
+    Writes(StageOutput),
 }
 
 /// What a command reads.
@@ -85,8 +85,6 @@ pub struct Ended {
     pub answer: Result<RunReport, NotRun>,
     /// Whether it wrote to a stdout that nobody reads any more: it counts as ended by SIGPIPE, however it went on.
     pub is_pipe_broken: bool,
-    /// Whether it wrote more than a file of the shell may have: it counts as ended by SIGXFSZ.
-    pub is_file_full: bool,
 }
 
 /// Why there is no report of a command.

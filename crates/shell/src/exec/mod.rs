@@ -32,7 +32,7 @@ use super::{
     },
 };
 
-pub(crate) use external::{bare, file_error};
+pub(crate) use external::{FILE_TOO_LARGE, SIGXFSZ, bare, file_error};
 pub(crate) use redirect::FD_MAX;
 pub(crate) use text::Discarded;
 
@@ -209,6 +209,10 @@ impl Env {
         // Nobody will use them any more, and a coprocess reads until the last writer is gone.
         self.fds.close_pipes();
         for job in std::mem::take(&mut self.jobs.list) {
+            job.done.await;
+        }
+        // Those that read write where this one wrote, and a substitution around it is not done before them.
+        for job in std::mem::take(&mut self.jobs.processes).into_iter().filter(|job| job.is_reader) {
             job.done.await;
         }
         self.status

@@ -3,10 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use drydock_abi::shell::NUMBERED_MAX;
-
 use super::Fd;
-use crate::door::StageEnd;
 
 /// Open descriptors, sorted by their number.
 #[derive(Clone, Default)]
@@ -20,8 +17,10 @@ impl FdTable {
 
 /// A process substitution whose pipe is open.
 pub(crate) struct Process {
-    /// Of `/dev/fd/63`, as scripts know it.
-    pub(crate) number: u32,
+    /// Of `/dev/fd/63`, as scripts know it; none if a redirection opened it.
+    pub(crate) number: Option<u32>,
+    /// This shell's end of the pipe.
+    pub(crate) fd: Fd,
     /// The job that reads what is written there.
     pub(crate) reader: Option<u32>,
 }
@@ -34,51 +33,34 @@ pub(crate) struct Descriptors {
     named: Arc<BTreeSet<u32>>,
     /// Process substitutions of this shell, to be closed with their command.
     pub(crate) processes: Vec<Process>,
-    /// The numbers of all that are open, those of the shells around this one too: commands may open them.
-    process_numbers: Arc<BTreeSet<u32>>,
 }
 
 impl Descriptors {
     /// A subshell's: the same files are open, and it has no substitutions to clean up after.
     pub(crate) fn fork(&self) -> Self {
-        let (named, process_numbers) = (Arc::clone(&self.named), Arc::clone(&self.process_numbers));
-        Self { table: self.table.clone(), named, processes: Vec::new(), process_numbers }
+        Self { table: self.table.clone(), named: Arc::clone(&self.named), processes: Vec::new() }
     }
 
-    /// Opens a process substitution under its number.
-    pub(crate) fn add_process(&mut self, process: Process, fd: Fd) {
-        self.inherit(process.number, fd);
+    /// Opens a process substitution.
+    pub(crate) fn add_process(&mut self, process: Process) {
+        if let Some(number) = process.number {
+            self.insert(number, process.fd.clone());
+        }
         self.processes.push(process);
     }
 
-    /// Opens one that somebody else closes.
-    pub(crate) fn inherit(&mut self, number: u32, fd: Fd) {
-        self.insert(number, fd);
-        Arc::make_mut(&mut self.process_numbers).insert(number);
-    }
-
-    /// Closes the latest one, if there are more than `since`; what it stood for comes with it.
-    pub(crate) fn take_process(&mut self, since: usize) -> Option<(Process, Option<Fd>)> {
+    /// Closes the latest one, if there are more than `since`.
+    pub(crate) fn take_process(&mut self, since: usize) -> Option<Process> {
         let process = if self.processes.len() > since { self.processes.pop() } else { None }?;
-        let fd = self.get(process.number).cloned();
-        self.remove(process.number);
-        Arc::make_mut(&mut self.process_numbers).remove(&process.number);
-        Some((process, fd))
+        if let Some(number) = process.number {
+            self.remove(number);
+        }
+        Some(process)
     }
 
-    /// Whether a number is that of a process substitution.
-    pub(crate) fn is_process(&self, number: u32) -> bool {
-        self.process_numbers.contains(&number)
-    }
-
-    /// What commands may open by a number: the latest process substitutions, which have the lowest numbers.
-    pub(crate) fn process_ends(&self) -> Vec<(u32, StageEnd)> {
-        let ends = self.process_numbers.iter().filter_map(|number| match self.get(*number)? {
-            Fd::PipeIn(reader) => Some((*number, StageEnd::Reads(Arc::clone(reader)))),
-            Fd::PipeOut(writer) => Some((*number, StageEnd::Writes(Arc::clone(writer)))),
-            _ => None,
-        });
-        ends.take(NUMBERED_MAX).collect()
+    /// All but the three streams, by number: commands may open them.
+    pub(crate) fn beside_streams(&self) -> impl Iterator<Item = (u32, &Fd)> {
+        self.iter().skip_while(|it| it.0 <= 2)
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<&Fd> {
@@ -129,13 +111,8 @@ impl Descriptors {
     /// Closes the pipes among them, those of a coprocess for instance: whoever waits for their other ends would wait for
     /// ever.
     pub(crate) fn close_pipes(&mut self) {
-        let is_pipe = |fd: &Fd| match fd {
-            Fd::PipeIn(end) => end.is_pipe(),
-            Fd::PipeOut(end) => end.is_pipe(),
-            _ => false,
-        };
-        if self.table.0.iter().any(|it| is_pipe(&it.1)) {
-            Arc::make_mut(&mut self.table.0).retain(|it| !is_pipe(&it.1));
+        if self.table.0.iter().any(|it| it.1.is_pipe()) {
+            Arc::make_mut(&mut self.table.0).retain(|it| !it.1.is_pipe());
         }
     }
 

@@ -3,9 +3,9 @@
 
 use std::{sync::Arc, time::Instant};
 
-use drydock_abi::shell::{Event, InsideStart, NumberedPipe, READS, WRITES};
+use drydock_abi::shell::{Event, InsideStart, NumberedStream, READS, WRITES};
 use drydock_contract::{
-    Dispatch, InsideShell, InsideTime, Outcome, PipeEnd, SharedSink, SharedSource, SteppedClock, Streams,
+    Dispatch, InsideShell, InsideTime, Numbered, Outcome, SharedSink, SharedSource, SteppedClock, Streams,
 };
 
 use super::{
@@ -90,14 +90,20 @@ impl World {
             self.handles.add_own(Stream::Out(SharedSink::new(streams.stderr))),
         ];
         let (mut numbered, mut told) = (Vec::new(), Vec::new());
-        for (number, end) in streams.numbered {
-            let (stream, end) = match end {
-                PipeEnd::Reads(reader) => (Stream::Pipe { reader: Some(reader), writer: None }, READS),
-                PipeEnd::Writes(writer) => (Stream::Pipe { reader: None, writer: Some(writer) }, WRITES),
+        for (number, stream) in streams.numbered {
+            let (stream, end) = match stream {
+                Numbered::Nothing => {
+                    told.push(NumberedStream { number, handle: drydock_abi::shell::NONE, end: READS });
+                    continue;
+                }
+                Numbered::PipeIn(reader) => (Stream::Pipe { reader: Some(reader), writer: None }, READS),
+                Numbered::PipeOut(writer) => (Stream::Pipe { reader: None, writer: Some(writer) }, WRITES),
+                Numbered::In(source) => (Stream::In(source), READS),
+                Numbered::Out(sink) => (Stream::Out(sink), WRITES),
             };
             // One that there is no room for cannot be opened; the line has other troubles then.
             let Ok(own) = self.handles.add_own(stream) else { break };
-            told.push(NumberedPipe { number, handle: own.number, end });
+            told.push(NumberedStream { number, handle: own.number, end });
             numbered.push(own);
         }
         self.inside_begun += 1;

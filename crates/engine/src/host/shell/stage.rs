@@ -1,26 +1,17 @@
 //! Commands of the line: each is a call at the line's own door, and goes on beside the guest.
 
-use std::{
-    future::poll_fn,
-    io,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    task::{Context, Poll},
-};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll};
 
 use drydock_abi::{
     exec::{COMMAND, REQUEST_BYTES_MAX, encode_report, take_report},
     shell::{
-        Answered, BAD, ENDED, Ended, NONE, NumberedPipe, READS, Refusal, RefusalKind, SPACE, Start, TOO_MANY,
-        WRITES, decode_front, descriptor,
+        Answered, BAD, ENDED, Ended, NONE, NumberedStream, READS, Refusal, RefusalKind, SPACE, Start,
+        TOO_MANY, WRITES, decode_front, descriptor,
     },
 };
 use drydock_contract::{
-    BoxFuture, ByteSink, Call, CallError, Denial, Dispatch, Fault, PipeEnd, Sink, Source, StreamFile,
-    Streams, port::Mode, schedule,
+    BoxFuture, BrokenWrites, Call, CallError, Denial, Dispatch, Fault, Numbered, SharedSink, SharedSource,
+    Sink, Source, Streams, port::Mode, schedule,
 };
 use futures_util::future::{AbortHandle, Abortable};
 use wasmtime::Linker;
@@ -49,7 +40,7 @@ const BEGUN_MAX: u32 = ENDED;
 /// What an open one costs besides its bytes, and what came of it until the guest is told.
 const COMMAND_BYTES: u64 = 4_096;
 
-/// What each end costs that it opens by a number: one of its own, and one in the run.
+/// What each stream costs that it opens by a number: one of its own, and one in the run.
 const NUMBERED_BYTES: u64 = 256;
 
 /// How often a command may write to nobody before it is ended.
@@ -135,15 +126,15 @@ async fn refuse_oversized(caller: &mut Ctx<'_>, bytes: u64) -> wasmtime::Result<
     Ok(number.cast_signed())
 }
 
-type Wired = (Streams, Arc<AtomicU32>);
+type Wired = (Streams, BrokenWrites);
 
 /// The number of a command and its streams; nothing inside if there are too many already, nothing at all if the guest
 /// names what there is not.
 fn begun(guest: &mut Guest, start: &Start) -> Option<(Option<Wired>, u32, Arc<dyn Dispatch>)> {
-    let broken = Arc::new(AtomicU32::new(0));
+    let broken = BrokenWrites::default();
     let streams = Streams {
         stdin: source(guest, start.stdin)?,
-        stdout: counted(sink(guest, start.stdout)?, &broken),
+        stdout: broken.counted(sink(guest, start.stdout)?),
         stderr: sink(guest, start.stderr)?,
         numbered: numbered(guest, &start.numbered)?,
     };
@@ -189,20 +180,30 @@ fn sink(guest: &mut Guest, handle: u32) -> Option<Sink> {
     }
 }
 
-/// Ends of pipes by their numbers: each number once, and none that is one of the three streams.
-fn numbered(guest: &mut Guest, named: &[NumberedPipe]) -> Option<Vec<(u32, PipeEnd)>> {
-    let handles = &world(guest)?.handles;
-    let mut all: Vec<(u32, PipeEnd)> = Vec::with_capacity(named.len());
-    for NumberedPipe { number, handle, end } in named {
-        if *number <= 2 || all.iter().any(|it| it.0 == *number) {
+/// Streams by their numbers, which rise and are none of the three.
+fn numbered(guest: &mut Guest, named: &[NumberedStream]) -> Option<Vec<(u32, Numbered)>> {
+    let mut all = Vec::with_capacity(named.len());
+    let mut last = 2;
+    for NumberedStream { number, handle, end } in named {
+        if *number <= last {
             return None;
         }
-        let end = match (handles.get(*handle)?, *end) {
-            (Stream::Pipe { reader: Some(reader), .. }, READS) => PipeEnd::Reads(reader.clone()),
-            (Stream::Pipe { writer: Some(writer), .. }, WRITES) => PipeEnd::Writes(writer.clone()),
+        last = *number;
+        let pipe = match descriptor(*handle) {
+            Some(_) => None,
+            None => world(guest)?.handles.get(*handle),
+        };
+        let stream = match (pipe, *end) {
+            (Some(Stream::Pipe { reader: Some(reader), .. }), READS) => Numbered::PipeIn(reader.clone()),
+            (Some(Stream::Pipe { writer: Some(writer), .. }), WRITES) => Numbered::PipeOut(writer.clone()),
+            (Some(Stream::In(source)), READS) => Numbered::In(source.clone()),
+            (Some(Stream::Out(sink)), WRITES) => Numbered::Out(sink.clone()),
+            (None, READS | WRITES) if *handle == NONE => Numbered::Nothing,
+            (None, READS) => Numbered::In(SharedSource::new(source(guest, *handle)?)),
+            (None, WRITES) => Numbered::Out(SharedSink::new(sink(guest, *handle)?)),
             _ => return None,
         };
-        all.push((*number, end));
+        all.push((*number, stream));
     }
     Some(all)
 }
@@ -212,13 +213,6 @@ fn file(guest: &mut Guest, descriptor: u32, is_read: bool) -> Option<FileStream>
     let clock = FileClock::of(&guest.clock);
     let (file, position, is_appended) = guest.descriptors.shared_file(descriptor, is_read)?;
     Some(FileStream { file, position, is_appended, is_read, clock })
-}
-
-fn counted(sink: Sink, broken: &Arc<AtomicU32>) -> Sink {
-    match sink {
-        Sink::Discard => Sink::Discard,
-        sink => Sink::Stream(Box::new(Counted { sink, broken: Arc::clone(broken) })),
-    }
 }
 
 /// One command on its way.
@@ -232,7 +226,7 @@ struct Command {
     held: Held,
 }
 
-async fn carry_out(command: Command, streams: Streams, broken: Arc<AtomicU32>) -> Happened {
+async fn carry_out(command: Command, streams: Streams, broken: BrokenWrites) -> Happened {
     let Command { number, door, payload, umask, ordinal, is_stepped, held } = command;
     let call = Call::new(COMMAND, &payload, streams).with_umask(umask).answered_typed().numbered(ordinal);
     let answer = {
@@ -244,7 +238,7 @@ async fn carry_out(command: Command, streams: Streams, broken: Arc<AtomicU32>) -
             // How far a command comes before it notices depends on the machine; where the order must not, nobody asks
             // just now.
             let may_ask = !(is_stepped && schedule::is_machines());
-            if may_ask && broken.load(Ordering::Relaxed) >= BROKEN_MAX {
+            if may_ask && broken.count() >= BROKEN_MAX {
                 schedule::goes_on();
                 return Poll::Ready(None);
             }
@@ -260,7 +254,7 @@ async fn carry_out(command: Command, streams: Streams, broken: Arc<AtomicU32>) -
             Err(_) => Answered::Ran(Vec::new()),
         },
     };
-    let is_pipe_broken = broken.load(Ordering::Relaxed) > 0;
+    let is_pipe_broken = broken.count() > 0;
     (number, Some((Ended { answer, is_pipe_broken }, held)))
 }
 
@@ -273,34 +267,4 @@ fn refusal(error: &CallError) -> Refusal {
         _ => RefusalKind::Other,
     };
     Refusal { code: error.code().into(), message: error.to_string(), status: error.exit_status(), kind }
-}
-
-/// An output that counts how often nobody was there to read.
-struct Counted {
-    sink: Sink,
-    broken: Arc<AtomicU32>,
-}
-
-impl ByteSink for Counted {
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let answer = self.sink.poll_write(cx, bytes);
-        if let Poll::Ready(Err(error)) = &answer
-            && error.kind() == io::ErrorKind::BrokenPipe
-        {
-            self.broken.fetch_add(1, Ordering::Relaxed);
-        }
-        answer
-    }
-
-    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.sink.poll_flush(cx)
-    }
-
-    fn columns(&self) -> Option<u16> {
-        self.sink.columns()
-    }
-
-    fn file(&self) -> Option<StreamFile> {
-        self.sink.file()
-    }
 }
