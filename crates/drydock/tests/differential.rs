@@ -49,6 +49,8 @@ fn case(block: &str) -> Case {
             case.stdin = text.trim_end_matches('\n').replace("\\n", "\n");
         } else if line.starts_with("#differs: ") || line.starts_with("#sh-differs: ") {
             case.differs = true;
+        } else if line.starts_with("#real: ") {
+            // The shell's own comparison has no such command.
         } else {
             case.script.push_str(line);
         }

@@ -117,7 +117,13 @@ impl Env {
             Command::Simple(simple) => self.run_simple(simple).await,
             Command::Compound(compound, redirects, place) if redirects.is_empty() => {
                 self.at_line(place.line);
-                self.run_compound(compound).await
+                let since = self.fds.processes.len();
+                let result = self.run_compound(compound).await;
+                // Of `[[ -e <(…) ]]`, of `for x in <(…)`.
+                if self.fds.processes.len() > since {
+                    self.finish_processes(since).await?;
+                }
+                result
             }
             Command::Compound(compound, redirects, place) => {
                 self.at_line(place.line);
