@@ -142,19 +142,21 @@ fn start_with(numbered: Vec<NumberedStream>) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn only_ends_of_this_lines_pipes_are_opened_by_a_number_and_each_number_once() {
+async fn only_streams_of_this_line_are_opened_by_a_number_and_the_numbers_rise() {
     let pipe = |number, handle, end| NumberedStream { number, handle, end };
     let good = pipe(63, 3, READS);
     let refused = [
-        ("a stream of the line", vec![pipe(63, 0, READS)]),
-        ("an output of the line", vec![pipe(63, 1, WRITES)]),
+        ("an input to write to", vec![pipe(63, 0, WRITES)]),
+        ("an output to read", vec![pipe(63, 1, READS)]),
         ("nobody's handle", vec![pipe(63, 4, READS)]),
-        ("no stream", vec![pipe(63, NONE, READS)]),
-        ("a file", vec![pipe(63, file(3), READS)]),
+        ("a directory", vec![pipe(63, file(3), READS)]),
+        ("a file that is not open", vec![pipe(63, file(9), WRITES)]),
+        ("nothing, a third way", vec![pipe(63, NONE, 2)]),
         ("an end that no pipe has", vec![pipe(63, 3, 2)]),
         ("stdin once more", vec![pipe(0, 3, READS)]),
         ("stderr once more", vec![pipe(2, 3, WRITES)]),
         ("a number twice", vec![good, pipe(63, 3, WRITES)]),
+        ("a number that falls", vec![good, pipe(62, 3, WRITES)]),
         ("too many", (3..4 + NUMBERED_MAX as u32).map(|it| pipe(it, 3, READS)).collect()),
     ];
     for (what, numbered) in refused {
@@ -162,6 +164,9 @@ async fn only_ends_of_this_lines_pipes_are_opened_by_a_number_and_each_number_on
         let said = answers(starts(program, 1, &start_with(numbered))).await;
         assert_eq!(said.last(), Some(&BAD), "{what}");
     }
+    let all = vec![pipe(3, 0, READS), pipe(4, 1, WRITES), pipe(5, NONE, READS), pipe(6, NONE, WRITES)];
+    let said = answers(starts(Program::default().call("pipe", &[]), 1, &start_with(all))).await;
+    assert!(said.last().is_some_and(|it| *it > 0), "streams of the line, and none: {said:?}");
     // Both ends, under as many numbers as there may be.
     let all = (3..3 + NUMBERED_MAX as u32).map(|it| pipe(it, 3, it % 2)).collect();
     let said = answers(starts(Program::default().call("pipe", &[]), 1, &start_with(all))).await;

@@ -90,6 +90,7 @@ impl Shell {
         env.identity.id = 1;
         env.identity.name = spec.name.into();
         env.identity.text_from = spec.mode.text_from;
+        env.options.switch_on(spec.mode.switches);
         env.dirs.cwd = spec.cwd.into();
         env.computed.seed = spec.seed;
         env.computed.start_random(spec.seed as u32);

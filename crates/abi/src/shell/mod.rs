@@ -39,8 +39,8 @@ pub use event::{
     Answered, Ended, Event, InsideEnd, InsideStart, NUMBERED_MAX, NumberedStream, Refusal, RefusalKind, Start,
 };
 pub use line::{
-    LineReport, LineRequest, Mode, Opening, Request, SavedWhen, ShellLimits, StageRecord, SyntaxError,
-    TextFrom,
+    LineReport, LineRequest, Mode, Opening, Request, SavedWhen, ShellLimits, StageRecord, Switches,
+    SyntaxError, TextFrom,
 };
 pub use names::OWN_NAMES;
 pub use plan::{Plan, PlannedCommand, Touch};
