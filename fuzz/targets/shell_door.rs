@@ -94,7 +94,7 @@ fn started(which: u8, streams: [Argument; 3], level: u8) -> Vec<u8> {
     let name = ["quick", "never", "cat", "missing"][usize::from(which % 4)];
     let [stdin, stdout, stderr] = streams.map(Argument::value);
     let start =
-        Start { ordinal: u64::from(which), umask: 0o22, level: u32::from(level % 4), stdin, stdout, stderr };
+        Start { ordinal: u64::from(which), umask: 0o22, level: u32::from(level % 4), stdin, stdout, stderr, numbered: Vec::new() };
     [encode(&start), encode_command(&[""; 0], name, &[""; 0], b"").unwrap()].concat()
 }
 
@@ -131,7 +131,7 @@ fn inside() -> InsideShell {
         recipe_of: None,
         seed: 0,
         time: InsideTime::Lines,
-        streams: Streams { stdin: Source::from("inside"), stdout: Sink::capture(), stderr: Sink::Discard },
+        streams: Streams { stdin: Source::from("inside"), stdout: Sink::capture(), stderr: Sink::Discard, ..Streams::default() },
         door: Arc::new(ProbedDoor::default()),
         end: Box::new(|_, _| {}),
     }
@@ -154,6 +154,7 @@ async fn line(input: Vec<u8>, inside_count: u8, stdin: &[u8]) -> [Vec<u8>; 2] {
             stdin: Source::from(stdin.to_vec()),
             stdout: Sink::capture(),
             stderr: Sink::capture(),
+            ..Streams::default()
         },
         door: Arc::clone(&door) as _,
         desk: Arc::new(ProbedDesk::with((0..inside_count % 4).map(|_| inside()))),

@@ -73,7 +73,6 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
     let mut shell = Shell::new(ShellSpec {
         door: Arc::new(FuzzDoor { commands: CallingCommands::new(fake, &*clock), files, clock }),
         roots: vec!["/w".into(), "/tmp".into()],
-        scratch: "/tmp".into(),
         cwd: "/w".into(),
         env: Vec::new(),
         name: "bash".into(),
@@ -84,7 +83,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
         stage_limits: Limits::default(),
         line_memory_bytes_max: 384 << 20,
     });
-    let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() };
+    let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };
     let (report, _) = block_on(shell.run(text, streams));
     assert!((0..=255).contains(&report.status), "{}", report.status);
 });

@@ -110,6 +110,7 @@ libfuzzer_sys::fuzz_target!(|steps: Vec<Step<'_>>| {
             stdin: Source::from(told(&steps)),
             stdout: Sink::capture(),
             stderr: Sink::capture(),
+            ..Streams::default()
         },
         files: Some(files),
         trees: Vec::new(),

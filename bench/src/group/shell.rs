@@ -168,6 +168,7 @@ fn ours(
                 stdin: Source::Bytes(stdin.clone()),
                 stdout: Sink::capture(),
                 stderr: Sink::capture(),
+                ..Streams::default()
             };
             let started = Instant::now();
             let (report, streams) = shell.run_line(&scenario.script, streams).await?;

@@ -67,7 +67,12 @@ pub async fn bundle(dock: &Dock, project: &Project, language: BuildLanguage) -> 
     setup.files = Some(Arc::clone(&tree) as _);
     setup.env = vec![("PWD".into(), format!("/{PLACE}"))];
     let session = dock.session(PRINCIPAL, setup)?;
-    let streams = Streams { stdin: Source::Empty, stdout: Sink::Discard, stderr: Sink::capture() };
+    let streams = Streams {
+        stdin: Source::Empty,
+        stdout: Sink::Discard,
+        stderr: Sink::capture(),
+        ..Streams::default()
+    };
     let done = session.run_with(BUNDLER, &arguments(project, language), streams).await;
     let (report, streams) = done.map_err(|error| BuildError::Start(Box::new(error)))?;
     let said = String::from_utf8_lossy(&streams.stderr.into_captured()).into_owned();

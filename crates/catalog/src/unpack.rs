@@ -191,7 +191,12 @@ async fn run(
     setup.limits = Some(limits());
     setup.builtin_memory_bytes_max = Some(GUEST_BYTES_MAX);
     let session = dock.session(PRINCIPAL, setup).map_err(|error| why(error.to_string()))?;
-    let streams = Streams { stdin: Source::Bytes(stdin), stdout: Sink::Discard, stderr: Sink::capture() };
+    let streams = Streams {
+        stdin: Source::Bytes(stdin),
+        stdout: Sink::Discard,
+        stderr: Sink::capture(),
+        ..Streams::default()
+    };
     let done = session.run_with(tool, args, streams).await;
     let (report, streams) = done.map_err(|error| why(error.to_string()))?;
     match report.outcome {

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use bytes::Bytes;
 
-use crate::{BoxFuture, Denial, Fault, Outcome, Sink, Source, port::Mode};
+use crate::{BoxFuture, Denial, Fault, Numbered, Outcome, Sink, Source, port::Mode};
 
 /// One request at the gate.
 pub struct Call<'a> {
@@ -82,6 +82,9 @@ pub struct Streams {
     pub stdout: Sink,
     /// Where it complains.
     pub stderr: Sink,
+    /// What a guest opens as `/dev/fd/N`, by rising numbers above those of the three. They are open until it ends, as what
+    /// a process inherits is.
+    pub numbered: Vec<(u32, Numbered)>,
 }
 
 /// The answer to a call that was let through.

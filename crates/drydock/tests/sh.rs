@@ -52,6 +52,52 @@ fn writers_of_one_pipe_take_turns() {
 }
 
 #[test]
+fn flags_of_other_shells_are_taken_alone_and_in_clusters() {
+    let shell = Shell::sharing();
+    let cases: [(&[&str], i32, &str, &str); 9] = [
+        (&["-ec", "false; echo never"], 1, "", ""),
+        (&["-lc", "echo login"], 0, "login\n", ""),
+        (&["-xc", "echo a"], 0, "a\n", "+ echo a\n"),
+        (&["-e", "-c", "false; echo never"], 1, "", ""),
+        (&["-euo", "pipefail", "-c", "false | true; echo never"], 1, "", ""),
+        (&["-o", "noglob", "-c", "echo *"], 0, "*\n", ""),
+        (&["-c", "echo $0 $1 $2", "--", "a", "b"], 0, "-- a b\n", ""),
+        (&["-c", "echo $0 $1 $2", "n", "--", "b"], 0, "n -- b\n", ""),
+        (&["-c", "echo $0 $1", "n", "-e"], 0, "n -e\n", ""),
+    ];
+    for (args, status, stdout, stderr) in cases {
+        let said = shell.run(&[&["sh"], args].concat());
+        assert_eq!(
+            (said.status, said.stdout.as_str(), said.stderr.as_str()),
+            (status, stdout, stderr),
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn substitutions_are_pipes_to_commands() {
+    let shell = Shell::sharing();
+    // Neither fills the disk, nor takes more time than its reader does.
+    let line =
+        "cat <(yes) | head -1; head -c 3 <(yes); yes | tee >(head -1) > /dev/null; echo ${PIPESTATUS[@]}";
+    let said = shell.run(&["sh", "--posix-unknown", "-c", line]);
+    assert_eq!((said.status, said.stdout.as_str()), (0, "y\ny\nyy\n141 141\n"), "{}", said.stderr);
+    let started = Instant::now();
+    for line in ["cat <(sleep 100)", "yes | tee >(cat > /dev/null) > /dev/null", "cat <(while :; do :; done)"]
+    {
+        let said = shell.run(&["sh", "--timeout", "1s", "-c", line]);
+        assert_eq!((said.status, said.stdout.as_str()), (124, ""), "{line}: {}", said.stderr);
+    }
+    assert!(started.elapsed() < HANG, "{:?}", started.elapsed());
+    // What goes there counts as output does.
+    let line = "head -c 100000 /dev/zero | tee >(wc -c) > /dev/null";
+    let said = shell.run(&["sh", "--output-max", "10KiB", "-c", line]);
+    assert_eq!(said.status, 125, "{} {}", said.stdout, said.stderr);
+    assert!(said.stderr.contains("--output-max"), "{}", said.stderr);
+}
+
+#[test]
 fn a_line_is_stages_with_argument_lists() {
     let said = sh("echo hi | tr a-z A-Z; X='a; rm -rf /'; echo $X");
     assert_eq!((said.status, said.stdout.as_str(), said.stderr.as_str()), (0, "HI\na; rm -rf /\n", ""));

@@ -183,6 +183,7 @@ impl<'a> Exec<'a> {
             stdin: Source::Empty,
             stdout: outputs.sink(OutputStream::Stdout),
             stderr: outputs.sink(OutputStream::Stderr),
+            ..Streams::default()
         };
         let running = self.start(streams)?;
         let running = async move { running.await.map(|it| it.0) };
@@ -244,8 +245,12 @@ impl<'a> IntoFuture for Exec<'a> {
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
             let Some(listener) = self.listener.take() else {
-                let streams =
-                    Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() };
+                let streams = Streams {
+                    stdin: Source::Empty,
+                    stdout: Sink::capture(),
+                    stderr: Sink::capture(),
+                    ..Streams::default()
+                };
                 let (executed, streams) = self.start(streams)?.await?;
                 return Ok(Executed {
                     stdout: streams.stdout.into_captured(),
@@ -262,6 +267,7 @@ impl<'a> IntoFuture for Exec<'a> {
                 stdin: Source::Empty,
                 stdout: sink(&kept[0], OutputStream::Stdout),
                 stderr: sink(&kept[1], OutputStream::Stderr),
+                ..Streams::default()
             };
             let (executed, _) = self.start(streams)?.await?;
             let [stdout, stderr] = kept.map(|it| std::mem::take(&mut *it.lock()));

@@ -187,7 +187,7 @@ impl Line {
         };
         let stdout = sink(&kept.stdout, limits.stdout_bytes_max);
         let stderr = sink(&kept.stderr, limits.stderr_bytes_max);
-        (Streams { stdin, stdout, stderr }, kept)
+        (Streams { stdin, stdout, stderr, ..Streams::default() }, kept)
     }
 }
 
@@ -215,7 +215,7 @@ impl Kept {
             if matches!(stdin, Source::Empty) && !matches!(rest, Source::Stream(_)) { rest } else { stdin };
         let stdout = std::mem::take(&mut *self.stdout.lock());
         let stderr = std::mem::take(&mut *self.stderr.lock());
-        Streams { stdin, stdout, stderr }
+        Streams { stdin, stdout, stderr, ..Streams::default() }
     }
 }
 

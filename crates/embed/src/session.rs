@@ -37,8 +37,12 @@ impl Run {
 impl DockSession {
     /// Runs a command over bytes in memory.
     pub async fn run(&self, name: &str, args: &[&str], stdin: impl Into<Bytes>) -> Result<Run, CallError> {
-        let streams =
-            Streams { stdin: Source::Bytes(stdin.into()), stdout: Sink::capture(), stderr: Sink::capture() };
+        let streams = Streams {
+            stdin: Source::Bytes(stdin.into()),
+            stdout: Sink::capture(),
+            stderr: Sink::capture(),
+            ..Streams::default()
+        };
         let (report, streams) = self.run_with(name, args, streams).await?;
         Ok(Run {
             outcome: report.outcome.clone(),

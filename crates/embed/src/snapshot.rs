@@ -86,7 +86,12 @@ impl Dock {
             artifact,
             argv: bytes(&recipe.argv),
             env: bytes(&recipe.env).into(),
-            streams: Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() },
+            streams: Streams {
+                stdin: Source::Empty,
+                stdout: Sink::capture(),
+                stderr: Sink::capture(),
+                ..Streams::default()
+            },
             files: Some(crate::tree::with_files("/", files)?),
             trees: Registry::trees(&*self.registry, entry)
                 .map_err(|error| SnapshotError::from(Fault::from(error)))?,

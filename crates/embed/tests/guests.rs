@@ -44,7 +44,8 @@ async fn check(command: &str, at_least: usize) {
         let setup = Setup { files: Some(Arc::new(tree)), env, ..Setup::profile("minimal") };
         let session = dock.session("cases", setup).unwrap();
         let stdin = Source::from(case.stdin.clone().into_bytes());
-        let streams = Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture() };
+        let streams =
+            Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };
         let (report, streams) = session.run_with(command, &case.argv, streams).await.unwrap();
         let stdout = String::from_utf8_lossy(&streams.stdout.into_captured()).into_owned();
         let stderr = String::from_utf8_lossy(&streams.stderr.into_captured()).into_owned();
@@ -85,7 +86,8 @@ impl Bench {
     async fn run(&self, line: &[&str], stdin: Vec<u8>) -> (Outcome, String, String) {
         let args: Vec<String> = line[1..].iter().map(|it| (*it).to_owned()).collect();
         let stdin = Source::from(stdin);
-        let streams = Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture() };
+        let streams =
+            Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };
         let (report, streams) = self.session.run_with(line[0], &args, streams).await.unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let (stdout, stderr) = (streams.stdout.into_captured(), streams.stderr.into_captured());

@@ -66,7 +66,7 @@ impl Yard {
 }
 
 fn captured(stdin: Source) -> Streams {
-    Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture() }
+    Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() }
 }
 
 async fn run(shell: &mut DockShell, text: &str) -> (LineReport, String, String) {

@@ -141,7 +141,12 @@ async fn compiling_is_not_the_time_of_a_line() {
     let limits = Limits { wall_max: Duration::from_millis(1500), ..Limits::default() };
     let setup = Setup { limits: Some(limits), ..Setup::profile("minimal") };
     let mut shell = dock.shell("me", setup, ShellSetup::default()).unwrap();
-    let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() };
+    let streams = Streams {
+        stdin: Source::Empty,
+        stdout: Sink::capture(),
+        stderr: Sink::capture(),
+        ..Streams::default()
+    };
     let (report, _) = shell.run("seven", streams).await.unwrap();
     assert_eq!((report.status, report.limit), (7, None));
 }
@@ -176,7 +181,12 @@ async fn compiling_is_not_the_time_of_whoever_runs_meanwhile() {
             let mut shell = ShellSetup::default();
             shell.mode.eval_allowed = true;
             let mut shell = dock.shell("me", impatient(), shell).unwrap();
-            let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() };
+            let streams = Streams {
+                stdin: Source::Empty,
+                stdout: Sink::capture(),
+                stderr: Sink::capture(),
+                ..Streams::default()
+            };
             let (report, streams) = shell.run(line, streams).await.unwrap();
             let said = String::from_utf8(streams.stderr.into_captured()).unwrap();
             assert_eq!((report.status, report.limit, said.as_str()), (status, None, ""), "{line}");

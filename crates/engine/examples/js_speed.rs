@@ -36,7 +36,7 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         artifact: artifact.clone(),
         argv: vec![b"js".to_vec()],
         env: Arc::new([]),
-        streams: Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture() },
+        streams: Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() },
         files: None,
         trees: Vec::new(),
         working_dir: drydock_contract::WorkingDir::Own,

@@ -105,12 +105,13 @@ pub(crate) enum AtInput {
     Stopped,
 }
 
-/// Bytes that went through stdin, stdout and stderr.
+/// Bytes that went through stdin, stdout and stderr, and those that were written to numbered streams.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) stdin: u64,
     pub(crate) stdout: u64,
     pub(crate) stderr: u64,
+    pub(crate) numbered: u64,
 }
 
 impl Guest {

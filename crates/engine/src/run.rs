@@ -210,7 +210,9 @@ async fn flush(streams: &mut Streams, outcome: &Outcome, switches: &[Arc<Switch>
                 *done = Some(result);
             }
         }
-        if out.is_some() && err.is_some() { Poll::Ready(()) } else { Poll::Pending }
+        let mut numbered = streams.numbered.iter();
+        let is_through = numbered.all(|(_, it)| it.poll_flush(cx).is_ready());
+        if out.is_some() && err.is_some() && is_through { Poll::Ready(()) } else { Poll::Pending }
     });
     match outcome {
         Outcome::TimedOut | Outcome::Cancelled => drop(tokio::time::timeout(LAST_BYTES, flushed).await),

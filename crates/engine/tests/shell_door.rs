@@ -13,8 +13,8 @@ use common::{engine, request, run};
 use drydock_abi::{
     exec::{REQUEST_BYTES_MAX, encode_command},
     shell::{
-        AGAIN, BAD, BROKEN, ENDED, Event, FAILED, HAS_COMMAND, NONE, NOT_FOUND, READS, Start, TOO_MANY,
-        WRITES, decode, encode, file,
+        AGAIN, BAD, BROKEN, ENDED, Event, FAILED, HAS_COMMAND, NONE, NOT_FOUND, NUMBERED_MAX, NumberedStream,
+        READS, Start, TOO_MANY, WRITES, decode, encode, file,
     },
 };
 use drydock_contract::{
@@ -65,7 +65,12 @@ impl Line {
 
     async fn run(self, guest: &mut ShellGuest) -> (Result<Vec<i32>, LiveError>, Streams) {
         let world = LineWorld {
-            streams: Streams { stdin: self.stdin, stdout: Sink::capture(), stderr: Sink::capture() },
+            streams: Streams {
+                stdin: self.stdin,
+                stdout: Sink::capture(),
+                stderr: Sink::capture(),
+                ..Streams::default()
+            },
             door: Arc::clone(&self.door) as _,
             desk: Arc::new(self.desk),
             files: Arc::new(MemoryFiles::with(Arc::new(Meter::new(1 << 20)))),
@@ -93,7 +98,7 @@ async fn answers(program: Program) -> Vec<i32> {
 }
 
 fn start(name: &str, [stdin, stdout, stderr]: [u32; 3], level: u32) -> Vec<u8> {
-    let start = Start { ordinal: 1, umask: 0o22, level, stdin, stdout, stderr };
+    let start = Start { ordinal: 1, umask: 0o22, level, stdin, stdout, stderr, numbered: Vec::new() };
     let command = encode_command(&[""; 0], name, &[""; 0], b"").unwrap();
     [encode(&start), command].concat()
 }
@@ -127,6 +132,49 @@ async fn foreign_handles_are_nobodys() {
             assert_eq!(said[1], BAD, "{foreign} as stream {place}");
         }
     }
+}
+
+/// A command that would open these as `/dev/fd/N`.
+fn start_with(numbered: Vec<NumberedStream>) -> Vec<u8> {
+    let [stdin, stdout, stderr] = NOTHING;
+    let head = Start { ordinal: 1, umask: 0o22, level: 0, stdin, stdout, stderr, numbered };
+    [encode(&head), encode_command(&[""; 0], "quick", &[""; 0], b"").unwrap()].concat()
+}
+
+#[tokio::test]
+async fn only_streams_of_this_line_are_opened_by_a_number_and_the_numbers_rise() {
+    let pipe = |number, handle, end| NumberedStream { number, handle, end };
+    let good = pipe(63, 3, READS);
+    let refused = [
+        ("an input to write to", vec![pipe(63, 0, WRITES)]),
+        ("an output to read", vec![pipe(63, 1, READS)]),
+        ("nobody's handle", vec![pipe(63, 4, READS)]),
+        ("a directory", vec![pipe(63, file(3), READS)]),
+        ("a file that is not open", vec![pipe(63, file(9), WRITES)]),
+        ("nothing, a third way", vec![pipe(63, NONE, 2)]),
+        ("an end that no pipe has", vec![pipe(63, 3, 2)]),
+        ("stdin once more", vec![pipe(0, 3, READS)]),
+        ("stderr once more", vec![pipe(2, 3, WRITES)]),
+        ("a number twice", vec![good, pipe(63, 3, WRITES)]),
+        ("a number that falls", vec![good, pipe(62, 3, WRITES)]),
+        ("too many", (3..4 + NUMBERED_MAX as u32).map(|it| pipe(it, 3, READS)).collect()),
+    ];
+    for (what, numbered) in refused {
+        let program = Program::default().call("pipe", &[]);
+        let said = answers(starts(program, 1, &start_with(numbered))).await;
+        assert_eq!(said.last(), Some(&BAD), "{what}");
+    }
+    let all = vec![pipe(3, 0, READS), pipe(4, 1, WRITES), pipe(5, NONE, READS), pipe(6, NONE, WRITES)];
+    let said = answers(starts(Program::default().call("pipe", &[]), 1, &start_with(all))).await;
+    assert!(said.last().is_some_and(|it| *it > 0), "streams of the line, and none: {said:?}");
+    // Both ends, under as many numbers as there may be.
+    let all = (3..3 + NUMBERED_MAX as u32).map(|it| pipe(it, 3, it % 2)).collect();
+    let said = answers(starts(Program::default().call("pipe", &[]), 1, &start_with(all))).await;
+    assert!(said.last().is_some_and(|it| *it > 0), "{said:?}");
+    // An end that was let go is no end any more.
+    let closed = Program::default().call("pipe", &[]).call("close", &[3, READS]);
+    let said = answers(starts(closed, 1, &start_with(vec![good]))).await;
+    assert_eq!(said.last(), Some(&BAD));
 }
 
 #[tokio::test]
@@ -371,7 +419,15 @@ async fn garbage_is_not_started() {
         assert_eq!(said[1], BAD, "there is no shell {level} inside");
     }
     // What the door makes of it is the door's: here it is refused there.
-    let head = Start { ordinal: 1, umask: 0, level: 0, stdin: NONE, stdout: NONE, stderr: NONE };
+    let head = Start {
+        ordinal: 1,
+        umask: 0,
+        level: 0,
+        stdin: NONE,
+        stdout: NONE,
+        stderr: NONE,
+        numbered: Vec::new(),
+    };
     let garbled = [encode(&head), vec![255; 500]].concat();
     assert_eq!(answers(starts(Program::default(), 1, &garbled)).await[1], 1 | ENDED.cast_signed());
     let oversized = Program::default()
@@ -506,7 +562,12 @@ fn inside(number: u32, told: &Told) -> InsideShell {
         recipe_of: None,
         seed: 0,
         time: InsideTime::Lines,
-        streams: Streams { stdin: Source::from("of it"), stdout: Sink::capture(), stderr: Sink::Discard },
+        streams: Streams {
+            stdin: Source::from("of it"),
+            stdout: Sink::capture(),
+            stderr: Sink::Discard,
+            ..Streams::default()
+        },
         door: Arc::new(ProbedDoor::default()),
         end: Box::new(move |outcome, streams| {
             told.lock().push((number, outcome, streams.stdout.into_captured()));

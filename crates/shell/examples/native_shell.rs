@@ -219,7 +219,6 @@ fn main() {
             ))),
         }),
         roots: Vec::new(),
-        scratch: "/tmp".into(),
         cwd,
         env: std::env::vars().filter(|it| it.0 != "_" && it.0 != "SHLVL").collect(),
         name: "bash".into(),
@@ -232,7 +231,12 @@ fn main() {
     });
     let mut input = Vec::new();
     io::stdin().read_to_end(&mut input).unwrap();
-    let streams = Streams { stdin: Source::from(input), stdout: Sink::capture(), stderr: Sink::capture() };
+    let streams = Streams {
+        stdin: Source::from(input),
+        stdout: Sink::capture(),
+        stderr: Sink::capture(),
+        ..Streams::default()
+    };
     let (report, streams) = block_on(shell.run(&script, streams));
     io::stdout().write_all(&streams.stdout.into_captured()).unwrap();
     io::stderr().write_all(&streams.stderr.into_captured()).unwrap();

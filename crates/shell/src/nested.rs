@@ -13,7 +13,7 @@ use drydock_contract::{BoxFuture, Outcome, port::Mode};
 
 use super::{
     builtin::nested,
-    door::{Commands, LineEnds},
+    door::{Commands, LineEnds, NumberedEnd},
     fd::Fd,
     inbox::Inbox,
     state::{Env, Flow, Shared},
@@ -36,6 +36,8 @@ pub struct NestedCommand {
     pub recipe_of: Option<Vec<String>>,
     /// What it reads and writes.
     pub ends: LineEnds,
+    /// What it and its commands open as `/dev/fd/N`.
+    pub numbered: Vec<(u32, NumberedEnd)>,
     /// Where it starts commands and what is left of its time: one level deeper than whoever starts it.
     pub commands: Arc<dyn Commands>,
     /// Where its randomness starts.
@@ -60,7 +62,8 @@ impl NestedShells {
         let shared = self.0.upgrade();
         Box::pin(async move {
             let Some(shared) = shared else { return Outcome::Cancelled };
-            let NestedCommand { name, args, env: entries, umask, recipe_of, ends, commands, seed } = command;
+            let NestedCommand { name, args, env: entries, umask, recipe_of, ends, numbered, commands, seed } =
+                command;
             let mut env = Env::bare(Arc::clone(&shared));
             env.identity.id = shared.next_id.fetch_add(1, Ordering::Relaxed);
             env.identity.pid = env.identity.id;
@@ -75,6 +78,14 @@ impl NestedShells {
             env.fds.insert(0, Fd::PipeIn(ends.stdin));
             env.fds.insert(1, Fd::PipeOut(ends.stdout));
             env.fds.insert(2, Fd::PipeOut(ends.stderr));
+            for (number, end) in numbered {
+                let fd = match end {
+                    NumberedEnd::Nothing => Fd::Null,
+                    NumberedEnd::Reads(reader) => Fd::PipeIn(reader),
+                    NumberedEnd::Writes(writer) => Fd::PipeOut(writer),
+                };
+                env.fds.insert(number, fd);
+            }
             let args = args.iter().map(|arg| text::from_bytes(arg));
             let words: Vec<String> = std::iter::once(name).chain(args).collect();
             let done = shared.tasks.spawn(async move {

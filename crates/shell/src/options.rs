@@ -1,5 +1,7 @@
 //! `set` and `shopt`.
 
+use drydock_abi::shell::Switches;
+
 /// What `set -o` and `shopt` switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -29,6 +31,17 @@ pub(crate) struct Options {
     pub(crate) globskipdots: bool,
     /// The state of [`HARMLESS`].
     harmless: [bool; HARMLESS.len()],
+}
+
+impl Options {
+    /// What a shell was started with.
+    pub(crate) fn switch_on(&mut self, given: Switches) {
+        self.errexit |= given.errexit;
+        self.nounset |= given.nounset;
+        self.xtrace |= given.xtrace;
+        self.noglob |= given.noglob;
+        self.pipefail |= given.pipefail;
+    }
 }
 
 /// Letters of `set`, and their long names.

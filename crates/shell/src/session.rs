@@ -28,8 +28,6 @@ pub struct ShellSpec {
     pub door: Arc<dyn Door>,
     /// Directories redirections may reach; empty for all of the door's files.
     pub roots: Vec<String>,
-    /// Where process substitutions keep their files.
-    pub scratch: String,
     /// The working directory.
     pub cwd: String,
     /// Exported variables.
@@ -71,7 +69,6 @@ impl Shell {
             clock,
             door: spec.door,
             roots: spec.roots,
-            scratch: spec.scratch,
             mode: spec.mode,
             limits: spec.limits,
             stage_limits: spec.stage_limits,
@@ -93,6 +90,7 @@ impl Shell {
         env.identity.id = 1;
         env.identity.name = spec.name.into();
         env.identity.text_from = spec.mode.text_from;
+        env.options.switch_on(spec.mode.switches);
         env.dirs.cwd = spec.cwd.into();
         env.computed.seed = spec.seed;
         env.computed.start_random(spec.seed as u32);
@@ -110,7 +108,15 @@ impl Shell {
             stderr: Arc::new(stderr.clone()),
         };
         let report = self.run_between(text, ends, AtEnd::RunExitTrap).await;
-        (report, Streams { stdin: stdin.take(), stdout: stdout.take(), stderr: stderr.take() })
+        (
+            report,
+            Streams {
+                stdin: stdin.take(),
+                stdout: stdout.take(),
+                stderr: stderr.take(),
+                ..Streams::default()
+            },
+        )
     }
 
     /// Runs what `PROMPT_COMMAND` says, before a prompt is shown; true if that ended the shell. `$?` is left as it was. The

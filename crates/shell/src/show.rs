@@ -6,7 +6,7 @@ use super::syntax::{
     Script,
     ast::{
         AndOr, Arg, Arm, ArmEnd, Command, Compound, FdName, Function, Join, Pipeline, Redirect, RedirectKind,
-        Simple, Span, Word,
+        Simple, Span, Timed, Word,
     },
 };
 
@@ -117,8 +117,10 @@ impl Show<'_> {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline) {
-        if pipeline.timed {
-            self.put("time ");
+        match pipeline.timed {
+            Some(Timed::Own) => self.put("time "),
+            Some(Timed::Posix) => self.put("time -p "),
+            None => {}
         }
         if pipeline.inverted {
             self.put("! ");

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::{
     builtin::nested,
+    exec::{FILE_TOO_LARGE, SIGXFSZ},
     fd::Fd,
     state::{Env, Eval, Flow},
 };
@@ -13,7 +14,8 @@ use super::{
 const OURS: &str = "drydock";
 
 impl Env {
-    /// Writes to a descriptor. Nobody reading is the end of this shell, as SIGPIPE is.
+    /// Writes to a descriptor. Nobody reading is the end of this shell, as SIGPIPE is, and so is a file that gets longer
+    /// than `ulimit -f` allows, as SIGXFSZ is.
     pub(crate) async fn write(&mut self, number: u32, bytes: &[u8]) -> Eval<bool> {
         if bytes.is_empty() {
             return Ok(true);
@@ -31,6 +33,14 @@ impl Env {
                 if matches!(fd, Fd::Capture(_)) {
                     let max = self.shared.limits.expansion_bytes_max;
                     return Err(self.abort(format!("a command substitution gave more than {max} bytes")));
+                }
+                let is_limited = matches!(&fd, Fd::File(file) if file.bytes_max.is_some());
+                if is_limited && !self.traps.has("XFSZ") {
+                    Box::pin(self.complain("File size limit exceeded")).await?;
+                    return Err(Flow::Exit(FILE_TOO_LARGE));
+                }
+                if is_limited {
+                    self.traps.inbox.send(SIGXFSZ);
                 }
                 Box::pin(self.complain("write error: file too large")).await?;
                 Ok(false)

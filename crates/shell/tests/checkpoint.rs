@@ -268,7 +268,12 @@ fn a_line_that_was_dropped_halfway_leaves_nothing_to_save() {
     let mut room = room();
     room.run("x=1");
     let before = room.shell.save().unwrap().to_vec();
-    let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() };
+    let streams = Streams {
+        stdin: Source::Empty,
+        stdout: Sink::capture(),
+        stderr: Sink::capture(),
+        ..Streams::default()
+    };
     {
         let mut line = std::pin::pin!(room.shell.run("x=2; sleep forever", streams));
         let waker = std::task::Waker::noop();

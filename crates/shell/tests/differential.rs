@@ -1,7 +1,8 @@
 //! Scripts under real bash and under the shell: the same output, the same status.
 //!
 //! `differential/*.txt` hold the scripts. `=== name` starts one; `#stdin: text` gives it input
-//! (`\n` for newlines); `#differs: reason` says that ours is meant to differ, and then it must.
+//! (`\n` for newlines); `#differs: reason` says that ours is meant to differ, and then it must; `#real: name` is one that
+//! needs a command which has no fake, and is for `drydock`'s own comparison alone.
 //! `DRYDOCK_SCRIPTS` names another folder to take them from, `DRYDOCK_SCRIPTS_PATH` bash's PATH.
 
 // The other half of the comparison is a native program in a real directory.
@@ -23,6 +24,8 @@ struct Case {
     script: String,
     stdin: String,
     differs: Option<String>,
+    /// It needs commands that have no fake.
+    is_real: bool,
 }
 
 fn cases() -> Vec<Case> {
@@ -35,18 +38,27 @@ fn cases() -> Vec<Case> {
         let text = fs::read_to_string(path).unwrap();
         for block in text.split("=== ").skip(1) {
             let (name, rest) = block.split_once('\n').unwrap();
-            let mut case =
-                Case { name: name.trim().into(), script: String::new(), stdin: String::new(), differs: None };
+            let mut case = Case {
+                name: name.trim().into(),
+                script: String::new(),
+                stdin: String::new(),
+                differs: None,
+                is_real: false,
+            };
             for line in rest.split_inclusive('\n') {
                 if let Some(text) = line.strip_prefix("#stdin: ") {
                     case.stdin = text.trim_end_matches('\n').replace("\\n", "\n");
                 } else if let Some(text) = line.strip_prefix("#differs: ") {
                     case.differs = Some(text.trim().into());
+                } else if line.starts_with("#real: ") {
+                    case.is_real = true;
                 } else {
                     case.script.push_str(line);
                 }
             }
-            cases.push(case);
+            if !case.is_real {
+                cases.push(case);
+            }
         }
     }
     cases

@@ -2,6 +2,7 @@
 
 mod shell_room;
 
+use drydock_abi::shell::Switches;
 use drydock_shell::{Mode, ShellLimits, Touch, explain};
 use proptest::prelude::*;
 use shell_room::{room, room_until, room_with};
@@ -47,6 +48,60 @@ fn unknown_names_stay_as_typed_where_that_was_asked_for() {
 }
 
 #[test]
+fn who_writes_more_than_a_file_may_have_is_told_and_ends_with_153() {
+    let cases = [
+        ("ulimit -f 1; seq 2000 > big; echo $?", "153\n", "drydock: line 1: seq: File size limit exceeded\n"),
+        (
+            "ulimit -f 1; (printf '%02000d' 1 > big); echo $?",
+            "153\n",
+            "drydock: line 1: File size limit exceeded\n",
+        ),
+        (
+            "ulimit -f 1; trap 'echo trapped' XFSZ; printf '%02000d' 1 > big; echo $?",
+            "trapped\n1\n",
+            "drydock: line 1: write error: file too large\n",
+        ),
+        ("ulimit -f 1; seq 100 > small; echo $?", "0\n", ""),
+    ];
+    for (text, stdout, stderr) in cases {
+        let ran = room().run(text);
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), (stdout, stderr), "{text}");
+    }
+    let ended = room().run("ulimit -f 1; printf '%02000d' 1 > big; echo never");
+    assert_eq!((ended.status, ended.stdout.as_str()), (153, ""));
+}
+
+#[test]
+fn a_shell_has_so_many_descriptors_and_says_when_they_are_gone() {
+    let words = "<(:) ".repeat(1_100);
+    let ran = room().run(&format!("args {words}; echo never"));
+    assert_eq!(ran.status, 1);
+    assert_eq!(
+        ran.stderr,
+        "drydock: line 1: cannot make pipe for process substitution: Too many open files\n"
+    );
+}
+
+#[test]
+fn jobs_tells_of_no_process_substitution_and_wait_waits_for_the_last() {
+    let ran = room().run("exec 3< <(sleep forever); jobs; jobs -p; sleep 1 & wait; echo waited; kill $!");
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, "waited\n"), "{}", ran.stderr);
+    let ran = room().run("exec 3< <(echo x; exit 4); p=$!; kill -0 $p && echo there; wait; wait $p; echo $?");
+    assert_eq!(ran.stdout, "there\n4\n", "{}", ran.stderr);
+    let ran = room().run("exec 3< <(sleep forever); p=$!; kill $p; wait $p; echo $?");
+    assert_eq!(ran.stdout, "143\n", "{}", ran.stderr);
+}
+
+#[test]
+fn a_shell_begins_with_the_options_that_it_was_given() {
+    let switches =
+        Switches { errexit: true, nounset: true, noglob: true, pipefail: true, ..Switches::default() };
+    let mut room = room_with(Mode { switches, ..Mode::default() }, ShellLimits::default());
+    let ran = room.run("echo $- *; set -o | grep pipefail; false | true; echo never");
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, "efhuBc *\npipefail       \ton\n"), "{}", ran.stderr);
+}
+
+#[test]
 fn names_of_the_text_are_never_kept_as_typed() {
     let mode = Mode { literal_unknown: true, eval_allowed: true, ..Mode::default() };
     let cases = [
@@ -59,6 +114,7 @@ fn names_of_the_text_are_never_kept_as_typed() {
         ("(x=1); echo \"[$x]\"", "[]\n"),
         ("echo \"[$1] [$*] [${x}] [${x:-d}]\"", "[] [] [] [d]\n"),
         ("eval 'false && y=1'; echo \"[$y]\"", "[]\n"),
+        ("echo \"[$OPTARG] [$FUNCNAME] [$REPLY]\"", "[] [] []\n"),
         ("args \".[] | select(.a == $x)\" $y", ".[] | select(.a == $x)\n$y\n"),
     ];
     for (text, want) in cases {

@@ -7,7 +7,7 @@ use std::{future::poll_fn, io, sync::Arc, time::Duration};
 
 use drydock_abi::exec::{decode_command, encode_report};
 use drydock_contract::{
-    BoxFuture, Call, CallError, Denial, Dispatch, Outcome, Reply, RunReport, Streams,
+    BoxFuture, Call, CallError, Denial, Dispatch, Numbered, Outcome, Reply, RunReport, Streams,
     port::{Files, OpenHow, TreePath},
 };
 use parking_lot::Mutex;
@@ -145,7 +145,7 @@ async fn run(
                 input = io.read_all().await?;
             }
             for name in &operands {
-                match io.load(name) {
+                match io.load(name).await {
                     Some(bytes) => input.extend_from_slice(&bytes),
                     None => {
                         io.complain(&format!("{other}: {name}: No such file or directory\n")).await?;
@@ -164,8 +164,15 @@ async fn cat(io: &mut Io, args: &[String]) -> io::Result<Outcome> {
     let mut status = 0;
     let stdin = vec!["-".to_owned()];
     for name in if args.is_empty() { &stdin } else { args } {
+        if let Some(reader) = io.numbered(name) {
+            let mut buffer = vec![0; 8 << 10];
+            while let count @ 1.. = poll_fn(|cx| reader.poll_read(cx, &mut buffer)).await? {
+                io.write(&buffer[..count]).await?;
+            }
+            continue;
+        }
         if name != "-" {
-            match io.load(name) {
+            match io.load(name).await {
                 Some(bytes) => io.write(&bytes).await?,
                 None => {
                     io.complain(&format!("cat: {name}: No such file or directory\n")).await?;
@@ -198,7 +205,7 @@ async fn head(io: &mut Io, args: &[String]) -> io::Result<Outcome> {
         }
     }
     if let Some(name) = file {
-        let bytes = io.load(&name).unwrap_or_default();
+        let bytes = io.load(&name).await.unwrap_or_default();
         let out: Vec<u8> = bytes.split_inclusive(|it| *it == b'\n').take(lines).flatten().copied().collect();
         io.write(&out).await?;
         return Ok(Outcome::Exited(0));
@@ -227,7 +234,7 @@ async fn head(io: &mut Io, args: &[String]) -> io::Result<Outcome> {
 async fn tee(io: &mut Io, args: &[String]) -> io::Result<Outcome> {
     let input = io.read_all().await?;
     for name in args {
-        io.save(name, &input);
+        io.save(name, &input).await?;
     }
     io.write(&input).await?;
     Ok(Outcome::Exited(0))
@@ -283,7 +290,20 @@ impl Io {
         TreePath::new(full.trim_start_matches('/')).ok()
     }
 
-    fn load(&self, name: &str) -> Option<Vec<u8>> {
+    /// What was given under the number of `/dev/fd/N`.
+    fn numbered(&self, name: &str) -> Option<Numbered> {
+        let number: u32 = name.strip_prefix("/dev/fd/")?.parse().ok()?;
+        self.streams.numbered.iter().find(|it| it.0 == number).map(|it| it.1.clone())
+    }
+
+    async fn load(&mut self, name: &str) -> Option<Vec<u8>> {
+        if let Some(reader) = self.numbered(name) {
+            let (mut all, mut buffer) = (Vec::new(), vec![0; 8 << 10]);
+            while let Ok(count @ 1..) = poll_fn(|cx| reader.poll_read(cx, &mut buffer)).await {
+                all.extend_from_slice(&buffer[..count]);
+            }
+            return Some(all);
+        }
         let how = OpenHow { read: true, ..OpenHow::default() };
         let file = self.files.open(&self.path(name)?, how, Default::default()).ok()?;
         let mut all = vec![0; usize::try_from(file.stat().ok()?.size).ok()?];
@@ -297,11 +317,18 @@ impl Io {
         Some(all)
     }
 
-    fn save(&self, name: &str, bytes: &[u8]) {
+    async fn save(&mut self, name: &str, mut bytes: &[u8]) -> io::Result<()> {
+        if let Some(writer) = self.numbered(name) {
+            while !bytes.is_empty() {
+                bytes = &bytes[poll_fn(|cx| writer.poll_write(cx, bytes)).await?..];
+            }
+            return poll_fn(|cx| writer.poll_flush(cx)).await;
+        }
         let how = OpenHow { write: true, create: true, truncate: true, ..OpenHow::default() };
         let file = self.path(name).and_then(|path| self.files.open(&path, how, Default::default()).ok());
         if let Some(file) = file {
             let _ = file.write_at(0, bytes, Default::default());
         }
+        Ok(())
     }
 }

@@ -7,13 +7,15 @@ use crate::pump::{Drain, Feed};
 use crate::{executor, host};
 use drydock_abi::exec::decode_report;
 use drydock_abi::shell::{
-    Answered, BAD, COMMAND_NAMES, HAS_COMMAND, NONE, NOT_FOUND, TOO_MANY, WAS_CHANGED, encode, file,
+    Answered, BAD, COMMAND_NAMES, HAS_COMMAND, NONE, NOT_FOUND, NumberedStream, READS, TOO_MANY, WAS_CHANGED,
+    WRITES, encode, file,
 };
 use drydock_abi::shell::{Refusal, RefusalKind, Start as Head};
 use drydock_contract::port::{Clock, TreePath};
 use drydock_contract::{BoxFuture, Source, exit};
 use drydock_shell::door::{
-    Commands, Door, Ended, NotRun, ReadEnd, ShellFile, StageInput, StageOutput, Start, Tree, WriteEnd,
+    Commands, Door, Ended, NotRun, ReadEnd, ShellFile, StageInput, StageNumbered, StageOutput, Start, Tree,
+    WriteEnd,
 };
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -172,6 +174,36 @@ fn given_output(output: StageOutput) -> Option<Given<Drain>> {
     })
 }
 
+/// The streams that a command opens by a number, and what the shell has to move for them.
+#[derive(Default)]
+struct GivenNumbered {
+    told: Vec<NumberedStream>,
+    inputs: Vec<Given<Feed>>,
+    outputs: Vec<Given<Drain>>,
+}
+
+fn given_numbered(streams: Vec<(u32, StageNumbered)>) -> Option<GivenNumbered> {
+    let mut all = GivenNumbered::default();
+    for (number, stream) in streams {
+        let (handle, end) = match stream {
+            StageNumbered::Reads(input) => {
+                let given = given_input(input)?;
+                let handle = given.handle;
+                all.inputs.push(given);
+                (handle, READS)
+            }
+            StageNumbered::Writes(output) => {
+                let given = given_output(output)?;
+                let handle = given.handle;
+                all.outputs.push(given);
+                (handle, WRITES)
+            }
+        };
+        all.told.push(NumberedStream { number, handle, end });
+    }
+    Some(all)
+}
+
 async fn run(level: u32, start: Start<'_>) -> Ended {
     let not_run = |why| Ended { answer: Err(why), is_pipe_broken: false };
     let Some(payload) = start.encode() else { return not_run(NotRun::TooLong) };
@@ -179,8 +211,9 @@ async fn run(level: u32, start: Start<'_>) -> Ended {
     let streams = start.streams;
     let given = (given_input(streams.stdin), given_output(streams.stdout), given_output(streams.stderr));
     let (Some(input), Some(output), Some(errors)) = given else { return not_run(too_many("pipes")) };
-    let head =
-        Head { ordinal, umask, level, stdin: input.handle, stdout: output.handle, stderr: errors.handle };
+    let Some(numbered) = given_numbered(streams.numbered) else { return not_run(too_many("pipes")) };
+    let [stdin, stdout, stderr] = [input.handle, output.handle, errors.handle];
+    let head = Head { ordinal, umask, level, stdin, stdout, stderr, numbered: numbered.told };
     let mut request = encode(&head);
     request.extend_from_slice(&payload);
     let (number, has_ended) = match host::start(&request) {
@@ -189,6 +222,9 @@ async fn run(level: u32, start: Start<'_>) -> Ended {
         Err(_) => return not_run(NotRun::Refused(refused("the host refused to start it", BAD))),
     };
     let running = Running(number);
+    // The host has its own ends now.
+    let mut feeds: Vec<Feed> = numbered.inputs.into_iter().filter_map(Given::let_go).collect();
+    let mut numbered: Vec<Drain> = numbered.outputs.into_iter().filter_map(Given::let_go).collect();
     let (mut feed, mut drains) = (input.let_go(), [output.let_go(), errors.let_go()]);
     if has_ended {
         executor::hear();
@@ -203,12 +239,14 @@ async fn run(level: u32, start: Start<'_>) -> Ended {
                 *drain = None;
             }
         }
+        feeds.retain_mut(|it| it.poll(cx).is_pending());
+        numbered.retain_mut(|it| it.poll(cx).is_pending());
         if ended.is_none()
             && let Poll::Ready(done) = executor::poll_ended(number, cx)
         {
             ended = Some(done);
         }
-        match ended.is_some() && drains.iter().all(Option::is_none) {
+        match ended.is_some() && drains.iter().all(Option::is_none) && numbered.is_empty() {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }

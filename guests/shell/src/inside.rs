@@ -3,10 +3,10 @@
 use crate::door::HostDoor;
 use crate::ends::{Reader, Writer};
 use crate::host;
-use drydock_abi::shell::{InsideEnd, InsideStart};
+use drydock_abi::shell::{InsideEnd, InsideStart, NONE, NumberedStream, READS};
 use drydock_contract::port::Mode;
 use drydock_contract::{BoxFuture, Outcome};
-use drydock_shell::door::LineEnds;
+use drydock_shell::door::{LineEnds, NumberedEnd};
 use drydock_shell::{NestedCommand, NestedShells};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -23,16 +23,25 @@ impl Shells {
     }
 
     pub(crate) fn begin(&mut self, start: InsideStart) {
-        let InsideStart { id, name, args, env, umask, recipe_of, seed, is_timed, streams } = start;
+        let InsideStart { id, name, args, env, umask, recipe_of, seed, is_timed, streams, numbered } = start;
         let writer = |handle| Arc::new(Writer { handle, columns: None, is_flushed: true });
         let ends = LineEnds {
             stdin: Arc::new(Reader(streams[0])),
             stdout: writer(streams[1]),
             stderr: writer(streams[2]),
         };
+        let numbered = numbered.into_iter().map(|NumberedStream { number, handle, end }| {
+            let end = match end {
+                _ if handle == NONE => NumberedEnd::Nothing,
+                READS => NumberedEnd::Reads(Arc::new(Reader(handle))),
+                _ => NumberedEnd::Writes(writer(handle)),
+            };
+            (number, end)
+        });
+        let numbered = numbered.collect();
         let commands = Arc::new(HostDoor { level: id, is_timed });
         let (env, umask) = (env.into(), Mode::new(umask));
-        let command = NestedCommand { name, args, env, umask, recipe_of, ends, commands, seed };
+        let command = NestedCommand { name, args, env, umask, recipe_of, ends, numbered, commands, seed };
         self.running.push((id, self.shells.run(command)));
     }
 

@@ -159,7 +159,6 @@ fn open(opening: Opening) -> Result<(Shell, Vec<String>), String> {
     let spec = ShellSpec {
         door: Arc::new(HostDoor::LINE),
         roots: opening.roots,
-        scratch: "/tmp".into(),
         cwd: opening.cwd,
         env: opening.env,
         name: opening.name,

@@ -2,8 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::answer::few;
+
+/// Most streams of one command beside its three: a shell has 1,024 descriptors.
+pub const NUMBERED_MAX: usize = 1_021;
+
 /// What a command is started with, in front of the request of `exec.command`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// Which of the line's calls this is: by its place in the text, whenever it happens to be made.
     pub ordinal: u64,
@@ -11,12 +16,26 @@ pub struct Start {
     pub umask: u32,
     /// The shell inside the line that starts it; 0 is the line's own.
     pub level: u32,
-    /// Handles, files or nothing.
+    /// A handle, a file or nothing.
     pub stdin: u32,
-    /// Likewise.
+    /// A handle, a file or nothing.
     pub stdout: u32,
-    /// Likewise.
+    /// A handle, a file or nothing.
     pub stderr: u32,
+    /// What it opens as `/dev/fd/N`, by rising numbers.
+    #[serde(deserialize_with = "few::<NUMBERED_MAX, _, _>")]
+    pub numbered: Vec<NumberedStream>,
+}
+
+/// A stream that is opened by a number above those of the three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberedStream {
+    /// The N of `/dev/fd/N`.
+    pub number: u32,
+    /// A handle, a file or nothing.
+    pub handle: u32,
+    /// Which way it goes: `READS`, `WRITES`.
+    pub end: u32,
 }
 
 /// Something happened.
@@ -98,6 +117,9 @@ pub struct InsideStart {
     pub is_timed: bool,
     /// Handles of its streams.
     pub streams: [u32; 3],
+    /// What it and its commands open as `/dev/fd/N`.
+    #[serde(deserialize_with = "few::<NUMBERED_MAX, _, _>")]
+    pub numbered: Vec<NumberedStream>,
 }
 
 /// How such a shell ended.

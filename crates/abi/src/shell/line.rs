@@ -88,6 +88,23 @@ pub struct Mode {
     pub scripts_allowed: bool,
     /// Where the text comes from.
     pub text_from: TextFrom,
+    /// What it begins with switched on.
+    pub switches: Switches,
+}
+
+/// Options of `set` that a shell was started with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switches {
+    /// `-e`.
+    pub errexit: bool,
+    /// `-u`.
+    pub nounset: bool,
+    /// `-x`.
+    pub xtrace: bool,
+    /// `-f`.
+    pub noglob: bool,
+    /// `-o pipefail`.
+    pub pipefail: bool,
 }
 
 /// Where the text of a shell comes from. An error that ends `-c` costs a script its line only, and what ends both has
@@ -110,6 +127,7 @@ impl Default for Mode {
             eval_allowed: false,
             scripts_allowed: true,
             text_from: TextFrom::default(),
+            switches: Switches::default(),
         }
     }
 }

@@ -35,10 +35,12 @@ use serde::{Serialize, de::DeserializeOwned};
 pub use answer::{
     ANSWER_BYTES_MAX, ANSWER_LOST_MAX, ANSWER_NAMES_MAX, ANSWER_RECORDS_MAX, Answer, LineAnswer,
 };
-pub use event::{Answered, Ended, Event, InsideEnd, InsideStart, Refusal, RefusalKind, Start};
+pub use event::{
+    Answered, Ended, Event, InsideEnd, InsideStart, NUMBERED_MAX, NumberedStream, Refusal, RefusalKind, Start,
+};
 pub use line::{
-    LineReport, LineRequest, Mode, Opening, Request, SavedWhen, ShellLimits, StageRecord, SyntaxError,
-    TextFrom,
+    LineReport, LineRequest, Mode, Opening, Request, SavedWhen, ShellLimits, StageRecord, Switches,
+    SyntaxError, TextFrom,
 };
 pub use names::OWN_NAMES;
 pub use plan::{Plan, PlannedCommand, Touch};

@@ -260,14 +260,13 @@ impl Exec {
             }
             ArgMode::Stdin1 => first_line(&args, stdin),
         };
-        let Streams { stdin, stdout, stderr } = streams;
         launch::raise_line_memory(spec, &options);
 
         let request = RunRequest {
             artifact,
             argv,
             env,
-            streams: Streams { stdin: stdin.after(head), stdout, stderr },
+            streams: Streams { stdin: streams.stdin.after(head), ..streams },
             files: spec.files.clone(),
             trees,
             working_dir,

@@ -176,7 +176,12 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// One command; what it said, if it went well.
 async fn step(session: &DockSession, step: &str, args: &[String]) -> Result<String, BuildError> {
-    let streams = Streams { stdin: Source::Empty, stdout: Sink::Discard, stderr: Sink::capture() };
+    let streams = Streams {
+        stdin: Source::Empty,
+        stdout: Sink::Discard,
+        stderr: Sink::capture(),
+        ..Streams::default()
+    };
     let done = session.run_with(DRIVER, args, streams).await;
     let (report, streams) = done.map_err(|error| BuildError::Start(Box::new(error)))?;
     let said = String::from_utf8_lossy(&streams.stderr.into_captured()).into_owned();

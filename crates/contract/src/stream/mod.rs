@@ -3,6 +3,8 @@
 //! The common cases are plain values, so that a run over bytes in memory needs no task, no channel
 //! and no box. Everything else is polled, so that a deadline can drop it.
 
+mod counted;
+mod numbered;
 mod pipe;
 mod shared;
 mod waiters;
@@ -14,6 +16,8 @@ use std::{
 
 use bytes::{Buf, Bytes};
 
+pub use counted::BrokenWrites;
+pub use numbered::Numbered;
 pub use pipe::{PIPE_BYTES_MAX, PipeReader, PipeWriter, paid_pipe, pipe};
 pub use shared::{SharedSink, SharedSource};
 

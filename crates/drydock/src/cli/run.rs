@@ -82,6 +82,7 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
             stdin: streams::stdin()?,
             stdout: if json { Sink::capture() } else { streams::stdout()? },
             stderr: if json { Sink::capture() } else { streams::stderr()? },
+            ..Streams::default()
         };
         let done = cancellable(&session, session.run_with(&name, &args, streams)).await;
         let denials = grants::refused(log.as_deref());

@@ -15,7 +15,7 @@ use drydock_embed::{
     contract::{Limits, Sink, Source, Streams, exit::CANCELLED, text},
     gate::DenialLog,
     line_limits, ordinary_variables,
-    shell::{LineReport, Mode, TextFrom},
+    shell::{LineReport, Mode, Switches, TextFrom},
     store::SessionName,
 };
 
@@ -50,6 +50,8 @@ pub(crate) struct Sh {
     /// Run this text; further arguments are $0, $1 and on
     #[arg(short = 'c', value_name = "LINE")]
     line: Option<OsString>,
+    #[command(flatten)]
+    switches: ShellSwitches,
     #[command(flatten)]
     powers: Powers,
     /// Memory that the shell and the stages of a line share [default: 384MiB, and that of the largest command that was
@@ -88,6 +90,52 @@ pub(crate) struct Sh {
     /// A script file and its arguments, which are passed on untouched
     #[arg(value_name = "SCRIPT [ARGS]", trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<OsString>,
+}
+
+/// What other shells are started with, in clusters too: `-ec LINE`.
+#[derive(Debug, Args)]
+struct ShellSwitches {
+    /// End at the first command that fails, as `set -e` does
+    #[arg(short = 'e')]
+    errexit: bool,
+    /// Make an unset variable an error, as `set -u` does
+    #[arg(short = 'u')]
+    nounset: bool,
+    /// Show each command before it runs, as `set -x` does
+    #[arg(short = 'x')]
+    xtrace: bool,
+    /// Expand no patterns to names of files, as `set -f` does
+    #[arg(short = 'f')]
+    noglob: bool,
+    /// Accepted for bash's sake: a shell here has no profile to read
+    #[arg(short = 'l')]
+    login: bool,
+    /// Switch an option on, as `set -o` does
+    #[arg(short = 'o', value_name = "OPTION")]
+    options: Vec<ShellOption>,
+}
+
+/// What `-o` switches on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ShellOption {
+    Errexit,
+    Nounset,
+    Xtrace,
+    Noglob,
+    Pipefail,
+}
+
+impl ShellSwitches {
+    fn all(&self) -> Switches {
+        let has = |option| self.options.contains(&option);
+        Switches {
+            errexit: self.errexit || has(ShellOption::Errexit),
+            nounset: self.nounset || has(ShellOption::Nounset),
+            xtrace: self.xtrace || has(ShellOption::Xtrace),
+            noglob: self.noglob || has(ShellOption::Noglob),
+            pipefail: has(ShellOption::Pipefail),
+        }
+    }
 }
 
 /// What there is to run.
@@ -160,6 +208,7 @@ fn mode(sh: &Sh) -> Mode {
         // A directory that is mounted twice has files with two names.
         scripts_allowed: !mount::overlap(&sh.powers.dir),
         text_from,
+        switches: sh.switches.all(),
     }
 }
 
@@ -196,11 +245,21 @@ fn read(from: impl std::io::Read, what: &str) -> anyhow::Result<Vec<u8>> {
 
 /// `$0` and the arguments.
 fn name(sh: &Sh, shell: &mut ShellSetup) {
-    let mut words = sh.rest.iter().map(|it| text::from_bytes(it.as_bytes()).into_owned());
+    let lost = lost_dashes(sh).then(|| "--".to_owned());
+    let words = sh.rest.iter().map(|it| text::from_bytes(it.as_bytes()).into_owned());
+    let mut words = lost.into_iter().chain(words);
     if let Some(name) = words.next() {
         shell.name = name;
         shell.args = words.collect();
     }
+}
+
+/// Whether `--` stood before the arguments of a `-c`: that is `$0` then, as everywhere, and whoever reads our arguments
+/// takes it for the end of the options.
+fn lost_dashes(sh: &Sh) -> bool {
+    let all: Vec<OsString> = std::env::args_os().collect();
+    let before = all.len().checked_sub(sh.rest.len() + 1);
+    sh.line.is_some() && before.is_some_and(|at| all[at] == "--")
 }
 
 /// A text, where it comes from and how its end is told.
@@ -219,6 +278,7 @@ fn once(mut shell: DockShell, whole: &Whole<'_>, log: &DenialLog, limits: &Limit
             stdin: if from_stdin { Source::Empty } else { streams::stdin()? },
             stdout: if json { Sink::capture() } else { streams::stdout()? },
             stderr: if json { Sink::capture() } else { streams::stderr()? },
+            ..Streams::default()
         };
         let cancel = shell.canceller();
         match until_interrupted(cancel, shell.run(text, streams)).await {

@@ -193,6 +193,7 @@ impl JsGuest {
                 stdin: Source::from(stdin),
                 stdout: Sink::capture(),
                 stderr: Sink::Stream(log.sink()),
+                ..Streams::default()
             },
             files: None,
             trees: Vec::new(),

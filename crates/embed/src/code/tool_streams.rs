@@ -33,7 +33,8 @@ impl ToolStreams {
             None => Sink::capture(),
             Some(all) => Sink::Stream(Box::new(Merged(Arc::clone(all)))),
         };
-        let streams = Streams { stdin: Source::from(stdin), stdout: sink(), stderr: sink() };
+        let streams =
+            Streams { stdin: Source::from(stdin), stdout: sink(), stderr: sink(), ..Streams::default() };
         Ok((Self { is_base64, merged }, streams))
     }
 

@@ -74,7 +74,12 @@ impl TypeStripper {
             artifact: runtime::artifact("ts")?,
             argv: vec![b"ts".to_vec()],
             env: Arc::new([]),
-            streams: Streams { stdin: Source::from(text), stdout: Sink::capture(), stderr: Sink::capture() },
+            streams: Streams {
+                stdin: Source::from(text),
+                stdout: Sink::capture(),
+                stderr: Sink::capture(),
+                ..Streams::default()
+            },
             files: None,
             trees: Vec::new(),
             working_dir: WorkingDir::Own,

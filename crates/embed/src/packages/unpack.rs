@@ -88,7 +88,12 @@ async fn unzip(dock: &Dock, files: Arc<dyn Files>) -> Result<(), String> {
     setup.builtin_memory_bytes_max = Some(GUEST_BYTES_MAX);
     let session = dock.session(PRINCIPAL, setup).map_err(|error| error.to_string())?;
     let args = ["-q", "-o", "-d", "/out", "/wheel.zip"];
-    let streams = Streams { stdin: Source::Empty, stdout: Sink::Discard, stderr: Sink::capture() };
+    let streams = Streams {
+        stdin: Source::Empty,
+        stdout: Sink::Discard,
+        stderr: Sink::capture(),
+        ..Streams::default()
+    };
     let done = session.run_with("unzip", &args, streams).await.map_err(|error| error.to_string())?;
     let (report, streams) = done;
     let said = String::from_utf8_lossy(&streams.stderr.into_captured()).trim().to_owned();

@@ -126,6 +126,7 @@ impl Sandbox {
             stdin: Source::from(stdin),
             stdout: sink(&kept[0], OutputStream::Stdout),
             stderr: sink(&kept[1], OutputStream::Stderr),
+            ..Streams::default()
         };
         let mut running = std::pin::pin!(session.run_with(name, args, streams));
         let done = tokio::select! {

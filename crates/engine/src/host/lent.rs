@@ -49,6 +49,7 @@ impl Lent {
             stdin: if stdin { Source::Stream(Box::new(end(Which::Stdin))) } else { Source::Empty },
             stdout: Sink::Stream(Box::new(end(Which::Stdout))),
             stderr: Sink::Stream(Box::new(end(Which::Stderr))),
+            numbered: self.0.lock().streams.numbered.clone(),
         }
     }
 

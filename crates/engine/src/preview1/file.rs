@@ -86,7 +86,11 @@ async fn fd_sync(caller: &mut Ctx<'_>, fd: u32, needed: u64) -> Result<(), Failu
             directory.stand_for_the_root();
             return Ok(());
         }
-        Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr | Descriptor::Door(_) => {
+        Descriptor::Stdin
+        | Descriptor::Stdout
+        | Descriptor::Stderr
+        | Descriptor::Door(_)
+        | Descriptor::Numbered(..) => {
             return Err(Errno::Inval.into());
         }
         _ => {}
@@ -109,6 +113,7 @@ fn filestat(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Re
             return memory.put(out, &layout::filestat(&stat));
         }
         Descriptor::Door(_) => return memory.put(out, &layout::filestat(&wasi::door_stat())),
+        Descriptor::Numbered(number, stream) => Some(wasi::numbered_file(*number, stream)),
         Descriptor::Stdin => guest.streams.stdin.file(),
         Descriptor::Stdout => guest.streams.stdout.file(),
         Descriptor::Stderr => guest.streams.stderr.file(),

@@ -75,7 +75,10 @@ fn set(
     let now = now(guest);
     // A stream has no bits to be set, and no right to it.
     if len == 0
-        && matches!(guest.descriptors.get(fd)?, Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr)
+        && matches!(
+            guest.descriptors.get(fd)?,
+            Descriptor::Stdin | Descriptor::Stdout | Descriptor::Stderr | Descriptor::Numbered(..)
+        )
     {
         return Err(Errno::Inval);
     }

@@ -55,6 +55,13 @@ async fn fd_read(
         Descriptor::Door(_) => door::read(caller, fd, &vectors).await?,
         Descriptor::Directory(_) => return Err(Errno::Isdir.into()),
         Descriptor::Stdout | Descriptor::Stderr => return Err(Errno::Badf.into()),
+        Descriptor::Numbered(..) => {
+            caller.data_mut().descriptors.with(fd, rights::FD_READ)?;
+            match vectors.filled().next().cloned() {
+                Some(vector) => read_numbered(caller, fd, vector).await? as u32,
+                None => 0,
+            }
+        }
         Descriptor::Stdin => {
             caller.data_mut().descriptors.with(fd, rights::FD_READ)?;
             wasi::ask_for_input(caller.data_mut())?;
@@ -75,6 +82,20 @@ async fn read_stdin(caller: &mut Caller<'_, Guest>, vector: Range<usize>) -> Res
         let (memory, guest) = memory::split(caller)?;
         let buffer = memory.0.get_mut(vector.clone()).ok_or(Errno::Fault)?;
         wasi::poll_read_stdin(cx, guest, buffer)
+    })
+    .await
+}
+
+/// Reads once from what was opened by its number, into the first vector.
+async fn read_numbered(
+    caller: &mut Caller<'_, Guest>,
+    fd: u32,
+    vector: Range<usize>,
+) -> Result<usize, Failure> {
+    wait_for(caller, |caller, cx| {
+        let (memory, guest) = memory::split(caller)?;
+        let buffer = memory.0.get_mut(vector.clone()).ok_or(Errno::Fault)?;
+        wasi::poll_read_numbered(cx, guest.descriptors.numbered(fd)?, buffer)
     })
     .await
 }
@@ -101,8 +122,9 @@ async fn fd_write(
             let (mut memory, _) = memory::split(caller)?;
             return Ok(memory.put_u32(out, written)?);
         }
-        Descriptor::Stdout => Output::Stdout,
-        Descriptor::Stderr => Output::Stderr,
+        Descriptor::Numbered(..) => None,
+        Descriptor::Stdout => Some(Output::Stdout),
+        Descriptor::Stderr => Some(Output::Stderr),
     };
     caller.data_mut().descriptors.with(fd, rights::FD_WRITE)?;
     let mut total = 0;
@@ -115,7 +137,13 @@ async fn fd_write(
             let wrote = wait_for(caller, |caller, cx| {
                 let (memory, guest) = memory::split(caller)?;
                 let bytes = memory.0.get(rest.clone()).ok_or(Errno::Fault)?;
-                output.poll_write(cx, guest, bytes)
+                match output {
+                    Some(output) => output.poll_write(cx, guest, bytes),
+                    None => {
+                        let (stream, count) = (guest.descriptors.numbered(fd)?, &mut guest.counts.numbered);
+                        wasi::poll_write_numbered(cx, stream, count, guest.limits.stdout_bytes_max, bytes)
+                    }
+                }
             });
             let wrote = wrote.await.map_err(wasi::unless_read)?;
             rest.start += wrote;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    Cap, CapSet,
+    Cap, CapSet, Numbered,
     port::{OpenFile, TreePath},
 };
 use wasmtime::{Caller, Linker};
@@ -127,6 +127,14 @@ impl Descriptors {
     pub(super) fn door(&mut self, fd: u32, needed: u64) -> Result<&mut Door, Errno> {
         match self.with(fd, needed)? {
             Descriptor::Door(door) => Ok(door),
+            _ => Err(Errno::Badf),
+        }
+    }
+
+    /// A stream that was opened by its number.
+    pub(super) fn numbered(&mut self, fd: u32) -> Result<&Numbered, Errno> {
+        match &self.slot(fd)?.descriptor {
+            Descriptor::Numbered(_, stream) => Ok(stream),
             _ => Err(Errno::Badf),
         }
     }
@@ -287,7 +295,7 @@ fn fdstat_get(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> 
     let Slot { descriptor, rights: Rights { base, inheriting }, flags } = guest.descriptors.slot(fd)?;
     let (base, inheriting, flags) = (*base, *inheriting, *flags);
     let kind = match descriptor {
-        Descriptor::Stdin | Descriptor::Door(_) => filetype::UNKNOWN,
+        Descriptor::Stdin | Descriptor::Door(_) | Descriptor::Numbered(..) => filetype::UNKNOWN,
         Descriptor::Stdout => stream(guest.streams.stdout.columns()),
         Descriptor::Stderr => stream(guest.streams.stderr.columns()),
         Descriptor::Directory(_) => filetype::DIRECTORY,

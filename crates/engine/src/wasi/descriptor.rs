@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use drydock_contract::port::{OpenFile, TreePath};
+use drydock_contract::{
+    Numbered,
+    port::{OpenFile, TreePath},
+};
 
 use super::{Door, Listing};
 
@@ -18,6 +21,8 @@ pub(crate) enum Descriptor {
     Directory(OpenedDirectory),
     /// `/dev/drydock`.
     Door(Door),
+    /// `/dev/fd/N`, a stream that the run was given under that number.
+    Numbered(u32, Numbered),
 }
 
 /// A file, and where in it the guest is.

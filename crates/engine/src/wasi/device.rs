@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    Timestamp,
+    Numbered, StreamFile, Timestamp,
     port::{FileKind, FileResult, FileTimes, Mode, OpenFile, Stat, TreePath},
 };
 use parking_lot::Mutex;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore as _, SeedableRng as _};
 
-use super::{Descriptor, Door, Errno, OpenedFile};
+use super::{Descriptor, Door, Errno, OpenedFile, Opening};
 use crate::guest::Guest;
 
 /// What a name in `/dev` stands for.
@@ -25,6 +25,8 @@ pub(super) enum Device {
     Random,
     /// The way to the tools of a guest that can only speak WASI.
     Door,
+    /// A stream that the run was given under this number.
+    Numbered(u32),
 }
 
 /// Whether the path is a device's, granted or not.
@@ -34,7 +36,11 @@ pub(super) fn is_name(path: &TreePath) -> bool {
 
 /// The device of that path, if the run has one there.
 pub(super) fn named(guest: &Guest, path: &TreePath) -> Option<Device> {
-    by_name(path).filter(|it| *it != Device::Door || guest.has_tools)
+    by_name(path).filter(|it| match it {
+        Device::Door => guest.has_tools,
+        Device::Numbered(number) => numbered(guest, *number).is_some(),
+        _ => true,
+    })
 }
 
 fn by_name(path: &TreePath) -> Option<Device> {
@@ -46,18 +52,40 @@ fn by_name(path: &TreePath) -> Option<Device> {
         "null" => Device::Null,
         "zero" => Device::Zero,
         "random" | "urandom" => Device::Random,
-        _ => return None,
+        other => Device::Numbered(descriptor_number(other.strip_prefix("fd/")?)?),
     })
 }
 
+/// The number of a descriptor beyond the three, as it is written and no other way.
+fn descriptor_number(digits: &str) -> Option<u32> {
+    let is_plain = digits.bytes().all(|it| it.is_ascii_digit()) && !digits.starts_with('0');
+    digits.parse().ok().filter(|number| is_plain && *number > 2)
+}
+
+fn numbered(guest: &Guest, number: u32) -> Option<&Numbered> {
+    let all = &guest.streams.numbered;
+    all.binary_search_by_key(&number, |it| it.0).ok().map(|at| &all[at].1)
+}
+
+/// What tells the stream of a number from all files: no tree has so many.
+const fn numbered_inode(number: u32) -> u64 {
+    u64::MAX - 64 - number as u64
+}
+
 impl Device {
-    /// Opens it for a run.
-    pub(super) fn open(self, guest: &mut Guest) -> Result<Descriptor, Errno> {
+    /// Opens it for a run. Most of what has a number goes one way only.
+    pub(super) fn open(self, guest: &mut Guest, how: Opening) -> Result<Descriptor, Errno> {
         let endless = match self {
             Self::Stdin => return Ok(Descriptor::Stdin),
             Self::Stdout => return Ok(Descriptor::Stdout),
             Self::Stderr => return Ok(Descriptor::Stderr),
             Self::Door => return Ok(Descriptor::Door(Door::default())),
+            Self::Numbered(number) => {
+                let stream = numbered(guest, number).ok_or(Errno::Noent)?;
+                let is_its_way = (stream.is_read() || !how.read) && (stream.is_written() || !how.write);
+                let opened = Descriptor::Numbered(number, stream.clone());
+                return if is_its_way { Ok(opened) } else { Err(Errno::Acces) };
+            }
             Self::Null => Endless::Nothing,
             Self::Zero => Endless::Zeros,
             Self::Random => {
@@ -72,8 +100,18 @@ impl Device {
 
     /// Its facts: an empty file.
     pub(super) fn stat(self) -> Stat {
+        let inode = match self {
+            Self::Stdin => u64::MAX,
+            Self::Stdout => u64::MAX - 1,
+            Self::Stderr => u64::MAX - 2,
+            Self::Null => u64::MAX - 3,
+            Self::Zero => u64::MAX - 4,
+            Self::Random => u64::MAX - 5,
+            Self::Door => u64::MAX - 6,
+            Self::Numbered(number) => numbered_inode(number),
+        };
         Stat {
-            inode: u64::MAX - self as u64,
+            inode,
             kind: FileKind::File,
             mode: Mode::new(0o666),
             links: 1,
@@ -83,6 +121,11 @@ impl Device {
             changed: Timestamp(0),
         }
     }
+}
+
+/// Which file a stream is that was opened by its number.
+pub(crate) fn numbered_file(number: u32, stream: &Numbered) -> StreamFile {
+    stream.file().unwrap_or(StreamFile { inode: numbered_inode(number), left: 0 })
 }
 
 /// The facts of `/dev/drydock` once it is open.

@@ -20,7 +20,7 @@ mod wait;
 
 pub(crate) use clock::{Clock, RESOLUTION_NS};
 pub(crate) use descriptor::{Descriptor, OpenedDirectory, OpenedFile, Position};
-pub(crate) use device::door_stat;
+pub(crate) use device::{door_stat, numbered_file};
 pub(crate) use door::{Door, Reading};
 pub(crate) use errno::Errno;
 pub(crate) use file::{Whence, now, sync};
@@ -28,7 +28,8 @@ pub(crate) use here::directory as working_directory;
 pub(crate) use listing::Listing;
 pub(crate) use path::{Opening, create_dir, open, resolve, set_mode, stat, symlink};
 pub(crate) use stream::{
-    Output, STREAM_MODE, ask_for_input, poll_counted, poll_read_stdin, unless_read, write_stderr,
+    Output, STREAM_MODE, ask_for_input, poll_counted, poll_read_numbered, poll_read_stdin,
+    poll_write_numbered, unless_read, write_stderr,
 };
 pub(crate) use wait::{Wanted, wait};
 

@@ -41,7 +41,7 @@ pub(crate) fn open(guest: &mut Guest, path: &TreePath, how: Opening) -> Result<D
     let files = guest.files();
     let now = now(guest);
     if let Some(device) = device::named(guest, path) {
-        return device.open(guest);
+        return device.open(guest, how);
     }
     let found = files.stat(path, how.follow).map(|stat| stat.kind);
     match found {

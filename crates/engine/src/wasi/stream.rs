@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use drydock_contract::{Meter, Sink, port::Mode};
+use drydock_contract::{Meter, Numbered, Sink, port::Mode};
 
 use super::{Errno, Failure};
 use crate::{
@@ -132,10 +132,47 @@ pub(crate) fn poll_counted(
     }
 }
 
+/// Reads once from what was opened by its number. Like a file, it is not counted.
+pub(crate) fn poll_read_numbered(
+    cx: &mut Context<'_>,
+    stream: &Numbered,
+    buffer: &mut [u8],
+) -> Poll<Result<usize, Failure>> {
+    let got = stream.poll_read(cx, buffer);
+    got.map_ok(|it| it.min(buffer.len())).map_err(|error| errno_of(&error).into())
+}
+
+/// Writes some of `bytes` to what was opened by its number, counted up to `max`: all of these together may have as much as
+/// stdout, since a pipe takes what somebody reads, and that may be for ever.
+pub(crate) fn poll_write_numbered(
+    cx: &mut Context<'_>,
+    stream: &Numbered,
+    count: &mut u64,
+    max: u64,
+    bytes: &[u8],
+) -> Poll<Result<usize, Failure>> {
+    let left = usize::try_from(max.saturating_sub(*count)).unwrap_or(usize::MAX).min(bytes.len());
+    if left == 0 {
+        return Poll::Ready(Err(Stop::OutputLimit.into()));
+    }
+    match stream.poll_write(cx, &bytes[..left]) {
+        Poll::Pending => Poll::Pending,
+        Poll::Ready(Ok(0)) => Poll::Ready(Err(Errno::Pipe.into())),
+        Poll::Ready(Err(error)) => Poll::Ready(Err(errno_of(&error).into())),
+        Poll::Ready(Ok(wrote)) => {
+            let wrote = wrote.min(left);
+            *count += wrote as u64;
+            Poll::Ready(Ok(wrote))
+        }
+    }
+}
+
 /// What a guest is told of a sink that failed.
 fn errno_of(error: &std::io::Error) -> Errno {
     match error.kind() {
         std::io::ErrorKind::BrokenPipe => Errno::Pipe,
+        // It goes the other way.
+        std::io::ErrorKind::Unsupported => Errno::Badf,
         std::io::ErrorKind::StorageFull => Errno::Nospc,
         // The sink is a file of the same tree: a redirection.
         std::io::ErrorKind::QuotaExceeded => Errno::FullBytes,

@@ -33,7 +33,12 @@ pub fn request(wat: &str) -> RunRequest {
         artifact: Artifact::hash(wat::parse_str(wat).unwrap()),
         argv: vec![b"guest".to_vec()],
         env: Arc::new([]),
-        streams: Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture() },
+        streams: Streams {
+            stdin: Source::Empty,
+            stdout: Sink::capture(),
+            stderr: Sink::capture(),
+            ..Streams::default()
+        },
         files: None,
         trees: Vec::new(),
         working_dir: drydock_contract::WorkingDir::Own,

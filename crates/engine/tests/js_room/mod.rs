@@ -121,6 +121,7 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
             stdin: Source::Bytes(request.to_string().into()),
             stdout: Sink::capture(),
             stderr,
+            ..Streams::default()
         },
         files: None,
         trees: Vec::new(),

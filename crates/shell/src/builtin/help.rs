@@ -1,5 +1,6 @@
 //! `help`: one line of use and one of meaning for everything that is the shell's own.
 
+use super::flags;
 use crate::{
     pattern::{Pattern, is_pattern},
     state::{Env, Eval},
@@ -84,19 +85,7 @@ const TOPICS: &[Topic] = &[
 ];
 
 pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
-    let (mut letters, mut rest) = (String::new(), args);
-    while let [first, more @ ..] = rest {
-        let Some(flags) = first.strip_prefix('-').filter(|it| !it.is_empty()) else { break };
-        rest = more;
-        if flags == "-" {
-            break;
-        }
-        if let Some(bad) = flags.chars().find(|it| !"dms".contains(*it)) {
-            env.complain(&format!("help: -{bad}: invalid option")).await?;
-            return Ok(2);
-        }
-        letters.push_str(flags);
-    }
+    let Some((letters, rest)) = flags(env, "help", "dms", args).await? else { return Ok(2) };
     if rest.is_empty() {
         let lines: String = TOPICS.iter().map(|it| format!(" {}\n", it.1)).collect();
         let text = format!("The shell's own commands. `help name' tells more about one.\n\n{lines}");

@@ -72,12 +72,21 @@ pub(super) async fn wait(env: &mut Env, args: &[String]) -> Eval<i32> {
                 None => return interrupted(env).await,
             }
         }
-        return Ok(0);
+        // Of the process substitutions, the one that `$!` names.
+        return match wait_process(env, env.jobs.last).await {
+            Some(None) => interrupted(env).await,
+            Some(Some(_)) | None => Ok(0),
+        };
     }
     for id in rest {
         let Some(at) = find(env, id) else {
-            let remembered = id.parse::<u32>().ok().and_then(|id| env.jobs.ended.get(&id).copied());
-            if let Some(ended) = remembered {
+            let number = id.parse::<u32>().ok();
+            let ended = match wait_process(env, number).await {
+                Some(None) => return interrupted(env).await,
+                Some(ended) => ended,
+                None => number.and_then(|id| env.jobs.ended.get(&id).copied()),
+            };
+            if let Some(ended) = ended {
                 status = ended;
                 continue;
             }
@@ -96,6 +105,18 @@ pub(super) async fn wait(env: &mut Env, args: &[String]) -> Eval<i32> {
         }
     }
     Ok(status)
+}
+
+/// Waits for a process substitution: its status, or nothing if a signal came first. None if there is no such one.
+async fn wait_process(env: &mut Env, id: Option<u32>) -> Option<Option<i32>> {
+    let job = env.jobs.processes.iter().find(|job| Some(job.id) == id)?;
+    let (id, done) = (job.id, job.done.clone());
+    let status = env.job_or_signal(&done).await;
+    if let Some(status) = status {
+        env.jobs.take_process(id);
+        env.jobs.remember(id, status);
+    }
+    Some(status)
 }
 
 /// Takes a job that ended off the list.

@@ -1,5 +1,6 @@
 //! What a name would run: `type`, `command`, `builtin`.
 
+use super::flags;
 use crate::{
     show,
     state::{Env, Eval},
@@ -51,19 +52,7 @@ fn sentence(env: &Env, name: &str, kind: Kind) -> String {
 }
 
 pub(super) async fn type_of(env: &mut Env, args: &[String]) -> Eval<i32> {
-    let (mut letters, mut rest) = (String::new(), args);
-    while let [first, more @ ..] = rest {
-        let Some(flags) = first.strip_prefix('-').filter(|it| !it.is_empty()) else { break };
-        rest = more;
-        if flags == "-" {
-            break;
-        }
-        if let Some(bad) = flags.chars().find(|it| !"afptP".contains(*it)) {
-            env.complain(&format!("type: -{bad}: invalid option")).await?;
-            return Ok(2);
-        }
-        letters.push_str(flags);
-    }
+    let Some((letters, rest)) = flags(env, "type", "afptP", args).await? else { return Ok(2) };
     let has = |letter: char| letters.contains(letter);
     let (all, short, path, forced) = (has('a'), has('t'), has('p') || has('P'), has('P'));
     let mut status = 0;
@@ -100,26 +89,9 @@ pub(super) async fn type_of(env: &mut Env, args: &[String]) -> Eval<i32> {
 }
 
 pub(super) async fn command(env: &mut Env, args: &[String]) -> Eval<i32> {
-    let mut rest = args;
-    let (mut asks, mut standard) = (None, false);
-    while let [first, more @ ..] = rest {
-        let Some(flags) = first.strip_prefix('-').filter(|it| !it.is_empty()) else { break };
-        rest = more;
-        if flags == "-" {
-            break;
-        }
-        for letter in flags.chars() {
-            match letter {
-                'v' | 'V' => asks = Some(letter),
-                'p' => standard = true,
-                other => {
-                    env.complain(&format!("command: -{other}: invalid option")).await?;
-                    return Ok(2);
-                }
-            }
-        }
-    }
-    let Some(asks) = asks else {
+    let Some((letters, rest)) = flags(env, "command", "vVp", args).await? else { return Ok(2) };
+    let standard = letters.contains('p');
+    let Some(asks) = letters.chars().rfind(|it| *it != 'p') else {
         if rest.is_empty() {
             return Ok(0);
         }

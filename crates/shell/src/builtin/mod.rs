@@ -8,6 +8,7 @@ mod complete;
 mod control;
 mod dirs;
 mod echo;
+mod flags;
 mod getopts;
 mod hash;
 mod help;
@@ -31,6 +32,7 @@ mod trap;
 mod ulimit;
 mod unset;
 
+use flags::flags;
 pub(crate) use read::read_line;
 pub(crate) use signals::signal_name;
 pub(crate) use table::{Role, answered, answered_names, find, is_builtin, is_special, names, role};

@@ -139,6 +139,28 @@ fn parse(args: &[String]) -> Result<Wanted, (i32, String)> {
     Ok(wanted)
 }
 
+/// How many characters some bytes are, asked again as they grow. Only what was not counted is looked at, or a long read
+/// would take as much time again for each byte.
+#[derive(Default)]
+struct Characters {
+    whole: usize,
+    /// How many bytes those are.
+    counted: usize,
+}
+
+impl Characters {
+    /// One that is not all there yet does not count.
+    fn count(&mut self, bytes: &[u8]) -> usize {
+        let new = &bytes[self.counted..];
+        let is_half = |it: std::str::Utf8Error| it.error_len().is_none();
+        if !std::str::from_utf8(new).is_err_and(is_half) {
+            self.whole += text::from_bytes(new).chars().count();
+            self.counted = bytes.len();
+        }
+        self.whole
+    }
+}
+
 struct Taken {
     /// Characters, and whether a backslash stood before them.
     chars: Vec<(char, bool)>,
@@ -152,6 +174,7 @@ async fn take(fd: &Fd, wanted: &Wanted, max: usize) -> std::io::Result<Taken> {
     let mut buffer = [0; 1024];
     let mut backslash = false;
     let mut delimited = false;
+    let mut characters = Characters::default();
     if wanted.count == Some(0) {
         return Ok(Taken { chars: Vec::new(), delimited: true });
     }
@@ -183,7 +206,7 @@ async fn take(fd: &Fd, wanted: &Wanted, max: usize) -> std::io::Result<Taken> {
                 bytes.push(byte);
                 escaped.push(false);
             }
-            let full = wanted.count.is_some_and(|max| text::from_bytes(&bytes).chars().count() >= max);
+            let full = wanted.count.is_some_and(|max| characters.count(&bytes) >= max);
             if full && !backslash {
                 fd.unread(&buffer[at + 1..count]);
                 delimited = true;

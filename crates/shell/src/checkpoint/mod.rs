@@ -254,6 +254,7 @@ impl Shell {
         names::read(names, env)?;
         place::read(place, env)?;
         switches::read(switches, env)?;
+        env.options.switch_on(env.shared.mode.switches);
         traps::read(traps, env)?;
         ended::read(ended, env)?;
         moment::read(moment, env)?;

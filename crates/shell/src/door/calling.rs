@@ -1,24 +1,15 @@
 //! Commands as calls in this process: each start is one `exec.command`, with the streams beside it.
 
-use std::{
-    future::poll_fn,
-    io,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    task::{Context, Poll},
-};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll};
 
 use drydock_abi::exec::{COMMAND, take_report};
 use drydock_contract::{
-    BoxFuture, ByteSink, Call, Dispatch, Sink, Source, StreamFile, Streams,
+    BoxFuture, BrokenWrites, Call, Dispatch, Numbered, SharedSink, SharedSource, Sink, Source, Streams,
     port::{Clock, TreePath},
     schedule,
 };
 
-use super::{Commands, Ended, NotRun, StageInput, StageOutput, Start, stage};
+use super::{Commands, Ended, NotRun, StageInput, StageNumbered, StageOutput, Start, stage};
 use crate::{
     door::ShellFile,
     fd::{Fd, FdSource, FileEnd, ShellOutput},
@@ -43,17 +34,13 @@ impl CallingCommands {
         let Some(payload) = start.encode() else {
             return Ended { answer: Err(NotRun::TooLong), is_pipe_broken: false };
         };
-        let broken = Arc::new(AtomicU32::new(0));
+        let broken = BrokenWrites::default();
+        let numbered = start.streams.numbered.into_iter().map(|(number, it)| (number, numbered(it)));
         let streams = Streams {
             stdin: source(start.streams.stdin),
-            stdout: match output(start.streams.stdout) {
-                Some(output) => Sink::Stream(Box::new(CountedOutput { output, broken: Arc::clone(&broken) })),
-                None => Sink::Discard,
-            },
-            stderr: match output(start.streams.stderr) {
-                Some(output) => Sink::Stream(Box::new(output)),
-                None => Sink::Discard,
-            },
+            stdout: broken.counted(sink(start.streams.stdout)),
+            stderr: sink(start.streams.stderr),
+            numbered: numbered.collect(),
         };
         let call = Call::new(COMMAND, &payload, streams).with_umask(start.umask).answered_typed();
         let mut answer = pin!(self.gate.dispatch(call.numbered(start.ordinal)));
@@ -64,7 +51,7 @@ impl CallingCommands {
             // How far a command comes before it notices depends on the machine; where the order must not, nobody asks
             // just now.
             let may_ask = !(self.is_stepped && schedule::is_machines());
-            if may_ask && broken.load(Ordering::Relaxed) >= BROKEN_MAX {
+            if may_ask && broken.count() >= BROKEN_MAX {
                 schedule::goes_on();
                 return Poll::Ready(None);
             }
@@ -76,7 +63,7 @@ impl CallingCommands {
             Some(Err(error)) => Err(stage::refusal(&error).into()),
             Some(Ok(mut reply)) => take_report(&mut reply).map_err(|_| NotRun::MalformedReply),
         };
-        Ended { answer, is_pipe_broken: broken.load(Ordering::Relaxed) > 0 }
+        Ended { answer, is_pipe_broken: broken.count() > 0 }
     }
 }
 
@@ -94,12 +81,21 @@ fn source(input: StageInput) -> Source {
     }
 }
 
-fn output(output: StageOutput) -> Option<ShellOutput> {
-    match output {
-        StageOutput::Discard => None,
-        StageOutput::Shell(output) => Some(output),
-        StageOutput::Pipe(writer) => Some(ShellOutput(Fd::PipeOut(writer))),
-        StageOutput::File(file) => Some(ShellOutput(whole(file))),
+fn sink(output: StageOutput) -> Sink {
+    let output = match output {
+        StageOutput::Discard => return Sink::Discard,
+        StageOutput::Shell(output) => output,
+        StageOutput::Pipe(writer) => ShellOutput::new(Fd::PipeOut(writer)),
+        StageOutput::File(file) => ShellOutput::new(whole(file)),
+    };
+    Sink::Stream(Box::new(output))
+}
+
+fn numbered(stream: StageNumbered) -> Numbered {
+    match stream {
+        StageNumbered::Reads(StageInput::Shell(Source::Empty)) => Numbered::Nothing,
+        StageNumbered::Reads(input) => Numbered::In(SharedSource::new(source(input))),
+        StageNumbered::Writes(output) => Numbered::Out(SharedSink::new(sink(output))),
     }
 }
 
@@ -112,34 +108,4 @@ fn whole(file: Arc<dyn ShellFile>) -> Fd {
         writable: true,
         bytes_max: None,
     }))
-}
-
-/// An output that counts how often nobody was there to read.
-struct CountedOutput {
-    output: ShellOutput,
-    broken: Arc<AtomicU32>,
-}
-
-impl ByteSink for CountedOutput {
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let answer = self.output.poll_write(cx, bytes);
-        if let Poll::Ready(Err(error)) = &answer
-            && error.kind() == io::ErrorKind::BrokenPipe
-        {
-            self.broken.fetch_add(1, Ordering::Relaxed);
-        }
-        answer
-    }
-
-    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.output.poll_flush(cx)
-    }
-
-    fn columns(&self) -> Option<u16> {
-        self.output.columns()
-    }
-
-    fn file(&self) -> Option<StreamFile> {
-        self.output.file()
-    }
 }

@@ -70,6 +70,16 @@ pub struct LineEnds {
     pub stderr: Arc<dyn WriteEnd>,
 }
 
+/// A stream that a command was given under a number, for the shell that it starts.
+pub enum NumberedEnd {
+    /// `/dev/null`.
+    Nothing,
+    /// It is read from.
+    Reads(Arc<dyn ReadEnd>),
+    /// It is written to.
+    Writes(Arc<dyn WriteEnd>),
+}
+
 impl ReadEnd for PipeReader {
     fn is_pipe(&self) -> bool {
         true

@@ -20,9 +20,9 @@ use drydock_contract::{
 };
 
 pub use calling::CallingCommands;
-pub use ends::{LineEnds, ReadEnd, WriteEnd};
+pub use ends::{LineEnds, NumberedEnd, ReadEnd, WriteEnd};
 pub use file::ShellFile;
-pub use stage::{Ended, NotRun, StageInput, StageOutput, StageStreams, Start};
+pub use stage::{Ended, NotRun, StageInput, StageNumbered, StageOutput, StageStreams, Start};
 pub use tree::{FilesTree, Tree};
 
 pub use crate::fd::ShellOutput;

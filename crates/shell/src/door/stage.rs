@@ -37,7 +37,7 @@ impl Start<'_> {
     }
 }
 
-/// The three streams of a command.
+/// The streams of a command.
 pub struct StageStreams {
     /// What it reads.
     pub stdin: StageInput,
@@ -45,6 +45,16 @@ pub struct StageStreams {
     pub stdout: StageOutput,
     /// Where it complains.
     pub stderr: StageOutput,
+    /// What it opens as `/dev/fd/N`, by rising numbers.
+    pub numbered: Vec<(u32, StageNumbered)>,
+}
+
+/// What a command opens by a number.
+pub enum StageNumbered {
+    /// It is read from.
+    Reads(StageInput),
+    /// It is written to.
+    Writes(StageOutput),
 }
 
 /// What a command reads.

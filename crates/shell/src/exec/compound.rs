@@ -30,12 +30,7 @@ impl Env {
                     Ok(())
                 }
                 Compound::If { arms, otherwise } => self.branch(arms, otherwise.as_ref()).await,
-                Compound::For { name, words, body } => {
-                    let since = self.fds.processes.len();
-                    let result = self.for_each(name, words.as_deref(), body).await;
-                    self.finish_processes(since).await?;
-                    result
-                }
+                Compound::For { name, words, body } => self.for_each(name, words.as_deref(), body).await,
                 Compound::Select { name, words, body } => self.select(name, words.as_deref(), body).await,
                 Compound::Coproc { name, command, typed } => self.coproc(name, command, typed).await,
                 Compound::ArithFor { start, test, step, body, .. } => {

@@ -140,7 +140,7 @@ impl Env {
                 let fd = text.trim().parse().ok().and_then(|it| self.fd(it));
                 return fd.is_some_and(|it| it.columns().is_some());
             }
-            'p' if self.is_process(text) => return true,
+            'p' if self.is_pipe(text) => return true,
             'S' | 'p' | 'b' | 'c' => {
                 return op == 'c' && self.stub(&self.absolute(text)).is_some_and(|it| it.test(op));
             }
@@ -173,10 +173,15 @@ impl Env {
         }
     }
 
-    /// Whether a name is that of a process substitution.
-    fn is_process(&self, text: &str) -> bool {
-        let number = text.strip_prefix("/dev/fd/").and_then(|it| it.parse().ok());
-        number.is_some_and(|it: u32| self.fds.process_paths().contains_key(&it))
+    /// Whether a name is that of a pipe that is open.
+    fn is_pipe(&self, text: &str) -> bool {
+        let number = match text {
+            "/dev/stdin" => Some(0),
+            "/dev/stdout" => Some(1),
+            "/dev/stderr" => Some(2),
+            other => other.strip_prefix("/dev/fd/").and_then(|it| it.parse().ok()),
+        };
+        number.and_then(|it| self.fds.get(it)).is_some_and(|it| it.is_pipe())
     }
 
     /// `-v name`, `-v name[key]`.

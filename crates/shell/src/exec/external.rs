@@ -3,11 +3,14 @@
 use std::{
     future::poll_fn,
     pin::pin,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::Poll,
 };
 
-use drydock_abi::shell::{Refusal, RefusalKind};
+use drydock_abi::shell::{NUMBERED_MAX, Refusal, RefusalKind};
 use drydock_contract::{
     Outcome, RunReport, Source, exit,
     port::{FileError, FileKind, Follow, Mode, OpenHow},
@@ -16,7 +19,7 @@ use drydock_contract::{
 
 use crate::{
     builtin::{self, nested},
-    door::{Ended, NotRun, ShellOutput, StageInput, StageOutput, StageStreams, Start},
+    door::{Ended, NotRun, ShellOutput, StageInput, StageNumbered, StageOutput, StageStreams, Start},
     fd::{Fd, FdSource},
     state::{Env, Eval, Flow},
     text,
@@ -24,6 +27,12 @@ use crate::{
 
 /// What a command ends with that wrote to nobody, as SIGPIPE would have it.
 const BROKEN_PIPE: i32 = 141;
+
+/// What somebody ends with who wrote more to a file than `ulimit -f` allows, as SIGXFSZ would have it.
+pub(crate) const FILE_TOO_LARGE: i32 = 128 + SIGXFSZ as i32;
+
+/// The signal of that.
+pub(crate) const SIGXFSZ: u8 = 25;
 
 /// How every module begins.
 const MAGIC: [u8; 4] = *b"\0asm";
@@ -119,7 +128,6 @@ impl Env {
     }
 
     pub(super) async fn run_external(&mut self, words: Vec<String>) -> Eval<()> {
-        let words: Vec<String> = words.into_iter().map(|it| self.for_command(it)).collect();
         let word = words[0].as_str();
         if self.command_of(word).is_none() {
             if let Some(answered) = builtin::answered(bare(word)) {
@@ -205,7 +213,8 @@ impl Env {
 
     /// The same by a name that may be a path.
     async fn call_named(&mut self, name: String, words: Vec<String>) -> Eval<()> {
-        let answer = self.answer(&name, &words[1..]).await;
+        let too_large = self.limited_output();
+        let answer = self.answer(&name, &words[1..], too_large.as_ref()).await;
         if let Some(Ended { answer: Err(NotRun::TooLong), .. }) = answer {
             self.complain(&format!("{name}: argument list too long")).await?;
             self.status = i32::from(exit::DENIED);
@@ -215,6 +224,7 @@ impl Env {
             self.take_signals().await?;
         }
         let piped = answer.as_ref().is_some_and(|it| it.is_pipe_broken);
+        let is_too_large = too_large.is_some_and(|it| it.load(Ordering::Relaxed));
         let answer = answer.map_or(Err(NotRun::BrokenPipe), |it| it.answer);
         // A command that was ended from outside, or whose output the line no longer takes, is no answer
         // to go on with.
@@ -235,6 +245,10 @@ impl Env {
         };
         if piped {
             status = BROKEN_PIPE;
+        }
+        if is_too_large {
+            status = FILE_TOO_LARGE;
+            self.complain(&format!("{name}: File size limit exceeded")).await?;
         }
         // The command had what was left of the time, so none is left: whoever set that limit says so.
         let late = self.time_left().is_some() && outcome == "timed_out";
@@ -278,7 +292,12 @@ impl Env {
     }
 
     /// Starts a command and waits for it; nothing if a signal ended it.
-    async fn answer(&self, name: &str, args: &[String]) -> Option<Ended> {
+    async fn answer(
+        &self,
+        name: &str,
+        args: &[String],
+        too_large: Option<&Arc<AtomicBool>>,
+    ) -> Option<Ended> {
         let args: Vec<Vec<u8>> = args.iter().map(|word| text::to_bytes(word).into_owned()).collect();
         let env = self.environment();
         let start = Start {
@@ -290,8 +309,9 @@ impl Env {
             ordinal: self.identity.origin.next(),
             streams: StageStreams {
                 stdin: input(self.fd(0), self.fds.is_shared()),
-                stdout: output(self.fd(1)),
-                stderr: output(self.fd(2)),
+                stdout: output(self.fd(1), too_large),
+                stderr: output(self.fd(2), too_large),
+                numbered: self.fds.beside_streams().map(by_number).take(NUMBERED_MAX).collect(),
             },
         };
         let mut ended = pin!(match &self.nested {
@@ -319,6 +339,12 @@ impl Env {
             Poll::Pending
         })
         .await
+    }
+
+    /// What is told that a command wrote more than `ulimit -f` allows, where there is such a limit.
+    fn limited_output(&self) -> Option<Arc<AtomicBool>> {
+        let is_limited = |fd: &Fd| matches!(fd, Fd::File(file) if file.bytes_max.is_some());
+        [1, 2].into_iter().any(|number| self.fds.get(number).is_some_and(is_limited)).then(Arc::default)
     }
 
     /// Says which limit ended a command or stood in its way, and what raises it. A pipeline around it does
@@ -382,13 +408,29 @@ fn input(fd: Option<Fd>, is_shared: bool) -> StageInput {
     })
 }
 
-fn output(fd: Option<Fd>) -> StageOutput {
+fn output(fd: Option<Fd>, too_large: Option<&Arc<AtomicBool>>) -> StageOutput {
     match fd {
         None | Some(Fd::Null) => StageOutput::Discard,
         Some(Fd::PipeOut(writer)) => StageOutput::Pipe(writer),
         Some(Fd::File(file)) if file.writable && file.bytes_max.is_none() && file.file.number().is_some() => {
             StageOutput::File(Arc::clone(&file.file))
         }
-        Some(fd) => StageOutput::Shell(ShellOutput(fd)),
+        Some(fd) => StageOutput::Shell(match too_large {
+            Some(told) if matches!(fd, Fd::File(_)) => ShellOutput::limited(fd, Arc::clone(told)),
+            _ => ShellOutput::new(fd),
+        }),
     }
+}
+
+/// What a command gets that opens `/dev/fd/3`. Others may read the same, so it gets what it asks for and no more.
+fn by_number((number, fd): (u32, &Fd)) -> (u32, StageNumbered) {
+    let is_read = match fd {
+        Fd::Null | Fd::Input(_) | Fd::PipeIn(_) => true,
+        Fd::File(file) => file.readable,
+        Fd::Capture(_) | Fd::PipeOut(_) => false,
+    };
+    let fd = Some(fd.clone());
+    let stream =
+        if is_read { StageNumbered::Reads(input(fd, true)) } else { StageNumbered::Writes(output(fd, None)) };
+    (number, stream)
 }

@@ -32,7 +32,7 @@ use super::{
     },
 };
 
-pub(crate) use external::{bare, file_error};
+pub(crate) use external::{FILE_TOO_LARGE, SIGXFSZ, bare, file_error};
 pub(crate) use redirect::FD_MAX;
 pub(crate) use text::Discarded;
 
@@ -117,7 +117,13 @@ impl Env {
             Command::Simple(simple) => self.run_simple(simple).await,
             Command::Compound(compound, redirects, place) if redirects.is_empty() => {
                 self.at_line(place.line);
-                self.run_compound(compound).await
+                let since = self.fds.processes.len();
+                let result = self.run_compound(compound).await;
+                // Of `[[ -e <(…) ]]`, of `for x in <(…)`.
+                if self.fds.processes.len() > since {
+                    self.finish_processes(since).await?;
+                }
+                result
             }
             Command::Compound(compound, redirects, place) => {
                 self.at_line(place.line);
@@ -209,6 +215,10 @@ impl Env {
         // Nobody will use them any more, and a coprocess reads until the last writer is gone.
         self.fds.close_pipes();
         for job in std::mem::take(&mut self.jobs.list) {
+            job.done.await;
+        }
+        // Those that read write where this one wrote, and a substitution around it is not done before them.
+        for job in std::mem::take(&mut self.jobs.processes).into_iter().filter(|job| job.is_reader) {
             job.done.await;
         }
         self.status

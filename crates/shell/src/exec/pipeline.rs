@@ -5,14 +5,14 @@ use std::sync::{Arc, atomic::Ordering};
 use crate::{
     fd::Fd,
     state::{Env, Eval, Flow, Limited, PipeStatus},
-    syntax::ast::{Command, Compound, Pipeline},
+    syntax::ast::{Command, Compound, Pipeline, Timed},
     tasks::Handle,
 };
 
 impl Env {
     pub(crate) async fn run_pipeline(&mut self, pipeline: &Pipeline) -> Eval<()> {
         // Asking for the time is a call of the host.
-        let started = pipeline.timed.then(|| self.shared.clock.now());
+        let started = pipeline.timed.map(|it| (it, self.shared.clock.now()));
         // As in bash, what a function switches on inside `! f` counts there.
         let is_tested = u32::from(pipeline.inverted && self.options.errexit);
         self.frame.tested += is_tested;
@@ -27,12 +27,14 @@ impl Env {
             _ => self.run_stages(pipeline).await,
         };
         self.frame.tested -= is_tested;
-        if let Some(started) = started {
+        if let Some((timed_as, started)) = started {
             let micros = (self.shared.clock.now().0.saturating_sub(started.0)) / 1_000;
-            let shape =
-                self.vars.get("TIMEFORMAT").unwrap_or("\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS").to_owned();
+            let shape = match timed_as {
+                Timed::Posix => "real %2R\nuser %2U\nsys %2S",
+                Timed::Own => self.vars.get("TIMEFORMAT").unwrap_or("\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS"),
+            };
             if !shape.is_empty() {
-                let text = timed(&shape, micros) + "\n";
+                let text = timed(shape, micros) + "\n";
                 self.write(2, text.as_bytes()).await?;
             }
         }

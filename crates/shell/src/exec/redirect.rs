@@ -10,7 +10,7 @@ use drydock_contract::{
 use super::file_error;
 use crate::{
     fd::{Fd, FileEnd},
-    state::{Env, Eval, Job},
+    state::{Env, Eval},
     syntax::ast::{FdName, Piece, Redirect, RedirectKind, Word},
     text,
 };
@@ -141,7 +141,7 @@ impl Env {
 
     async fn open_word(&mut self, word: &Word, how: Open) -> Eval<Result<Fd, String>> {
         if let [Piece::Process { script, writes }] = word.pieces.as_slice() {
-            return self.process_pipe(script, *writes).await.map(Ok);
+            return self.process_target(script, *writes).map(Ok);
         }
         let mut names = Vec::new();
         self.expand_into(word, &mut names).await?;
@@ -151,44 +151,8 @@ impl Env {
         Ok(self.open(name, how).map_err(|error| format!("{name}: {error}")))
     }
 
-    /// A pipe to or from a script that runs beside the command.
-    async fn process_pipe(&mut self, script: &Arc<crate::syntax::Script>, writes: bool) -> Eval<Fd> {
-        let Some((reader, writer)) = self.shared.door.pipe() else {
-            return Err(self.abort("the line has too many pipes".to_owned()));
-        };
-        let (reader, writer) = (Fd::PipeIn(reader), Fd::PipeOut(writer));
-        let mut inner = self.fork();
-        let ours = if writes {
-            inner.fds.insert(0, reader);
-            writer
-        } else {
-            inner.fds.insert(1, writer);
-            reader
-        };
-        self.room_for_one(&inner)?;
-        let script = Arc::clone(script);
-        let id = inner.identity.id;
-        let done = self.shared.tasks.spawn(async move {
-            let result = inner.run_script(&script).await;
-            inner.end(result).await
-        });
-        let inbox = Arc::clone(&self.traps.inbox);
-        self.jobs.add(Job { id, number: 0, inbox, done, typed: Arc::default() });
-        Ok(ours)
-    }
-
     pub(crate) fn open_for_reading(&self, name: &str) -> Result<Fd, String> {
         self.open(name, Open::Read)
-    }
-
-    pub(crate) fn open_for_writing(&self, name: &str, append: bool) -> Result<Fd, String> {
-        self.open(name, if append { Open::Append } else { Open::Write })
-    }
-
-    pub(crate) fn remove_file(&self, name: &str) {
-        if let Ok(path) = self.tree_path(name) {
-            let _ = self.shared.files.unlink(&path);
-        }
     }
 
     fn open(&self, name: &str, how: Open) -> Result<Fd, String> {

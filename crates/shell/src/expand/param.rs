@@ -10,6 +10,24 @@ use crate::{
     vars::Value,
 };
 
+/// Variables that bash sets itself, and that a script may ask for before it did: no command's own are called so.
+const BASH_OWN: [&str; 14] = [
+    "BASH_ALIASES",
+    "BASH_ARGC",
+    "BASH_ARGV",
+    "BASH_CMDS",
+    "BASH_EXECUTION_STRING",
+    "BASH_REMATCH",
+    "BASH_SOURCE",
+    "COPROC",
+    "DIRSTACK",
+    "FUNCNAME",
+    "MAPFILE",
+    "OLDPWD",
+    "OPTARG",
+    "REPLY",
+];
+
 impl Env {
     pub(super) async fn expand_param(&mut self, param: &Param, quoted: bool, out: &mut Fields) -> Eval<()> {
         match &param.op {
@@ -83,6 +101,7 @@ impl Env {
                         && !self.options.nounset
                         && self.vars.own(name).is_none()
                         && !self.unknown.known.contains(name)
+                        && !BASH_OWN.contains(&name.as_str())
                     {
                         out.quoted(&param.typed);
                         return Ok(());

@@ -66,18 +66,19 @@ impl Fd {
         }
     }
 
+    /// Whether it is a pipe, which ends with the line.
+    pub(crate) fn is_pipe(&self) -> bool {
+        match self {
+            Self::PipeIn(end) => end.is_pipe(),
+            Self::PipeOut(end) => end.is_pipe(),
+            _ => false,
+        }
+    }
+
     /// The file it is, if it is one.
     pub(crate) fn file(&self) -> Option<StreamFile> {
         match self {
             Self::File(file) => file.stream_file(),
-            _ => None,
-        }
-    }
-
-    /// The file that it is, by the number its door knows it by.
-    pub(crate) fn file_number(&self) -> Option<u32> {
-        match self {
-            Self::File(file) => file.file.number(),
             _ => None,
         }
     }

@@ -2,7 +2,10 @@
 
 use std::{
     io,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -57,29 +60,43 @@ impl ByteSource for FdSource {
 }
 
 /// A descriptor of the shell as a command's output.
-pub struct ShellOutput(pub(crate) Fd);
+pub struct ShellOutput {
+    fd: Fd,
+    /// Set when a file was to get longer than `ulimit -f` allows.
+    too_large: Option<Arc<AtomicBool>>,
+}
 
 impl ShellOutput {
-    /// The file that it is, by the number its door knows it by.
-    pub fn file_number(&self) -> Option<u32> {
-        self.0.file_number()
+    pub(crate) fn new(fd: Fd) -> Self {
+        Self { fd, too_large: None }
+    }
+
+    /// The same, with whom to tell that a file may not get that long.
+    pub(crate) fn limited(fd: Fd, too_large: Arc<AtomicBool>) -> Self {
+        Self { fd, too_large: Some(too_large) }
     }
 }
 
 impl ByteSink for ShellOutput {
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.0.poll_write(cx, bytes)
+        let answer = self.fd.poll_write(cx, bytes);
+        if let (Poll::Ready(Err(error)), Some(too_large)) = (&answer, &self.too_large)
+            && error.kind() == io::ErrorKind::FileTooLarge
+        {
+            too_large.store(true, Ordering::Relaxed);
+        }
+        answer
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.poll_flush(cx)
+        self.fd.poll_flush(cx)
     }
 
     fn columns(&self) -> Option<u16> {
-        self.0.columns()
+        self.fd.columns()
     }
 
     fn file(&self) -> Option<StreamFile> {
-        self.0.file()
+        self.fd.file()
     }
 }

@@ -1,13 +1,9 @@
 //! Which number stands for what. Tables are shared until written to, so saving one before a redirection and forking one
 //! cost a reference count.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::Fd;
-use crate::syntax::Script;
 
 /// Open descriptors, sorted by their number.
 #[derive(Clone, Default)]
@@ -19,14 +15,14 @@ impl FdTable {
     }
 }
 
-/// A process substitution that was turned into a file.
-#[derive(Clone)]
+/// A process substitution whose pipe is open.
 pub(crate) struct Process {
-    pub(crate) path: String,
-    /// Of `/dev/fd/63`, as scripts know it.
-    pub(crate) number: u32,
-    /// Runs when the command that writes the file is done.
-    pub(crate) reader: Option<Arc<Script>>,
+    /// Of `/dev/fd/63`, as scripts know it; none if a redirection opened it.
+    pub(crate) number: Option<u32>,
+    /// This shell's end of the pipe.
+    pub(crate) fd: Fd,
+    /// The job that reads what is written there.
+    pub(crate) reader: Option<u32>,
 }
 
 /// The descriptors of a shell.
@@ -35,37 +31,36 @@ pub(crate) struct Descriptors {
     table: FdTable,
     /// Those a `{name}>` opened: they outlive the command.
     named: Arc<BTreeSet<u32>>,
-    /// Files of process substitutions to remove, and what reads them first.
+    /// Process substitutions of this shell, to be closed with their command.
     pub(crate) processes: Vec<Process>,
-    /// The files behind `/dev/fd/63` and its like, for commands, which open nothing but paths of the tree.
-    paths: Arc<BTreeMap<u32, String>>,
 }
 
 impl Descriptors {
     /// A subshell's: the same files are open, and it has no substitutions to clean up after.
     pub(crate) fn fork(&self) -> Self {
-        let (named, paths) = (Arc::clone(&self.named), Arc::clone(&self.paths));
-        Self { table: self.table.clone(), named, processes: Vec::new(), paths }
+        Self { table: self.table.clone(), named: Arc::clone(&self.named), processes: Vec::new() }
     }
 
-    /// Opens a process substitution under its number.
-    pub(crate) fn add_process(&mut self, process: Process, fd: Fd) {
-        self.insert(process.number, fd);
-        Arc::make_mut(&mut self.paths).insert(process.number, process.path.clone());
+    /// Opens a process substitution.
+    pub(crate) fn add_process(&mut self, process: Process) {
+        if let Some(number) = process.number {
+            self.insert(number, process.fd.clone());
+        }
         self.processes.push(process);
     }
 
     /// Closes the latest one, if there are more than `since`.
     pub(crate) fn take_process(&mut self, since: usize) -> Option<Process> {
         let process = if self.processes.len() > since { self.processes.pop() } else { None }?;
-        self.remove(process.number);
-        Arc::make_mut(&mut self.paths).remove(&process.number);
+        if let Some(number) = process.number {
+            self.remove(number);
+        }
         Some(process)
     }
 
-    /// The files behind process substitutions, by their numbers.
-    pub(crate) fn process_paths(&self) -> &BTreeMap<u32, String> {
-        &self.paths
+    /// All but the three streams, by number: commands may open them.
+    pub(crate) fn beside_streams(&self) -> impl Iterator<Item = (u32, &Fd)> {
+        self.iter().skip_while(|it| it.0 <= 2)
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<&Fd> {
@@ -116,13 +111,8 @@ impl Descriptors {
     /// Closes the pipes among them, those of a coprocess for instance: whoever waits for their other ends would wait for
     /// ever.
     pub(crate) fn close_pipes(&mut self) {
-        let is_pipe = |fd: &Fd| match fd {
-            Fd::PipeIn(end) => end.is_pipe(),
-            Fd::PipeOut(end) => end.is_pipe(),
-            _ => false,
-        };
-        if self.table.0.iter().any(|it| is_pipe(&it.1)) {
-            Arc::make_mut(&mut self.table.0).retain(|it| !is_pipe(&it.1));
+        if self.table.0.iter().any(|it| it.1.is_pipe()) {
+            Arc::make_mut(&mut self.table.0).retain(|it| !it.1.is_pipe());
         }
     }
 

@@ -19,9 +19,18 @@ pub(crate) struct Job {
     pub(crate) typed: Arc<str>,
 }
 
+/// A process substitution. `$!` may be one, but it has no number and `jobs` does not tell of it.
+pub(crate) struct ProcessJob {
+    pub(crate) id: u32,
+    pub(crate) done: Handle<i32>,
+    /// It is `>(…)`, which writes where its shell writes.
+    pub(crate) is_reader: bool,
+}
+
 #[derive(Default)]
 pub(crate) struct Jobs {
     pub(crate) list: Vec<Job>,
+    pub(crate) processes: Vec<ProcessJob>,
     /// Those of the shell around this one, for a `jobs` in a pipeline.
     shown: Vec<Job>,
     /// `$!`.
@@ -34,13 +43,36 @@ impl Jobs {
     /// A subshell has no jobs, and knows how its parent's ended.
     pub(super) fn fork(&self) -> Self {
         let shown = if self.list.is_empty() { self.shown.clone() } else { self.list.clone() };
-        Self { list: Vec::new(), shown, last: self.last, ended: Arc::clone(&self.ended) }
+        Self {
+            list: Vec::new(),
+            processes: Vec::new(),
+            shown,
+            last: self.last,
+            ended: Arc::clone(&self.ended),
+        }
     }
 
     /// Adds a job that `%1` and its like can name.
     pub(crate) fn add(&mut self, job: Job) {
         self.last = Some(job.id);
         self.list.push(job);
+    }
+
+    /// Adds a process substitution, and lets those go that have ended: a loop may make any number of them.
+    pub(crate) fn add_process(&mut self, job: ProcessJob) {
+        let mut ended = Vec::new();
+        self.processes.retain(|job| job.done.take().map(|status| ended.push((job.id, status))).is_none());
+        for (id, status) in ended {
+            self.remember(id, status);
+        }
+        self.last = Some(job.id);
+        self.processes.push(job);
+    }
+
+    /// Takes a process substitution off the list.
+    pub(crate) fn take_process(&mut self, id: u32) -> Option<ProcessJob> {
+        let at = self.processes.iter().position(|job| job.id == id)?;
+        Some(self.processes.remove(at))
     }
 
     /// The next number for `%1`.

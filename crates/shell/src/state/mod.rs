@@ -25,7 +25,7 @@ pub(crate) use dirs::Dirs;
 pub(crate) use frame::{CallSite, Frame};
 pub(crate) use history::History;
 pub(crate) use identity::Identity;
-pub(crate) use jobs::{Job, Jobs};
+pub(crate) use jobs::{Job, Jobs, ProcessJob};
 pub(crate) use nested_in::NestedIn;
 pub(crate) use results::{Limited, PipeStatus, Results};
 pub(crate) use rlimits::{Rlimit, Rlimits};
@@ -145,9 +145,10 @@ impl Env {
     /// Forgets what belonged to a line that ended.
     pub(crate) fn after_line(&mut self) {
         self.jobs.list.clear();
+        self.jobs.processes.clear();
         self.frame.after_line();
         self.traps.is_running = false;
-        self.fds.processes.clear();
+        while self.fds.take_process(0).is_some() {}
         while self.vars.depth() > 1 {
             self.vars.pop_scope();
         }

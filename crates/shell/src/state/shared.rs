@@ -26,7 +26,6 @@ pub(crate) struct Shared {
     pub(crate) files: Arc<dyn Tree>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) roots: Vec<String>,
-    pub(crate) scratch: String,
     pub(crate) mode: Mode,
     pub(crate) limits: ShellLimits,
     /// The limits of a command, and of all memory of a line, to name them by.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Parsed, Parser, Script,
-    ast::{AndOr, Command, Item, Join, Pipeline, Simple, Stage},
+    ast::{AndOr, Command, Item, Join, Pipeline, Simple, Stage, Timed},
 };
 
 impl Parser<'_> {
@@ -94,7 +94,7 @@ impl Parser<'_> {
     }
 
     fn pipeline(&mut self) -> Parsed<Pipeline> {
-        let (mut inverted, mut timed, mut prefixed) = (false, false, false);
+        let (mut inverted, mut timed, mut prefixed) = (false, None, false);
         loop {
             self.skip_blanks();
             match self.peek_word() {
@@ -105,8 +105,10 @@ impl Parser<'_> {
                 "time" => {
                     self.at += 4;
                     self.skip_blanks();
-                    self.eat_word("-p");
-                    timed = true;
+                    let is_posix = self.eat_word("-p");
+                    self.skip_blanks();
+                    // Bash takes `--` for `-p`, too.
+                    timed = Some(if self.eat_word("--") || is_posix { Timed::Posix } else { Timed::Own });
                 }
                 _ => break,
             }

@@ -108,7 +108,6 @@ pub fn spec(
     let spec = ShellSpec {
         door: Arc::new(RoomDoor { commands, files: Arc::clone(files), clock, expired }),
         roots: vec!["/w".into(), "/tmp".into()],
-        scratch: "/tmp".into(),
         cwd: "/w".into(),
         env: vec![("HOME".into(), "/home".into()), ("PATH".into(), "/usr/bin:/bin".into())],
         name: "bash".into(),
@@ -160,6 +159,7 @@ impl Room {
             stdin: Source::from(stdin.as_bytes().to_vec()),
             stdout: Sink::capture(),
             stderr: Sink::capture(),
+            ..Streams::default()
         };
         self.files.begin_line();
         let (report, streams) = block_on(self.shell.run(text, streams));

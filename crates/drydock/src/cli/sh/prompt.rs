@@ -66,8 +66,12 @@ pub(super) fn run(dock: &Dock, shell: DockShell, log: &DenialLog, limits: &Limit
         let mut shell = shell.borrow_mut();
         let cancel = shell.canceller();
         let ran = runtime.block_on(async {
-            let streams =
-                Streams { stdin: streams::typed()?, stdout: streams::stdout()?, stderr: streams::stderr()? };
+            let streams = Streams {
+                stdin: streams::typed()?,
+                stdout: streams::stdout()?,
+                stderr: streams::stderr()?,
+                ..Streams::default()
+            };
             anyhow::Ok(until_interrupted(cancel, shell.run_line(&line, streams)).await?)
         });
         match ran {

@@ -188,6 +188,7 @@ impl PyGuest {
             stdin: streaming.stdin,
             stdout: Sink::Stream(Box::new(Output::new(streaming.stdout, &kept[0], &lines))),
             stderr: Sink::Stream(Box::new(Output::new(streaming.stderr, &kept[1], &lines))),
+            ..Streams::default()
         };
         let run = self.request(&program, host, streams, cancel);
         let mut told = Told::default();

@@ -3,9 +3,9 @@
 
 use std::{sync::Arc, time::Instant};
 
-use drydock_abi::shell::{Event, InsideStart};
+use drydock_abi::shell::{Event, InsideStart, NumberedStream, READS, WRITES};
 use drydock_contract::{
-    Dispatch, InsideShell, InsideTime, Outcome, SharedSink, SharedSource, SteppedClock, Streams,
+    Dispatch, InsideShell, InsideTime, Numbered, Outcome, SharedSink, SharedSource, SteppedClock, Streams,
 };
 
 use super::{
@@ -26,6 +26,7 @@ pub(super) struct Inside {
     pub(super) door: Arc<dyn Dispatch>,
     time: InsideTime,
     streams: [Option<Own>; 3],
+    numbered: Vec<Own>,
     end: Box<dyn FnOnce(Outcome, Streams) + Send>,
 }
 
@@ -35,6 +36,9 @@ const UNLIMITED: i64 = -1;
 impl Inside {
     /// Tells whoever started it that it has ended.
     pub(super) fn end(self, handles: &mut Handles, outcome: Outcome) {
+        for own in self.numbered {
+            drop(handles.take_own(own));
+        }
         let [stdin, stdout, stderr] = self.streams.map(|it| handles.take_own(it?));
         let sink = |stream| match stream {
             Some(Stream::Out(sink)) => sink.take(),
@@ -44,7 +48,10 @@ impl Inside {
             Some(Stream::In(source)) => source.take(),
             _ => drydock_contract::Source::Empty,
         };
-        (self.end)(outcome, Streams { stdin, stdout: sink(stdout), stderr: sink(stderr) });
+        (self.end)(
+            outcome,
+            Streams { stdin, stdout: sink(stdout), stderr: sink(stderr), ..Streams::default() },
+        );
     }
 
     /// Milliseconds that are left of its time.
@@ -82,12 +89,29 @@ impl World {
             self.handles.add_own(Stream::Out(SharedSink::new(streams.stdout))),
             self.handles.add_own(Stream::Out(SharedSink::new(streams.stderr))),
         ];
+        let (mut numbered, mut told) = (Vec::new(), Vec::new());
+        for (number, stream) in streams.numbered {
+            let (stream, end) = match stream {
+                Numbered::Nothing => {
+                    told.push(NumberedStream { number, handle: drydock_abi::shell::NONE, end: READS });
+                    continue;
+                }
+                Numbered::PipeIn(reader) => (Stream::Pipe { reader: Some(reader), writer: None }, READS),
+                Numbered::PipeOut(writer) => (Stream::Pipe { reader: None, writer: Some(writer) }, WRITES),
+                Numbered::In(source) => (Stream::In(source), READS),
+                Numbered::Out(sink) => (Stream::Out(sink), WRITES),
+            };
+            // One that there is no room for cannot be opened; the line has other troubles then.
+            let Ok(own) = self.handles.add_own(stream) else { break };
+            told.push(NumberedStream { number, handle: own.number, end });
+            numbered.push(own);
+        }
         self.inside_begun += 1;
         let (is_full, owned) = (added.iter().any(Result::is_err), added.map(Result::ok));
         let handles = owned.map(|it| it.map_or(drydock_abi::shell::NONE, |own| own.number));
         let id = self.inside_begun;
         let is_timed = !matches!(time, InsideTime::Lines);
-        self.inside.insert(id, Inside { door, time, streams: owned, end });
+        self.inside.insert(id, Inside { door, time, streams: owned, numbered, end });
         if is_full {
             let failed = Outcome::Trapped("the line has too many streams".into());
             return self.end_inside(id, failed);
@@ -103,6 +127,7 @@ impl World {
             seed,
             is_timed,
             streams: handles,
+            numbered: told,
         }));
         self.events.push_back(Untold::new(&start, Some(held)));
     }

@@ -110,6 +110,6 @@ impl World {
             Some(Stream::In(source)) => source.take(),
             _ => drydock_contract::Source::Empty,
         };
-        Streams { stdin, stdout: sink(stdout), stderr: sink(stderr) }
+        Streams { stdin, stdout: sink(stdout), stderr: sink(stderr), ..Streams::default() }
     }
 }

@@ -1,26 +1,17 @@
 //! Commands of the line: each is a call at the line's own door, and goes on beside the guest.
 
-use std::{
-    future::poll_fn,
-    io,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    task::{Context, Poll},
-};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll};
 
 use drydock_abi::{
     exec::{COMMAND, REQUEST_BYTES_MAX, encode_report, take_report},
     shell::{
-        Answered, BAD, ENDED, Ended, NONE, Refusal, RefusalKind, SPACE, Start, TOO_MANY, decode_front,
-        descriptor,
+        Answered, BAD, ENDED, Ended, NONE, NumberedStream, READS, Refusal, RefusalKind, SPACE, Start,
+        TOO_MANY, WRITES, decode_front, descriptor,
     },
 };
 use drydock_contract::{
-    BoxFuture, ByteSink, Call, CallError, Denial, Dispatch, Fault, Sink, Source, StreamFile, Streams,
-    port::Mode, schedule,
+    BoxFuture, BrokenWrites, Call, CallError, Denial, Dispatch, Fault, Numbered, SharedSink, SharedSource,
+    Sink, Source, Streams, port::Mode, schedule,
 };
 use futures_util::future::{AbortHandle, Abortable};
 use wasmtime::Linker;
@@ -49,6 +40,9 @@ const BEGUN_MAX: u32 = ENDED;
 /// What an open one costs besides its bytes, and what came of it until the guest is told.
 const COMMAND_BYTES: u64 = 4_096;
 
+/// What each stream costs that it opens by a number: one of its own, and one in the run.
+const NUMBERED_BYTES: u64 = 256;
+
 /// How often a command may write to nobody before it is ended.
 const BROKEN_MAX: u32 = 4;
 
@@ -70,12 +64,13 @@ async fn start(caller: &mut Ctx<'_>, at: u32, count: u32) -> wasmtime::Result<i3
     if u64::from(count) > REQUEST_BYTES_MAX {
         return refuse_oversized(caller, u64::from(count)).await;
     }
-    let held = Held::take(&caller.data().meter, COMMAND_BYTES + u64::from(count)).ok_or(Stop::OutOfMemory)?;
     let Ok((memory, guest)) = memory::split(caller) else { return Ok(BAD) };
     let Ok(bytes) = memory.bytes(at, count) else { return Ok(BAD) };
     let Ok((start, payload)) = decode_front::<Start>(bytes) else { return Ok(BAD) };
+    let bytes = COMMAND_BYTES + NUMBERED_BYTES * start.numbered.len() as u64 + u64::from(count);
+    let held = Held::take(&guest.meter, bytes).ok_or(Stop::OutOfMemory)?;
     let payload = payload.to_vec();
-    let Some((call, number, door)) = begun(guest, start) else { return Ok(BAD) };
+    let Some((call, number, door)) = begun(guest, &start) else { return Ok(BAD) };
     let Some((streams, broken)) = call else { return Ok(TOO_MANY) };
     tracing::trace!(target: "drydock::hop", "engine: the shell names a command; its arguments and streams become a call");
     let is_stepped = guest.clock.stepped().is_some();
@@ -131,16 +126,17 @@ async fn refuse_oversized(caller: &mut Ctx<'_>, bytes: u64) -> wasmtime::Result<
     Ok(number.cast_signed())
 }
 
-type Wired = (Streams, Arc<AtomicU32>);
+type Wired = (Streams, BrokenWrites);
 
 /// The number of a command and its streams; nothing inside if there are too many already, nothing at all if the guest
 /// names what there is not.
-fn begun(guest: &mut Guest, start: Start) -> Option<(Option<Wired>, u32, Arc<dyn Dispatch>)> {
-    let broken = Arc::new(AtomicU32::new(0));
+fn begun(guest: &mut Guest, start: &Start) -> Option<(Option<Wired>, u32, Arc<dyn Dispatch>)> {
+    let broken = BrokenWrites::default();
     let streams = Streams {
         stdin: source(guest, start.stdin)?,
-        stdout: counted(sink(guest, start.stdout)?, &broken),
+        stdout: broken.counted(sink(guest, start.stdout)?),
         stderr: sink(guest, start.stderr)?,
+        numbered: numbered(guest, &start.numbered)?,
     };
     let world = world(guest)?;
     let door = match start.level {
@@ -184,18 +180,39 @@ fn sink(guest: &mut Guest, handle: u32) -> Option<Sink> {
     }
 }
 
+/// Streams by their numbers, which rise and are none of the three.
+fn numbered(guest: &mut Guest, named: &[NumberedStream]) -> Option<Vec<(u32, Numbered)>> {
+    let mut all = Vec::with_capacity(named.len());
+    let mut last = 2;
+    for NumberedStream { number, handle, end } in named {
+        if *number <= last {
+            return None;
+        }
+        last = *number;
+        let pipe = match descriptor(*handle) {
+            Some(_) => None,
+            None => world(guest)?.handles.get(*handle),
+        };
+        let stream = match (pipe, *end) {
+            (Some(Stream::Pipe { reader: Some(reader), .. }), READS) => Numbered::PipeIn(reader.clone()),
+            (Some(Stream::Pipe { writer: Some(writer), .. }), WRITES) => Numbered::PipeOut(writer.clone()),
+            (Some(Stream::In(source)), READS) => Numbered::In(source.clone()),
+            (Some(Stream::Out(sink)), WRITES) => Numbered::Out(sink.clone()),
+            (None, READS | WRITES) if *handle == NONE => Numbered::Nothing,
+            (None, READS) => Numbered::In(SharedSource::new(source(guest, *handle)?)),
+            (None, WRITES) => Numbered::Out(SharedSink::new(sink(guest, *handle)?)),
+            _ => return None,
+        };
+        all.push((*number, stream));
+    }
+    Some(all)
+}
+
 /// A file that the guest has open, and may read or write.
 fn file(guest: &mut Guest, descriptor: u32, is_read: bool) -> Option<FileStream> {
     let clock = FileClock::of(&guest.clock);
     let (file, position, is_appended) = guest.descriptors.shared_file(descriptor, is_read)?;
     Some(FileStream { file, position, is_appended, is_read, clock })
-}
-
-fn counted(sink: Sink, broken: &Arc<AtomicU32>) -> Sink {
-    match sink {
-        Sink::Discard => Sink::Discard,
-        sink => Sink::Stream(Box::new(Counted { sink, broken: Arc::clone(broken) })),
-    }
 }
 
 /// One command on its way.
@@ -209,7 +226,7 @@ struct Command {
     held: Held,
 }
 
-async fn carry_out(command: Command, streams: Streams, broken: Arc<AtomicU32>) -> Happened {
+async fn carry_out(command: Command, streams: Streams, broken: BrokenWrites) -> Happened {
     let Command { number, door, payload, umask, ordinal, is_stepped, held } = command;
     let call = Call::new(COMMAND, &payload, streams).with_umask(umask).answered_typed().numbered(ordinal);
     let answer = {
@@ -221,7 +238,7 @@ async fn carry_out(command: Command, streams: Streams, broken: Arc<AtomicU32>) -
             // How far a command comes before it notices depends on the machine; where the order must not, nobody asks
             // just now.
             let may_ask = !(is_stepped && schedule::is_machines());
-            if may_ask && broken.load(Ordering::Relaxed) >= BROKEN_MAX {
+            if may_ask && broken.count() >= BROKEN_MAX {
                 schedule::goes_on();
                 return Poll::Ready(None);
             }
@@ -237,7 +254,7 @@ async fn carry_out(command: Command, streams: Streams, broken: Arc<AtomicU32>) -
             Err(_) => Answered::Ran(Vec::new()),
         },
     };
-    let is_pipe_broken = broken.load(Ordering::Relaxed) > 0;
+    let is_pipe_broken = broken.count() > 0;
     (number, Some((Ended { answer, is_pipe_broken }, held)))
 }
 
@@ -250,34 +267,4 @@ fn refusal(error: &CallError) -> Refusal {
         _ => RefusalKind::Other,
     };
     Refusal { code: error.code().into(), message: error.to_string(), status: error.exit_status(), kind }
-}
-
-/// An output that counts how often nobody was there to read.
-struct Counted {
-    sink: Sink,
-    broken: Arc<AtomicU32>,
-}
-
-impl ByteSink for Counted {
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let answer = self.sink.poll_write(cx, bytes);
-        if let Poll::Ready(Err(error)) = &answer
-            && error.kind() == io::ErrorKind::BrokenPipe
-        {
-            self.broken.fetch_add(1, Ordering::Relaxed);
-        }
-        answer
-    }
-
-    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.sink.poll_flush(cx)
-    }
-
-    fn columns(&self) -> Option<u16> {
-        self.sink.columns()
-    }
-
-    fn file(&self) -> Option<StreamFile> {
-        self.sink.file()
-    }
 }

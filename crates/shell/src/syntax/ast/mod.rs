@@ -60,11 +60,20 @@ pub(crate) enum Join {
     Or,
 }
 
+/// How `time` tells of a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timed {
+    /// As `TIMEFORMAT` says, or bash.
+    Own,
+    /// `-p`: as POSIX says.
+    Posix,
+}
+
 /// Stages joined by `|`.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) inverted: bool,
-    pub(crate) timed: bool,
+    pub(crate) timed: Option<Timed>,
     pub(crate) stages: Vec<Stage>,
 }
 
