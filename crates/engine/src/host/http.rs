@@ -139,7 +139,7 @@ async fn http_start(caller: &mut Caller<'_, Guest>, at: u32, count: u32) -> wasm
     let Ok(request) = copied else { return Ok(refuse(caller, "bad_pointer")) };
     let spool = Arc::<Spool>::default();
     let stdout = Sink::Stream(Box::new(SpoolSink(Arc::clone(&spool))));
-    let streams = Streams { stdin: Source::Empty, stdout, stderr: Sink::Discard };
+    let streams = Streams { stdin: Source::Empty, stdout, ..Streams::default() };
     let call: BoxFuture<'static, _> =
         Box::pin(async move { door.dispatch(Call::new(FETCH, &request, streams).answered_typed()).await });
     let answer = Some(Answer { call: Some(call), spool, _held: held });
