@@ -5,7 +5,7 @@
 use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
-    Artifact, BoxFuture, Fault, LiveError, LiveSpec, RunReport, RunRequest, ShellGuestSpec, Streams,
+    Artifact, BoxFuture, Fault, LiveError, LiveKind, LiveSpec, RunReport, RunRequest, ShellGuestSpec, Streams,
     port::{CompileThreads, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, Slots},
 };
 use drydock_store::CodeCache;
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use crate::{
     compile::{Apart, CompileEvent, Shared},
     config::{self, Allocation, EngineSettings, Facts},
-    features::needed_features,
+    features::{fits_pool, needed_features},
     lane::Lane,
     shell::ShellGuest,
 };
@@ -170,8 +170,13 @@ impl Runner for Engine {
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
         let choice = spec.lane.unwrap_or_else(|| Self::usual(&spec.artifact));
-        // Whatever was chosen otherwise: an instance that does nothing takes nobody's slot.
-        match self.lane(LaneChoice { slots: Slots::OnDemand, ..choice }) {
+        let slots = match spec.kind {
+            // Made for one request, and gone with it: it is a run, and as quick to make as one.
+            LiveKind::Handler if fits_pool(spec.artifact.bytes()) => choice.slots,
+            // Whatever was chosen otherwise: an instance that does nothing takes nobody's slot.
+            LiveKind::Handler | LiveKind::Kernel(_) => Slots::OnDemand,
+        };
+        match self.lane(LaneChoice { slots, ..choice }) {
             Ok(lane) => lane.open(spec),
             Err(fault) => Box::pin(async { Err(fault.into()) }),
         }

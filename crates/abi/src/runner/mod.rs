@@ -10,7 +10,9 @@ mod request;
 pub use answer::{Malformed, parse_response};
 pub use envelope::{Code, Envelope, Failure, FailureKind};
 pub use invoke::{Answered, ContextFrom, INVOKE, Invoke, Invoked, LogLine, SentRequest};
-pub use request::{AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http, PreparedRequest};
+pub use request::{
+    AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http, Pairs, PreparedRequest, joined,
+};
 
 /// What a guest asks for when it fetches.
 pub const FETCH: &str = "http.fetch";

@@ -118,6 +118,8 @@ impl Invoke {
                 path: self.path.clone(),
                 query: self.query.iter().cloned().collect(),
                 headers: self.header.iter().cloned().collect(),
+                query_all: None,
+                headers_all: None,
                 body_b64: self.body.as_ref().map(|body| STANDARD.encode(body)),
             };
             let context = Context::default();
