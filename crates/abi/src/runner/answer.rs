@@ -263,7 +263,14 @@ mod tests {
         assert_eq!(alone.headers["x"], "1, 2");
         assert_eq!(parse_response(br#"{"status":200,"headers_all":null}"#).unwrap().headers_all, None);
         let many = vec![r#"["a","b"]"#; 1025].join(",");
-        for list in [r#"{}"#, r#"[["a"]]"#, r#"[["a",1]]"#, r#"[["a b","c"]]"#, r#"[["a","b\r\nc: d"]]"#, &format!("[{many}]")] {
+        for list in [
+            r#"{}"#,
+            r#"[["a"]]"#,
+            r#"[["a",1]]"#,
+            r#"[["a b","c"]]"#,
+            r#"[["a","b\r\nc: d"]]"#,
+            &format!("[{many}]"),
+        ] {
             let answer = format!(r#"{{"status":200,"headers_all":{list}}}"#);
             assert!(parse_response(answer.as_bytes()).is_err(), "{}", &list[..list.len().min(40)]);
         }

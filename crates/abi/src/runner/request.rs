@@ -292,9 +292,11 @@ mod tests {
     #[test]
     fn repeated_headers_are_joined_in_the_map_and_stay_apart_in_the_list() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let headers = vec![pair("accept", "a"), pair("cookie", "x=1"), pair("accept", "b"), pair("cookie", "y=2")];
+        let headers =
+            vec![pair("accept", "a"), pair("cookie", "x=1"), pair("accept", "b"), pair("cookie", "y=2")];
         let query = vec![pair("k", "1"), pair("k", "2"), pair("", "")];
-        let http = Http::of_lists("POST".into(), "/p".into(), query.clone(), headers.clone(), Some(b"\0\x01"));
+        let http =
+            Http::of_lists("POST".into(), "/p".into(), query.clone(), headers.clone(), Some(b"\0\x01"));
         assert_eq!((http.headers["accept"].as_str(), http.headers["cookie"].as_str()), ("a, b", "x=1; y=2"));
         assert_eq!((http.query["k"].as_str(), http.body_b64.as_deref()), ("2", Some("AAE=")));
         assert_eq!((http.headers_all.unwrap(), http.query_all.unwrap()), (headers, query));
@@ -302,7 +304,10 @@ mod tests {
         let sent = br#"{"http":{"headers_all":[["a","1"],["a","2"]],"query_all":[["q","1"]]}}"#;
         let shown = ExecuteRequest::parse(sent).unwrap().prepare().shown("dev", "echo", LIMITS);
         let shown: serde_json::Value = serde_json::from_slice(&shown).unwrap();
-        assert_eq!((&shown["http"]["headers"]["a"], &shown["http"]["query"]["q"]), (&"1, 2".into(), &"1".into()));
+        assert_eq!(
+            (&shown["http"]["headers"]["a"], &shown["http"]["query"]["q"]),
+            (&"1, 2".into(), &"1".into())
+        );
         assert_eq!(shown["http"]["headers_all"][1][1], "2");
     }
 

@@ -17,7 +17,6 @@ pub(crate) mod kernel;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod mistyped;
-mod mount;
 mod powers;
 pub(crate) mod precompile;
 pub(crate) mod profiles;
