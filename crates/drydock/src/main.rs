@@ -56,6 +56,9 @@ fn main() -> ExitCode {
         cli::Command::Kernel(kernel) => {
             return cli::kernel::run(kernel).unwrap_or_else(|error| exit::could_not_run(&error));
         }
+        cli::Command::Serve(serve) => cli::serve::run(serve),
+        cli::Command::Token(token) => cli::token::run(token),
+        cli::Command::Secret(secret) => cli::secret::run(secret),
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),
         cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),
