@@ -10,6 +10,7 @@ mod neighbour;
 mod power;
 mod process;
 mod programs;
+mod serve;
 mod shell;
 mod sort;
 mod tiny;
@@ -90,6 +91,12 @@ pub(crate) const GROUPS: &[Group] = &[
         about: "a tool call of `drydock mcp`, against the same line through the library",
         measure: mcp::measure,
         needs: &[Program::Drydock],
+    },
+    Group {
+        name: "serve",
+        about: "a handler over HTTP, against the same server answering natively, and beside one that loops",
+        measure: serve::measure,
+        needs: &[],
     },
     Group {
         name: "process",

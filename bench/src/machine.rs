@@ -27,11 +27,21 @@ pub(crate) fn resident_bytes() -> anyhow::Result<u64> {
     Ok(kib * 1024)
 }
 
+/// Seconds of CPU that this process took so far, to the hundredth.
+pub(crate) fn cpu_seconds() -> f64 {
+    of_stat(11)
+}
+
 /// Seconds of CPU that children which have ended took together, to the hundredth.
 pub(crate) fn children_cpu_seconds() -> f64 {
+    of_stat(13)
+}
+
+/// Two times that stand side by side, of the user and of the system.
+fn of_stat(skipped: usize) -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The second field is a name that may hold anything; its closing bracket is the last one.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let ticks = fields.split_whitespace().skip(13).take(2).filter_map(|it| it.parse::<f64>().ok());
+    let ticks = fields.split_whitespace().skip(skipped).take(2).filter_map(|it| it.parse::<f64>().ok());
     ticks.sum::<f64>() / TICKS_PER_SECOND
 }

@@ -36,8 +36,14 @@ cargo xtask bench [GROUP...] [--quick] [--json] [--write]
 Groups (default: all):
 ";
 
+/// The word by which this program is its own compile worker.
+pub(crate) const COMPILE_WORKER: &str = "compile-worker";
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((COMPILE_WORKER, rest)) = args.split_first().map(|(word, rest)| (word.as_str(), rest)) {
+        return drydock_embed::serve_compile_worker(rest);
+    }
     match run(&args) {
         Ok(code) => code,
         Err(error) => {

@@ -43,11 +43,23 @@ pub(crate) fn dock() -> anyhow::Result<Dock> {
 
 /// The same with other limits for compiling a command that is not built in.
 pub(crate) fn dock_with(compile: CompileLimits) -> anyhow::Result<Dock> {
+    let gate = GateSettings { recording: Recording::Ahead, ..GateSettings::default() };
+    // One command, and at most 64 of its own in flight: a pool for a thousand takes a thousand
+    // system calls to lay out, which is most of the start.
+    let engine = EngineSettings { slots: Some(72), ..EngineSettings::default() };
+    open_dock(gate, engine, compile)
+}
+
+/// Opens the whole machine for a server: many callers at once, each principal with so many calls in a minute.
+pub(crate) fn dock_serving(calls_max: u32) -> anyhow::Result<Dock> {
+    let gate = GateSettings { calls_max, ..GateSettings::default() };
+    open_dock(gate, EngineSettings::default(), CompileLimits::default())
+}
+
+fn open_dock(gate: GateSettings, engine: EngineSettings, compile: CompileLimits) -> anyhow::Result<Dock> {
     let settings = DockSettings {
-        gate: GateSettings { recording: Recording::Ahead, ..GateSettings::default() },
-        // One command, and at most 64 of its own in flight: a pool for a thousand takes a thousand
-        // system calls to lay out, which is most of the start.
-        engine: EngineSettings { slots: Some(72), ..EngineSettings::default() },
+        gate,
+        engine,
         on_compile: Some(Arc::new(progress::on_compile)),
         worker: Some(worker()),
         compile,

@@ -1,7 +1,10 @@
 //! Warnings of the rooms below go to stderr, one line each. There is no log file and no level to
 //! set: what matters is in the audit journal.
 
-use std::fmt::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use tracing::{
     Event, Level, Metadata, Subscriber,
@@ -14,15 +17,22 @@ pub(crate) fn install() {
     let _ = tracing::subscriber::set_global_default(Warnings);
 }
 
+/// What extensions log is told, too, from now on: for a developer who watches one.
+pub(crate) fn show_extensions() {
+    EXTENSIONS.store(true, Ordering::Relaxed);
+}
+
+static EXTENSIONS: AtomicBool = AtomicBool::new(false);
+
 struct Warnings;
 
 impl Subscriber for Warnings {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // What an extension logs is told with its answer, each line with whose it is: once is enough.
-        *metadata.level() <= Level::WARN
-            && metadata.is_event()
-            && metadata.target().starts_with("drydock")
-            && metadata.target() != "drydock::extension"
+        if metadata.target() == "drydock::extension" {
+            // Told with its answer elsewhere, each line with whose it is: once is enough.
+            return metadata.is_event() && EXTENSIONS.load(Ordering::Relaxed);
+        }
+        *metadata.level() <= Level::WARN && metadata.is_event() && metadata.target().starts_with("drydock")
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {

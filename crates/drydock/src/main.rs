@@ -57,6 +57,9 @@ fn main() -> ExitCode {
             return cli::kernel::run(kernel).unwrap_or_else(|error| exit::could_not_run(&error));
         }
         cli::Command::Egress(egress) => cli::egress::run(egress),
+        cli::Command::Serve(serve) => cli::serve::run(serve),
+        cli::Command::Token(token) => cli::token::run(token),
+        cli::Command::Secret(secret) => cli::secret::run(secret),
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),
         cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),

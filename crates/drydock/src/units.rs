@@ -23,6 +23,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+/// `12h`, `90d`: as long as something is to be good.
+pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
+    let bad = || format!("`{text}` is not a lifetime: use for example 12h or 90d, at most 3650d");
+    let Some(days) = text.strip_suffix('d') else { return duration(text).map_err(|_| bad()) };
+    let days = days.parse::<u64>().ok().filter(|it| (1..=3_650).contains(it)).ok_or_else(bad)?;
+    Ok(Duration::from_secs(days * 86_400))
+}
+
 /// `64MiB`, `64M`, `1GiB`, `512K`, or a plain number of bytes.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let bad = || format!("`{text}` is not a size: use for example 64MiB, 512KiB or 1GiB");

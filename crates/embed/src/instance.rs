@@ -12,7 +12,7 @@ pub use drydock_caps::instance::Shelved as HandedOver;
 use drydock_contract::{Artifact, Call, CallError, Cap, Fault, Kernel, Limits, Streams};
 use drydock_extension::{
     Invocation, envelope_of,
-    runner::{Answered, ContextFrom, Invoked, SentRequest},
+    runner::{Answered, ContextFrom, ExecuteRequest, Invoked, SentRequest},
 };
 use drydock_gate::Grant;
 
@@ -99,6 +99,19 @@ impl Dock {
         self.invoke_as(session, module, extension, ContextFrom::Host, request.into()).await
     }
 
+    /// The same for a request that was never JSON, and whose body was bounded as it was read.
+    pub async fn invoke_read(
+        &self,
+        session: &DockSession,
+        module: &HandedOver,
+        extension: &str,
+        request: ExecuteRequest,
+    ) -> Invoked {
+        let bytes = request.http.body_b64.as_ref().map_or(0, String::len);
+        let sent = off_thread_if(bytes, move || SentRequest::of(request)).await;
+        self.send(session, module, extension, ContextFrom::Host, sent).await
+    }
+
     /// The same for a developer, whose requests may name the tenant and the extension that the guest is to see. What a
     /// grant is compared with is still `extension`; sessions of other tenants than the default one are not believed.
     pub async fn try_out(
@@ -121,6 +134,17 @@ impl Dock {
     ) -> Invoked {
         tracing::trace!(target: "drydock::hop", "embed: a request for a module that was handed over becomes a call");
         let sent = off_thread_if(request.len(), move || SentRequest::read(&request)).await;
+        self.send(session, module, extension, context_from, sent).await
+    }
+
+    async fn send(
+        &self,
+        session: &DockSession,
+        module: &HandedOver,
+        extension: &str,
+        context_from: ContextFrom,
+        sent: SentRequest,
+    ) -> Invoked {
         let invocation = Invocation { module: module.digest(), extension, context_from };
         let answered: Answered = invocation.send(sent, &*self.gate.door(session.inner())).await;
         let bytes = answered.response.as_ref().map_or(0, Bytes::len);
@@ -165,6 +189,11 @@ async fn off_thread_if<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T
     if bytes <= AT_ONCE_BYTES_MAX {
         return work();
     }
+    off_thread(work).await
+}
+
+/// Does it on a thread that may wait.
+pub(crate) async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         // Nobody cancels it: it can only have panicked, and goes on doing so here.

@@ -43,8 +43,10 @@ mod dock_shell;
 mod exec;
 mod grants;
 mod host_command;
+mod installation;
 mod instance;
 mod line;
+mod mount;
 mod network;
 mod output;
 pub mod packages;
@@ -74,7 +76,12 @@ pub use drydock_contract::port::CompileLimits;
 pub use exec::{Exec, ExecError, Executed, line_limits};
 pub use grants::{StoredGrant, StoredGrants, StoredGrantsError};
 pub use host_command::{HostCommands, HostInput, HostOutput};
+pub use installation::{
+    BadHostEntry, BadSecretRef, ENTRIES_MAX, HostEntry, INSTALLATIONS_MAX, InstallError, Installation,
+    InstallationLimits, InstallationSettings, Installations, Installed, SecretName, SecretRef, StoredSecrets,
+};
 pub use instance::{DockKernel, HANDLER_LIMITS, HandedOver, KERNEL_LIMITS, KernelError};
+pub use mount::{BadMount, Mount, OpenTreeError, Room, Tree, overlap};
 pub use network::Network;
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
 pub use provide::{InstallTime, Provider, StandIn};

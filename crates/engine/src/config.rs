@@ -58,7 +58,7 @@ pub(crate) const FUEL_BETWEEN_YIELDS: u64 = 1_000_000;
 const MEMORY_KEPT_BYTES: usize = 2 << 20;
 const TABLE_KEPT_BYTES: usize = 64 << 10;
 const STACK_KEPT_BYTES: usize = 64 << 10;
-const TABLE_ELEMENTS_MAX: usize = 65_536;
+pub(crate) const TABLE_ELEMENTS_MAX: usize = 65_536;
 
 /// Builds the engine with the largest pool that the address space takes, or with none and memory that lies so.
 pub(crate) fn build(

@@ -5,7 +5,8 @@
 use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
-    Artifact, BoxFuture, Fault, LiveError, LiveSpec, RunReport, RunRequest, ShellGuestSpec, Streams,
+    Artifact, BoxFuture, Fault, LiveError, LiveKind, LiveSpec, RunReport, RunRequest, ShellGuestSpec,
+    Streams, Tenant,
     port::{CompileThreads, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, Slots},
 };
 use drydock_store::CodeCache;
@@ -14,7 +15,7 @@ use parking_lot::Mutex;
 use crate::{
     compile::{Apart, CompileEvent, Shared},
     config::{self, Allocation, EngineSettings, Facts},
-    features::needed_features,
+    features::{fits_pool, needed_features},
     lane::Lane,
     shell::ShellGuest,
 };
@@ -153,6 +154,28 @@ impl Engine {
         }
     }
 
+    /// Says why a module could not be used as that, if it could not. It is compiled for its lane.
+    pub async fn check_live(
+        &self,
+        artifact: &Artifact,
+        kind: &LiveKind,
+        tenant: Tenant,
+    ) -> Result<(), Fault> {
+        self.lane(Self::live_lane(artifact, kind, None))?.check_live(artifact, kind, tenant).await
+    }
+
+    /// Where an instance lives that is used as that.
+    fn live_lane(artifact: &Artifact, kind: &LiveKind, chosen: Option<LaneChoice>) -> LaneChoice {
+        let choice = chosen.unwrap_or_else(|| Self::usual(artifact));
+        let slots = match kind {
+            // Made for one request, and gone with it: it is a run, and as quick to make as one.
+            LiveKind::Handler if fits_pool(artifact.bytes()) => choice.slots,
+            // Whatever was chosen otherwise: an instance that does nothing takes nobody's slot.
+            LiveKind::Handler | LiveKind::Kernel(_) => Slots::OnDemand,
+        };
+        LaneChoice { slots, ..choice }
+    }
+
     /// What a module runs in if nobody chose.
     fn usual(artifact: &Artifact) -> LaneChoice {
         LaneChoice { features: needed_features(artifact.bytes()), ..LaneChoice::USUAL }
@@ -169,9 +192,7 @@ impl Runner for Engine {
     }
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
-        let choice = spec.lane.unwrap_or_else(|| Self::usual(&spec.artifact));
-        // Whatever was chosen otherwise: an instance that does nothing takes nobody's slot.
-        match self.lane(LaneChoice { slots: Slots::OnDemand, ..choice }) {
+        match self.lane(Self::live_lane(&spec.artifact, &spec.kind, spec.lane)) {
             Ok(lane) => lane.open(spec),
             Err(fault) => Box::pin(async { Err(fault.into()) }),
         }

@@ -2,13 +2,18 @@
 
 use drydock_contract::port::{LaneSettings, WasmFeatures};
 
+use crate::config::TABLE_ELEMENTS_MAX;
+
 /// Sections of a module that are looked at by their head: more than this has none that a compiler made.
 const SECTIONS_MAX: usize = 1024;
 const IMPORT_SECTION: u8 = 2;
+const TABLE_SECTION: u8 = 4;
 const TAG_SECTION: u8 = 13;
 /// Imports that are looked through for tags.
 const IMPORTS_MAX: u32 = 10_000;
 const TAG_IMPORT: u8 = 4;
+const FUNCREF: u8 = 0x70;
+const EXTERNREF: u8 = 0x6f;
 
 /// The features that a module names by its sections: one with tags throws. Nothing is validated, and what cannot be
 /// read needs nothing, because it will not compile either.
@@ -25,6 +30,26 @@ pub fn needed_features(wasm: &[u8]) -> WasmFeatures {
         }
     }
     WasmFeatures::NONE
+}
+
+/// Whether a module's tables are as a pool lays them out: one at most, and not too long. Memories are one everywhere, and
+/// what cannot be read will not compile, wherever that is tried.
+pub(crate) fn fits_pool(wasm: &[u8]) -> bool {
+    let mut rest = Bytes(wasm.get(8..).unwrap_or_default());
+    for _ in 0..SECTIONS_MAX {
+        let Some((id, body)) = rest.section() else { break };
+        if id == TABLE_SECTION {
+            let mut body = Bytes(body);
+            return match (body.number(), body.byte(), body.byte(), body.number()) {
+                (Some(0), ..) => true,
+                (Some(1), Some(FUNCREF | EXTERNREF), Some(0 | 1), Some(elements)) => {
+                    elements as usize <= TABLE_ELEMENTS_MAX
+                }
+                _ => false,
+            };
+        }
+    }
+    true
 }
 
 /// Why the compiler refuses a module, with the feature that is off and what to do, if it is that.
@@ -139,10 +164,23 @@ mod tests {
     }
 
     #[test]
+    fn one_short_table_fits_a_pool_and_several_or_a_long_one_do_not() {
+        for (wat, want) in [
+            ("(module)", true),
+            ("(module (table 7 funcref))", true),
+            ("(module (table 7 9 externref))", true),
+            ("(module (table 1 funcref) (table 1 funcref))", false),
+            ("(module (table 9000000 funcref))", false),
+        ] {
+            assert_eq!(fits_pool(&wat::parse_str(wat).unwrap()), want, "{wat}");
+        }
+    }
+
+    #[test]
     fn bytes_that_are_no_module_need_nothing_and_cut_ones_never_panic() {
         let wasm = wat::parse_str("(module (import \"a\" \"b\" (tag)) (func (export \"_start\")))").unwrap();
         for end in 0..wasm.len() {
-            let _ = needed_features(&wasm[..end]);
+            let _ = (needed_features(&wasm[..end]), fits_pool(&wasm[..end]));
         }
         for bytes in [&b""[..], b"\0asm", b"\0asm\x01\0\0\0\x0d", b"\0asm\x01\0\0\0\x02\xff\xff\xff\xff\x0f"]
         {

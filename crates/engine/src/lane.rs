@@ -99,6 +99,17 @@ impl Lane {
         loaded.prepared(&self.engine, &COMMAND, CapSet::of(Cap::ALL)).map(drop)
     }
 
+    /// Compiles a module and links it as what it is to be used as.
+    pub(crate) async fn check_live(
+        &self,
+        artifact: &Artifact,
+        kind: &LiveKind,
+        tenant: Tenant,
+    ) -> Result<(), Fault> {
+        let loaded = self.modules.get(artifact, Wanted { limits: None, tenant }).await?;
+        loaded.prepared(&self.engine, live::kind_of(kind), CapSet::EMPTY).map(drop)
+    }
+
     fn start<'a>(
         &'a self,
         request: RunRequest,

@@ -2,9 +2,9 @@
 //!
 //! [`Home`] is the one data directory. In it lie artifacts named by their hash ([`ArtifactStore`]), compiled code under
 //! a MAC of this installation ([`CodeCache`]), directories that commands are started with ([`TreeStore`]) and what is
-//! revoked ([`SqliteLedger`]); and, for each tenant apart ([`TenantHome`]), the names that stand for artifacts
+//! revoked ([`SqliteLedger`]), and who may ask over HTTP ([`Tokens`]); and, for each tenant apart ([`TenantHome`]), the names that stand for artifacts
 //! ([`CommandRegistry`]), the audit journal ([`FileJournal`]), workspaces ([`Workspaces`]), memory of programs
-//! ([`Contexts`]), shells that go on later ([`Checkpoints`]), counters and cells.
+//! ([`Contexts`]), what extensions logged ([`GuestLogs`]), shells that go on later ([`Checkpoints`]), counters and cells.
 //!
 //! The trees a guest sees: in memory ([`MemoryFiles`]), a volume of a workspace ([`SqliteFiles`]), a
 //! directory of the host ([`HostDir`]), copy-on-write over any of them ([`Overlay`]), several
@@ -20,6 +20,7 @@ mod checkpoints;
 mod codecache;
 mod contexts;
 mod files;
+mod guestlog;
 mod home;
 mod host;
 mod ledger;
@@ -28,6 +29,7 @@ mod mounts;
 mod overlay;
 mod registry;
 mod sqlite;
+mod tokens;
 mod tree;
 mod treestore;
 mod workspace;
@@ -47,6 +49,7 @@ pub use codecache::{
 };
 pub use contexts::Contexts;
 pub use files::{DEPTH_MAX, FILES_MAX, MemoryFiles};
+pub use guestlog::GuestLogs;
 pub use home::{Home, OpenHomeError, TenantHome};
 pub use host::{Access, HostDir, Links};
 pub use ledger::{LEDGER_KEY_BYTES_MAX, LEDGER_VALUE_BYTES_MAX, LEDGERS_MAX, Revoked, SqliteLedger};
@@ -59,6 +62,7 @@ pub use registry::{
 };
 
 pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};
+pub use tokens::{Ceiling, CeilingLimits, NewToken, TOKENS_MAX, Token, Tokens, TokensError};
 pub use treestore::{NewTree, PutTreeError, TREE_BYTES_MAX, TREE_FILES_MAX, TreeBounds, TreeStore};
 pub use workspace::{
     Answer, COMPARE_MAX, CommitError, Committed, Conflict, ConflictKind, Directory, DirectoryError, Entry,

@@ -5,11 +5,11 @@ use std::{borrow::Cow, collections::BTreeMap, fmt};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{
     Deserialize,
-    de::{IgnoredAny, MapAccess, Visitor},
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
-use super::{Envelope, body};
+use super::{Envelope, Pairs, body, joined};
 
 /// The guest answered an object that is no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +32,7 @@ pub fn parse_response(bytes: &[u8]) -> Result<Envelope, Malformed> {
         return Ok(Envelope {
             status: PAYLOAD_STATUS,
             headers: BTreeMap::new(),
+            headers_all: None,
             body_b64: Some(STANDARD.encode(bytes)),
             error: None,
         });
@@ -40,8 +41,13 @@ pub fn parse_response(bytes: &[u8]) -> Result<Envelope, Malformed> {
     let status = members.status.ok_or_else(|| bad("it has no `status`"))?;
     let status = status.get().parse().ok().filter(|it| (100..=599).contains(it));
     let status = status.ok_or_else(|| bad("`status` is not an integer from 100 to 599"))?;
+    let headers_all = match members.headers_all.map(|raw| (raw, raw.get())) {
+        None | Some((_, "null")) => None,
+        Some((raw, _)) => Some(HeaderList::deserialize(raw).map_err(|it| bad(&it.to_string()))?.0),
+    };
     let headers = match members.headers.map(|raw| (raw, raw.get())) {
-        None | Some((_, "null")) => BTreeMap::new(),
+        // Who gave the list alone is not asked for the map.
+        None | Some((_, "null")) => headers_all.as_deref().map(joined).unwrap_or_default(),
         Some((raw, text)) if text.starts_with('{') => {
             Headers::deserialize(raw).map_err(|it| bad(&it.to_string()))?.0
         }
@@ -56,7 +62,7 @@ pub fn parse_response(bytes: &[u8]) -> Result<Envelope, Malformed> {
         }
         Some(_) => return Err(bad("`body_b64` is neither a string nor null")),
     };
-    Ok(Envelope { status, headers, body_b64, error: None })
+    Ok(Envelope { status, headers, headers_all, body_b64, error: None })
 }
 
 /// The members that mean something, unread. Whatever else there is costs the host nothing, however much it is.
@@ -64,6 +70,7 @@ pub fn parse_response(bytes: &[u8]) -> Result<Envelope, Malformed> {
 struct Members<'a> {
     status: Option<&'a RawValue>,
     headers: Option<&'a RawValue>,
+    headers_all: Option<&'a RawValue>,
     body_b64: Option<&'a RawValue>,
 }
 
@@ -89,6 +96,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
             match &*name {
                 "status" => members.status = Some(map.next_value()?),
                 "headers" => members.headers = Some(map.next_value()?),
+                "headers_all" => members.headers_all = Some(map.next_value()?),
                 "body_b64" => members.body_b64 = Some(map.next_value()?),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -123,17 +131,57 @@ impl<'de> Visitor<'de> for HeadersVisitor {
                 let name = name.escape_default();
                 serde::de::Error::custom(format_args!("the value of header `{name}` is not a string"))
             })?;
-            if !is_token(&name) || value.contains(['\r', '\n', '\0']) {
-                let name = name.escape_default();
-                return Err(serde::de::Error::custom(format_args!("header `{name}` cannot be sent by HTTP")));
-            }
+            can_be_sent(&name, &value)?;
             headers.insert(name, value);
             if headers.len() > HEADERS_MAX {
-                return Err(serde::de::Error::custom(format_args!("it has more than {HEADERS_MAX} headers")));
+                return Err(too_many());
             }
         }
         Ok(Headers(headers))
     }
+}
+
+/// A list of names with their values.
+struct HeaderList(Pairs);
+
+impl<'de> Deserialize<'de> for HeaderList {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_seq(HeaderListVisitor)
+    }
+}
+
+struct HeaderListVisitor;
+
+impl<'de> Visitor<'de> for HeaderListVisitor {
+    type Value = HeaderList;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`headers_all` to be a list of pairs of strings")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<HeaderList, A::Error> {
+        let mut headers = Pairs::new();
+        while let Some((name, value)) = list.next_element::<(String, String)>()? {
+            can_be_sent(&name, &value)?;
+            headers.push((name, value));
+            if headers.len() > HEADERS_MAX {
+                return Err(too_many());
+            }
+        }
+        Ok(HeaderList(headers))
+    }
+}
+
+fn can_be_sent<E: serde::de::Error>(name: &str, value: &str) -> Result<(), E> {
+    if is_token(name) && !value.contains(['\r', '\n', '\0']) {
+        return Ok(());
+    }
+    let name = name.escape_default();
+    Err(E::custom(format_args!("header `{name}` cannot be sent by HTTP")))
+}
+
+fn too_many<E: serde::de::Error>() -> E {
+    E::custom(format_args!("it has more than {HEADERS_MAX} headers"))
 }
 
 /// Whether HTTP takes it for a name. Whoever writes an answer out would otherwise write what the guest likes.
@@ -202,6 +250,29 @@ mod tests {
         ] {
             let error = parse_response(text.as_bytes()).unwrap_err().to_string();
             assert!(error.starts_with("malformed response: ") && error.contains(want), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_headers_keeps_what_a_map_cannot_and_obeys_the_same_rules() {
+        let two = r#"{"status":200,"headers":{"x":"1","Set-Cookie":"lost"},"headers_all":[["set-cookie","a"],["set-cookie","b"]]}"#;
+        let answer = parse_response(two.as_bytes()).unwrap();
+        let sent: Vec<_> = answer.sent_headers().collect();
+        assert_eq!(sent, [("set-cookie", "a"), ("set-cookie", "b"), ("x", "1")]);
+        let alone = parse_response(br#"{"status":200,"headers_all":[["x","1"],["x","2"]]}"#).unwrap();
+        assert_eq!(alone.headers["x"], "1, 2");
+        assert_eq!(parse_response(br#"{"status":200,"headers_all":null}"#).unwrap().headers_all, None);
+        let many = vec![r#"["a","b"]"#; 1025].join(",");
+        for list in [
+            r#"{}"#,
+            r#"[["a"]]"#,
+            r#"[["a",1]]"#,
+            r#"[["a b","c"]]"#,
+            r#"[["a","b\r\nc: d"]]"#,
+            &format!("[{many}]"),
+        ] {
+            let answer = format!(r#"{{"status":200,"headers_all":{list}}}"#);
+            assert!(parse_response(answer.as_bytes()).is_err(), "{}", &list[..list.len().min(40)]);
         }
     }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Pairs;
+
 /// The answer, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
@@ -11,6 +13,9 @@ pub struct Envelope {
     pub status: u16,
     /// The guest's.
     pub headers: BTreeMap<String, String>,
+    /// The guest's, in its order, where it gave a list: a name may come more than once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers_all: Option<Pairs>,
     /// The guest's, in base64.
     pub body_b64: Option<String>,
     /// Why there is no answer.
@@ -70,7 +75,18 @@ impl Envelope {
     /// There is no answer.
     pub fn failed(kind: FailureKind, code: Code, message: String) -> Self {
         let error = Some(Failure { kind, code, message });
-        Self { status: 500, headers: BTreeMap::new(), body_b64: None, error }
+        Self { status: 500, headers: BTreeMap::new(), headers_all: None, body_b64: None, error }
+    }
+}
+
+impl Envelope {
+    /// Every header that is to be sent: the list, and what the map has besides.
+    pub fn sent_headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let list = self.headers_all.as_deref().unwrap_or_default();
+        let listed = |name: &str| list.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
+        let more = self.headers.iter().filter(move |(name, _)| !listed(name));
+        let list = list.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        list.chain(more.map(|(name, value)| (name.as_str(), value.as_str())))
     }
 }
 

@@ -58,6 +58,13 @@ impl SentRequest {
         let request = ExecuteRequest::parse(bytes).map(ExecuteRequest::prepare);
         Self { request, digest: Digest::of(bytes), bytes: length }
     }
+
+    /// A request that was never bytes of JSON. Its body was measured when it was read.
+    pub fn of(request: ExecuteRequest) -> Self {
+        let request = request.prepare();
+        let (digest, bytes) = (Digest::of(request.http()), request.bytes());
+        Self { request: Ok(request), digest, bytes }
+    }
 }
 
 /// What comes back from the gate: the guest's own bytes, which whoever asked reads.

@@ -10,7 +10,9 @@ mod request;
 pub use answer::{Malformed, parse_response};
 pub use envelope::{Code, Envelope, Failure, FailureKind};
 pub use invoke::{Answered, ContextFrom, INVOKE, Invoke, Invoked, LogLine, SentRequest};
-pub use request::{AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http, PreparedRequest};
+pub use request::{
+    AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http, Pairs, PreparedRequest, joined,
+};
 
 /// Time of a call where nobody asks for another.
 pub const TIMEOUT_MS: u64 = 5_000;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{REQUEST_BODY_BYTES_MAX, body};
@@ -49,11 +50,35 @@ pub struct Http {
     /// The last value of each key.
     #[serde(deserialize_with = "or_default")]
     pub query: BTreeMap<String, String>,
-    /// The last value of each name.
+    /// One value of each name: those of a header that came more than once are joined.
     #[serde(deserialize_with = "or_default")]
     pub headers: BTreeMap<String, String>,
+    /// Every parameter of the query in its order, where whoever asked kept them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query_all: Option<Pairs>,
+    /// Every header in its order, where whoever asked kept them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers_all: Option<Pairs>,
     /// The body in base64.
     pub body_b64: Option<String>,
+}
+
+/// Names and values in their order; a name may come more than once.
+pub type Pairs = Vec<(String, String)>;
+
+/// The map beside a list of headers: values of one name are joined as HTTP joins them, cookies as cookies are.
+pub fn joined(pairs: &[(String, String)]) -> BTreeMap<String, String> {
+    let mut map = BTreeMap::<String, String>::new();
+    for (name, value) in pairs {
+        match map.get_mut(name) {
+            None => drop(map.insert(name.clone(), value.clone())),
+            Some(before) => {
+                before.push_str(if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " });
+                before.push_str(value);
+            }
+        }
+    }
+    map
 }
 
 /// `null` is what was left out.
@@ -68,7 +93,36 @@ impl Default for Http {
             path: "/".into(),
             query: BTreeMap::new(),
             headers: BTreeMap::new(),
+            query_all: None,
+            headers_all: None,
             body_b64: None,
+        }
+    }
+}
+
+impl Http {
+    /// A request as HTTP has it: the maps are made of the lists, and the body is encoded.
+    pub fn of_lists(
+        method: String,
+        path: String,
+        query_all: Pairs,
+        headers_all: Pairs,
+        body: Option<&[u8]>,
+    ) -> Self {
+        let query = query_all.iter().cloned().collect();
+        let headers = joined(&headers_all);
+        let body_b64 = body.map(|it| STANDARD.encode(it));
+        let (query_all, headers_all) = (Some(query_all), Some(headers_all));
+        Self { method, path, query, headers, query_all, headers_all, body_b64 }
+    }
+
+    /// Where only a list was sent, the map is made of it.
+    fn complete(&mut self) {
+        if let (true, Some(pairs)) = (self.query.is_empty(), &self.query_all) {
+            self.query = pairs.iter().cloned().collect();
+        }
+        if let (true, Some(pairs)) = (self.headers.is_empty(), &self.headers_all) {
+            self.headers = joined(pairs);
         }
     }
 }
@@ -144,8 +198,9 @@ impl ExecuteRequest {
     }
 
     /// Renders what may be large of it; the context is rendered when the limits are known.
-    pub fn prepare(self) -> PreparedRequest {
+    pub fn prepare(mut self) -> PreparedRequest {
         let asked = self.asked();
+        self.http.complete();
         // Strings and maps of strings: there is nothing in it that JSON cannot say.
         let http = serde_json::to_vec(&self.http).unwrap_or_default();
         PreparedRequest { context: self.context, asked, http }
@@ -163,6 +218,11 @@ pub struct PreparedRequest {
 }
 
 impl PreparedRequest {
+    /// What the record's digest is made of where nobody sent the whole as bytes.
+    pub(super) fn http(&self) -> &[u8] {
+        &self.http
+    }
+
     /// How many bytes of the host it holds, roughly.
     pub fn bytes(&self) -> u64 {
         self.http.len() as u64
@@ -194,8 +254,6 @@ struct ShownContext<'a> {
 
 #[cfg(test)]
 mod tests {
-    use base64::{Engine as _, engine::general_purpose::STANDARD};
-
     use super::*;
 
     const LIMITS: EffectiveLimits = EffectiveLimits { timeout_ms: 5_000, memory_mb: 64, fuel: None };
@@ -229,6 +287,28 @@ mod tests {
         assert_eq!(shown["context"]["request_id"], "r1");
         assert_eq!(shown["http"]["headers"]["H"], "é\0");
         assert_eq!(shown["http"]["body_b64"], "AAE=");
+    }
+
+    #[test]
+    fn repeated_headers_are_joined_in_the_map_and_stay_apart_in_the_list() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let headers =
+            vec![pair("accept", "a"), pair("cookie", "x=1"), pair("accept", "b"), pair("cookie", "y=2")];
+        let query = vec![pair("k", "1"), pair("k", "2"), pair("", "")];
+        let http =
+            Http::of_lists("POST".into(), "/p".into(), query.clone(), headers.clone(), Some(b"\0\x01"));
+        assert_eq!((http.headers["accept"].as_str(), http.headers["cookie"].as_str()), ("a, b", "x=1; y=2"));
+        assert_eq!((http.query["k"].as_str(), http.body_b64.as_deref()), ("2", Some("AAE=")));
+        assert_eq!((http.headers_all.unwrap(), http.query_all.unwrap()), (headers, query));
+        // Who sends the lists alone is shown with the maps.
+        let sent = br#"{"http":{"headers_all":[["a","1"],["a","2"]],"query_all":[["q","1"]]}}"#;
+        let shown = ExecuteRequest::parse(sent).unwrap().prepare().shown("dev", "echo", LIMITS);
+        let shown: serde_json::Value = serde_json::from_slice(&shown).unwrap();
+        assert_eq!(
+            (&shown["http"]["headers"]["a"], &shown["http"]["query"]["q"]),
+            (&"1, 2".into(), &"1".into())
+        );
+        assert_eq!(shown["http"]["headers_all"][1][1], "2");
     }
 
     #[test]

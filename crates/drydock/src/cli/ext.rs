@@ -1,4 +1,7 @@
-//! `drydock ext invoke FILE`: one HTTP request for one guest of the Runner ABI.
+//! `drydock ext`: extensions of the Runner ABI, installed and asked. Here: `ext invoke`, one HTTP request for one guest.
+
+mod dev;
+mod manage;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
@@ -6,9 +9,9 @@ use anyhow::Context as _;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    HANDLER_LIMITS, Network, Setup,
+    Dock, HANDLER_LIMITS, InstallError, Installed, Network, Setup,
     contract::{
-        CallError, DEFAULT_TENANT, Denial, Limits, LogLevel,
+        CallError, CommandName, DEFAULT_TENANT, Denial, Limits, LogLevel,
         exit::{CANCELLED, DENIED, LIMITED, TIMED_OUT},
     },
     egress::Rules,
@@ -38,6 +41,36 @@ pub(crate) struct Ext {
 enum Command {
     /// Send one HTTP request to an extension and print the envelope of its answer
     Invoke(Invoke),
+    /// Install an extension, in the place of another of its name
+    Install(manage::Install),
+    /// List the extensions that are installed
+    List {
+        #[command(flatten)]
+        of: manage::Of,
+    },
+    /// Show one extension
+    Show {
+        name: CommandName,
+        #[command(flatten)]
+        of: manage::Of,
+    },
+    /// Remove an extension
+    Rm {
+        name: CommandName,
+        #[command(flatten)]
+        of: manage::Of,
+    },
+    /// Show what an extension logged while it was served
+    Logs {
+        name: CommandName,
+        /// The newest N lines
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        lines: usize,
+        #[command(flatten)]
+        of: manage::Of,
+    },
+    /// Serve an extension from its file, and again whenever that changes
+    Dev(dev::Dev),
 }
 
 #[derive(Debug, Args)]
@@ -48,8 +81,8 @@ the list of an extension without one of its own, and bounds one that has.
 Exit status: 0 it answered, whatever its status; 1 the handler said non-zero; 124 timed out;
 125 any other failure; 126 denied; 130 Ctrl-C.")]
 struct Invoke {
-    /// The module, as WebAssembly or as its text (.wat)
-    #[arg(value_name = "FILE")]
+    /// An extension that is installed, or a module as WebAssembly (.wasm) or as its text (.wat)
+    #[arg(value_name = "NAME|FILE")]
     file: PathBuf,
     /// The request as JSON: context, http, limits, each of which may be left out; - is stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "path", "query", "header", "body"])]
@@ -92,8 +125,22 @@ fn header(text: &str) -> Result<(String, String), String> {
 }
 
 pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
-    let Command::Invoke(invoke) = ext.command;
-    let module = module::read(&invoke.file)?;
+    match ext.command {
+        Command::Invoke(invoke) => run_invoke(&invoke),
+        Command::Install(install) => manage::install(install),
+        Command::List { of } => manage::list(&of),
+        Command::Show { name, of } => manage::show_one(&name, &of),
+        Command::Rm { name, of } => manage::remove(&name, &of),
+        Command::Logs { name, lines, of } => manage::logs(&name, lines, &of),
+        Command::Dev(dev) => dev::run(dev),
+    }
+}
+
+fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
+    let module = match invoke.names_installed() {
+        true => None,
+        false => Some(module::read(&invoke.file)?),
+    };
     let (request, context) = invoke.request()?;
     let limits = Limits {
         wall_max: invoke.timeout_ms.map_or(HANDLER_LIMITS.wall_max, Duration::from_millis),
@@ -102,14 +149,20 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
     };
     let dock = home::dock()?;
     let (network, denials) = (invoke.network()?, Arc::new(DenialLog::default()));
-    let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::instances(limits) };
-    let session = dock.session(PRINCIPAL, setup)?;
     let name = invoke.file.file_stem().unwrap_or_default().to_string_lossy();
-    let answer = async {
-        let module = dock.hand_over(module).await;
-        dock.try_out(&session, &module, &name, request).await
-    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (session, module) = match module {
+        Some(module) => {
+            let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::instances(limits) };
+            (dock.session(PRINCIPAL, setup)?, runtime.block_on(dock.hand_over(module)))
+        }
+        None => {
+            let installed = runtime.block_on(invoke.installed(&dock))?;
+            let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::default() };
+            (dock.extension_session(PRINCIPAL, &installed, setup)?, installed.module)
+        }
+    };
+    let answer = dock.try_out(&session, &module, &name, request);
     let mark = session.inner().mark();
     let invoked = runtime.block_on(cancellable(&session, answer));
     tell_log(&invoked, &name, &context);
@@ -146,6 +199,25 @@ impl Invoke {
         })
     }
 
+    /// Whether it is the name of an extension, and no file: those have a folder or an ending.
+    fn names_installed(&self) -> bool {
+        let text = self.file.to_string_lossy();
+        let ends = [".wasm", ".wat"].iter().any(|it| text.ends_with(it));
+        text != "-" && !text.contains('/') && !ends && text.parse::<CommandName>().is_ok()
+    }
+
+    /// The extension of that name, with these limits where they are less than its own.
+    async fn installed(&self, dock: &Dock) -> anyhow::Result<Installed> {
+        let name: CommandName = self.file.to_string_lossy().parse()?;
+        let found = dock.installations().find(&name)?;
+        let mut found = found.ok_or_else(|| InstallError::Unknown(name))?;
+        let limits = &mut found.settings.limits;
+        let less = |most: Option<u64>, asked: Option<u64>| most.into_iter().chain(asked).min();
+        limits.timeout_ms = less(limits.timeout_ms, self.timeout_ms);
+        limits.memory_mb = less(limits.memory_mb, self.memory_mb);
+        Ok(dock.installed(found).await?)
+    }
+
     /// The request as it is sent, with the flags' limits where it asks for none itself, and what it says of itself.
     fn request(&self) -> anyhow::Result<(Vec<u8>, Context)> {
         let flags = AskedLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb, fuel: None };
@@ -155,6 +227,8 @@ impl Invoke {
                 path: self.path.clone(),
                 query: self.query.iter().cloned().collect(),
                 headers: self.header.iter().cloned().collect(),
+                query_all: None,
+                headers_all: None,
                 body_b64: self.body.as_ref().map(|body| STANDARD.encode(body)),
             };
             let context = Context::default();

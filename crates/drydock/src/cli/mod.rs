@@ -19,17 +19,19 @@ pub(crate) mod kernel;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod mistyped;
-mod mount;
 mod powers;
 pub(crate) mod precompile;
 pub(crate) mod profiles;
 pub(crate) mod py;
 pub(crate) mod revoke;
 pub(crate) mod run;
+pub(crate) mod secret;
+pub(crate) mod serve;
 pub(crate) mod sh;
 mod snapshot;
 mod start;
 pub(crate) mod stdio;
+pub(crate) mod token;
 mod tree;
 pub(crate) mod usual;
 pub(crate) mod warm;
@@ -70,7 +72,9 @@ pub(crate) enum Command {
     Mcp(mcp::Mcp),
     /// Serve a sandbox to a program in another language, as JSON lines on stdin and stdout
     Stdio(stdio::Stdio),
-    /// Send a request to an HTTP extension of the Runner ABI
+    /// Serve extensions, commands, programs and workspaces over HTTP
+    Serve(serve::Serve),
+    /// Install, ask, list and remove HTTP extensions of the Runner ABI
     Ext(ext::Ext),
     /// Say what would be decided about a request to a host
     Egress(egress::EgressCommand),
@@ -90,6 +94,10 @@ pub(crate) enum Command {
     Ws(ws::Ws),
     /// List, show, add and revoke grants that are kept for a principal
     Grants(grants::Grants),
+    /// Make, list and remove tokens for callers over HTTP
+    Token(token::Token),
+    /// Register where secrets of extensions come from
+    Secret(secret::Secret),
     /// Show what was allowed and what was refused
     Audit(audit::Audit),
     /// Take every power from a principal or a tenant, in every process that uses this data

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use clap::Args;
 use drydock_embed::{
-    Setup,
+    Mount, Setup,
     contract::{Budget, Cap, CommandName, Entropy, GrantFile, GuestTime, Limits, Timestamp, Unit},
     gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Grant, Profile},
     store::{Links, WorkspaceName},
@@ -14,7 +14,6 @@ use super::{
     compile::CompileFlags,
     grants,
     hosts::{Hosts, SecretFlags},
-    mount,
 };
 use crate::{exit, units};
 
@@ -47,8 +46,8 @@ pub(crate) struct Powers {
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub(super) disk_max: Option<u64>,
     /// Mount a host directory: copy-on-write unless :ro or :rw is said
-    #[arg(long, value_name = "HOST[:GUEST][:ro|:rw|:cow]", value_parser = mount::parse)]
-    pub(super) dir: Vec<mount::Mount>,
+    #[arg(long, value_name = "HOST[:GUEST][:ro|:rw|:cow]")]
+    pub(super) dir: Vec<Mount>,
     /// Let symbolic links be made that lead out of a directory mounted rw
     #[arg(long)]
     links: bool,

@@ -14,12 +14,12 @@ use drydock_embed::{
     Dock, DockShell, Setup, ShellSetup,
     contract::{Limits, Sink, Source, Streams, exit::CANCELLED, text},
     gate::DenialLog,
-    line_limits, ordinary_variables,
+    line_limits, ordinary_variables, overlap,
     shell::{LineReport, Mode, Switches, TextFrom},
     store::SessionName,
 };
 
-use super::{grants, mistyped, mount, powers::Powers, run, tree};
+use super::{grants, mistyped, powers::Powers, run, tree};
 use crate::{exit, home, interrupt::Interrupts, provide, show, streams, units};
 
 mod colour;
@@ -206,7 +206,7 @@ fn mode(sh: &Sh) -> Mode {
         literal_unknown: !sh.posix_unknown,
         eval_allowed: sh.eval,
         // A directory that is mounted twice has files with two names.
-        scripts_allowed: !mount::overlap(&sh.powers.dir),
+        scripts_allowed: !overlap(&sh.powers.dir),
         text_from,
         switches: sh.switches.all(),
     }

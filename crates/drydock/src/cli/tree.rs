@@ -1,26 +1,11 @@
 //! The files a run or a shell sees, and where in them it starts.
 
-use std::{io::IsTerminal as _, sync::Arc};
+use std::io::IsTerminal as _;
 
-use drydock_embed::{
-    Base,
-    contract::port::Files,
-    store::{Home, Volume},
-};
+use drydock_embed::{Base, Room, Tree, contract::Tenant, store::Home};
 
-use super::{mount, powers::Powers};
+use super::powers::Powers;
 use crate::exit;
-
-/// A tree, its directories of interest, and the one to start in.
-pub(crate) struct Tree {
-    pub(crate) files: Arc<dyn Files>,
-    /// What lasts or belongs to somebody: volumes and mounts.
-    pub(crate) roots: Vec<String>,
-    /// The first directory that was mounted, else the workspace, whatever else is given.
-    pub(crate) cwd: String,
-    /// The directories that are mounted copy-on-write.
-    pub(crate) bases: Vec<Base>,
-}
 
 /// Says on a terminal how much of a copy-on-write directory ends with the process, and how to keep it.
 pub(super) fn tell_what_is_dropped(bases: &[Base]) {
@@ -42,17 +27,7 @@ pub(super) fn tell_what_is_dropped(bases: &[Base]) {
 
 /// The tree that the flags describe; none if they describe none.
 pub(crate) fn of(home: &Home, powers: &Powers, memory_bytes_max: u64) -> anyhow::Result<Option<Tree>> {
-    let room = mount::Room::new(memory_bytes_max, powers.disk_max, powers.links());
-    let found = mount::tree(home, powers.workspace.as_ref(), &powers.dir, room)?;
-    let Some((files, bases)) = found else { return Ok(None) };
-    let mounts = powers.dir.iter().map(mount::Mount::guest_path);
-    let mut roots: Vec<String> = mounts.collect();
-    let cwd = roots.first().cloned().unwrap_or_else(|| format!("/{}", Volume::Workspace.name()));
-    for volume in Volume::ALL {
-        let root = format!("/{}", volume.name());
-        if !roots.contains(&root) {
-            roots.push(root);
-        }
-    }
-    Ok(Some(Tree { files, roots, cwd, bases }))
+    let room = Room::new(memory_bytes_max, powers.disk_max, powers.links());
+    let home = home.tenant(&Tenant::default());
+    Ok(Tree::open(&home, powers.workspace.as_ref(), &powers.dir, room)?)
 }

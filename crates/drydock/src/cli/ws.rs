@@ -5,13 +5,12 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    SystemClock,
+    Mount, SystemClock,
     contract::port::{Clock as _, FileKind},
     store::{IfChanged, Links, QueryLimits, Quota, SqlValue, WorkspaceName, Workspaces},
 };
 use serde_json::{Value, json};
 
-use super::mount::{self, Mount};
 use crate::{exit, home, show};
 
 mod changes;
@@ -50,7 +49,7 @@ enum Act {
     Diff {
         name: WorkspaceName,
         /// The directory, where it is not one that the workspace remembers
-        #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse)]
+        #[arg(long, value_name = "HOST[:GUEST]")]
         dir: Option<Mount>,
         /// The snapshot to compare with
         #[arg(long, conflicts_with = "dir")]
@@ -63,7 +62,7 @@ enum Act {
     Commit {
         name: WorkspaceName,
         /// The directory, where it is not one that the workspace remembers
-        #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse)]
+        #[arg(long, value_name = "HOST[:GUEST]")]
         dir: Option<Mount>,
         /// Overwrite what somebody else changed
         #[arg(long)]
@@ -76,7 +75,7 @@ enum Act {
     Discard {
         name: WorkspaceName,
         /// The directory, where it is not one that the workspace remembers
-        #[arg(long, value_name = "HOST[:GUEST]", value_parser = mount::parse)]
+        #[arg(long, value_name = "HOST[:GUEST]")]
         dir: Option<Mount>,
     },
     /// Keep a workspace as it is now, under a name

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod room;
+pub mod server;
 pub mod web;
 
 use std::{

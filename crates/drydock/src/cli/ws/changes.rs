@@ -4,6 +4,7 @@
 use std::{io::IsTerminal as _, path::PathBuf, sync::Arc};
 
 use drydock_embed::{
+    Mount,
     contract::{Timestamp, port::Files},
     store::{
         COMPARE_MAX, Change, ChangeKind, CommitError, Conflict, DirectoryError, FileDiff, IfChanged, Links,
@@ -12,7 +13,7 @@ use drydock_embed::{
 };
 use serde_json::json;
 
-use crate::{cli::mount::Mount, exit, show};
+use crate::{exit, show};
 
 /// The widest bar of `--stat`.
 const BAR_MAX: usize = 40;

@@ -1,19 +1,24 @@
-//! `--dir HOST[:GUEST][:ro|:rw|:cow]` and `--workspace NAME`: what files a command sees.
+//! Directories of the host and workspaces as one tree of files: what a run, a shell or a sandbox sees. Where the
+//! directories and names come from, a command line or a caller over HTTP, is the front end's affair.
 
 use std::{
+    io,
     path::{Path, PathBuf},
+    str::FromStr,
     sync::Arc,
 };
 
-use anyhow::Context as _;
-use drydock_embed::{
-    Base,
-    contract::{Meter, Tenant, port::Files},
-    store::{
-        Access, Directory, Home, HostDir, Links, MemoryFiles, MountPoint, Mounted, Mounting, Mounts, Overlay,
-        Quota, Volume, Workspace, WorkspaceName, Workspaces,
-    },
+use drydock_contract::{
+    Meter,
+    port::{FileError, Files},
 };
+use drydock_store::{
+    Access, Directory, DirectoryError, HostDir, Links, MemoryFiles, MountError, MountPoint, Mounted,
+    Mounting, Mounts, OpenWorkspaceError, Overlay, Quota, TenantHome, Volume, Workspace, WorkspaceName,
+    Workspaces,
+};
+
+use crate::Base;
 
 /// What a run may do to a mounted directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,16 +29,56 @@ enum Mode {
     Copy,
 }
 
-/// One `--dir`.
+/// A directory of the host, where it is seen, and what may be done to it: `HOST[:GUEST][:ro|:rw|:cow]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mount {
+pub struct Mount {
     host: PathBuf,
     guest: MountPoint,
     mode: Mode,
 }
 
-/// Reads `HOST[:GUEST][:ro|:rw|:cow]`. Without a place the directory is seen under its own last name.
-pub(crate) fn parse(text: &str) -> Result<Mount, String> {
+/// The text is no mount.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadMount(String);
+
+/// A tree cannot be put together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenTreeError {
+    /// The workspace is not there, or cannot be opened.
+    #[error(transparent)]
+    Workspace(#[from] OpenWorkspaceError),
+    /// The workspace knows the directory otherwise, or it cannot be kept.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// The directory cannot be opened.
+    #[error("could not open `{path}`")]
+    Open {
+        /// As it was named.
+        path: String,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// Two trees want one place.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    /// The tree itself.
+    #[error(transparent)]
+    Files(#[from] FileError),
+}
+
+impl FromStr for Mount {
+    type Err = BadMount;
+
+    /// Without a place the directory is seen under its own last name.
+    fn from_str(text: &str) -> Result<Self, BadMount> {
+        parse(text).map_err(BadMount)
+    }
+}
+
+fn parse(text: &str) -> Result<Mount, String> {
     let mut parts: Vec<&str> = text.split(':').collect();
     let mode = match parts.last() {
         Some(&"ro") => Some(Mode::Read),
@@ -59,18 +104,13 @@ pub(crate) fn parse(text: &str) -> Result<Mount, String> {
             last.to_str().ok_or("a name that is not UTF-8 wants a place: use HOST:GUEST")?.to_owned()
         }
     };
-    let guest = guest.parse().map_err(|error: drydock_embed::store::MountError| error.to_string())?;
+    let guest = guest.parse().map_err(|error: MountError| error.to_string())?;
     Ok(Mount { host, guest, mode: mode.unwrap_or(Mode::Copy) })
-}
-
-/// Opens a workspace by name.
-pub(crate) fn workspace(home: &Home, name: &WorkspaceName, quota: Quota) -> anyhow::Result<Workspace> {
-    Ok(Workspaces::of(&home.tenant(&Tenant::default()), quota).open_or_create(name)?)
 }
 
 /// Whether a directory that may be written is also mounted at another place, in whole or in part: what is
 /// written there under one name is then seen under another.
-pub(crate) fn overlap(mounts: &[Mount]) -> bool {
+pub fn overlap(mounts: &[Mount]) -> bool {
     let real = |mount: &Mount| mount.host.canonicalize().unwrap_or_else(|_| mount.host.clone());
     let within = |one: &Mount, other: &Mount| real(one).starts_with(real(other));
     mounts.iter().enumerate().any(|(index, one)| {
@@ -81,34 +121,35 @@ pub(crate) fn overlap(mounts: &[Mount]) -> bool {
 
 impl Mount {
     /// Where a file of the host is seen, if it lies in this directory.
-    pub(crate) fn seen_at(&self, host: &std::path::Path) -> Option<String> {
+    pub fn seen_at(&self, host: &std::path::Path) -> Option<String> {
         let below = host.canonicalize().ok()?.strip_prefix(self.host.canonicalize().ok()?).ok()?.to_owned();
         Some(format!("/{}/{}", self.guest.as_str(), below.to_str()?))
     }
 
     /// Whether what is written goes to the host at once.
-    pub(crate) fn is_written(&self) -> bool {
+    pub fn is_written(&self) -> bool {
         self.mode == Mode::Write
     }
 
     /// Where a guest sees it.
-    pub(crate) fn guest_path(&self) -> String {
+    pub fn guest_path(&self) -> String {
         format!("/{}", self.guest.as_str())
     }
 
     /// Where it is on the host, as it was said.
-    pub(crate) fn host(&self) -> &Path {
+    pub fn host(&self) -> &Path {
         &self.host
     }
 
     /// The directory with the changes a workspace keeps for it.
-    pub(crate) fn mounted(&self, workspace: &Workspace) -> anyhow::Result<Mounted> {
+    pub fn mounted(&self, workspace: &Workspace) -> Result<Mounted, OpenTreeError> {
         Ok(workspace.mount(&self.guest, Arc::new(self.open(Access::ReadWrite, Quota::default())?))?)
     }
 
-    fn open(&self, access: Access, quota: Quota) -> anyhow::Result<HostDir> {
+    fn open(&self, access: Access, quota: Quota) -> Result<HostDir, OpenTreeError> {
+        let path = || self.host.display().to_string();
         HostDir::within(&self.host, access, quota)
-            .with_context(|| format!("could not open `{}`", self.host.display()))
+            .map_err(|cause| OpenTreeError::Open { path: path(), cause })
     }
 
     /// What a guest sees of it, and what a change is compared with where it is copy-on-write.
@@ -116,7 +157,7 @@ impl Mount {
         &self,
         workspace: Option<&Workspace>,
         room: Room,
-    ) -> anyhow::Result<(Arc<dyn Files>, Option<Base>)> {
+    ) -> Result<(Arc<dyn Files>, Option<Base>), OpenTreeError> {
         if let Some(workspace) = workspace {
             let access = match self.mode {
                 Mode::Read => Mounting::ReadOnly,
@@ -147,18 +188,18 @@ impl Mount {
 
 /// How much the files of a run may hold.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
+pub struct Room {
     /// What lasts as long as the run: each tree that lies in memory.
-    pub(crate) memory_bytes_max: u64,
+    pub memory_bytes_max: u64,
     /// What stays: each volume of a workspace, and what a directory mounted `rw` may grow by.
-    pub(crate) disk: Quota,
+    pub disk: Quota,
     /// The links that guests may make in a directory mounted `rw`.
-    pub(crate) links: Links,
+    pub links: Links,
 }
 
 impl Room {
     /// That much memory, and on disk what is usual unless it is said.
-    pub(crate) fn new(memory_bytes_max: u64, disk_bytes_max: Option<u64>, links: Links) -> Self {
+    pub fn new(memory_bytes_max: u64, disk_bytes_max: Option<u64>, links: Links) -> Self {
         let usual = Quota::default();
         Self {
             memory_bytes_max,
@@ -168,46 +209,69 @@ impl Room {
     }
 }
 
-/// A tree, and the directories in it that are copy-on-write.
-pub(crate) type WithBases = (Arc<dyn Files>, Vec<Base>);
+/// A tree, its directories of interest, and the one to start in.
+pub struct Tree {
+    /// All of it.
+    pub files: Arc<dyn Files>,
+    /// What lasts or belongs to somebody: volumes and mounts.
+    pub roots: Vec<String>,
+    /// The first directory that was mounted, else the workspace, whatever else is given.
+    pub cwd: String,
+    /// The directories that are mounted copy-on-write.
+    pub bases: Vec<Base>,
+}
 
-/// The tree a run sees: the workspace's volumes, the mounts, and around them what lasts as long as
-/// the run. None of them, and the engine makes an empty tree by itself.
-pub(crate) fn tree(
-    home: &Home,
-    name: Option<&WorkspaceName>,
-    mounts: &[Mount],
-    room: Room,
-) -> anyhow::Result<Option<WithBases>> {
-    if name.is_none() && mounts.is_empty() {
-        return Ok(None);
-    }
-    let workspace = name.map(|name| workspace(home, name, room.disk)).transpose()?;
-    let mut all = match &workspace {
-        Some(workspace) => workspace.mounts()?,
-        None => {
-            let meter = Arc::new(Meter::new(room.memory_bytes_max));
-            let root = MemoryFiles::with(Arc::clone(&meter));
-            // A guest may put something beside what is mounted deeper down.
-            for mount in mounts {
-                root.create_dir_all(mount.guest.parent())?;
-            }
-            let mut all = Mounts::over(Arc::new(root));
-            // The places of a workspace are there without one, too, and can as little be moved.
-            let taken = |volume: Volume| mounts.iter().any(|it| it.guest.as_str() == volume.name());
-            for volume in Volume::ALL.into_iter().filter(|it| !taken(*it)) {
-                all.mount(volume.name(), Arc::new(MemoryFiles::with(Arc::clone(&meter))))?;
-            }
-            all
+impl Tree {
+    /// The workspace's volumes, the mounts, and around them what lasts as long as the run. None of them, and the engine
+    /// makes an empty tree by itself.
+    pub fn open(
+        home: &TenantHome,
+        workspace: Option<&WorkspaceName>,
+        mounts: &[Mount],
+        room: Room,
+    ) -> Result<Option<Self>, OpenTreeError> {
+        if workspace.is_none() && mounts.is_empty() {
+            return Ok(None);
         }
-    };
-    let mut bases = Vec::new();
-    for mount in mounts {
-        let (files, base) = mount.files(workspace.as_ref(), room)?;
-        all.mount(&mount.guest_path(), files)?;
-        bases.extend(base);
+        let open = |name| Workspaces::of(home, room.disk).open_or_create(name);
+        let workspace = workspace.map(open).transpose()?;
+        let mut all = match &workspace {
+            Some(workspace) => workspace.mounts()?,
+            None => around(mounts, room)?,
+        };
+        let mut bases = Vec::new();
+        for mount in mounts {
+            let (files, base) = mount.files(workspace.as_ref(), room)?;
+            all.mount(&mount.guest_path(), files)?;
+            bases.extend(base);
+        }
+        let mut roots: Vec<String> = mounts.iter().map(Mount::guest_path).collect();
+        let cwd = roots.first().cloned().unwrap_or_else(|| format!("/{}", Volume::Workspace.name()));
+        for volume in Volume::ALL {
+            let root = format!("/{}", volume.name());
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+        Ok(Some(Self { files: Arc::new(all), roots, cwd, bases }))
     }
-    Ok(Some((Arc::new(all), bases)))
+}
+
+/// What is around the mounts where there is no workspace: a tree in memory, with the places of a workspace, which are
+/// there without one, too, and can as little be moved.
+fn around(mounts: &[Mount], room: Room) -> Result<Mounts, OpenTreeError> {
+    let meter = Arc::new(Meter::new(room.memory_bytes_max));
+    let root = MemoryFiles::with(Arc::clone(&meter));
+    // A guest may put something beside what is mounted deeper down.
+    for mount in mounts {
+        root.create_dir_all(mount.guest.parent())?;
+    }
+    let mut all = Mounts::over(Arc::new(root));
+    let taken = |volume: Volume| mounts.iter().any(|it| it.guest.as_str() == volume.name());
+    for volume in Volume::ALL.into_iter().filter(|it| !taken(*it)) {
+        all.mount(volume.name(), Arc::new(MemoryFiles::with(Arc::clone(&meter))))?;
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

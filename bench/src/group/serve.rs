@@ -1,0 +1,249 @@
+//! A handler over HTTP, a fresh instance for each request, against the same server answering natively; and beside a guest
+//! that loops.
+//!
+//! Both are the server's own listener and connections. The native one is a router of this file: what a route of the
+//! product would do without a guest.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, ensure};
+use drydock_embed::{
+    Dock, DockSettings, InstallationLimits, InstallationSettings, SystemClock, WorkerProgram,
+    contract::port::Clock as _,
+    gate::GateSettings,
+};
+use drydock_serve::{App, Bounds, ServeSettings, router, serve};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    runtime::Runtime,
+};
+
+use super::Bench;
+use crate::{
+    figure::{Amount, Bound, Figure},
+    machine,
+    spread::{Spread, median},
+};
+
+/// Connections of the load.
+const CONNECTIONS: [usize; 3] = [2, 16, 64];
+
+/// A guest that answers with the request it was shown, in base64, as the runner's own echo does.
+const ECHO: &str = include_str!("echo.wat");
+const LOOP: &str = r#"(module (memory (export "memory") 1)
+  (func (export "alloc") (param i32) (result i32) (i32.const 16))
+  (func (export "handler") (param i32 i32 i32) (result i32) (loop $on (br $on)) (i32.const 0)))"#;
+
+pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
+    let served = Served::start()?;
+    let (rounds, length) = if bench.quick { (5, Duration::from_millis(600)) } else { (15, Duration::from_secs(2)) };
+    served.load(served.native, "/native/a?b=c", 16, length)?;
+    served.load(served.product, "/x/echo/a?b=c", 16, length)?;
+    let mut figures = Vec::new();
+    for connections in CONNECTIONS {
+        let (mut ours, mut native) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            native.push(served.load(served.native, "/native/a?b=c", connections, length)?);
+            ours.push(served.load(served.product, "/x/echo/a?b=c", connections, length)?);
+        }
+        figures.extend(compared(connections, &ours, &native));
+    }
+    figures.push(served.beside_a_loop(rounds, length)?);
+    Ok(figures)
+}
+
+/// What one load gave.
+struct Load {
+    per_second: f64,
+    p99: f64,
+    /// CPU seconds of server and client together, for each request.
+    cpu: f64,
+}
+
+fn compared(connections: usize, ours: &[Load], native: &[Load]) -> Vec<Figure> {
+    let of = |loads: &[Load], what: fn(&Load) -> f64| loads.iter().map(what).collect::<Vec<f64>>();
+    let ratio = |what: fn(&Load) -> f64| {
+        let pairs = ours.iter().zip(native).map(|(ours, native)| what(ours) / what(native));
+        Spread::of(&pairs.collect::<Vec<f64>>())
+    };
+    let more: Vec<f64> = ours.iter().zip(native).map(|(ours, native)| ours.cpu - native.cpu).collect();
+    let figure = |name: String, ours, peer, judged, bound| Figure { group: "serve", name, ours, peer, judged, bound };
+    vec![
+        figure(
+            format!("requests a second of the echo guest at {connections} connections, of those answered natively"),
+            Amount::PerSecond(median(&of(ours, |it| it.per_second))),
+            Some(Amount::PerSecond(median(&of(native, |it| it.per_second)))),
+            ratio(|it| it.per_second),
+            Bound::AtLeast(0.6),
+        ),
+        figure(
+            format!("p99 of the echo guest at {connections} connections: times that of a native answer"),
+            Amount::Seconds(median(&of(ours, |it| it.p99))),
+            Some(Amount::Seconds(median(&of(native, |it| it.p99)))),
+            ratio(|it| it.p99),
+            if connections == 64 { Bound::AtMost(4.0) } else { Bound::Known },
+        ),
+        figure(
+            format!("CPU time of a request to the echo guest at {connections} connections: more than a native one"),
+            Amount::Seconds(median(&of(ours, |it| it.cpu))),
+            None,
+            Spread::of(&more),
+            Bound::Known,
+        ),
+    ]
+}
+
+/// Two servers of one process: the product, and a router of ours on the same listener code.
+struct Served {
+    clients: Runtime,
+    _servers: Runtime,
+    product: SocketAddr,
+    native: SocketAddr,
+    _home: tempfile::TempDir,
+}
+
+impl Served {
+    fn start() -> anyhow::Result<Self> {
+        let home = tempfile::tempdir().context("no temporary folder")?;
+        let gate = GateSettings { calls_max: u32::MAX, ..GateSettings::default() };
+        let worker = Some(WorkerProgram::this_one([crate::COMPILE_WORKER]));
+        let dock = Dock::open_with(home.path(), DockSettings { gate, worker, ..DockSettings::default() })?;
+        let servers = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let clients = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let limits = InstallationLimits { timeout_ms: Some(600_000), memory_mb: None };
+        for (name, wat) in [("echo", ECHO), ("loop", LOOP)] {
+            let settings = InstallationSettings { limits, ..InstallationSettings::default() };
+            let module = wat::parse_str(wat)?;
+            servers.block_on(dock.install_extension(name.parse()?, module.into(), settings, SystemClock.now()))?;
+        }
+        let app = || App::new(dock.clone(), ServeSettings { bounds: Bounds::default(), ..ServeSettings::default() });
+        let start = |app: App, router: axum::Router| -> anyhow::Result<SocketAddr> {
+            let listener = servers.block_on(TcpListener::bind("127.0.0.1:0"))?;
+            let address = listener.local_addr()?;
+            servers.spawn(async move { serve(listener, None, app, router, std::future::pending()).await });
+            Ok(address)
+        };
+        let product = app();
+        let routes = router(&product);
+        let product = start(product, routes)?;
+        let native = start(app(), axum::Router::new().route("/native/{*path}", axum::routing::any(natively)))?;
+        Ok(Self { clients, _servers: servers, product, native, _home: home })
+    }
+
+    /// So many connections that each ask again as soon as they are answered.
+    fn load(&self, to: SocketAddr, path: &'static str, connections: usize, length: Duration) -> anyhow::Result<Load> {
+        let (began, cpu) = (Instant::now(), machine::cpu_seconds());
+        let all: Vec<_> =
+            (0..connections).map(|_| self.clients.spawn(ask_until(to, path, began + length))).collect();
+        let mut times = Vec::new();
+        for one in all {
+            times.extend(self.clients.block_on(one)??);
+        }
+        let (seconds, cpu) = (began.elapsed().as_secs_f64(), machine::cpu_seconds() - cpu);
+        ensure!(!times.is_empty(), "nothing was answered");
+        times.sort_by(f64::total_cmp);
+        let p99 = times[(times.len() * 99 / 100).min(times.len() - 1)];
+        Ok(Load { per_second: times.len() as f64 / seconds, p99, cpu: cpu / times.len() as f64 })
+    }
+
+    fn beside_a_loop(&self, rounds: usize, length: Duration) -> anyhow::Result<Figure> {
+        let (mut alone, mut beside) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            alone.push(self.load(self.product, "/x/echo/a?b=c", 16, length)?.per_second);
+            let over = Arc::new(AtomicBool::new(false));
+            let (to, stop) = (self.product, Arc::clone(&over));
+            let begun = Arc::new(AtomicU64::new(0));
+            let count = Arc::clone(&begun);
+            let looping = self.clients.spawn(async move {
+                while !stop.load(Ordering::Relaxed) {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    loop_for(to, length / 2).await?;
+                }
+                anyhow::Ok(())
+            });
+            while begun.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            beside.push(self.load(self.product, "/x/echo/a?b=c", 16, length)?.per_second);
+            over.store(true, Ordering::Relaxed);
+            self.clients.block_on(looping)??;
+        }
+        let ratios: Vec<f64> = beside.iter().zip(&alone).map(|(beside, alone)| beside / alone).collect();
+        Ok(Figure {
+            group: "serve",
+            name: "requests a second of the echo guest beside a guest that loops, of those without it".into(),
+            ours: Amount::PerSecond(median(&beside)),
+            peer: Some(Amount::PerSecond(median(&alone))),
+            judged: Spread::of(&ratios),
+            bound: Bound::AtLeast(0.4),
+        })
+    }
+}
+
+/// The request as a guest would be shown it, without a guest.
+async fn natively(request: axum::extract::Request) -> axum::response::Response {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, 10 << 20).await.unwrap_or_default();
+    let headers: BTreeMap<&str, &str> =
+        parts.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap_or_default())).collect();
+    let shown = serde_json::json!({
+        "context": { "request_id": null, "tenant_id": "dev", "extension_id": "echo", "version_id": null },
+        "http": {
+            "method": parts.method.as_str(), "path": parts.uri.path(), "query": parts.uri.query(), "headers": headers,
+            "body_b64": if body.is_empty() { None } else { Some(String::from_utf8_lossy(&body)) },
+        },
+    });
+    let mut response = axum::response::Response::new(axum::body::Body::from(shown.to_string()));
+    response.headers_mut().insert("content-type", axum::http::HeaderValue::from_static("application/json"));
+    response
+}
+
+/// Asks the guest that loops, and goes away after a while.
+async fn loop_for(to: SocketAddr, length: Duration) -> anyhow::Result<()> {
+    let mut stream = TcpStream::connect(to).await?;
+    stream.write_all(b"GET /x/loop/ HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+    tokio::time::sleep(length).await;
+    Ok(())
+}
+
+/// One connection, one request after the other; answers the seconds of each.
+async fn ask_until(to: SocketAddr, path: &'static str, end: Instant) -> anyhow::Result<Vec<f64>> {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\nuser-agent: bench\r\n\r\n");
+    let mut stream = TcpStream::connect(to).await?;
+    stream.set_nodelay(true)?;
+    let mut times = Vec::new();
+    let mut buffer = vec![0; 16 << 10];
+    while Instant::now() < end {
+        let asked = Instant::now();
+        stream.write_all(request.as_bytes()).await?;
+        let mut held = 0;
+        loop {
+            let count = stream.read(&mut buffer[held..]).await?;
+            ensure!(count > 0, "the server hung up");
+            held += count;
+            if whole(&buffer[..held])? {
+                break;
+            }
+        }
+        times.push(asked.elapsed().as_secs_f64());
+    }
+    Ok(times)
+}
+
+/// Whether all of an answer is there.
+fn whole(bytes: &[u8]) -> anyhow::Result<bool> {
+    let Some(end) = bytes.windows(4).position(|it| it == b"\r\n\r\n") else { return Ok(false) };
+    let head = std::str::from_utf8(&bytes[..end])?;
+    ensure!(head.starts_with("HTTP/1.1 200"), "it answered {}", head.lines().next().unwrap_or_default());
+    let length = head.lines().find_map(|it| it.strip_prefix("content-length: ")).context("no length")?;
+    Ok(bytes.len() >= end + 4 + length.parse::<usize>()?)
+}

@@ -1,0 +1,193 @@
+//! `drydock ext install|list|show|rm|logs`: extensions that stay.
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use clap::Args;
+use drydock_embed::{
+    HostEntry, InstallError, Installation, InstallationLimits, InstallationSettings, Installations,
+    SecretName, SecretRef, SystemClock,
+    contract::{CommandName, Tenant, port::Clock as _},
+    store::{GuestLogs, SqliteLedger},
+};
+use serde_json::{Value, json};
+
+use crate::{exit, home, module, show};
+
+/// Whose, and how it is told; every subcommand of these has them.
+#[derive(Debug, Args)]
+pub(super) struct Of {
+    /// Whose extensions
+    #[arg(long, value_name = "T", default_value_t = Tenant::default())]
+    tenant: Tenant,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The module is compiled and linked before anything is kept: what cannot answer requests is refused. A server
+that runs already takes it up within half a second.
+
+Example:
+  drydock ext install shop shop.wasm --allow-host api.example.com --timeout-ms 2000")]
+pub(super) struct Install {
+    /// What it is called: /x/NAME/ leads to it
+    name: CommandName,
+    /// The module, as WebAssembly or as its text (.wat)
+    file: PathBuf,
+    #[command(flatten)]
+    pub(super) settings: Settings,
+    #[command(flatten)]
+    of: Of,
+}
+
+/// What an extension may reach and spend.
+#[derive(Debug, Args)]
+pub(super) struct Settings {
+    /// A host that it may fetch from; may be repeated [default: none]
+    #[arg(long, value_name = "HOST[:PORT]")]
+    allow_host: Vec<HostEntry>,
+    /// A secret that may be put into its requests; may be repeated
+    #[arg(long, value_name = "NAME=env:VAR|file:PATH", value_parser = secret)]
+    secret: Vec<(SecretName, SecretRef)>,
+    /// The most time that a request may ask for [default: 60000; a request that asks for none has 5000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    timeout_ms: Option<u64>,
+    /// The most memory in MiB, likewise [default: 1024; a request that asks for none has 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    memory_mb: Option<u64>,
+}
+
+fn secret(text: &str) -> Result<(SecretName, SecretRef), String> {
+    let (name, from) = text.split_once('=').ok_or("use NAME=env:VARIABLE or NAME=file:/PATH")?;
+    let name = name.parse().map_err(|bad: drydock_embed::BadSecretRef| bad.to_string())?;
+    Ok((name, from.parse().map_err(|bad: drydock_embed::BadSecretRef| bad.to_string())?))
+}
+
+impl Settings {
+    pub(super) fn of(&self) -> InstallationSettings {
+        let limits = InstallationLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb };
+        let secrets = self.secret.iter().cloned().collect();
+        InstallationSettings { allow_host: self.allow_host.clone(), secrets, limits }
+    }
+}
+
+pub(super) fn install(wanted: Install) -> anyhow::Result<ExitCode> {
+    let json = wanted.of.json;
+    told(json, install_one(wanted))
+}
+
+fn install_one(wanted: Install) -> anyhow::Result<()> {
+    let module = module::read(&wanted.file)?;
+    let name = CommandName::registrable(wanted.name.as_str()).map_err(InstallError::from)?;
+    let dock = home::dock()?.for_tenant(wanted.of.tenant);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let made = dock.install_extension(name, module.into(), wanted.settings.of(), SystemClock.now());
+    let made = runtime.block_on(made)?;
+    if wanted.of.json {
+        show::json(&described(&made))?;
+    } else {
+        show::line(&format!("installed {} as version {}", made.name, made.version))?;
+    }
+    // The process ends here; taking the pool apart page by page would only delay it.
+    std::mem::forget(dock);
+    Ok(())
+}
+
+fn described(it: &Installation) -> Value {
+    json!(it)
+}
+
+fn installations(tenant: &Tenant) -> anyhow::Result<Installations> {
+    Ok(Installations::new(Arc::new(SqliteLedger::of(&home::open()?)) as _, tenant.clone()))
+}
+
+pub(super) fn list(of: &Of) -> anyhow::Result<ExitCode> {
+    let all = installations(&of.tenant)?.all()?;
+    if of.json {
+        show::json(&all.iter().map(described).collect::<Vec<_>>())?;
+    } else if all.is_empty() {
+        show::line("no extensions; `drydock ext install NAME FILE` installs one")?;
+    } else {
+        let rows = all.iter().map(|it| {
+            let hosts: Vec<String> = it.settings.allow_host.iter().map(ToString::to_string).collect();
+            [it.name.to_string(), it.version.clone(), show::size(it.module_bytes), hosts.join(" ")]
+        });
+        show::table(["NAME", "VERSION", "SIZE", "HOSTS"], rows)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn show_one(name: &CommandName, of: &Of) -> anyhow::Result<ExitCode> {
+    let shown = || -> anyhow::Result<()> {
+        let found = installations(&of.tenant)?.find(name)?;
+        let found = found.ok_or_else(|| InstallError::Unknown(name.clone()))?;
+        if of.json {
+            return Ok(show::json(&described(&found))?);
+        }
+        let limits = &found.settings.limits;
+        let or_usual = |it: Option<u64>, usual: &str| it.map_or(usual.to_owned(), |it| it.to_string());
+        let join = |texts: Vec<String>| if texts.is_empty() { "none".to_owned() } else { texts.join(" ") };
+        let hosts = found.settings.allow_host.iter().map(ToString::to_string).collect();
+        let secrets = found.settings.secrets.iter().map(|(name, from)| format!("{name}={from}")).collect();
+        let rows = [
+            ["name", &found.name.to_string()],
+            ["version", &found.version],
+            ["module", &format!("sha256:{}", found.module)],
+            ["size", &show::size(found.module_bytes)],
+            ["hosts", &join(hosts)],
+            ["secrets", &join(secrets)],
+            ["timeout_ms", &or_usual(limits.timeout_ms, "60000")],
+            ["memory_mb", &or_usual(limits.memory_mb, "1024")],
+        ];
+        Ok(show::table(["WHAT", "VALUE"], rows.map(|it| it.map(str::to_owned)))?)
+    };
+    told(of.json, shown())
+}
+
+pub(super) fn remove(name: &CommandName, of: &Of) -> anyhow::Result<ExitCode> {
+    let removed = || -> anyhow::Result<()> {
+        installations(&of.tenant)?.remove(name)?;
+        GuestLogs::of(&home::open()?.tenant(&of.tenant)).remove(name)?;
+        if of.json {
+            show::json(&json!({ "removed": name }))?;
+        }
+        Ok(())
+    };
+    told(of.json, removed())
+}
+
+pub(super) fn logs(name: &CommandName, lines: usize, of: &Of) -> anyhow::Result<ExitCode> {
+    let shown = || -> anyhow::Result<()> {
+        if installations(&of.tenant)?.find(name)?.is_none() {
+            return Err(InstallError::Unknown(name.clone()).into());
+        }
+        for line in GuestLogs::of(&home::open()?.tenant(&of.tenant)).tail(name, lines)? {
+            if of.json {
+                show::line(&line)?;
+                continue;
+            }
+            let row: Value = serde_json::from_str(&line).unwrap_or_default();
+            let text = |key: &str| show::plain(row[key].as_str().unwrap_or_default());
+            show::line(&format!(
+                "{} {} request={} {}",
+                text("at"),
+                text("level"),
+                text("request_id"),
+                text("text")
+            ))?;
+        }
+        Ok(())
+    };
+    told(of.json, shown())
+}
+
+/// An error with its code, where it has one.
+fn told(json: bool, done: anyhow::Result<()>) -> anyhow::Result<ExitCode> {
+    let Err(error) = done else { return Ok(ExitCode::SUCCESS) };
+    match error.downcast_ref::<InstallError>().map(InstallError::code) {
+        Some(code) => exit::report_code(code, &error, json),
+        None => Err(error),
+    }
+}

@@ -1,0 +1,339 @@
+//! Who asks: tokens, ceilings, and what another tenant's token finds.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{
+    Shell,
+    server::{Answer, Server, answers, guest, install, shown, shows, token},
+};
+use serde_json::{Value, json};
+
+#[test]
+fn the_tenant_comes_from_the_token_alone_and_without_one_nobody_is_let_in() {
+    let shell = Shell::new();
+    install(&shell, "shows", &shows(), &[]);
+    install(&shell, "shows", &shows(), &["--tenant", "acme"]);
+    let server = Server::start(&shell, &[]);
+    assert_eq!(
+        shown(&server.get("/x/shows/"))["context"]["tenant_id"],
+        "dev",
+        "as long as there is no token"
+    );
+    let acme = token(&shell, "acme", &[]);
+    let began = std::time::Instant::now();
+    while server.get("/x/shows/").status != 401 {
+        assert!(
+            began.elapsed() < std::time::Duration::from_secs(10),
+            "a token closes the door for all without one"
+        );
+    }
+    let refused = server.get("/v1/workspaces");
+    assert_eq!(
+        (refused.code().as_str(), refused.header("www-authenticate")),
+        ("unauthorized", Some("Bearer"))
+    );
+    let seen = shown(&server.ask_as(&acme, "GET", "/x/shows/", b""));
+    assert_eq!(seen["context"]["tenant_id"], "acme");
+    assert!(seen["http"]["headers"].get("authorization").is_none(), "a guest never sees the token: {seen}");
+    for wrong in ["", "x", &acme[..acme.len() - 1], &format!("{acme}0")] {
+        assert_eq!(server.ask_as(wrong, "GET", "/x/shows/", b"").status, 401, "{wrong}");
+    }
+    let body = json!({ "context": { "extension_id": "shows", "tenant_id": "dev" } }).to_string();
+    let lied = server.ask_as(&acme, "POST", "/v1/execute", body.as_bytes());
+    assert_eq!((lied.status, lied.code().as_str()), (403, "wrong_tenant"));
+    for open in ["/healthz", "/readyz", "/openapi.json"] {
+        assert_eq!(server.get(open).status, 200);
+    }
+    let id = acme.split('_').nth(1).unwrap();
+    assert_eq!(shell.run(&["token", "rm", id]).status, 0);
+    let other = token(&shell, "acme", &["--expires", "1h"]);
+    let began = std::time::Instant::now();
+    while server.ask_as(&acme, "GET", "/x/shows/", b"").status != 401 {
+        assert!(began.elapsed() < std::time::Duration::from_secs(10), "a token that was removed is heard of");
+    }
+    assert_eq!(server.ask_as(&other, "GET", "/x/shows/", b"").status, 200);
+    // The gate knows a token by its id, and a revocation ends it for good.
+    let id = other.split('_').nth(1).unwrap();
+    assert_eq!(shell.run(&["revoke", &format!("http:{id}"), "--tenant", "acme"]).status, 0);
+    let began = std::time::Instant::now();
+    loop {
+        let answer = server.ask_as(&other, "GET", "/x/shows/", b"");
+        if answer.status == 403 {
+            assert_eq!(answer.code(), "revoked");
+            break;
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(10));
+    }
+}
+
+#[test]
+fn a_wish_beyond_the_ceiling_of_a_token_is_refused_by_name() {
+    let shell = Shell::new();
+    install(&shell, "shows", &shows(), &["--tenant", "acme"]);
+    let invoke = token(&shell, "acme", &["--power", "invoke", "--timeout-ms", "300", "--memory-mb", "8"]);
+    let installs =
+        token(&shell, "acme", &["--power", "install", "--allow-host", "api.test", "--memory-mb", "8"]);
+    let watches = token(&shell, "acme", &["--power", "metrics"]);
+    let all = token(&shell, "acme", &[]);
+    let server = Server::start(&shell, &[]);
+    let said = |answer: &Answer| {
+        assert_eq!((answer.status, answer.code().as_str()), (403, "beyond_ceiling"), "{answer:?}");
+        answer.json()["error"]["message"].as_str().unwrap().to_owned()
+    };
+    assert!(said(&server.ask_as(&invoke, "GET", "/v1/workspaces", b"")).contains("power workspaces"));
+    assert!(said(&server.ask_as(&all, "GET", "/metrics", b"")).contains("power metrics"));
+    assert_eq!(server.ask_as(&watches, "GET", "/metrics", b"").status, 200);
+    let shown = shown(&server.ask_as(&invoke, "GET", "/x/shows/", b""));
+    assert_eq!(
+        (&shown["context"]["limits"]["timeout_ms"], &shown["context"]["limits"]["memory_mb"]),
+        (&json!(300), &json!(8))
+    );
+    let asked =
+        json!({ "context": { "extension_id": "shows" }, "limits": { "timeout_ms": 301 } }).to_string();
+    assert!(
+        said(&server.ask_as(&invoke, "POST", "/v1/execute", asked.as_bytes()))
+            .contains("timeout_ms 301, and the most is 300")
+    );
+    let module = base64(&wat::parse_str(answers("x")).unwrap());
+    let put = |settings: Value| {
+        let mut body = json!({ "module_b64": module });
+        body.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+        server.ask_as(&installs, "PUT", "/v1/extensions/new", body.to_string().as_bytes())
+    };
+    assert!(said(&put(json!({ "allow_host": ["other.test"] }))).contains("host other.test"));
+    assert!(said(&put(json!({ "allow_host": ["api.test:8080"] }))).contains("host api.test:8080"));
+    assert!(said(&put(json!({ "limits": { "memory_mb": 9 } }))).contains("memory_mb 9"));
+    let made = put(json!({ "allow_host": ["v2.api.test", "https://api.test"] }));
+    assert_eq!(made.status, 200, "{}", made.text());
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// Every route of the description that takes a name, asked with the token of a tenant that has such a thing, and of one
+/// that has not: the second is answered as one who asks for what nobody has. Routes of later are covered by being there.
+#[test]
+fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
+    let shell = Shell::new();
+    install(&shell, "thing", &answers("mine"), &["--tenant", "owner"]);
+    let (owner, other) = (token(&shell, "owner", &[]), token(&shell, "other", &[]));
+    let server = Server::start(&shell, &[]);
+    for (method, path, body) in [
+        ("PUT", "/v1/workspaces/thing", ""),
+        ("PUT", "/v1/workspaces/thing/files/workspace/a", "text"),
+        ("POST", "/v1/workspaces/thing/snapshots", r#"{"name":"thing"}"#),
+    ] {
+        assert_eq!(server.ask_as(&owner, method, path, body.as_bytes()).status, 200, "{path}");
+    }
+    let document = server.get("/openapi.json").json();
+    let mut asked = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        if !path.contains('{') {
+            continue;
+        }
+        for (method, operation) in methods.as_object().unwrap() {
+            // What makes a thing of that name cannot be answered as if it were not there.
+            if ["install", "workspace_make"].contains(&operation["operationId"].as_str().unwrap()) {
+                continue;
+            }
+            let body = match operation["requestBody"]["content"].get("application/json") {
+                Some(_) => r#"{"name":"thing"}"#,
+                None => "",
+            };
+            let at = |name: &str| {
+                let filled = path.replace("{name}", name).replace("{extension}", name);
+                let filled = filled.replace("{path}", "workspace/a");
+                if path.ends_with("/diff") { format!("{filled}?snapshot=thing") } else { filled }
+            };
+            let ask = |token: &str, name: &str| {
+                let answer = server.ask_as(token, &method.to_uppercase(), &at(name), body.as_bytes());
+                let named = answer.text().replace(name, "NAME");
+                let headers: Vec<_> = answer
+                    .headers
+                    .into_iter()
+                    .filter(|(it, _)| it != "x-request-id" && it != "date")
+                    .collect();
+                (answer.status, headers, named)
+            };
+            let (theirs, nobodys) = (ask(&other, "thing"), ask(&other, "nobodys"));
+            assert_eq!(theirs, nobodys, "{method} {path}");
+            assert_eq!(theirs.0, 404, "{method} {path}: {}", theirs.2);
+            asked += 1;
+        }
+    }
+    assert!(asked >= 30, "{asked} operations take a name");
+    // Nothing was taken from its owner.
+    assert_eq!(server.ask_as(&owner, "GET", "/x/thing/", b"").text(), "mine");
+    assert_eq!(server.ask_as(&owner, "GET", "/v1/workspaces/thing/files/workspace/a", b"").text(), "text");
+    // Lists and records are a tenant's own.
+    for path in ["/v1/workspaces", "/v1/extensions", "/v1/audit"] {
+        let theirs = server.ask_as(&other, "GET", path, b"").text();
+        assert!(!theirs.contains("thing"), "{path}: {theirs}");
+        assert!(server.ask_as(&owner, "GET", path, b"").text().contains("thing"), "{path}");
+    }
+}
+
+#[test]
+fn every_route_is_in_the_description_and_the_reverse() {
+    let shell = Shell::new();
+    install(&shell, "thing", &answers("x"), &[]);
+    let server = Server::start(&shell, &[]);
+    let document = server.get("/openapi.json").json();
+    let mut ids = std::collections::BTreeSet::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let filled = path.replace("{name}", "thing").replace("{extension}", "thing").replace("{path}", "a");
+        for (method, operation) in methods.as_object().unwrap() {
+            let answer = server.ask(&method.to_uppercase(), &filled, &[], b"{}");
+            assert!(
+                !["no_route", "method_not_allowed"].contains(&answer.code().as_str()),
+                "{method} {path}: {answer:?}"
+            );
+            let id = operation["operationId"].as_str().unwrap().to_owned();
+            assert!(ids.insert(id), "{method} {path} has another's id");
+            let described = &operation["responses"];
+            let known = described.get(answer.status.to_string()).or(described.get("default"));
+            assert!(known.is_some(), "{method} {path} answered {}, which is not described", answer.status);
+        }
+        let unnamed = ["PATCH", "TRACE"].iter().filter(|_| !path.starts_with("/x/"));
+        for method in unnamed {
+            assert_eq!(server.ask(method, &filled, &[], b"").status, 405, "{method} {path}");
+        }
+    }
+    let measured = server.get("/metrics").text();
+    for id in measured.lines().filter_map(|it| it.split_once("_requests_total{route=\"")?.1.split('"').next())
+    {
+        let described = ids.contains(id)
+            || ids.iter().any(|it| it.strip_prefix(id).is_some_and(|it| it.starts_with('_')));
+        assert!(described, "{id} was answered and is not described");
+    }
+}
+
+#[test]
+fn a_tenant_that_floods_waits_behind_itself_and_is_told_when_to_try_again() {
+    let shell = Shell::new();
+    install(
+        &shell,
+        "loop",
+        &guest("", "", "(loop $on (br $on)) (i32.const 0)"),
+        &["--tenant", "greedy", "--timeout-ms", "1500"],
+    );
+    install(&shell, "fine", &answers("fine"), &["--tenant", "modest"]);
+    let (greedy, modest) = (token(&shell, "greedy", &[]), token(&shell, "modest", &[]));
+    let server = Server::start(&shell, &["--tenant-in-flight", "2", "--tenant-waiting", "2"]);
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let flood: Vec<_> =
+            (0..12).map(|_| scope.spawn(|| server.ask_as(&greedy, "GET", "/x/loop/", b""))).collect();
+        for _ in 0..20 {
+            assert_eq!(server.ask_as(&modest, "GET", "/x/fine/", b"").text(), "fine");
+        }
+        flood.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let refused: Vec<_> = answers.iter().filter(|it| it.status == 429).collect();
+    assert_eq!(answers.iter().filter(|it| it.status == 504).count(), 12 - refused.len());
+    assert!(refused.len() >= 6, "two run and two wait: {}", refused.len());
+    for answer in refused {
+        assert_eq!((answer.code().as_str(), answer.header("retry-after")), ("too_many_requests", Some("1")));
+        assert_eq!(answer.json()["error"]["retryable"], true);
+    }
+}
+
+#[test]
+fn a_key_makes_a_request_happen_once_and_belongs_to_its_tenant_and_extension() {
+    let shell = Shell::new();
+    // Answers the id of the request that it was shown: another one each time that it really runs.
+    for tenant in ["one", "two"] {
+        install(&shell, "shows", &shows(), &["--tenant", tenant]);
+        install(&shell, "again", &shows(), &["--tenant", tenant]);
+    }
+    install(
+        &shell,
+        "slow",
+        &guest(
+            "",
+            "",
+            "(local $i i32) (loop $on (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if $on (i32.lt_u (local.get $i) (i32.const 300000000)))) (call $answer (local.get $out) (local.get $req) (local.get $len)) (i32.const 0)",
+        ),
+        &["--tenant", "one"],
+    );
+    let (one, two) = (token(&shell, "one", &[]), token(&shell, "two", &[]));
+    let server = Server::start(&shell, &[]);
+    let ask = |token: &str, path: &str, key: &str, body: &str| {
+        let bearer = format!("Bearer {token}");
+        server.ask("POST", path, &[("authorization", &bearer), ("idempotency-key", key)], body.as_bytes())
+    };
+    let id = |answer: &Answer| shown(answer)["context"]["request_id"].as_str().unwrap().to_owned();
+    let first = ask(&one, "/x/shows/", "k1", "body");
+    let again = ask(&one, "/x/shows/", "k1", "body");
+    assert_eq!((id(&first), first.header("idempotency-replayed")), (id(&again), None));
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    for (token, path) in [(&two, "/x/shows/"), (&one, "/x/again/")] {
+        assert_ne!(id(&ask(token, path, "k1", "body")), id(&first), "{path}");
+    }
+    assert_ne!(id(&ask(&one, "/x/shows/", "k2", "body")), id(&first));
+    for (path, body) in [("/x/shows/", "other"), ("/x/shows/?q", "body")] {
+        let other = ask(&one, path, "k1", body);
+        assert_eq!((other.status, other.code().as_str()), (422, "idempotency_mismatch"), "{path} {body}");
+    }
+    assert_eq!(ask(&one, "/x/shows/", &"k".repeat(256), "").code(), "bad_idempotency_key");
+    // Those who ask at the same time wait for the one that runs.
+    let all: Vec<Answer> = std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..6).map(|_| scope.spawn(|| ask(&one, "/x/slow/", "k3", ""))).collect();
+        asked.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    assert!(all.iter().all(|it| it.status == all[0].status && it.body == all[0].body), "{all:?}");
+    assert_eq!(all.iter().filter(|it| it.header("idempotency-replayed").is_none()).count(), 1);
+}
+
+#[test]
+fn beyond_loopback_it_listens_with_a_token_and_tls_only() {
+    let shell = Shell::new();
+    let said = shell.run(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(said.status, 1);
+    insta::assert_snapshot!(said.stderr, @"drydock: error: 0.0.0.0:0 is not loopback, and there is no token; make one with `drydock token add TENANT` first");
+    token(&shell, "acme", &[]);
+    let said = shell.run(&["serve", "--listen", "0.0.0.0:0"]);
+    insta::assert_snapshot!(said.stderr, @"drydock: error: 0.0.0.0:0 is not loopback, and tokens would be sent in the clear; give --tls-cert and --tls-key, or say --behind-proxy where TLS ends in front of this server");
+    let bad = shell.file("bad.pem", "no pem");
+    let said = shell.run(&["serve", "--listen", "0", "--tls-cert", &bad, "--tls-key", &bad]);
+    assert!(
+        said.stderr.contains("the certificate is no PEM file with at least one certificate"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_web_page_cannot_drive_a_server_on_loopback() {
+    let shell = Shell::new();
+    install(
+        &shell,
+        "page",
+        &answers(r#"{"status":200,"headers":{"content-type":"text/html"},"body_b64":"PGI+"}"#),
+        &[],
+    );
+    let server = Server::start(&shell, &["--host-name", "dock.test"]);
+    let here = format!("127.0.0.1:{}", server.port);
+    let origin = format!("http://{here}");
+    for (headers, status, code) in [
+        (vec![("host", "evil.test")], 421, "unknown_host"),
+        (vec![("host", here.as_str()), ("origin", "http://evil.test")], 403, "cross_origin"),
+        (vec![("host", here.as_str()), ("origin", "null")], 403, "cross_origin"),
+        (vec![("host", here.as_str()), ("sec-fetch-site", "cross-site")], 403, "cross_origin"),
+        (vec![("host", here.as_str()), ("origin", origin.as_str())], 200, ""),
+        (vec![("host", "dock.test")], 200, ""),
+        (vec![("host", "localhost")], 200, ""),
+    ] {
+        for (method, path) in [("GET", "/v1/workspaces"), ("GET", "/x/page/"), ("GET", "/healthz")] {
+            let answer = server.ask(method, path, &headers, b"");
+            assert_eq!((answer.status, answer.code().as_str()), (status, code), "{headers:?} {path}");
+        }
+    }
+    // Scripts of an extension's page are of no origin, so they are refused as above.
+    assert_eq!(
+        server.get("/x/page/").header("content-security-policy"),
+        Some("sandbox allow-forms allow-scripts")
+    );
+}

@@ -1,0 +1,211 @@
+//! What all requests share: the dock, the tokens, the queue, and what is remembered.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use drydock_contract::Tenant;
+use drydock_embed::{Dock, store::Tokens};
+use parking_lot::{Mutex, RwLock};
+
+use crate::{
+    idempotency::Remembered, installed::InstalledCache, log::LogWriter, metrics::Metrics, queue::Queue,
+};
+
+/// The server. Clones are the same one.
+#[derive(Clone)]
+pub struct App(pub(crate) Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) settings: ServeSettings,
+    pub(crate) tokens: Tokens,
+    pub(crate) queue: Queue,
+    pub(crate) metrics: Metrics,
+    pub(crate) remembered: Remembered,
+    pub(crate) logs: LogWriter,
+    pub(crate) held: BodyBytes,
+    dock: Dock,
+    tenants: RwLock<HashMap<Tenant, Arc<TenantState>>>,
+    draining: AtomicBool,
+}
+
+/// Who can reach the listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Programs of this machine, a browser among them: names of other hosts and other origins are refused.
+    Loopback,
+    /// Others, too.
+    Network,
+}
+
+/// What a server is started with.
+#[derive(Debug, Clone)]
+pub struct ServeSettings {
+    /// Who can reach the listener.
+    pub reach: Reach,
+    /// Further names that a request may call the server by.
+    pub host_names: Vec<String>,
+    /// What everything is bounded by.
+    pub bounds: Bounds,
+}
+
+/// What everything is bounded by.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Connections at once.
+    pub connections_max: usize,
+    /// Bytes of a request's line and headers together.
+    pub header_bytes_max: usize,
+    /// Headers of a request.
+    pub headers_max: usize,
+    /// Time for a request's line and headers, and between two requests of a connection.
+    pub header_read_max: Duration,
+    /// Time for a whole body.
+    pub body_read_max: Duration,
+    /// Time without a byte of a body.
+    pub body_pause_max: Duration,
+    /// Bytes of the bodies of all requests that are held at once.
+    pub bodies_bytes_max: u64,
+    /// Requests of a tenant that run at once.
+    pub tenant_in_flight_max: u32,
+    /// Requests of a tenant that wait for that.
+    pub tenant_waiting_max: u32,
+    /// Requests of all tenants that run at once.
+    pub in_flight_max: u32,
+    /// How long a request waits for its turn.
+    pub waiting_max: Duration,
+    /// How long an answer is kept for a request that comes again.
+    pub idempotency_max: Duration,
+    /// How long requests in flight are waited for when the server ends.
+    pub drain_max: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections_max: 16_384,
+            header_bytes_max: 64 << 10,
+            headers_max: 100,
+            header_read_max: Duration::from_secs(10),
+            body_read_max: Duration::from_secs(60),
+            body_pause_max: Duration::from_secs(10),
+            bodies_bytes_max: 512 << 20,
+            tenant_in_flight_max: 64,
+            tenant_waiting_max: 256,
+            in_flight_max: 512,
+            waiting_max: Duration::from_secs(10),
+            idempotency_max: Duration::from_secs(60 * 60),
+            drain_max: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Default for ServeSettings {
+    fn default() -> Self {
+        Self { reach: Reach::Loopback, host_names: Vec::new(), bounds: Bounds::default() }
+    }
+}
+
+/// What is kept in memory for one tenant.
+pub(crate) struct TenantState {
+    pub(crate) dock: Arc<Dock>,
+    pub(crate) installed: InstalledCache,
+}
+
+impl App {
+    /// A server over a dock, for the tenants of the tokens in its home.
+    pub fn new(dock: Dock, settings: ServeSettings) -> Self {
+        let bounds = &settings.bounds;
+        Self(Arc::new(Shared {
+            tokens: Tokens::of(dock.home()),
+            queue: Queue::new(bounds),
+            metrics: Metrics::default(),
+            remembered: Remembered::new(bounds.idempotency_max),
+            logs: LogWriter::start(),
+            held: BodyBytes { held: AtomicU64::new(0), max: bounds.bodies_bytes_max },
+            settings,
+            dock,
+            tenants: RwLock::default(),
+            draining: AtomicBool::new(false),
+        }))
+    }
+
+    /// From now on the server says that it is about to end.
+    pub(crate) fn drain(&self) {
+        self.0.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Writes what extensions logged and nobody wrote yet.
+    pub fn flush(&self) {
+        self.0.logs.flush();
+    }
+}
+
+impl Shared {
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// What is kept for a tenant that a token names.
+    pub(crate) fn tenant(&self, tenant: &Tenant) -> Arc<TenantState> {
+        if let Some(found) = self.tenants.read().get(tenant) {
+            return Arc::clone(found);
+        }
+        let mut all = self.tenants.write();
+        let made = || {
+            let dock = Arc::new(self.dock.for_tenant(tenant.clone()));
+            Arc::new(TenantState { dock, installed: InstalledCache::default() })
+        };
+        Arc::clone(all.entry(tenant.clone()).or_insert_with(made))
+    }
+
+    /// What is kept for tenants, for those who look at all of them.
+    pub(crate) fn tenants(&self) -> usize {
+        self.tenants.read().len()
+    }
+}
+
+/// How much the bodies of all requests hold.
+pub(crate) struct BodyBytes {
+    held: AtomicU64,
+    max: u64,
+}
+
+/// A share of it, given back when it is dropped.
+pub(crate) struct HeldBytes<'a> {
+    all: &'a BodyBytes,
+    bytes: u64,
+}
+
+impl BodyBytes {
+    pub(crate) fn share(&self) -> HeldBytes<'_> {
+        HeldBytes { all: self, bytes: 0 }
+    }
+
+    pub(crate) fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+}
+
+impl HeldBytes<'_> {
+    /// Takes so many more; false if there are not so many left.
+    pub(crate) fn grow(&mut self, bytes: u64) -> bool {
+        let before = self.all.held.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        before.saturating_add(bytes) <= self.all.max
+    }
+}
+
+impl Drop for HeldBytes<'_> {
+    fn drop(&mut self) {
+        self.all.held.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// A map that several requests look into at once.
+pub(crate) type Locked<K, V> = Mutex<HashMap<K, V>>;

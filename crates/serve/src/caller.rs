@@ -1,0 +1,138 @@
+//! Who asks: the tenant that the token names, and the most that the token may ask for.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, StatusCode, header};
+use drydock_contract::{Tenant, Timestamp, port::Clock as _};
+use drydock_embed::{HostEntry, SystemClock, store::Token};
+
+use crate::{
+    app::{Reach, Shared, TenantState},
+    error::ApiError,
+};
+
+/// Who asks.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) tenant: Tenant,
+    pub(crate) state: Arc<TenantState>,
+    /// What the gate calls it.
+    pub(crate) principal: Arc<str>,
+    /// None for the developer on loopback, before there is any token.
+    pub(crate) token: Option<Arc<Token>>,
+}
+
+/// What a route takes of a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Power {
+    /// Nothing: anybody may ask.
+    Open,
+    /// Requests to extensions.
+    Invoke,
+    /// Installing, listing and removing extensions.
+    Install,
+    /// Commands, lines and programs.
+    Run,
+    /// Workspaces.
+    Workspaces,
+    /// The tenant's own records.
+    Audit,
+    /// Figures about the whole process, so of all tenants: only where a token names it.
+    Metrics,
+}
+
+impl Power {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Invoke => "invoke",
+            Self::Install => "install",
+            Self::Run => "run",
+            Self::Workspaces => "workspaces",
+            Self::Audit => "audit",
+            Self::Metrics => "metrics",
+        }
+    }
+}
+
+/// The principal of whoever asks without a token.
+const DEVELOPER: &str = "http";
+
+/// Finds out who asks.
+pub(crate) fn identify(app: &Shared, headers: &HeaderMap) -> Result<Caller, ApiError> {
+    let unknown = |text: &str| ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", text);
+    let Some(given) = headers.get(header::AUTHORIZATION).filter(|it| is_bearer(it.as_bytes())) else {
+        if app.settings.reach == Reach::Loopback && !app.tokens.any()? {
+            let tenant = Tenant::default();
+            let state = app.tenant(&tenant);
+            return Ok(Caller { tenant, state, principal: DEVELOPER.into(), token: None });
+        }
+        return Err(unknown("a bearer token is needed: `drydock token add` makes one"));
+    };
+    let text = given.to_str().ok().and_then(|it| it.get(BEARER.len()..)).map(str::trim).unwrap_or_default();
+    let found = app.tokens.find(text, now())?;
+    let token = found.ok_or_else(|| unknown("this token is none, was removed, or its time is over"))?;
+    let (tenant, state) = (token.tenant.clone(), app.tenant(&token.tenant));
+    let principal = format!("{DEVELOPER}:{}", token.id).into();
+    Ok(Caller { tenant, state, principal, token: Some(token) })
+}
+
+const BEARER: &str = "Bearer ";
+
+/// Whether a value is a token for this server, and nothing that a guest is to see.
+pub(crate) fn is_bearer(value: &[u8]) -> bool {
+    value.get(..BEARER.len()).is_some_and(|it| it.eq_ignore_ascii_case(BEARER.as_bytes()))
+}
+
+fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+impl Caller {
+    /// Refuses a route that the token does not have.
+    pub(crate) fn may(&self, power: Power) -> Result<(), ApiError> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let held = match &token.ceiling.powers {
+            None => power != Power::Metrics,
+            Some(powers) => powers.iter().any(|it| it == power.name()),
+        };
+        if held { Ok(()) } else { Err(beyond("power", power.name())) }
+    }
+
+    /// Refuses a host that the token may not give to an extension.
+    pub(crate) fn may_allow(&self, host: &HostEntry) -> Result<(), ApiError> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let mut hosts = token.ceiling.hosts.iter().filter_map(|it| it.parse::<HostEntry>().ok());
+        if hosts.any(|it| host.is_within(&it)) { Ok(()) } else { Err(beyond("host", &host.to_string())) }
+    }
+
+    /// The time that was asked for, or the usual, unless it is more than the token may ask for.
+    pub(crate) fn timeout_ms(&self, asked: Option<u64>, usual: u64) -> Result<u64, ApiError> {
+        within("timeout_ms", asked, usual, self.token.as_ref().and_then(|it| it.ceiling.limits.timeout_ms))
+    }
+
+    /// The memory that was asked for, likewise.
+    pub(crate) fn memory_mb(&self, asked: Option<u64>, usual: u64) -> Result<u64, ApiError> {
+        within("memory_mb", asked, usual, self.token.as_ref().and_then(|it| it.ceiling.limits.memory_mb))
+    }
+
+    /// How many of its requests may run at once.
+    pub(crate) fn in_flight_max(&self) -> u32 {
+        self.token.as_ref().and_then(|it| it.ceiling.limits.in_flight).unwrap_or(u32::MAX)
+    }
+}
+
+fn within(name: &str, asked: Option<u64>, usual: u64, most: Option<u64>) -> Result<u64, ApiError> {
+    match (asked, most) {
+        (Some(asked), Some(most)) if asked > most => {
+            Err(beyond(name, &format!("{asked}, and the most is {most}")))
+        }
+        (Some(asked), _) => Ok(asked),
+        (None, most) => Ok(usual.min(most.unwrap_or(u64::MAX))),
+    }
+}
+
+/// A wish that is more than the token may have.
+fn beyond(what: &str, which: &str) -> ApiError {
+    ApiError::forbidden("beyond_ceiling", format!("this token may not have {what} {which}"))
+}

@@ -1,0 +1,178 @@
+//! Commands, lines and programs: what the command line does, with JSON in and a record out, or told while it goes on.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use drydock_contract::{CommandName, Limits, port::Clock as _};
+use drydock_embed::{
+    Dock, Room, Sandbox, SandboxSetup, Setup, ShellSetup, SystemClock, Tree, Watch,
+    gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Profile},
+    line_limits,
+    shell::Mode,
+    store::{Links, Quota, WorkspaceName, Workspaces},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::off_thread;
+use crate::{
+    ask::{Answer, Ask},
+    caller::Caller,
+    error::ApiError,
+    json,
+    sse::Events,
+};
+
+/// The largest body.
+const BODY_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of stdout and of stderr, each.
+const OUTPUT_BYTES_MAX: u64 = 1 << 20;
+/// Time of a line or a command, and of a program, where nobody asks for another; nobody may ask for more.
+const LINE_MS: u64 = 120_000;
+const PROGRAM_MS: u64 = 30_000;
+/// Memory of a guest that somebody may ask for.
+const MEMORY_MB_MAX: u64 = 4_096;
+/// Workspaces of a tenant that callers over HTTP may make.
+pub(super) const WORKSPACES_MAX: usize = 1_000;
+
+/// What is said of a run besides what the sandbox's operation takes.
+#[derive(Deserialize)]
+struct Asked {
+    workspace: Option<String>,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    allow: Option<Vec<CommandName>>,
+    timeout_ms: Option<u64>,
+    memory_mb: Option<u64>,
+    #[serde(flatten)]
+    input: Map<String, Value>,
+}
+
+/// `POST /v1/run`.
+pub(crate) async fn run(ask: Ask) -> Answer {
+    operate(ask, "run", LINE_MS).await
+}
+
+/// `POST /v1/sh`.
+pub(crate) async fn sh(ask: Ask) -> Answer {
+    operate(ask, "sh", LINE_MS).await
+}
+
+/// `POST /v1/js`.
+pub(crate) async fn js(ask: Ask) -> Answer {
+    operate(ask, "js", PROGRAM_MS).await
+}
+
+/// `POST /v1/py`.
+pub(crate) async fn py(ask: Ask) -> Answer {
+    operate(ask, "py", PROGRAM_MS).await
+}
+
+async fn operate(mut ask: Ask, operation: &'static str, usual_ms: u64) -> Answer {
+    ask.parameters([])?;
+    let mut asked: Asked = ask.json(BODY_BYTES_MAX).await?;
+    let timeout_ms = ask.caller.timeout_ms(asked.timeout_ms, usual_ms)?.min(usual_ms);
+    asked.input.insert("timeout_ms".into(), timeout_ms.into());
+    let memory_mb = match asked.memory_mb {
+        Some(wanted) if !(1..=MEMORY_MB_MAX).contains(&wanted) => {
+            return Err(ApiError::bad("bad_input", format!("memory_mb is from 1 to {MEMORY_MB_MAX}")));
+        }
+        wanted => ask.caller.memory_mb(wanted, u64::MAX)?,
+    };
+    let memory_bytes_max = (memory_mb < u64::MAX).then(|| memory_mb << 20);
+    let turn = ask.turn().await?;
+    let input = Value::Object(std::mem::take(&mut asked.input));
+    let sandbox = open(&ask.caller, asked, memory_bytes_max).await?;
+    if !ask.wants_events() {
+        let done = sandbox.call(operation, input, &Watch::default()).await;
+        drop(turn);
+        return Ok(json::ok(&done?));
+    }
+    let events = Events::new();
+    let watch = events.watch();
+    Ok(events.answer(async move {
+        let done = sandbox.call(operation, input, &watch).await;
+        drop(turn);
+        Ok(done?)
+    }))
+}
+
+/// A sandbox of the tenant, over one of its workspaces or over files that end with it.
+async fn open(caller: &Caller, asked: Asked, memory_bytes_max: Option<u64>) -> Result<Sandbox, ApiError> {
+    let profile = Profile::named("minimal");
+    let limits = Limits {
+        memory_bytes_max: memory_bytes_max.unwrap_or(profile.memory_bytes_max),
+        stdout_bytes_max: OUTPUT_BYTES_MAX,
+        stderr_bytes_max: OUTPUT_BYTES_MAX,
+        ..line_limits()
+    };
+    let usual = BUILTIN_MEMORY_BYTES_MAX.max(profile.memory_bytes_max);
+    let mut setup = Setup {
+        profile,
+        allow: asked.allow,
+        limits: Some(limits),
+        default_limits: Some(DefaultLimits {
+            memory: memory_bytes_max.is_none(),
+            line_memory: true,
+            wall: asked.timeout_ms.is_none(),
+            fuel: true,
+        }),
+        builtin_memory_bytes_max: Some(memory_bytes_max.unwrap_or(usual)),
+        ..Setup::default()
+    };
+    // As `drydock sh` reads a line.
+    let mode = Mode { literal_unknown: true, ..Mode::default() };
+    let mut shell = ShellSetup { mode, ..ShellSetup::default() };
+    let dock = Arc::clone(&caller.state.dock);
+    let bad = |error: drydock_embed::BadSetup| match error {
+        drydock_embed::BadSetup::File { .. } => ApiError::bad("bad_path", error.to_string()),
+        drydock_embed::BadSetup::Denied(denial) => drydock_contract::CallError::from(denial).into(),
+        other => ApiError::internal(&other),
+    };
+    match asked.workspace {
+        None if asked.files.is_empty() => {}
+        None => setup = setup.with_files(asked.files).map_err(bad)?,
+        Some(name) => {
+            let tree = workspace(&dock, name, asked.files).await?;
+            (setup.files, shell.roots, shell.cwd) = (Some(tree.files), tree.roots, tree.cwd);
+        }
+    }
+    let program = Limits { wall_max: Duration::from_millis(PROGRAM_MS), ..Limits::default() };
+    let principal = caller.principal.to_string();
+    let wanted = SandboxSetup { principal, setup, shell, bases: Vec::new(), program, allow_commit: false };
+    Sandbox::open(dock, wanted).map_err(bad)
+}
+
+/// The files of a workspace, with these put into it before.
+async fn workspace(
+    dock: &Arc<Dock>,
+    name: String,
+    files: BTreeMap<String, String>,
+) -> Result<Tree, ApiError> {
+    let dock = Arc::clone(dock);
+    off_thread(move || {
+        let name: WorkspaceName = name.parse()?;
+        let home = dock.home().tenant(dock.tenant());
+        let all = Workspaces::of(&home, Quota::default());
+        room_for(&all, &name)?;
+        if !files.is_empty() {
+            let workspace = all.open_or_create(&name)?;
+            for (path, text) in &files {
+                let put = workspace.put(path, text.as_bytes(), SystemClock.now());
+                put.map_err(|error| super::workspace::of_file(path, &error))?;
+            }
+        }
+        let room = Room::new(BUILTIN_MEMORY_BYTES_MAX, None, Links::Inside);
+        Tree::open(&home, Some(&name), &[], room)?.ok_or_else(|| ApiError::absent("workspace"))
+    })
+    .await
+}
+
+/// Refuses to make one workspace too many.
+pub(super) fn room_for(all: &Workspaces, name: &WorkspaceName) -> Result<(), ApiError> {
+    let there = all.list().map_err(|error| ApiError::internal(&error))?;
+    if there.len() >= WORKSPACES_MAX && !there.contains(name) {
+        let text = format!("this tenant has {WORKSPACES_MAX} workspaces already; remove some");
+        return Err(ApiError::new(axum::http::StatusCode::INSUFFICIENT_STORAGE, "too_many_workspaces", text));
+    }
+    Ok(())
+}

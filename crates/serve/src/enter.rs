@@ -1,0 +1,144 @@
+//! The way in, the same for every route: by which name, from which page, who asks, what the route takes of them; then the
+//! handler; then what is told of it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderValue, Request, Response, StatusCode},
+};
+use drydock_contract::Digest;
+use http_body_util::BodyExt as _;
+use tracing::Instrument as _;
+
+use crate::{
+    app::{Reach, Shared},
+    ask::{Answer, Ask},
+    caller::{self, Power},
+    cross,
+    error::ApiError,
+    idempotency::{self, ANSWER_BYTES_MAX, Begun},
+    route::{ROUTES, Route},
+};
+
+/// The header of a request's id, accepted and returned.
+pub(crate) const REQUEST_ID: &str = "x-request-id";
+/// The longest id that is accepted.
+const REQUEST_ID_BYTES_MAX: usize = 128;
+
+/// What the path said.
+pub(crate) type Found = Result<Vec<(String, String)>, ApiError>;
+
+/// Takes one request through.
+pub(crate) async fn enter(
+    at: usize,
+    app: Arc<Shared>,
+    request: Request<Body>,
+    found: Found,
+) -> Response<Body> {
+    let (began, route) = (Instant::now(), &ROUTES[at]);
+    let id = request_id(request.headers());
+    let span = tracing::info_span!(
+        target: "drydock::serve", "request", route = route.id, method = %request.method(), request_id = %id
+    );
+    let done = answer(route, Arc::clone(&app), request, found, Arc::clone(&id)).instrument(span).await;
+    let mut response = done.unwrap_or_else(ApiError::into_response);
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    app.metrics.request(at, response.status(), began.elapsed());
+    response
+}
+
+async fn answer(
+    route: &'static Route,
+    app: Arc<Shared>,
+    request: Request<Body>,
+    found: Found,
+    id: Arc<str>,
+) -> Answer {
+    if app.settings.reach == Reach::Loopback {
+        cross::check(&app.settings, request.uri(), request.headers())?;
+    }
+    let found = found?;
+    if route.power == Power::Open {
+        return (route.open)(&app);
+    }
+    let caller = caller::identify(&app, request.headers())?;
+    caller.may(route.power)?;
+    let key = if route.once { idempotency::key_of(request.headers())? } else { None };
+    let ask = Ask::new(app, caller, request, found, id);
+    match key {
+        None => (route.handle)(ask).await,
+        Some(key) => once(route, ask, key).await,
+    }
+}
+
+/// Does it once for all who ask under this key.
+async fn once(route: &'static Route, mut ask: Ask, key: String) -> Answer {
+    if ask.wants_events() {
+        let text =
+            "an answer that is told while it goes on cannot be repeated: send no key, or accept no events";
+        return Err(ApiError::bad("idempotency_events", text));
+    }
+    let body = ask.body(route.body_bytes_max).await?;
+    let target = ask.parts.uri.path_and_query().map_or("/", |it| it.as_str());
+    let head = format!("{} {target}\0", ask.parts.method);
+    let hash = Digest::of(&[head.as_bytes(), &body].concat());
+    let scope = match ask.found("extension") {
+        "" => route.id.to_owned(),
+        extension => format!("x/{extension}"),
+    };
+    ask.set_body(body);
+    let (app, tenant) = (Arc::clone(&ask.app), ask.caller.tenant.clone());
+    let running = loop {
+        match idempotency::begin(&app, &tenant, (scope.clone(), key.clone()), hash)? {
+            Begun::Run(running) => break running,
+            Begun::Replay(response) => return Ok(response),
+            // An error means that nothing came of it: then it is this one's to do.
+            Begun::Wait(mut done) => drop(done.wait_for(|it| *it).await),
+        }
+    };
+    // On a task of its own: whoever asks again must find an answer, though this caller may have gone.
+    let work = tokio::spawn(
+        async move {
+            let response = (route.handle)(ask).await.unwrap_or_else(ApiError::into_response);
+            let (parts, body) = response.into_parts();
+            let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            // What was not done because of too many others may be done later.
+            let again =
+                matches!(parts.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+            if !again {
+                let kept = (bytes.len() <= ANSWER_BYTES_MAX).then(|| bytes.clone());
+                running.keep(parts.status, parts.headers.clone(), kept);
+            }
+            Response::from_parts(parts, Body::from(bytes))
+        }
+        .in_current_span(),
+    );
+    work.await.map_err(|error| ApiError::internal(&error))
+}
+
+/// The caller's own id, if it is one, or a new one.
+fn request_id(headers: &HeaderMap) -> Arc<str> {
+    let given = headers.get(REQUEST_ID).and_then(|it| it.to_str().ok());
+    let legal = |it: &&str| {
+        (1..=REQUEST_ID_BYTES_MAX).contains(&it.len()) && it.bytes().all(|b| b.is_ascii_graphic())
+    };
+    given.filter(legal).map_or_else(new_id, Arc::from)
+}
+
+/// An id that this process gives once, and others most likely never.
+fn new_id() -> Arc<str> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    static START: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    let start = START.get_or_init(|| getrandom::u64().unwrap_or(0));
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{start:016x}-{next:x}").into()
+}

@@ -1,0 +1,81 @@
+//! JSON in and out: bounded in depth before anything recurses over it.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response, StatusCode, header},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::error::ApiError;
+
+/// Lists and objects within each other.
+pub(crate) const DEPTH_MAX: usize = 64;
+
+/// Reads a value of that form.
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    if depth(bytes) > DEPTH_MAX {
+        let text = format!("the body has lists and objects more than {DEPTH_MAX} deep");
+        return Err(ApiError::bad("json_too_deep", text));
+    }
+    serde_json::from_slice(bytes).map_err(|error| ApiError::bad("bad_json", format!("the body: {error}")))
+}
+
+/// How deep lists and objects lie within each other, at most; exact for what is JSON.
+fn depth(bytes: &[u8]) -> usize {
+    let (mut now, mut most) = (0_usize, 0);
+    let mut rest = bytes.iter();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'[' | b'{' => {
+                now += 1;
+                most = most.max(now);
+            }
+            b']' | b'}' => now = now.saturating_sub(1),
+            b'"' => {
+                while let Some(inner) = rest.next() {
+                    match inner {
+                        b'\\' => drop(rest.next()),
+                        b'"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    most
+}
+
+/// An answer of that status.
+pub(crate) fn response(status: StatusCode, value: &impl Serialize) -> Response<Body> {
+    // Values of ours: there is nothing in them that JSON cannot say.
+    let mut response = Response::new(Body::from(serde_json::to_vec(value).unwrap_or_default()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// An answer that all went well.
+pub(crate) fn ok(value: &impl Serialize) -> Response<Body> {
+    response(StatusCode::OK, value)
+}
+
+#[test]
+fn depth_is_counted_outside_of_texts() {
+    for (text, want) in [
+        ("7", 0),
+        ("[]", 1),
+        (r#"{"a":[1,[2]]}"#, 3),
+        (r#"{"[[[":"{{{\"[["}"#, 1),
+        (r#"["\\",["#, 2),
+        ("]]]][", 1),
+    ] {
+        assert_eq!(depth(text.as_bytes()), want, "{text}");
+    }
+    let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    assert!(parse::<serde_json::Value>(deep(DEPTH_MAX).as_bytes()).is_ok());
+    assert_eq!(parse::<serde_json::Value>(deep(100).as_bytes()).unwrap_err().code, "json_too_deep");
+}

@@ -1,0 +1,264 @@
+//! What the document says of each route: a sentence, what goes in, what comes out.
+
+use drydock_embed::Operation;
+use serde_json::{Value, json};
+
+/// What is said of a route.
+pub(crate) struct About {
+    pub(crate) summary: &'static str,
+    /// Parameters of the query with their schemas.
+    pub(crate) query: Vec<(&'static str, Value)>,
+    /// Media types of the body with their schemas; null for no body.
+    pub(crate) body: Value,
+    pub(crate) body_required: bool,
+    /// Media types of the answer with their schemas.
+    pub(crate) answer: Value,
+}
+
+fn plain(summary: &'static str, answer: Value) -> About {
+    About { summary, query: Vec::new(), body: Value::Null, body_required: false, answer }
+}
+
+fn as_json(schema: Value) -> Value {
+    json!({ "application/json": { "schema": schema } })
+}
+
+/// An object whose members are all there.
+fn object(properties: Value) -> Value {
+    let names: Vec<String> =
+        properties.as_object().map(|it| it.keys().cloned().collect()).unwrap_or_default();
+    json!({ "type": "object", "properties": properties, "required": names })
+}
+
+fn list(of: Value) -> Value {
+    json!({ "type": "array", "items": of })
+}
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn number() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+fn count(most: u64) -> Value {
+    json!({ "type": "integer", "minimum": 1, "maximum": most })
+}
+
+fn limits() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "timeout_ms": count(600_000), "memory_mb": count(4_096) },
+        "additionalProperties": false,
+    })
+}
+
+fn extension() -> Value {
+    object(json!({
+        "name": text(), "version": text(), "module": text(), "module_bytes": number(), "allow_host": list(text()),
+        "secrets": list(text()), "limits": limits(), "installed_ms": number(),
+    }))
+}
+
+/// The seed's request.
+fn execute_body() -> Value {
+    let nullable = json!({ "type": ["string", "null"] });
+    let map = json!({ "type": ["object", "null"], "additionalProperties": { "type": "string" } });
+    let pair = json!({ "type": "array", "prefixItems": [text(), text()], "minItems": 2, "maxItems": 2 });
+    let pairs = json!({ "type": ["array", "null"], "items": pair });
+    let asked = json!({ "type": ["integer", "null"], "minimum": 0 });
+    let limits = json!({ "type": ["object", "null"], "properties": { "timeout_ms": asked, "memory_mb": asked, "fuel": asked } });
+    json!({
+        "type": "object",
+        "properties": {
+            "context": {
+                "type": "object",
+                "properties": {
+                    "request_id": nullable, "tenant_id": nullable, "extension_id": text(), "version_id": nullable,
+                    "limits": limits,
+                },
+                "required": ["extension_id"],
+            },
+            "http": {
+                "type": ["object", "null"],
+                "properties": {
+                    "method": text(), "path": text(), "query": map, "headers": map, "query_all": pairs,
+                    "headers_all": pairs, "body_b64": nullable,
+                },
+            },
+            "limits": limits,
+        },
+        "required": ["context"],
+    })
+}
+
+/// The seed's answer.
+fn envelope() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "status": { "type": "integer", "minimum": 100, "maximum": 599 },
+            "headers": { "type": "object", "additionalProperties": { "type": "string" } },
+            "headers_all": list(list(text())),
+            "body_b64": { "type": ["string", "null"] },
+            "error": { "anyOf": [{ "type": "null" }, object(json!({
+                "kind": text(), "code": { "type": ["string", "integer"] }, "message": text(),
+            }))] },
+        },
+        "required": ["status", "headers", "body_b64", "error"],
+    })
+}
+
+/// A run: what the sandbox's operation takes, and where it is done.
+fn run(operation: &str, summary: &'static str) -> About {
+    let (mut input, output) = match Operation::named(operation) {
+        Some(it) => (it.input_schema(), it.output_schema()),
+        None => (json!({}), json!({})),
+    };
+    input["properties"]["workspace"] =
+        json!({ "type": "string", "description": "See the files of this workspace" });
+    input["properties"]["files"] = json!({
+        "type": "object", "additionalProperties": text(), "description": "Texts that are there before it begins, by path",
+    });
+    input["properties"]["allow"] =
+        json!({ "type": "array", "items": text(), "description": "Only these commands may run" });
+    input["properties"]["memory_mb"] = count(4_096);
+    let answer = json!({
+        "application/json": { "schema": output },
+        "text/event-stream": { "schema": { "type": "string", "description": "Events stdout, stderr, then result or error" } },
+    });
+    About { body: as_json(input), body_required: true, ..plain(summary, answer) }
+}
+
+fn naming(summary: &'static str, answer: Value) -> About {
+    let body = json!({ "type": "object", "properties": { "name": text() }, "required": ["name"], "additionalProperties": false });
+    About { body: as_json(body), body_required: true, ..plain(summary, as_json(answer)) }
+}
+
+/// What is said of the route of that name.
+pub(crate) fn about(id: &str) -> About {
+    let any_bytes =
+        || json!({ "application/octet-stream": { "schema": { "type": "string", "format": "binary" } } });
+    let anything = || json!({ "*/*": {} });
+    match id {
+        "healthz" => plain("Whether the process lives", as_json(object(json!({ "status": text() })))),
+        "readyz" => plain("Whether it takes requests", as_json(object(json!({ "status": text() })))),
+        "openapi" => plain("This document", as_json(json!({ "type": "object" }))),
+        "metrics" => {
+            plain("Figures of the process, for Prometheus", json!({ "text/plain": { "schema": text() } }))
+        }
+        "execute" => About {
+            body: as_json(execute_body()),
+            body_required: true,
+            ..plain("One request for an extension, as the Runner ABI has it", as_json(envelope()))
+        },
+        "x" | "x_root" | "x_bare" => About {
+            body: anything(),
+            ..plain("One HTTP request for an extension, answered by it", anything())
+        },
+        "extensions" => plain(
+            "The extensions that are installed",
+            as_json(object(json!({ "extensions": list(extension()) }))),
+        ),
+        "extension" => plain("One extension", as_json(extension())),
+        "install" => {
+            let body = json!({
+                "type": "object",
+                "properties": {
+                    "module_b64": text(), "allow_host": list(text()), "secrets": list(text()), "limits": limits(),
+                },
+                "required": ["module_b64"],
+                "additionalProperties": false,
+            });
+            let wasm = json!({ "schema": { "type": "string", "format": "binary" } });
+            About {
+                body: json!({ "application/json": { "schema": body }, "application/wasm": wasm }),
+                body_required: true,
+                ..plain("Install an extension, in the place of another of its name", as_json(extension()))
+            }
+        }
+        "uninstall" => plain("Remove an extension", as_json(object(json!({ "removed": text() })))),
+        "extension_logs" => About {
+            query: vec![("lines", count(1_000))],
+            ..plain(
+                "What an extension logged last",
+                as_json(object(json!({ "lines": list(json!({ "type": "object" })) }))),
+            )
+        },
+        "run" => run("run", "Run one command"),
+        "sh" => run("sh", "Run a line or a script"),
+        "js" => run("js", "Run a JavaScript program"),
+        "py" => run("py", "Run a Python program"),
+        "commands" => {
+            let command = object(json!({
+                "name": text(), "sha256": text(), "mode": text(), "size": { "type": ["integer", "null"] },
+                "origin": { "enum": ["builtin", "applet", "registered"] },
+            }));
+            plain("The commands that there are", as_json(object(json!({ "commands": list(command) }))))
+        }
+        "audit" => About {
+            query: vec![("denied", json!({ "type": "boolean" })), ("limit", count(1_000))],
+            ..plain(
+                "The tenant's own records, newest last",
+                as_json(object(json!({ "records": list(json!({ "type": "object" })) }))),
+            )
+        },
+        _ => about_workspace(id, any_bytes()),
+    }
+}
+
+fn about_workspace(id: &str, any_bytes: Value) -> About {
+    let name = || object(json!({ "name": text() }));
+    let removed = || as_json(object(json!({ "removed": text() })));
+    match id {
+        "workspaces" => {
+            let row = object(json!({ "name": text(), "snapshots": list(text()) }));
+            plain("The workspaces", as_json(object(json!({ "workspaces": list(row) }))))
+        }
+        "workspace" => {
+            let volume = object(
+                json!({ "name": text(), "files": number(), "directories": number(), "bytes": number() }),
+            );
+            let facts = object(json!({ "name": text(), "volumes": list(volume), "stored_bytes": number() }));
+            plain("How much a workspace holds", as_json(facts))
+        }
+        "workspace_make" => plain("Make a workspace, unless it is there", as_json(name())),
+        "workspace_remove" => plain("Remove a workspace with its snapshots", removed()),
+        "tree" => {
+            let entry = object(json!({
+                "name": text(), "kind": { "enum": ["file", "directory", "symlink"] }, "size": number(), "modified_ms": number(),
+            }));
+            let answer =
+                object(json!({ "path": text(), "entries": list(entry), "truncated": { "type": "boolean" } }));
+            About {
+                query: vec![("path", text())],
+                ..plain("The names in a folder of a workspace", as_json(answer))
+            }
+        }
+        "file_read" => plain("The bytes of a file", any_bytes),
+        "file_write" => {
+            let answer = as_json(object(json!({ "path": text(), "bytes": number() })));
+            About { body: any_bytes, ..plain("Write a file, and make the folders above it", answer) }
+        }
+        "file_remove" => plain("Remove a file or a folder", removed()),
+        "diff" => {
+            let change = object(json!({
+                "path": text(), "kind": { "enum": ["added", "modified", "removed"] }, "size": number(),
+            }));
+            let answer = object(json!({ "changes": list(change), "truncated": { "type": "boolean" } }));
+            About {
+                query: vec![("snapshot", text())],
+                ..plain("What changed since a snapshot", as_json(answer))
+            }
+        }
+        "snapshots" => {
+            plain("The snapshots of a workspace", as_json(object(json!({ "snapshots": list(text()) }))))
+        }
+        "snapshot" => {
+            naming("Keep a workspace as it is now, under a name", object(json!({ "snapshot": text() })))
+        }
+        "restore" => naming("Bring a snapshot back", object(json!({ "restored": text() }))),
+        _ => naming("Copy a workspace under a new name", name()),
+    }
+}

@@ -1,0 +1,196 @@
+//! Every route there is, as a list: the router, the document that describes it, the figures and the tests read the same one.
+
+mod about;
+
+use std::{pin::Pin, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{RawPathParams, State, rejection::RawPathParamsRejection},
+    http::{Method, Request, Response, StatusCode},
+    routing::{MethodFilter, MethodRouter, any, on},
+};
+use drydock_embed::{
+    contract::ARTIFACT_BYTES_MAX,
+    extension::runner::{REQUEST_BODY_BYTES_MAX, REQUEST_BYTES_MAX},
+};
+
+use crate::{
+    App,
+    app::{Reach, Shared},
+    ask::{Answer, Ask},
+    caller::Power,
+    cross,
+    door::{extension, look, manage, sandbox, workspace},
+    enter::{Found, enter},
+    error::ApiError,
+};
+pub(crate) use about::about;
+
+/// The largest body of what is only a question.
+const SMALL: u64 = 64 << 10;
+/// The largest body of a run: a script or a program with its input and files.
+const RUN: u64 = 16 << 20;
+/// The largest file that is written at once.
+const FILE: u64 = 64 << 20;
+/// The largest installation: a module in base64, and what is said of it.
+const INSTALL: u64 = ARTIFACT_BYTES_MAX / 3 * 4 + SMALL;
+
+/// One route.
+pub(crate) struct Route {
+    /// What it is called in the document and the figures.
+    pub(crate) id: &'static str,
+    /// None for any.
+    pub(crate) method: Option<Method>,
+    pub(crate) path: &'static str,
+    /// What it takes of a caller.
+    pub(crate) power: Power,
+    /// Whether a key makes it happen once.
+    pub(crate) once: bool,
+    pub(crate) body_bytes_max: u64,
+    pub(crate) handle: fn(Ask) -> Answering,
+    /// Of what anybody may ask.
+    pub(crate) open: fn(&Shared) -> Answer,
+}
+
+/// An answer on its way.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+fn not_open(_: &Shared) -> Answer {
+    Err(ApiError::absent("route"))
+}
+
+fn only_open(_: Ask) -> Answering {
+    Box::pin(async { Err(ApiError::absent("route")) })
+}
+
+/// A route for whoever may.
+macro_rules! route {
+    ($id:literal, $method:expr, $path:literal, $power:ident, $body:expr, $handle:path $(, $once:ident)?) => {
+        Route {
+            id: $id,
+            method: $method,
+            path: $path,
+            power: Power::$power,
+            once: false $(|| { let $once = true; $once })?,
+            body_bytes_max: $body,
+            handle: |ask| Box::pin($handle(ask)),
+            open: not_open,
+        }
+    };
+}
+
+/// A route for anybody.
+macro_rules! open {
+    ($id:literal, $path:literal, $open:path) => {
+        Route {
+            id: $id,
+            method: GET,
+            path: $path,
+            power: Power::Open,
+            once: false,
+            body_bytes_max: 0,
+            handle: only_open,
+            open: $open,
+        }
+    };
+}
+
+const GET: Option<Method> = Some(Method::GET);
+const PUT: Option<Method> = Some(Method::PUT);
+const POST: Option<Method> = Some(Method::POST);
+const DELETE: Option<Method> = Some(Method::DELETE);
+
+/// Every route.
+pub(crate) static ROUTES: &[Route] = &[
+    open!("healthz", "/healthz", look::healthz),
+    open!("readyz", "/readyz", look::readyz),
+    open!("openapi", "/openapi.json", look::openapi),
+    route!("metrics", GET, "/metrics", Metrics, 0, look::metrics),
+    route!("execute", POST, "/v1/execute", Invoke, REQUEST_BYTES_MAX, extension::execute, once),
+    route!("x", None, "/x/{extension}/{*path}", Invoke, REQUEST_BODY_BYTES_MAX, extension::forward, once),
+    route!("x_root", None, "/x/{extension}/", Invoke, REQUEST_BODY_BYTES_MAX, extension::forward, once),
+    route!("x_bare", None, "/x/{extension}", Invoke, REQUEST_BODY_BYTES_MAX, extension::forward, once),
+    route!("extensions", GET, "/v1/extensions", Install, 0, manage::list),
+    route!("extension", GET, "/v1/extensions/{name}", Install, 0, manage::show),
+    route!("install", PUT, "/v1/extensions/{name}", Install, INSTALL, manage::install),
+    route!("uninstall", DELETE, "/v1/extensions/{name}", Install, 0, manage::remove),
+    route!("extension_logs", GET, "/v1/extensions/{name}/logs", Install, 0, manage::logs),
+    route!("run", POST, "/v1/run", Run, RUN, sandbox::run, once),
+    route!("sh", POST, "/v1/sh", Run, RUN, sandbox::sh, once),
+    route!("js", POST, "/v1/js", Run, RUN, sandbox::js, once),
+    route!("py", POST, "/v1/py", Run, RUN, sandbox::py, once),
+    route!("commands", GET, "/v1/commands", Run, 0, look::commands),
+    route!("audit", GET, "/v1/audit", Audit, 0, look::audit),
+    route!("workspaces", GET, "/v1/workspaces", Workspaces, 0, workspace::list),
+    route!("workspace", GET, "/v1/workspaces/{name}", Workspaces, 0, workspace::show),
+    route!("workspace_make", PUT, "/v1/workspaces/{name}", Workspaces, SMALL, workspace::make),
+    route!("workspace_remove", DELETE, "/v1/workspaces/{name}", Workspaces, 0, workspace::remove),
+    route!("tree", GET, "/v1/workspaces/{name}/tree", Workspaces, 0, workspace::tree),
+    route!("file_read", GET, "/v1/workspaces/{name}/files/{*path}", Workspaces, 0, workspace::read),
+    route!("file_write", PUT, "/v1/workspaces/{name}/files/{*path}", Workspaces, FILE, workspace::write),
+    route!(
+        "file_remove",
+        DELETE,
+        "/v1/workspaces/{name}/files/{*path}",
+        Workspaces,
+        0,
+        workspace::remove_file
+    ),
+    route!("diff", GET, "/v1/workspaces/{name}/diff", Workspaces, 0, workspace::diff),
+    route!("snapshots", GET, "/v1/workspaces/{name}/snapshots", Workspaces, 0, workspace::snapshots),
+    route!("snapshot", POST, "/v1/workspaces/{name}/snapshots", Workspaces, SMALL, workspace::snapshot),
+    route!("restore", POST, "/v1/workspaces/{name}/restore", Workspaces, SMALL, workspace::restore),
+    route!("fork", POST, "/v1/workspaces/{name}/fork", Workspaces, SMALL, workspace::fork),
+];
+
+/// All of them, over one server.
+pub fn router(app: &App) -> Router {
+    let routes = ROUTES
+        .iter()
+        .enumerate()
+        .fold(Router::new(), |router, (at, route)| router.route(route.path, method_router(at, route)));
+    routes.fallback(nowhere).method_not_allowed_fallback(not_so).with_state(app.clone())
+}
+
+fn method_router(at: usize, route: &'static Route) -> MethodRouter<App> {
+    let entered = move |State(app): State<App>,
+                        found: Result<RawPathParams, RawPathParamsRejection>,
+                        request: Request<Body>| {
+        let found: Found = match &found {
+            Ok(found) => Ok(found.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()),
+            Err(_) => Err(ApiError::bad("bad_path", "the path is no UTF-8 where it is decoded")),
+        };
+        enter(at, app.0, request, found)
+    };
+    match route.method.as_ref().map(|it| MethodFilter::try_from(it.clone())) {
+        Some(Ok(filter)) => on(filter, entered),
+        _ => any(entered),
+    }
+}
+
+async fn nowhere(State(app): State<App>, request: Request<Body>) -> Response<Body> {
+    let error = ApiError::new(
+        StatusCode::NOT_FOUND,
+        "no_route",
+        "there is nothing here; GET /openapi.json says what there is",
+    );
+    refused(&app.0, &request, error)
+}
+
+async fn not_so(State(app): State<App>, request: Request<Body>) -> Response<Body> {
+    let error =
+        ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this route has other methods");
+    refused(&app.0, &request, error)
+}
+
+/// What is told of a request that has no route, unless it may be told nothing.
+fn refused(app: &Arc<Shared>, request: &Request<Body>, error: ApiError) -> Response<Body> {
+    app.metrics.unrouted.add();
+    let crossed = match app.settings.reach {
+        Reach::Loopback => cross::check(&app.settings, request.uri(), request.headers()),
+        Reach::Network => Ok(()),
+    };
+    crossed.err().unwrap_or(error).into_response()
+}
