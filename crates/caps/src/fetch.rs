@@ -4,7 +4,8 @@
 //! What the network or a server did is an answer. An address that turns out not to be public is a denial, with the grant
 //! that would open it.
 
-use std::{future::poll_fn, net::SocketAddr, sync::Arc, time::Duration};
+use core::net::SocketAddr;
+use std::{future::poll_fn, sync::Arc, time::Duration};
 
 use drydock_abi::fetch::{
     BODY, FETCH_BODY_BYTES_MAX, FETCHED_BYTES_MAX, FailureKind, FetchAnswer, FetchFailure, Fetched, HEAD,

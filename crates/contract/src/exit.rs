@@ -126,6 +126,7 @@ mod tests {
         unknown_command      127
         not_executable       126
         tool_not_granted     126
+        host_not_granted     126
         too_many_processes   126
         budget_exceeded      125
         timed_out            124

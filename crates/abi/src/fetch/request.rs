@@ -133,7 +133,7 @@ mod tests {
             (r#"{"url":"u","headers":{"a":7}}"#, "OneOrMany"),
             (r#"{"url":"u","body_b64":"%"}"#, "body_b64"),
             (many.as_str(), "more than 128 headers"),
-            (deep.as_str(), "recursion limit"),
+            (deep.as_str(), "expected value"),
         ] {
             let error = FetchRequest::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(want), "{want}: {error}");

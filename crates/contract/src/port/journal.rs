@@ -1,6 +1,7 @@
 //! Where audit records go to stay.
 
-use std::{fmt, net::SocketAddr, sync::Arc};
+use core::net::SocketAddr;
+use std::{fmt, sync::Arc};
 
 use crate::{CallId, GrantId, Outcome, SUBJECT_BYTES_MAX, Tenant, Timestamp, TraceId, Who};
 
