@@ -3,11 +3,15 @@
 #![no_main]
 
 use drydock_abi::{
+    fetch::FetchRequest,
     kernel::{decode_call, decode_open, decode_opened, decode_output},
     runner::{EffectiveLimits, ExecuteRequest, SentRequest, parse_response},
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Ok(request) = FetchRequest::parse(bytes) {
+        assert!(request.body.len() <= bytes.len() && request.headers.len() <= 128);
+    }
     let _ = (decode_open(bytes), decode_call(bytes), decode_opened(bytes), decode_output(bytes));
     if let Ok(answer) = parse_response(bytes) {
         assert!((100..=599).contains(&answer.status) && answer.error.is_none());

@@ -34,6 +34,29 @@ fn a_child_can_only_be_narrower() {
 }
 
 #[test]
+fn subjects_that_live_grants_name_letter_for_letter_are_told_and_stars_are_not() {
+    let net = |subjects: &[&str]| {
+        Grant::of(Cap::Net).within(Terms::of(subjects.iter().map(|it| it.parse().unwrap())))
+    };
+    let parent = Arc::new(net(&["private:10.0.0.1:80"]));
+    let beyond = parent.narrowed().within(Terms::of(["private:10.0.0.2:80".parse().unwrap()]));
+    let revoked = net(&["private:10.0.0.3:80"]);
+    revoked.revoke();
+    let set: GrantSet = [
+        net(&["private:127.0.0.1:80", "*", "private:*"]),
+        net(&["late"]).until(NOON),
+        beyond,
+        revoked,
+        Grant::of(Cap::Net),
+        Grant::of(Cap::Kv).within(Terms::of(["other".parse().unwrap()])),
+    ]
+    .into_iter()
+    .collect();
+    assert_eq!(set.named_exactly(Cap::Net, NOON), ["private:127.0.0.1:80"]);
+    assert_eq!(set.named_exactly(Cap::Net, Timestamp(0)), ["private:127.0.0.1:80", "late"]);
+}
+
+#[test]
 fn only_a_grant_without_conditions_admits_freely() {
     let files = |rules| Terms { rules, ..Terms::of(["files.*".parse().unwrap()]) };
     let rule = ArgumentRule::new("/path", Must::StartWith("/a".into()));

@@ -120,7 +120,7 @@ mod tests {
         std::os::unix::fs::symlink("/", root.join("away")).unwrap();
         let inside = root.join("src").display().to_string();
         let away = root.join("away").display().to_string();
-        let cases: [(&str, &str, &[&str], bool); 20] = [
+        let cases: [(&str, &str, &[&str], bool); 23] = [
             ("sh", "timeout", &["5s"], true),
             ("sh", "timeout", &["10m"], false),
             ("run", "timeout", &["2m"], false),
@@ -131,6 +131,9 @@ mod tests {
             ("sh", "line-memory", &["64MiB"], true),
             ("sh", "eval", &[], false),
             ("mcp", "allow-commit", &[], false),
+            ("sh", "allow-host", &["a.test"], false),
+            ("sh", "allow-private", &["127.0.0.1:80"], false),
+            ("sh", "secret", &["T=env:TOKEN"], false),
             ("sh", "workspace", &["notes"], false),
             ("sh", "disk-max", &["1KiB"], false),
             ("sh", "allow", &["jq"], true),

@@ -214,6 +214,16 @@ fn a_private_rule_opens_one_address_on_one_port() {
 }
 
 #[test]
+fn a_name_with_a_thousand_addresses_is_refused_and_none_of_them_dialled() {
+    let many: Vec<IpAddr> =
+        (0..1000u32).map(|it| IpAddr::from([93, 184, (it >> 8) as u8, it as u8])).collect();
+    let (dialled, records) =
+        dialled(Scripted::new(vec![many]), &any_host(), &["http://name.test/".to_owned()]);
+    assert!(dialled.is_empty());
+    assert_eq!(records, ["refused name.test:80 too_many_addresses"]);
+}
+
+#[test]
 fn a_resolver_that_never_answers_ends_in_time_and_a_name_without_addresses_is_refused() {
     let egress = Egress::new(Parts { resolver: Arc::new(Hanging), ..Parts::default() });
     let limits = Limits { resolve_max: std::time::Duration::from_millis(20), ..Limits::default() };
