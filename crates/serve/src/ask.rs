@@ -23,7 +23,7 @@ pub(crate) struct Ask {
     /// Behind a lock, so that what waits here may go on in another thread.
     body: Mutex<Body>,
     /// What the pattern of the route found in the path, decoded.
-    pub(crate) found: Vec<(String, String)>,
+    pub(crate) found: Vec<(&'static str, String)>,
     /// The caller's own id of the request, or one of ours.
     pub(crate) request_id: Arc<str>,
 }
@@ -33,7 +33,7 @@ impl Ask {
         app: Arc<Shared>,
         caller: Caller,
         request: Request<Body>,
-        found: Vec<(String, String)>,
+        found: Vec<(&'static str, String)>,
         request_id: Arc<str>,
     ) -> Self {
         let (parts, body) = request.into_parts();
@@ -43,7 +43,7 @@ impl Ask {
 
     /// What the pattern of the route found under that name.
     pub(crate) fn found(&self, name: &str) -> &str {
-        self.found.iter().find(|(it, _)| it == name).map_or("", |(_, value)| value)
+        self.found.iter().find(|(it, _)| *it == name).map_or("", |(_, value)| value)
     }
 
     /// The body, whole.

@@ -33,7 +33,7 @@ pub(crate) const REQUEST_ID: &str = "x-request-id";
 const REQUEST_ID_BYTES_MAX: usize = 128;
 
 /// What the path said.
-pub(crate) type Found = Result<Vec<(String, String)>, ApiError>;
+pub(crate) type Found = Result<Vec<(&'static str, String)>, ApiError>;
 
 /// Takes one request through.
 pub(crate) async fn enter(

@@ -82,7 +82,8 @@ impl Server {
         stream.write_all(&self.head(method, path, headers, Some(body.len()))).unwrap();
         // A server that refuses early may close before all of it is sent.
         let _ = stream.write_all(body);
-        read(&mut stream).unwrap_or_else(|| panic!("{method} {path}: no answer"))
+        let answer = if method == "HEAD" { read_head(&mut stream) } else { read(&mut stream) };
+        answer.unwrap_or_else(|| panic!("{method} {path}: no answer"))
     }
 
     pub fn head(&self, method: &str, path: &str, headers: &[(&str, &str)], length: Option<usize>) -> Vec<u8> {
@@ -134,6 +135,17 @@ impl Drop for Server {
 /// Reads one answer; nothing where the connection was closed before.
 pub fn read(stream: &mut TcpStream) -> Option<Answer> {
     let mut reader = BufReader::new(stream);
+    let mut answer = head_of(&mut reader)?;
+    answer.body = body_of(&mut reader, &answer)?;
+    Some(answer)
+}
+
+/// Reads an answer that has no body, whatever it says of one.
+fn read_head(stream: &mut TcpStream) -> Option<Answer> {
+    head_of(&mut BufReader::new(stream))
+}
+
+fn head_of(reader: &mut BufReader<&mut TcpStream>) -> Option<Answer> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|it| *it > 0)?;
     let status = line.split(' ').nth(1)?.parse().ok()?;
@@ -144,14 +156,17 @@ pub fn read(stream: &mut TcpStream) -> Option<Answer> {
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let of = |name: &str| headers.iter().find(|(it, _)| it == name).map(|(_, it)| it.clone());
+    Some(Answer { status, headers, body: Vec::new() })
+}
+
+fn body_of(reader: &mut BufReader<&mut TcpStream>, answer: &Answer) -> Option<Vec<u8>> {
     let mut body = Vec::new();
-    match of("content-length").and_then(|it| it.parse::<usize>().ok()) {
+    match answer.header("content-length").and_then(|it| it.parse::<usize>().ok()) {
         Some(length) => {
             body.resize(length, 0);
             reader.read_exact(&mut body).ok()?;
         }
-        None if of("transfer-encoding").is_some() => loop {
+        None if answer.header("transfer-encoding").is_some() => loop {
             let mut size = String::new();
             reader.read_line(&mut size).ok()?;
             let size = usize::from_str_radix(size.trim(), 16).ok()?;
@@ -164,7 +179,7 @@ pub fn read(stream: &mut TcpStream) -> Option<Answer> {
         },
         None => drop(reader.read_to_end(&mut body)),
     }
-    Some(Answer { status, headers, body })
+    Some(body)
 }
 
 /// Guests as text: an allocator, and a handler with this body. `$req`, `$len` and `$out` are what it was given.

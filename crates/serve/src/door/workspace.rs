@@ -129,7 +129,7 @@ pub(crate) async fn remove(ask: Ask) -> Answer {
 /// `GET /v1/workspaces/{name}/tree?path=P`: the names in a folder.
 pub(crate) async fn tree(ask: Ask) -> Answer {
     let [path] = ask.parameters(["path"])?;
-    let path = path.unwrap_or_else(|| "/workspace".into());
+    let path = without_climbing(path.unwrap_or_else(|| "/workspace".into()))?;
     let (all, name) = (of(&ask), named(&ask)?);
     let told = off_thread(move || {
         let mut entries = all.look(&name)?.ls(&path).map_err(|error| of_file(&path, &error))?;
@@ -149,14 +149,22 @@ pub(crate) async fn tree(ask: Ask) -> Answer {
 }
 
 /// The path of a file, as a guest has it.
-fn path_of(ask: &Ask) -> String {
-    format!("/{}", ask.found("path").trim_start_matches('/'))
+fn path_of(ask: &Ask) -> Result<String, ApiError> {
+    without_climbing(format!("/{}", ask.found("path").trim_start_matches('/')))
+}
+
+/// A path that says where it leads.
+fn without_climbing(path: String) -> Result<String, ApiError> {
+    match path.split('/').any(|it| it == "..") {
+        true => Err(ApiError::bad("bad_path", "`..` is not allowed in a path")),
+        false => Ok(path),
+    }
 }
 
 /// `GET /v1/workspaces/{name}/files/{path}`: the bytes of a file.
 pub(crate) async fn read(ask: Ask) -> Answer {
     ask.parameters([])?;
-    let (all, name, path) = (of(&ask), named(&ask)?, path_of(&ask));
+    let (all, name, path) = (of(&ask), named(&ask)?, path_of(&ask)?);
     let bytes =
         off_thread(move || all.look(&name)?.get(&path).map_err(|error| of_file(&path, &error))).await?;
     let mut response = Response::new(Body::from(bytes));
@@ -170,7 +178,7 @@ pub(crate) async fn read(ask: Ask) -> Answer {
 /// `PUT /v1/workspaces/{name}/files/{path}`: writes a file, and makes the folders above it.
 pub(crate) async fn write(mut ask: Ask) -> Answer {
     ask.parameters([])?;
-    let (all, name, path) = (of(&ask), named(&ask)?, path_of(&ask));
+    let (all, name, path) = (of(&ask), named(&ask)?, path_of(&ask)?);
     let bytes = ask.body(FILE_BYTES_MAX).await?;
     let told = off_thread(move || {
         let workspace = all.open(&name)?;
@@ -183,7 +191,7 @@ pub(crate) async fn write(mut ask: Ask) -> Answer {
 /// `DELETE /v1/workspaces/{name}/files/{path}`.
 pub(crate) async fn remove_file(ask: Ask) -> Answer {
     ask.parameters([])?;
-    let (all, name, path) = (of(&ask), named(&ask)?, path_of(&ask));
+    let (all, name, path) = (of(&ask), named(&ask)?, path_of(&ask)?);
     let told = off_thread(move || {
         all.open(&name)?.rm(&path, SystemClock.now()).map_err(|error| of_file(&path, &error))?;
         Ok::<_, ApiError>(json!({ "removed": path }))

@@ -7,7 +7,7 @@ use std::{pin::Pin, sync::Arc};
 use axum::{
     Router,
     body::Body,
-    extract::{RawPathParams, State, rejection::RawPathParamsRejection},
+    extract::State,
     http::{Method, Request, Response, StatusCode},
     routing::{MethodFilter, MethodRouter, any, on},
 };
@@ -155,19 +155,40 @@ pub fn router(app: &App) -> Router {
 }
 
 fn method_router(at: usize, route: &'static Route) -> MethodRouter<App> {
-    let entered = move |State(app): State<App>,
-                        found: Result<RawPathParams, RawPathParamsRejection>,
-                        request: Request<Body>| {
-        let found: Found = match &found {
-            Ok(found) => Ok(found.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()),
-            Err(_) => Err(ApiError::bad("bad_path", "the path is no UTF-8 where it is decoded")),
-        };
+    let entered = move |State(app): State<App>, request: Request<Body>| {
+        let found = found(route, request.uri().path());
         enter(at, app.0, request, found)
     };
     match route.method.as_ref().map(|it| MethodFilter::try_from(it.clone())) {
         Some(Ok(filter)) => on(filter, entered),
         _ => any(entered),
     }
+}
+
+/// What the pattern of a route finds in a path, decoded. What an extension is asked for is its own, and stays as it is.
+fn found(route: &Route, path: &str) -> Found {
+    let mut found = Vec::new();
+    let mut rest = path;
+    for part in route.path.split('/').skip(1) {
+        rest = rest.strip_prefix('/').unwrap_or(rest);
+        let (this, next) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+        if let Some(name) = part.strip_prefix("{*").and_then(|it| it.strip_suffix('}')) {
+            if route.power != Power::Invoke {
+                found.push((name, decoded(rest)?));
+            }
+            break;
+        }
+        if let Some(name) = part.strip_prefix('{').and_then(|it| it.strip_suffix('}')) {
+            found.push((name, decoded(this)?));
+        }
+        rest = next;
+    }
+    Ok(found)
+}
+
+fn decoded(text: &str) -> Result<String, ApiError> {
+    let bad = |_| ApiError::bad("bad_path", "the path is no UTF-8 where it is decoded");
+    percent_encoding::percent_decode_str(text).decode_utf8().map(Into::into).map_err(bad)
 }
 
 async fn nowhere(State(app): State<App>, request: Request<Body>) -> Response<Body> {
@@ -193,4 +214,17 @@ fn refused(app: &Arc<Shared>, request: &Request<Body>, error: ApiError) -> Respo
         Reach::Network => Ok(()),
     };
     crossed.err().unwrap_or(error).into_response()
+}
+
+#[test]
+fn names_are_found_where_the_pattern_has_them_and_decoded() {
+    let of = |id: &str| ROUTES.iter().find(|it| it.id == id).unwrap();
+    let pairs = |id: &str, path: &str| found(of(id), path).unwrap();
+    assert_eq!(pairs("x", "/x/sh%6Fp/a%2Fb//c"), [("extension", "shop".to_owned())]);
+    assert_eq!(pairs("x_root", "/x/shop/"), [("extension", "shop".to_owned())]);
+    assert_eq!(pairs("x_bare", "/x/shop"), [("extension", "shop".to_owned())]);
+    let file = pairs("file_read", "/v1/workspaces/w/files/workspace/a%20b//c");
+    assert_eq!(file, [("name", "w".to_owned()), ("path", "workspace/a b//c".to_owned())]);
+    assert!(found(of("file_read"), "/v1/workspaces/w/files/%ff").is_err());
+    assert!(found(of("x"), "/x/shop/%ff").is_ok() && found(of("x"), "/x/%ff/a").is_err());
 }
