@@ -106,14 +106,16 @@ pub fn answer_json(fetched: &Fetched) -> Vec<u8> {
     struct Shown<'a> {
         status: u16,
         headers: BTreeMap<&'a str, String>,
-        headers_all: BTreeMap<&'a str, Vec<&'a str>>,
+        headers_all: &'a [(String, String)],
         body_b64: String,
     }
-    let mut headers_all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut each: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, value) in &fetched.headers {
-        headers_all.entry(name).or_default().push(value);
+        each.entry(name).or_default().push(value);
     }
-    let headers = headers_all.iter().map(|(name, values)| (*name, values.join(", "))).collect();
+    let headers = each.iter().map(|(name, values)| (*name, values.join(", "))).collect();
+    // Pairs, as in the request and in the answer of an extension, which may hand them on.
+    let headers_all = &fetched.headers;
     let (status, body_b64) = (fetched.status, STANDARD.encode(&fetched.body));
     let shown = Shown { status, headers, headers_all, body_b64 };
     // Numbers and strings: there is nothing in it that JSON cannot say.
@@ -133,7 +135,7 @@ mod tests {
         let json = answer_json(&Fetched { status: 200, headers, body: Bytes::from_static(b"hi") });
         assert_eq!(
             String::from_utf8(json).unwrap(),
-            r#"{"status":200,"headers":{"date":"now","set-cookie":"a=1, b=2"},"headers_all":{"date":["now"],"set-cookie":["a=1","b=2"]},"body_b64":"aGk="}"#
+            r#"{"status":200,"headers":{"date":"now","set-cookie":"a=1, b=2"},"headers_all":[["set-cookie","a=1"],["date","now"],["set-cookie","b=2"]],"body_b64":"aGk="}"#
         );
     }
 
