@@ -224,12 +224,13 @@ fn fetching() -> String {
     echoing(fetch, BUMPS)
 }
 
-/// Slots of a lane without a pool that are for instances nobody waits for.
-const GENERAL: usize = 1024 - 64;
+/// Slots of a pool, and those of them that are for instances nobody waits for.
+const SLOTS: u32 = 4;
+const GENERAL: usize = 3;
 
 #[tokio::test]
 async fn more_handlers_than_slots_wait_tenants_in_turn_and_a_full_queue_is_told_so() {
-    let engine = Engine::new(EngineSettings { slots: Some(4), ..EngineSettings::default() }, None).unwrap();
+    let engine = Engine::new(EngineSettings { slots: Some(SLOTS), ..EngineSettings::default() }, None).unwrap();
     let until = Arc::<Switch>::default();
     let made = |tenant: &str, until: &Arc<Switch>| LiveSpec {
         door: Arc::new(Until(Arc::clone(until))),

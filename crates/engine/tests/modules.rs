@@ -51,6 +51,9 @@ async fn an_ungranted_capability_cannot_even_be_imported() {
         ("tool_start", "(param i32 i32) (result i32)"),
         ("tool_next", "(param i32 i32) (result i64)"),
         ("tool_wait", "(param i64) (result i32)"),
+        ("http_start", "(param i32 i32) (result i32)"),
+        ("http_read", "(param i32 i32 i32) (result i32)"),
+        ("http_close", "(param i32)"),
     ];
     for (_, name, cap) in IMPORTS {
         let signature = signatures.iter().find(|it| it.0 == *name).unwrap().1;
