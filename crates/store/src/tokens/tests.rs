@@ -1,3 +1,5 @@
+//! Proofs for tokens: what is kept of one, when it ends, and what a ceiling holds back.
+
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
