@@ -230,7 +230,8 @@ const GENERAL: usize = 3;
 
 #[tokio::test]
 async fn more_handlers_than_slots_wait_tenants_in_turn_and_a_full_queue_is_told_so() {
-    let engine = Engine::new(EngineSettings { slots: Some(SLOTS), ..EngineSettings::default() }, None).unwrap();
+    let engine =
+        Engine::new(EngineSettings { slots: Some(SLOTS), ..EngineSettings::default() }, None).unwrap();
     let until = Arc::<Switch>::default();
     let made = |tenant: &str, until: &Arc<Switch>| LiveSpec {
         door: Arc::new(Until(Arc::clone(until))),

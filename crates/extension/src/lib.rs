@@ -41,12 +41,13 @@ impl Invocation<'_> {
 
 /// Reads what a guest answered: whatever came of the call is an envelope.
 pub fn envelope_of(answered: Answered) -> Invoked {
-    let envelope = answered.response.and_then(|bytes| {
-        parse_response(&bytes).map_err(|malformed| {
+    let envelope = match answered.response {
+        Ok(bytes) => parse_response(&bytes).unwrap_or_else(|malformed| {
             Envelope::failed(FailureKind::Abi, "malformed_response".into(), malformed.to_string())
-        })
-    });
-    Invoked { envelope: envelope.unwrap_or_else(|failed| failed), log: answered.log }
+        }),
+        Err(failed) => failed,
+    };
+    Invoked { envelope, log: answered.log }
 }
 
 fn refused(error: &CallError) -> Answered {

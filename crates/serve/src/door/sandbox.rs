@@ -78,7 +78,7 @@ async fn operate(mut ask: Ask, operation: &'static str, usual_ms: u64) -> Answer
         }
         wanted => ask.caller.memory_mb(wanted, u64::MAX)?,
     };
-    let memory_bytes_max = (memory_mb < u64::MAX).then(|| memory_mb << 20);
+    let memory_bytes_max = (memory_mb < u64::MAX).then_some(memory_mb << 20);
     let turn = ask.turn().await?;
     let input = Value::Object(std::mem::take(&mut asked.input));
     let sandbox = open(&ask.caller, asked, memory_bytes_max).await?;
