@@ -103,7 +103,12 @@ libfuzzer_sys::fuzz_target!(|input: (Option<[&[u8]; 9]>, &[u8])| {
     let saved = shell.save().expect("what was restored can be saved").to_vec();
     let (mut again, _) = Shell::restore(spec(&files), &saved).expect("what was saved can be restored");
     assert_eq!(again.save().expect("once more").to_vec(), saved);
-    let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };
+    let streams = Streams {
+        stdin: Source::Empty,
+        stdout: Sink::capture(),
+        stderr: Sink::capture(),
+        ..Streams::default()
+    };
     let text = "declare -p; declare -f; set -o; trap; getopts ab x; (echo $RANDOM $SECONDS $_ >&3); cd -";
     let (report, _) = block_on(shell.run(text, streams));
     assert!((0..=255).contains(&report.status), "{}", report.status);

@@ -93,8 +93,15 @@ fn bench() -> &'static Bench {
 fn started(which: u8, streams: [Argument; 3], level: u8) -> Vec<u8> {
     let name = ["quick", "never", "cat", "missing"][usize::from(which % 4)];
     let [stdin, stdout, stderr] = streams.map(Argument::value);
-    let start =
-        Start { ordinal: u64::from(which), umask: 0o22, level: u32::from(level % 4), stdin, stdout, stderr, numbered: Vec::new() };
+    let start = Start {
+        ordinal: u64::from(which),
+        umask: 0o22,
+        level: u32::from(level % 4),
+        stdin,
+        stdout,
+        stderr,
+        numbered: Vec::new(),
+    };
     [encode(&start), encode_command(&[""; 0], name, &[""; 0], b"").unwrap()].concat()
 }
 
@@ -131,7 +138,12 @@ fn inside() -> InsideShell {
         recipe_of: None,
         seed: 0,
         time: InsideTime::Lines,
-        streams: Streams { stdin: Source::from("inside"), stdout: Sink::capture(), stderr: Sink::Discard, ..Streams::default() },
+        streams: Streams {
+            stdin: Source::from("inside"),
+            stdout: Sink::capture(),
+            stderr: Sink::Discard,
+            ..Streams::default()
+        },
         door: Arc::new(ProbedDoor::default()),
         end: Box::new(|_, _| {}),
     }

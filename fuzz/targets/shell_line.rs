@@ -83,7 +83,12 @@ libfuzzer_sys::fuzz_target!(|input: (bool, &str)| {
         stage_limits: Limits::default(),
         line_memory_bytes_max: 384 << 20,
     });
-    let streams = Streams { stdin: Source::Empty, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };
+    let streams = Streams {
+        stdin: Source::Empty,
+        stdout: Sink::capture(),
+        stderr: Sink::capture(),
+        ..Streams::default()
+    };
     let (report, _) = block_on(shell.run(text, streams));
     assert!((0..=255).contains(&report.status), "{}", report.status);
 });

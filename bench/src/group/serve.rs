@@ -17,8 +17,7 @@ use std::{
 use anyhow::{Context as _, ensure};
 use drydock_embed::{
     Dock, DockSettings, InstallationLimits, InstallationSettings, SystemClock, WorkerProgram,
-    contract::port::Clock as _,
-    gate::GateSettings,
+    contract::port::Clock as _, gate::GateSettings,
 };
 use drydock_serve::{App, Bounds, ServeSettings, router, serve};
 use tokio::{
@@ -45,7 +44,8 @@ const LOOP: &str = r#"(module (memory (export "memory") 1)
 
 pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let served = Served::start()?;
-    let (rounds, length) = if bench.quick { (5, Duration::from_millis(600)) } else { (15, Duration::from_secs(2)) };
+    let (rounds, length) =
+        if bench.quick { (5, Duration::from_millis(600)) } else { (15, Duration::from_secs(2)) };
     served.load(served.native, "/native/a?b=c", 16, length)?;
     served.load(served.product, "/x/echo/a?b=c", 16, length)?;
     let mut figures = Vec::new();
@@ -76,10 +76,13 @@ fn compared(connections: usize, ours: &[Load], native: &[Load]) -> Vec<Figure> {
         Spread::of(&pairs.collect::<Vec<f64>>())
     };
     let more: Vec<f64> = ours.iter().zip(native).map(|(ours, native)| ours.cpu - native.cpu).collect();
-    let figure = |name: String, ours, peer, judged, bound| Figure { group: "serve", name, ours, peer, judged, bound };
+    let figure =
+        |name: String, ours, peer, judged, bound| Figure { group: "serve", name, ours, peer, judged, bound };
     vec![
         figure(
-            format!("requests a second of the echo guest at {connections} connections, of those answered natively"),
+            format!(
+                "requests a second of the echo guest at {connections} connections, of those answered natively"
+            ),
             Amount::PerSecond(median(&of(ours, |it| it.per_second))),
             Some(Amount::PerSecond(median(&of(native, |it| it.per_second)))),
             ratio(|it| it.per_second),
@@ -93,7 +96,9 @@ fn compared(connections: usize, ours: &[Load], native: &[Load]) -> Vec<Figure> {
             if connections == 64 { Bound::AtMost(4.0) } else { Bound::Known },
         ),
         figure(
-            format!("CPU time of a request to the echo guest at {connections} connections: more than a native one"),
+            format!(
+                "CPU time of a request to the echo guest at {connections} connections: more than a native one"
+            ),
             Amount::Seconds(median(&of(ours, |it| it.cpu))),
             None,
             Spread::of(&more),
@@ -123,9 +128,16 @@ impl Served {
         for (name, wat) in [("echo", ECHO), ("loop", LOOP)] {
             let settings = InstallationSettings { limits, ..InstallationSettings::default() };
             let module = wat::parse_str(wat)?;
-            servers.block_on(dock.install_extension(name.parse()?, module.into(), settings, SystemClock.now()))?;
+            servers.block_on(dock.install_extension(
+                name.parse()?,
+                module.into(),
+                settings,
+                SystemClock.now(),
+            ))?;
         }
-        let app = || App::new(dock.clone(), ServeSettings { bounds: Bounds::default(), ..ServeSettings::default() });
+        let app = || {
+            App::new(dock.clone(), ServeSettings { bounds: Bounds::default(), ..ServeSettings::default() })
+        };
         let start = |app: App, router: axum::Router| -> anyhow::Result<SocketAddr> {
             let listener = servers.block_on(TcpListener::bind("127.0.0.1:0"))?;
             let address = listener.local_addr()?;
@@ -135,12 +147,19 @@ impl Served {
         let product = app();
         let routes = router(&product);
         let product = start(product, routes)?;
-        let native = start(app(), axum::Router::new().route("/native/{*path}", axum::routing::any(natively)))?;
+        let native =
+            start(app(), axum::Router::new().route("/native/{*path}", axum::routing::any(natively)))?;
         Ok(Self { clients, _servers: servers, product, native, _home: home })
     }
 
     /// So many connections that each ask again as soon as they are answered.
-    fn load(&self, to: SocketAddr, path: &'static str, connections: usize, length: Duration) -> anyhow::Result<Load> {
+    fn load(
+        &self,
+        to: SocketAddr,
+        path: &'static str,
+        connections: usize,
+        length: Duration,
+    ) -> anyhow::Result<Load> {
         let (began, cpu) = (Instant::now(), machine::cpu_seconds());
         let all: Vec<_> =
             (0..connections).map(|_| self.clients.spawn(ask_until(to, path, began + length))).collect();
@@ -193,8 +212,11 @@ impl Served {
 async fn natively(request: axum::extract::Request) -> axum::response::Response {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 10 << 20).await.unwrap_or_default();
-    let headers: BTreeMap<&str, &str> =
-        parts.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap_or_default())).collect();
+    let headers: BTreeMap<&str, &str> = parts
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.to_str().unwrap_or_default()))
+        .collect();
     let shown = serde_json::json!({
         "context": { "request_id": null, "tenant_id": "dev", "extension_id": "echo", "version_id": null },
         "http": {
@@ -217,7 +239,8 @@ async fn loop_for(to: SocketAddr, length: Duration) -> anyhow::Result<()> {
 
 /// One connection, one request after the other; answers the seconds of each.
 async fn ask_until(to: SocketAddr, path: &'static str, end: Instant) -> anyhow::Result<Vec<f64>> {
-    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\nuser-agent: bench\r\n\r\n");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\nuser-agent: bench\r\n\r\n");
     let mut stream = TcpStream::connect(to).await?;
     stream.set_nodelay(true)?;
     let mut times = Vec::new();
