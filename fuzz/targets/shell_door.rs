@@ -11,7 +11,7 @@ use std::{
 use arbitrary::Arbitrary;
 use drydock_abi::{
     exec::encode_command,
-    shell::{self, Start, encode},
+    shell::{self, NumberedStream, Start, encode},
 };
 use drydock_contract::{
     Artifact, GuestTime, InsideShell, InsideTime, LineWorld, Meter, ShellCall, ShellGuestSpec, Sink, Source,
@@ -93,6 +93,13 @@ fn bench() -> &'static Bench {
 fn started(which: u8, streams: [Argument; 3], level: u8) -> Vec<u8> {
     let name = ["quick", "never", "cat", "missing"][usize::from(which % 4)];
     let [stdin, stdout, stderr] = streams.map(Argument::value);
+    // Up to three more under numbers that rise, or do not, by the upper bits of what is there already.
+    let numbered =
+        (0..u32::from(which >> 6)).zip([stdin, stdout, stderr]).map(|(at, handle)| NumberedStream {
+            number: 3 + at * u32::from(level >> 6),
+            handle,
+            end: (at + u32::from(level >> 5)) % 3,
+        });
     let start = Start {
         ordinal: u64::from(which),
         umask: 0o22,
@@ -100,7 +107,7 @@ fn started(which: u8, streams: [Argument; 3], level: u8) -> Vec<u8> {
         stdin,
         stdout,
         stderr,
-        numbered: Vec::new(),
+        numbered: numbered.collect(),
     };
     [encode(&start), encode_command(&[""; 0], name, &[""; 0], b"").unwrap()].concat()
 }
