@@ -38,6 +38,9 @@ pub enum CatalogError {
         /// Its licence.
         licence: String,
     },
+    /// Nobody may be asked for it.
+    #[error(transparent)]
+    Session(drydock_embed::BadSetup),
     /// Its archive could not be had.
     #[error("{}", several(.0))]
     Archive(Vec<ArchiveError>),
@@ -111,6 +114,7 @@ impl CatalogError {
     /// The stable code. A full disk is one thing, whatever was being written.
     pub fn code(&self) -> &'static str {
         let is_full = match self {
+            Self::Session(_) => "not_allowed",
             Self::Archive(errors) => errors.last().is_some_and(|it| disk_is_full(it)),
             other => disk_is_full(other),
         };
