@@ -193,7 +193,10 @@ impl Archives<'_> {
         let bytes_max = bytes.unwrap_or(u64::MAX).min(limits.archive_bytes_max);
         let limits = DownloadLimits { bytes_max, wall_max: limits.wall_max };
         let from = url.to_owned();
-        self.session.download(url, file, limits, seen).await.map_err(|error| ArchiveError::Download { from, error })
+        self.session
+            .download(url, file, limits, seen)
+            .await
+            .map_err(|error| ArchiveError::Download { from, error })
     }
 
     fn read(&self, path: &Path, from: &str) -> Result<Bytes, ArchiveError> {

@@ -114,7 +114,6 @@ impl CatalogError {
     /// The stable code. A full disk is one thing, whatever was being written.
     pub fn code(&self) -> &'static str {
         let is_full = match self {
-            Self::Session(_) => "not_allowed",
             Self::Archive(errors) => errors.last().is_some_and(|it| disk_is_full(it)),
             other => disk_is_full(other),
         };
@@ -126,6 +125,7 @@ impl CatalogError {
             Self::Unavailable { .. } => "row_unavailable",
             Self::Circle(_) => "bad_row",
             Self::LicenceNotAccepted { .. } => "licence_not_accepted",
+            Self::Session(_) => "not_allowed",
             Self::Archive(errors) => errors.last().map_or("fetch_failed", ArchiveError::code),
             Self::Unpack(error) => error.code(),
             Self::ShaMismatch { .. } => "sha_mismatch",

@@ -80,7 +80,8 @@ impl Mirror {
     /// The root in a file, as `SSL_CERT_FILE` names one.
     fn trusted(&self, room: &Room) -> String {
         let text = STANDARD.encode(&self.root);
-        let lines: Vec<&str> = text.as_bytes().chunks(64).map(|it| std::str::from_utf8(it).unwrap()).collect();
+        let lines: Vec<&str> =
+            text.as_bytes().chunks(64).map(|it| std::str::from_utf8(it).unwrap()).collect();
         let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"));
         room.shell.file("root.pem", pem)
     }
@@ -97,7 +98,10 @@ fn catalog(room: &Room, root: &str, args: &[&str]) -> Said {
     all.extend(args);
     let mut command = room.command(&all);
     // What the environment says of proxies is nothing to Drydock.
-    command.env("SSL_CERT_FILE", root).env("HTTPS_PROXY", "http://127.0.0.1:9").env("ALL_PROXY", "http://127.0.0.1:9");
+    command
+        .env("SSL_CERT_FILE", root)
+        .env("HTTPS_PROXY", "http://127.0.0.1:9")
+        .env("ALL_PROXY", "http://127.0.0.1:9");
     room.shell.said(command.output().unwrap())
 }
 
@@ -120,7 +124,8 @@ fn a_row_with_an_https_source_is_fetched_over_verified_tls_from_a_host_that_was_
         _ => answer(to, "404 Not Found", "", b"no such file"),
     });
     let (root, place) = (mirror.trusted(&room), mirror.address.to_string());
-    let row = |path: &str| room.row("row-https", &format!("{}#x/x.wasm", mirror.url(path)), &archive, &module, "");
+    let row =
+        |path: &str| room.row("row-https", &format!("{}#x/x.wasm", mirror.url(path)), &archive, &module, "");
     room.catalog(&["remove", "row-https"]);
 
     // Nothing is granted by itself, and the message says what would be.

@@ -10,9 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_abi::fetch::{
-    BODY, FETCH, FRAME_HEAD_BYTES, FetchFailure, HEAD, failure_of,
-};
+use drydock_abi::fetch::{BODY, FETCH, FRAME_HEAD_BYTES, FetchFailure, HEAD, failure_of};
 use drydock_contract::{ByteSink, Call, Fault, Sink, Streams};
 use drydock_egress::{ParseUrlError, Scheme, Target};
 use parking_lot::Mutex;

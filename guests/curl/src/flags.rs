@@ -273,7 +273,8 @@ pub(crate) fn read(args: &[String]) -> Result<Flags, Failure> {
             Item::Flag(id, value) => take(&mut flags, id, value.unwrap_or_default())?,
         }
     }
-    let methods = [flags.head, !flags.parts.is_empty(), flags.upload.is_some(), !flags.data.is_empty() && !flags.get];
+    let methods =
+        [flags.head, !flags.parts.is_empty(), flags.upload.is_some(), !flags.data.is_empty() && !flags.get];
     if methods.iter().filter(|it| **it).count() > 1 && flags.told.is_none() {
         return Err(Failure::new(USAGE, "You can only select one HTTP request method!"));
     }

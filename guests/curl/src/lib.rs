@@ -28,8 +28,8 @@ pub fn run(called: &str, args: &[String]) -> i32 {
 #[doc(hidden)]
 pub mod foreign {
     use crate::{
-        cookie::Jar, flags, output::Output, request::Request, url::Url, wire::Answer, wire::Event, wire::Head,
-        wire::Reader, write_out, write_out::Facts,
+        cookie::Jar, flags, output::Output, request::Request, url::Url, wire::Answer, wire::Event,
+        wire::Head, wire::Reader, write_out, write_out::Facts,
     };
 
     struct Pieces(Vec<u8>, usize);

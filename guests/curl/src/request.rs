@@ -63,7 +63,16 @@ impl Request {
         let posts = body.is_some() && flags.upload.is_none();
         let headers = headers(flags, kind)?;
         let method = flags.method.clone().unwrap_or_else(|| usual.to_owned());
-        Ok(Self { url, method, fixed_method: flags.method.is_some(), posts, headers, body, user, at_home: true })
+        Ok(Self {
+            url,
+            method,
+            fixed_method: flags.method.is_some(),
+            posts,
+            headers,
+            body,
+            user,
+            at_home: true,
+        })
     }
 
     /// As the host reads it, with what belongs to this hop.

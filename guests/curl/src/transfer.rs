@@ -328,7 +328,10 @@ fn in_curls_words(failure: Failure, request: &Request, facts: &Facts, time: Dura
         "no_answer" => (failure.status, "Empty reply from server".to_owned()),
         "timeout" | "resolve_timeout" | "connect_failed" => {
             let of = length.map(|it| format!(" out of {it}")).unwrap_or_default();
-            (TIMED_OUT, format!("Operation timed out after {millis} milliseconds with {bytes}{of} bytes received"))
+            (
+                TIMED_OUT,
+                format!("Operation timed out after {millis} milliseconds with {bytes}{of} bytes received"),
+            )
         }
         "protocol_error" if facts.answered => match length {
             Some(length) if length > bytes => {
@@ -388,8 +391,7 @@ mod tests {
     fn exit(line: &str, script: fn(&str) -> Vec<u8>) -> (i32, Facts) {
         let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let Ok(flags) = flags::read(&args) else { panic!("{line}") };
-        let mut client =
-            Client { flags: &flags, jar: Jar::default(), dumped: false, wire: &Script(script) };
+        let mut client = Client { flags: &flags, jar: Jar::default(), dumped: false, wire: &Script(script) };
         let mut facts = Facts::default();
         let ended = client.attempt(0, &flags.urls[0], Instant::now(), &mut facts);
         (ended.failure.map_or(0, |it| it.status), facts)
@@ -412,12 +414,12 @@ mod tests {
 
     #[test]
     fn redirects_are_followed_by_asking_again_and_cookies_go_along() {
-        let (status, facts) = exit("-L -b given=1 -b  -o /dev/null http://a.test/start", |request| match request
-            .contains("/start")
-        {
-            true => frames(302, r#"["location","/end"],["set-cookie","c=1; Path=/"]"#, ""),
-            false if request.contains(r#""cookie":["c=1; given=1"]"#) => frames(200, "", "done"),
-            false => frames(500, "", ""),
+        let (status, facts) = exit("-L -b given=1 -b  -o /dev/null http://a.test/start", |request| {
+            match request.contains("/start") {
+                true => frames(302, r#"["location","/end"],["set-cookie","c=1; Path=/"]"#, ""),
+                false if request.contains(r#""cookie":["c=1; given=1"]"#) => frames(200, "", "done"),
+                false => frames(500, "", ""),
+            }
         });
         assert_eq!((status, facts.head.status, facts.redirects, facts.downloaded), (0, 200, 1, 4));
         assert_eq!(facts.url, "http://a.test/end");

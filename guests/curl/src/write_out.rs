@@ -42,7 +42,9 @@ pub(crate) fn rendered(format: &str, facts: &Facts) -> (String, String) {
             [b'%', b'%', ..] => ("%".to_owned(), 2),
             [b'%', b'{', ..] => match special.find('}') {
                 // What follows is for transfers that failed.
-                Some(end) if &special[2..end] == "onerror" && facts.exit == 0 => return (out, unknown + &err),
+                Some(end) if &special[2..end] == "onerror" && facts.exit == 0 => {
+                    return (out, unknown + &err);
+                }
                 Some(end) => {
                     let name = &special[2..end];
                     let text = variable(name, facts, &mut to_err).unwrap_or_else(|| {
@@ -148,7 +150,8 @@ const NAMES: &[&str] = &[
 ];
 
 fn of_json(name: &str, text: &str) -> String {
-    let counted = ["num_", "size_", "speed_", "time_", "http_code", "response_code", "exitcode", "urlnum", "ssl_"];
+    let counted =
+        ["num_", "size_", "speed_", "time_", "http_code", "response_code", "exitcode", "urlnum", "ssl_"];
     match text.parse::<f64>() {
         // A status before there was one has zeros in front.
         Ok(_) if counted.iter().any(|it| name.starts_with(it)) => {
@@ -221,7 +224,11 @@ mod tests {
         let failed = Facts { exit: 7, ..Facts::default() };
         assert_eq!(rendered("a%{onerror}b %{exitcode}", &failed).0, "ab 7");
         assert_eq!(rendered("%{header_json}", &facts).0, "{\"etag\":[\"x\"]\n}");
-        let told: serde_json::Value = serde_json::from_str(&rendered("%{json}", &facts).0).unwrap_or_default();
-        assert_eq!((&told["http_code"], &told["size_download"], &told["remote_ip"]), (&json!(204), &json!(7), &json!(null)));
+        let told: serde_json::Value =
+            serde_json::from_str(&rendered("%{json}", &facts).0).unwrap_or_default();
+        assert_eq!(
+            (&told["http_code"], &told["size_download"], &told["remote_ip"]),
+            (&json!(204), &json!(7), &json!(null))
+        );
     }
 }
