@@ -1,4 +1,5 @@
-//! The archive of a row, whole and checked, or a clear reason: from the cache, from a file, by a package client.
+//! The archive of a row, whole and checked, or a clear reason: from the cache, from a file, by a package client, or over
+//! https by way of the gate.
 //!
 //! Nothing of an archive is read before its hash is what the row says. What has another hash, is cut off or does
 //! not end is not kept; what is kept lies in `catalog/archives` under its hash, and needs no client again.
@@ -7,11 +8,13 @@ use std::{
     fs, io,
     io::Read as _,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use bytes::Bytes;
 use drydock_contract::Digest;
+use drydock_embed::{DockSession, DownloadError, DownloadLimits, Seen};
 
 use crate::{
     client::{self, ClientEnvironment, FetchError, FetchLimits},
@@ -27,8 +30,10 @@ pub(crate) struct Archives<'a> {
     pub(crate) root: &'a Path,
     pub(crate) environment: &'a ClientEnvironment,
     pub(crate) limits: FetchLimits,
-    /// Whether clients may be started.
+    /// Whether clients may be started and hosts asked.
     pub(crate) offline: bool,
+    /// In whose name hosts are asked: a session that may reach those that were granted, and nothing else.
+    pub(crate) session: &'a DockSession,
 }
 
 /// No source of a row gave its archive.
@@ -49,16 +54,19 @@ pub enum ArchiveError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// Clients may not be started.
-    #[error("{from} is not in the cache, and --offline starts no client")]
+    #[error("{from} is not in the cache, and --offline starts no client and asks no host")]
     Offline {
         /// Where it would come from.
         from: String,
     },
-    /// There is no way out yet.
-    #[error("{from}: https comes with egress, which is not there yet")]
-    NoEgress {
+    /// A host did not give it, or was not granted.
+    #[error("{from}: {error}")]
+    Download {
         /// The URL.
         from: String,
+        /// Why not.
+        #[source]
+        error: DownloadError,
     },
     /// A file could not be read.
     #[error("could not read `{path}`")]
@@ -95,7 +103,7 @@ impl ArchiveError {
             Self::ShaMismatch { .. } => "sha_mismatch",
             Self::Fetch(error) => error.code(),
             Self::Offline { .. } => "offline",
-            Self::NoEgress { .. } => "no_egress",
+            Self::Download { error, .. } => error.code(),
             Self::Unreadable { .. } => "unreadable",
             Self::TooLarge { .. } => "fetch_too_large",
             Self::Write { .. } => "write_failed",
@@ -106,7 +114,8 @@ impl ArchiveError {
     /// are wrong or the disk is full.
     fn is_absence(&self) -> bool {
         match self {
-            Self::Offline { .. } | Self::NoEgress { .. } | Self::Unreadable { .. } => true,
+            Self::Offline { .. } | Self::Unreadable { .. } => true,
+            Self::Download { error, .. } => !matches!(error, DownloadError::Write(_)),
             Self::Fetch(error) => !matches!(error, FetchError::Scratch { .. }),
             _ => false,
         }
@@ -142,25 +151,52 @@ impl Archives<'_> {
             return Ok(bytes);
         }
         let package = match &source.from {
-            Source::Https { .. } => return Err(ArchiveError::NoEgress { from }),
             Source::File { path, .. } => {
                 let bytes = self.read(path, &from)?;
                 watcher.tell(Progress::Verifying { bytes: bytes.len() as u64 });
                 return checked(bytes, expected, from);
             }
-            Source::Package(_) if self.offline => return Err(ArchiveError::Offline { from }),
-            Source::Package(package) => package,
+            _ if self.offline => return Err(ArchiveError::Offline { from }),
+            Source::Https { url, .. } => Err(url),
+            Source::Package(package) => Ok(package),
         };
         let scratch = Scratch::below(self.root).map_err(|cause| self.unwritten(self.root.into(), cause))?;
         let limits = tightened(self.limits, source.bytes);
         watcher.tell(Progress::Fetching { bytes: 0, of: source.bytes });
-        let seen = |bytes| watcher.tell(Progress::Fetching { bytes, of: source.bytes });
-        let file = client::fetch(package, self.environment, scratch.path(), limits, &seen).await?;
+        let (told, of) = (watcher.clone(), source.bytes);
+        let seen = move |bytes| told.tell(Progress::Fetching { bytes, of });
+        let file = match package {
+            Ok(package) => client::fetch(package, self.environment, scratch.path(), limits, &seen).await?,
+            Err(url) => {
+                let file = scratch.path().join("fetched");
+                self.download(url, &file, limits, of, Arc::new(seen)).await?;
+                file
+            }
+        };
         let bytes = self.read(&file, &from)?;
         watcher.tell(Progress::Verifying { bytes: bytes.len() as u64 });
         let bytes = checked(bytes, expected, from)?;
         self.keep(&file, expected)?;
         Ok(bytes)
+    }
+
+    /// A row that knows the size of its archive gets so many bytes at most.
+    async fn download(
+        &self,
+        url: &str,
+        to: &Path,
+        limits: FetchLimits,
+        bytes: Option<u64>,
+        seen: Seen,
+    ) -> Result<u64, ArchiveError> {
+        let file = fs::File::create(to).map_err(|cause| self.unwritten(to.to_owned(), cause))?;
+        let bytes_max = bytes.unwrap_or(u64::MAX).min(limits.archive_bytes_max);
+        let limits = DownloadLimits { bytes_max, wall_max: limits.wall_max };
+        let from = url.to_owned();
+        self.session
+            .download(url, file, limits, seen)
+            .await
+            .map_err(|error| ArchiveError::Download { from, error })
     }
 
     fn read(&self, path: &Path, from: &str) -> Result<Bytes, ArchiveError> {

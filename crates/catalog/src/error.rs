@@ -38,6 +38,9 @@ pub enum CatalogError {
         /// Its licence.
         licence: String,
     },
+    /// Nobody may be asked for it.
+    #[error(transparent)]
+    Session(drydock_embed::BadSetup),
     /// Its archive could not be had.
     #[error("{}", several(.0))]
     Archive(Vec<ArchiveError>),
@@ -122,6 +125,7 @@ impl CatalogError {
             Self::Unavailable { .. } => "row_unavailable",
             Self::Circle(_) => "bad_row",
             Self::LicenceNotAccepted { .. } => "licence_not_accepted",
+            Self::Session(_) => "not_allowed",
             Self::Archive(errors) => errors.last().map_or("fetch_failed", ArchiveError::code),
             Self::Unpack(error) => error.code(),
             Self::ShaMismatch { .. } => "sha_mismatch",

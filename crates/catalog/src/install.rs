@@ -7,11 +7,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use bytes::Bytes;
 use drydock_contract::{
-    Artifact, BoxFuture, Digest,
+    Artifact, BoxFuture, Digest, Limits,
     port::{Entry, EntryCompile, EntryDir, EntryImage, EntryLimits, EntryOptions},
 };
 use drydock_embed::{
-    Dock,
+    Dock, DockSession, Network, Setup,
     store::{RegisterError, Registration, TreeBounds, TreeStore},
 };
 
@@ -28,6 +28,9 @@ use crate::{
     unpack::{self, Content},
 };
 
+/// Who asks hosts, as the audit journal has it.
+const PRINCIPAL: &str = "catalog";
+
 /// The catalog of one user: its rows, and how bytes are fetched.
 #[derive(Clone, Default)]
 pub struct Catalog {
@@ -37,6 +40,8 @@ pub struct Catalog {
     pub environment: ClientEnvironment,
     /// What fetching one archive may take.
     pub fetch: FetchLimits,
+    /// Hosts that rows with an `https:` source may be fetched from; none by itself.
+    pub network: Network,
     /// Whether only what is cached may be used.
     pub offline: bool,
     /// Copyleft rows whose licence was accepted.
@@ -141,6 +146,7 @@ impl Catalog {
             environment: &self.environment,
             limits: self.fetch,
             offline: self.offline,
+            session: &self.session(dock)?,
         };
         let (source, archive) = archives.of(row, watcher).await.map_err(CatalogError::Archive)?;
         watcher.tell(Progress::Unpacking { bytes: archive.len() as u64 });
@@ -171,6 +177,13 @@ impl Catalog {
         self.records(dock)
             .keep_if(&installed, unwritten, || bind(dock, row, sha256, &trees, image.as_ref()))?;
         Ok(installed)
+    }
+
+    /// In whose name hosts are asked: nothing is granted but those.
+    fn session(&self, dock: &Dock) -> Result<DockSession, CatalogError> {
+        let limits = Some(Limits { wall_max: self.fetch.wall_max, ..Limits::default() });
+        let setup = Setup { network: self.network.clone(), limits, only_grants: true, ..Setup::default() };
+        dock.session(PRINCIPAL, setup).map_err(CatalogError::Session)
     }
 
     /// `catalog` in the data directory.

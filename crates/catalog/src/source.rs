@@ -3,6 +3,8 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+use drydock_embed::egress::Target;
+
 /// A place to get bytes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
@@ -13,7 +15,7 @@ pub enum Source {
         /// What of it, if it is an archive.
         inside: Option<String>,
     },
-    /// A URL, as the seed has it. Refused until there is egress.
+    /// A URL, as the seed has it, fetched by `egress` from a host that was granted.
     Https {
         /// The whole URL, without what follows `#`.
         url: String,
@@ -103,7 +105,7 @@ impl Source {
             Self::Package(_) => return Packing::TarGz,
             Self::File { inside: None, .. } | Self::Https { inside: None, .. } => return Packing::Plain,
             Self::File { path, .. } => path.to_string_lossy().into_owned(),
-            Self::Https { url, .. } => url.clone(),
+            Self::Https { url, .. } => url.split('?').next().unwrap_or_default().to_owned(),
         };
         if name.ends_with(".zip") || name.ends_with(".whl") { Packing::Zip } else { Packing::TarGz }
     }
@@ -123,6 +125,10 @@ impl FromStr for Source {
         }
         let inside = inside.map(str::to_owned);
         if place.starts_with("https://") {
+            // Judged when it is asked for; what can never be asked for is no source.
+            if place.parse::<Target>().is_err() {
+                return Err(bad("it is no URL that can be fetched"));
+            }
             return Ok(Self::Https { url: place.to_owned(), inside });
         }
         let (kind, rest) = place
@@ -207,6 +213,8 @@ mod tests {
             ("file:a.whl#a.wasm", Packing::Zip),
             ("file:a.wasm", Packing::Plain),
             ("https://example.com/python-3.12.0.wasm", Packing::Plain),
+            ("https://example.com/dist.tar.gz?v=1#a/b.wasm", Packing::TarGz),
+            ("https://example.com/dist.zip?v=1#a/b.wasm", Packing::Zip),
         ] {
             let source: Source = text.parse().unwrap();
             assert_eq!((source.to_string().as_str(), source.packing()), (text, packing));
@@ -219,6 +227,9 @@ mod tests {
             "",
             "python",
             "http://example.com/x",
+            "https://",
+            "https://u@example.com/x",
+            "https://example.com/a b",
             "git:x@1#y",
             "file:",
             "npm:python#x",

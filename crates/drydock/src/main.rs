@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         }
         cli::Command::Egress(egress) => cli::egress::run(egress),
         cli::Command::Serve(serve) => cli::serve::run(serve),
+        cli::Command::Tenants(tenants) => cli::tenants::run(tenants),
         cli::Command::Token(token) => cli::token::run(token),
         cli::Command::Secret(secret) => cli::secret::run(secret),
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),

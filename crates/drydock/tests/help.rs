@@ -16,6 +16,7 @@ fn help_pages_read_well() {
         &["help", "commands", "add"],
         &["help", "audit"],
         &["help", "revoke"],
+        &["help", "tenants"],
         &["help", "profiles"],
         &["help", "doctor"],
         &["help", "completions"],

@@ -19,10 +19,19 @@ fn site() -> Server {
         match path.split('?').next().unwrap_or_default() {
             "/missing" => answer(to, "404 Not Found", "", "nothing here\n"),
             "/redirect" => answer(to, "302 Found", "location: /ok\r\n", ""),
+            "/echo-redirect" => answer(to, "302 Found", "location: /a\r\n", ""),
             "/circle" => answer(to, "302 Found", "location: /circle\r\n", ""),
             "/metadata" => answer(to, "302 Found", "location: http://169.254.169.254/latest\r\n", ""),
             "/cookie" => answer(to, "200 OK", "set-cookie: c=1; Path=/\r\n", "set\n"),
             "/unavailable" => answer(to, "503 Service Unavailable", "retry-after: 0\r\n", ""),
+            "/cookies" => answer(to, "200 OK", "set-cookie: a=1; Path=/\r\nset-cookie: b=2; Path=/; HttpOnly\r\n", "set\n"),
+            "/disposition" => answer(
+                to,
+                "200 OK",
+                "content-disposition: attachment; filename=\"../../named.txt\"\r\n",
+                "named\n",
+            ),
+            "/empty" => {}
             "/slow" => std::thread::sleep(Duration::from_secs(20)),
             "/cut" => drop(write_all(to, b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf")),
             "/large" => {
@@ -81,7 +90,7 @@ fn curl_sends_what_its_flags_say() {
         ("curl -s -d a=1 URL/a", "type", "application/x-www-form-urlencoded"),
         ("printf 'x\\ny' | curl -s --data-binary @- URL/a", "body", "x\ny"),
         ("curl -s --data-raw @x URL/a", "body", "@x"),
-        ("curl -s --data-urlencode 'q=a b&c' URL/a", "body", "q=a%20b%26c"),
+        ("curl -s --data-urlencode 'q=a b&c' URL/a", "body", "q=a+b%26c"),
         ("curl -sG -d a=1 URL/a", "path", "/a?a=1"),
         ("curl -s --json '{\"n\":1}' URL/a", "type", "application/json"),
         ("curl -s -u me:pw URL/a", "auth", "Basic bWU6cHc="),
@@ -93,6 +102,15 @@ fn curl_sends_what_its_flags_say() {
         ("printf up > /tmp/up; curl -s -T /tmp/up URL/dir/", "path", "/dir/up"),
         ("printf up > /tmp/up; curl -s -T /tmp/up URL/dir/", "method", "PUT"),
         ("curl -s --url URL/a", "path", "/a"),
+        ("curl -s URL/b/../a", "path", "/a"),
+        ("curl -s -b k=v -b l=w URL/a", "cookie", "k=v;l=w"),
+        ("cd /tmp; curl -s -c jar2 URL/cookies >/dev/null; curl -s -b jar2 -b k=v URL/a", "cookie", "a=1; b=2; k=v"),
+        ("curl -sL -X PUT -d x=1 URL/echo-redirect", "body", ""),
+        ("curl -sL -X PUT -d x=1 URL/echo-redirect", "method", "PUT"),
+        ("curl -sL --post302 -d x=1 URL/echo-redirect", "body", "x=1"),
+        ("printf '{\"n\":2}' > /tmp/j; curl -s --json @/tmp/j URL/a", "body", "{\"n\":2}"),
+        ("curl -s -d '' URL/a", "method", "POST"),
+        ("wget -qO- --method PUT --body-data hi URL/a", "body", "hi"),
         ("wget -qO- URL/a", "method", "GET"),
         ("wget -q -O - --header 'X-A: one' --post-data p=1 URL/a", "body", "p=1"),
     ] {
@@ -125,6 +143,16 @@ fn curl_shows_what_its_flags_ask_for() {
         ("curl -s URL/large | wc -c", "3000000\n"),
         ("curl -sv URL/ok 2>&1 >/dev/null | grep -c '^< HTTP/1.1 200 OK'", "1\n"),
         ("curl -s URL/ok | tr a-z A-Z", "FETCHED\n"),
+        ("cd /tmp; curl -sL -D heads -o /dev/null URL/redirect; grep -c '^HTTP/1.1' heads", "2\n"),
+        ("cd /tmp; curl -s -c jar3 URL/cookies; grep -v '^# \\|^$' jar3 | cut -f 6", "set\nb\na\n"),
+        ("curl -s -w '%{onerror}no %{http_code}' URL/ok", "fetched\n"),
+        ("curl -sf -w '%{onerror}%{exitcode} %{http_code} %{urlnum}\\n' URL/missing", "22 404 0\n"),
+        ("curl -so /dev/null -w '%{json}' URL/ok | jq -c '[.http_code, .size_download, .method]'", "[200,8,\"GET\"]\n"),
+        ("curl -so /dev/null -w '%{header_json}' URL/ok | jq -c '.[\"content-type\"]'", "[\"text/plain\"]\n"),
+        ("cd /tmp; curl -sOJ URL/disposition; cat named.txt", "named\n"),
+        ("mkdir -p /tmp/w; cd /tmp/w; wget -q URL/ok; wget -q URL/ok; wget -q -nc URL/ok; ls", "ok\nok.1\n"),
+        ("cd /tmp/w; wget -q 'URL/ok?x=1'; ls ok\\?*", "ok?x=1\n"),
+        ("cd /tmp/w; echo URL/ok > list; wget -q -O- -i list", "fetched\n"),
     ] {
         let said = curl(&shell, &site, line);
         assert_eq!((said.status, said.stdout.as_str()), (0, want), "{line}: {}", said.stderr);
@@ -145,7 +173,12 @@ fn curl_ends_as_curl_does() {
         ("curl -s -o /no/such/dir/x URL/ok", 23),
         ("curl -s -m 0.3 URL/slow", 28),
         ("curl -sL --max-redirs 3 URL/circle", 47),
-        ("curl -s URL/cut >/dev/null", 56),
+        ("curl -s URL/cut >/dev/null", 18),
+        ("curl -s URL/empty", 52),
+        ("curl -s --proto =https URL/ok", 1),
+        ("curl -s -I -d x URL/ok", 2),
+        ("curl -s -F nothing URL/ok", 2),
+        ("curl -s -T /no/such URL/ok", 26),
         ("curl -s --max-filesize 10 URL/large", 63),
         ("curl -s http://127.0.0.1:9/", 7),
         ("wget -q -O - URL/missing", 8),
@@ -156,6 +189,11 @@ fn curl_ends_as_curl_does() {
             shell.run(&["sh", "--allow-private", &site.place(), "--allow-private", closed, "-c", &line]);
         assert_eq!(said.status, status, "{line}: {}", said.all());
     }
+    let said = curl(&shell, &site, "curl -sS http://127.0.0.1:9/; curl -sS URL/cut; curl -sS URL/empty; curl -sk URL/");
+    let told = said.stderr.lines().filter(|it| it.starts_with("curl: ")).collect::<Vec<_>>().join("\n");
+    insta::with_settings!({ filters => vec![(r"after \d+ ms", "after N ms")] }, {
+        insta::assert_snapshot!(told, @"");
+    });
     let tries = |site: &Server| site.heads().iter().filter(|it| it.contains("/unavailable")).count();
     curl(&shell, &site, "curl -s --retry 2 URL/unavailable");
     assert_eq!(tries(&site), 3);
@@ -213,6 +251,20 @@ fn a_program_fetches_hosts_that_were_granted_and_is_told_which_grant_it_lacks() 
         ),
         ("const r = await fetch('URL/ok'); return new Uint8Array(await r.arrayBuffer()).length", json!(8)),
         ("const r = await fetch('URL/missing'); return [r.ok, r.status]", json!([false, 404])),
+        (
+            "const r = await fetch(new Request('URL/a', { method: 'PUT', body: 'x', headers: { 'x-a': '1' } })); const j = await r.json(); return [j.method, j.body, j.x]",
+            json!(["PUT", "x", "1"]),
+        ),
+        ("const b = await (await fetch('URL/ok')).blob(); return [b.size, b.type, await b.text()]", json!([8, "text/plain", "fetched\n"])),
+        (
+            "try { await fetch('URL/slow', { signal: AbortSignal.timeout(200) }) } catch (e) { return e.name }",
+            json!("TimeoutError"),
+        ),
+        (
+            "const c = new AbortController(); setTimeout(() => c.abort(), 50); try { await fetch('URL/slow', { signal: c.signal }) } catch (e) { return [e.name, c.signal.aborted] }",
+            json!(["AbortError", true]),
+        ),
+        ("try { await fetch('URL/redirect', { redirect: 'error' }) } catch (e) { return e.name }", json!("TypeError")),
         (
             "return (await Promise.all([1, 2, 3].map(() => fetch('URL/ok')))).map((it) => it.status)",
             json!([200, 200, 200]),

@@ -282,6 +282,11 @@ fn answer(
         headers.remove(header::CONTENT_LENGTH);
     }
     let redactor = policy.needles().map(|needles| {
+        // A name cannot be replaced by another that means nothing, so the whole header goes.
+        let telling = headers.keys().filter(|name| needles.is_in_name(name.as_str())).cloned();
+        for name in telling.collect::<Vec<_>>() {
+            headers.remove(name);
+        }
         for value in headers.values_mut() {
             let cleared = Redactor::redact(needles, value.as_bytes());
             // What was a value and has brackets in it is one still.

@@ -77,6 +77,12 @@ pub enum FetchError {
         #[source]
         cause: hyper::Error,
     },
+    /// The server closed the connection before it said anything.
+    #[error("{host} closed the connection without an answer")]
+    NoAnswer {
+        /// Who.
+        host: Host,
+    },
     /// The server wants to speak something else.
     #[error("{host} wants to switch protocols")]
     Upgrade {
@@ -135,6 +141,7 @@ impl FetchError {
             Self::Certificate { .. } => "certificate_refused",
             Self::Tls { .. } => "tls_failed",
             Self::Protocol { .. } => "protocol_error",
+            Self::NoAnswer { .. } => "no_answer",
             Self::Upgrade { .. } => "upgrade_refused",
             Self::HeadersTooLarge { .. } => "headers_too_large",
             Self::BodyTooLarge { .. } => "body_too_large",
@@ -157,11 +164,13 @@ impl FetchError {
             | Self::BodyTooLarge { .. }
             | Self::DecodedTooLarge { .. } => FailureKind::TooLarge,
             Self::Timeout => FailureKind::Timeout,
+            Self::Connect { cause, .. } if cause.kind() == io::ErrorKind::TimedOut => FailureKind::Timeout,
             Self::Connect { .. }
             | Self::TrustStore { .. }
             | Self::Certificate { .. }
             | Self::Tls { .. }
             | Self::Protocol { .. }
+            | Self::NoAnswer { .. }
             | Self::Upgrade { .. }
             | Self::BadEncoding { .. }
             | Self::UnknownEncoding

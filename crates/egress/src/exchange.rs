@@ -50,7 +50,11 @@ pub(crate) async fn send(
         if cause.is_parse_too_large() {
             return FetchError::HeadersTooLarge { bytes_max: limits.header_bytes_max };
         }
-        FetchError::Protocol { host: host.clone(), cause }
+        let host = host.clone();
+        if cause.is_incomplete_message() {
+            return FetchError::NoAnswer { host };
+        }
+        FetchError::Protocol { host, cause }
     };
     let framing = limits.response_bytes_max.saturating_mul(FRAMING_MAX);
     let left = framing.saturating_add((limits.header_bytes_max as u64).saturating_mul(2));

@@ -55,3 +55,43 @@ pub use secret::{
 };
 pub use target::{ParseUrlError, Scheme, Target, URL_BYTES_MAX};
 pub use tls::{Trust, WorldRoots};
+
+/// The readers of what servers send, for the fuzzers and nobody else.
+#[doc(hidden)]
+pub mod foreign {
+    use std::sync::Arc;
+
+    use crate::{
+        Secret,
+        decode::{Decoder, Encoding},
+        secret::{Needles, Redactor},
+    };
+
+    /// Unpacks a body that comes in pieces: gzip, or deflate. The code of what is wrong with it otherwise.
+    pub fn unpack<'a>(
+        gzip: bool,
+        pieces: impl Iterator<Item = &'a [u8]>,
+        bytes_max: u64,
+    ) -> Result<Vec<u8>, &'static str> {
+        let mut decoder = Decoder::new(if gzip { Encoding::Gzip } else { Encoding::Deflate }, bytes_max);
+        let mut out = Vec::new();
+        for piece in pieces {
+            out.extend_from_slice(&decoder.push(piece).map_err(|error| error.code())?);
+        }
+        out.extend_from_slice(&decoder.finish().map_err(|error| error.code())?);
+        Ok(out)
+    }
+
+    /// Takes a secret out of a body that comes in pieces; nothing where the bytes are no secret.
+    pub fn redact<'a>(secret: &[u8], pieces: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+        let secret = Secret::new(secret.to_vec()).ok()?;
+        let needles = Arc::new(Needles::of([&secret].into_iter())?);
+        let mut redactor = Redactor::new(&needles);
+        let mut out = Vec::new();
+        for piece in pieces {
+            out.extend_from_slice(&redactor.push(piece));
+        }
+        out.extend_from_slice(&redactor.finish());
+        Some(out)
+    }
+}

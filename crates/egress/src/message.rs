@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{
-    HeaderMap,
+    HeaderMap, Method,
     body::Incoming,
     header::{self, HeaderValue},
 };
@@ -77,6 +77,10 @@ pub(crate) fn message(hop: &Hop, headers: &HeaderMap) -> hyper::Request<Full<Byt
     *message.headers_mut() = headers.clone();
     if let Ok(host) = HeaderValue::from_str(&hop.target.authority()) {
         message.headers_mut().insert(header::HOST, host);
+    }
+    // Some servers want to be told that nothing follows where something might; hyper does not say it.
+    if hop.body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(&hop.method) {
+        message.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
     message
 }

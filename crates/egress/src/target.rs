@@ -106,6 +106,11 @@ impl ParseUrlError {
 }
 
 impl Target {
+    /// The whole, normalised, path and query with it: for a request, and for no record.
+    pub fn href(&self) -> &str {
+        self.url.as_str()
+    }
+
     /// The scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme

@@ -40,6 +40,7 @@ mod code;
 mod desk;
 mod dock;
 mod dock_shell;
+mod download;
 mod exec;
 mod grants;
 mod host_command;
@@ -72,6 +73,7 @@ pub use code::{
 };
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};
+pub use download::{DownloadError, DownloadLimits, Seen};
 pub use drydock_contract::port::CompileLimits;
 pub use exec::{Exec, ExecError, Executed, line_limits};
 pub use grants::{StoredGrant, StoredGrants, StoredGrantsError};

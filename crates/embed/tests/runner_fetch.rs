@@ -306,3 +306,66 @@ async fn a_secret_goes_out_in_its_header_and_comes_back_redacted() {
     assert_eq!(body(&invoked), "authorization: Bearer [redacted]");
     assert_eq!(invoked.envelope.headers["x-echo"], "authorization: Bearer [redacted]");
 }
+
+/// Everything that is traced, at any level and of any crate: spans and events with all their fields.
+#[derive(Clone, Default)]
+struct Everything(std::sync::Arc<std::sync::Mutex<String>>);
+
+struct Fields<'a>(&'a mut String);
+
+impl tracing::field::Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        self.0.push_str(&format!(" {field}={value:?}"));
+    }
+}
+
+impl tracing::Subscriber for Everything {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        let mut told = self.0.lock().unwrap();
+        told.push_str(&format!("\nspan {}", span.metadata().name()));
+        span.record(&mut Fields(&mut told));
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, values: &tracing::span::Record<'_>) {
+        values.record(&mut Fields(&mut self.0.lock().unwrap()));
+    }
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut told = self.0.lock().unwrap();
+        told.push_str("\nevent");
+        event.record(&mut Fields(&mut told));
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[tokio::test]
+async fn a_secret_is_in_no_span_and_no_event_and_neither_is_what_was_asked() {
+    let canary = "canary-0123456789abcdef";
+    let everything = Everything::default();
+    let _guard = tracing::subscriber::set_default(everything.clone());
+    let (net, server) = (net(), serving("200 OK", "x-told: answer-words\r\n", "body-words"));
+    let mut secrets = Secrets::default();
+    secrets.put("API", Secret::new(canary.into()).unwrap());
+    let place = server.address.to_string();
+    let injected = InjectedHeader::parse(&place, "Authorization: Bearer {{secret:API}}", &secrets).unwrap();
+    let rules = Rules::parse(&[], &[], &[place]).unwrap();
+    let session = net.session_of(Network { rules, injected: vec![injected] });
+    let request = json!({ "url": server.url("/path-words?query-words"), "headers": { "x": "header-words" } });
+    assert_eq!(body(&net.fetch(&session, &request).await), "body-words");
+    assert!(server.heads()[0].contains(canary), "it went out");
+    let told = everything.0.lock().unwrap().clone();
+    assert!(told.contains("caps/net"), "what is told is heard: {told}");
+    for hidden in [canary, "canary", "path-words", "query-words", "header-words", "answer-words", "body-words"] {
+        assert!(!told.contains(hidden), "{hidden}: {told}");
+    }
+}

@@ -62,7 +62,8 @@ impl Jar {
             let (below, secure) = (flag(it.below), flag(it.secure));
             format!("{mark}{dot}{domain}\t{below}\t{path}\t{secure}\t{expires}\t{name}\t{value}\n")
         };
-        HEADER.to_owned() + &self.cookies.iter().map(line).collect::<String>()
+        // The newest first, as curl keeps them.
+        HEADER.to_owned() + &self.cookies.iter().rev().map(line).collect::<String>()
     }
 
     /// What is sent to a URL; nothing if there is nothing.
@@ -76,8 +77,10 @@ impl Jar {
                     || path[it.path.len()..].starts_with('/'));
             at_home && below && (!it.secure || url.scheme == "https") && (it.expires == 0 || it.expires > now)
         };
-        let all: Vec<String> =
-            self.cookies.iter().filter(fits).map(|it| format!("{}={}", it.name, it.value)).collect();
+        let mut fitting: Vec<&Cookie> = self.cookies.iter().rev().filter(fits).collect();
+        // The most particular first; of those that are alike, the newest.
+        fitting.sort_by_key(|it| std::cmp::Reverse((it.path.len(), it.domain.len(), it.name.len())));
+        let all: Vec<String> = fitting.iter().map(|it| format!("{}={}", it.name, it.value)).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 
@@ -189,9 +192,9 @@ mod tests {
             jar.store(&home, header, 1_700_000_000);
         }
         for (to, want) in [
-            ("http://www.a.test/x/z", Some("one=1; two=2; late=1")),
-            ("http://www.a.test/xy", Some("two=2; late=1")),
-            ("https://www.a.test/", Some("two=2; three=3; late=1")),
+            ("http://www.a.test/x/z", Some("one=1; late=1; two=2")),
+            ("http://www.a.test/xy", Some("late=1; two=2")),
+            ("https://www.a.test/", Some("three=3; late=1; two=2")),
             ("http://b.a.test/", Some("two=2")),
             ("http://nota.test/", None),
         ] {
@@ -199,6 +202,7 @@ mod tests {
         }
         let mut again = Jar::default();
         again.load(&jar.save());
+        again.cookies.reverse();
         assert_eq!(again.cookies, jar.cookies);
         assert!(
             jar.save().contains("#HttpOnly_www.a.test\tFALSE\t/\tFALSE\t1812536294\tlate\t1\n"),

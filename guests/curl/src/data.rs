@@ -51,7 +51,8 @@ fn urlencoded(word: &str) -> Result<Vec<u8>, Failure> {
         Some(at) => (&word[..at], read(&word[at + 1..])?),
     };
     let joint = if name.is_empty() { "" } else { "=" };
-    Ok(format!("{name}{joint}{}", encoded(&content)).into_bytes())
+    // Blanks as forms write them.
+    Ok(format!("{name}{joint}{}", encoded(&content).replace("%20", "+")).into_bytes())
 }
 
 /// A file, or standard input.
@@ -78,9 +79,9 @@ mod tests {
             (Kind::Raw, "@x", "@x"),
             (Kind::Binary, at.as_str(), "a b\r\nc\n"),
             (Kind::Encoded, "a&b", "a%26b"),
-            (Kind::Encoded, "=a b", "a%20b"),
-            (Kind::Encoded, "n=a b", "n=a%20b"),
-            (Kind::Encoded, &format!("n{at}"), "n=a%20b%0D%0Ac%0A"),
+            (Kind::Encoded, "=a b", "a+b"),
+            (Kind::Encoded, "n=a b", "n=a+b"),
+            (Kind::Encoded, &format!("n{at}"), "n=a+b%0D%0Ac%0A"),
         ] {
             let got = gather(&[(kind, word.to_owned())], b"&").unwrap_or_default();
             assert_eq!(String::from_utf8_lossy(&got), want, "{word}");

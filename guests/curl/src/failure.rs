@@ -8,6 +8,8 @@ pub(crate) struct Failure {
     /// curl's exit status.
     pub(crate) status: i32,
     pub(crate) message: String,
+    /// What the host calls it, if it was the host.
+    pub(crate) code: String,
     /// Whether trying again may help.
     pub(crate) transient: bool,
 }
@@ -17,6 +19,7 @@ pub(crate) const USAGE: i32 = 2;
 pub(crate) const MALFORMED_URL: i32 = 3;
 pub(crate) const UNRESOLVED: i32 = 6;
 pub(crate) const NO_CONNECTION: i32 = 7;
+pub(crate) const PARTIAL: i32 = 18;
 pub(crate) const HTTP_ERROR: i32 = 22;
 pub(crate) const WRITE_ERROR: i32 = 23;
 pub(crate) const READ_ERROR: i32 = 26;
@@ -32,7 +35,7 @@ pub(crate) const TOO_LARGE: i32 = 63;
 
 impl Failure {
     pub(crate) fn new(status: i32, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), transient: false }
+        Self { status, message: message.into(), code: String::new(), transient: false }
     }
 
     /// The host said something that cannot be read, or stopped in the middle.
@@ -53,7 +56,9 @@ impl Failure {
         let (kind, code, message) = (text("kind"), text("code"), text("message"));
         let status = match code {
             "name_unresolved" => UNRESOLVED,
+            "connect_failed" if kind == "timeout" => TIMED_OUT,
             "connect_failed" => NO_CONNECTION,
+            "no_answer" => EMPTY_REPLY,
             "certificate_refused" | "no_trust_store" => CERTIFICATE,
             "tls_failed" => TLS,
             "bad_encoding" | "unknown_encoding" => BAD_ENCODING,
@@ -71,7 +76,8 @@ impl Failure {
             ("", _) => message.to_owned(),
             (flag, _) => format!("{message}; {flag} on drydock's command line grants it"),
         };
-        Self { status, message, transient: kind == "timeout" || code == "quota_requests" }
+        let transient = kind == "timeout" || ["quota_requests", "name_unresolved"].contains(&code);
+        Self { status, message, code: code.to_owned(), transient }
     }
 }
 
@@ -142,6 +148,8 @@ mod tests {
                 NO_CONNECTION,
             ),
             (r#"{"kind":"timeout","code":"timeout","message":"m"}"#, TIMED_OUT),
+            (r#"{"kind":"timeout","code":"connect_failed","message":"m"}"#, TIMED_OUT),
+            (r#"{"kind":"transport","code":"no_answer","message":"m"}"#, EMPTY_REPLY),
             (r#"{"kind":"transport","code":"certificate_refused","message":"m"}"#, CERTIFICATE),
             (r#"{"kind":"transport","code":"protocol_error","message":"m"}"#, RECEIVE_ERROR),
             (r#"{"kind":"too_large","code":"body_too_large","message":"m"}"#, TOO_LARGE),

@@ -4,7 +4,7 @@ use options::{Item, Order};
 
 use crate::{
     data::Kind,
-    failure::{Failure, USAGE},
+    failure::{Failure, UNSUPPORTED, USAGE},
     form::Part,
 };
 
@@ -69,15 +69,26 @@ const TABLE: &[&str] = &[
     "post301",
     "post302",
     "post303",
-    "http1.0",
+    "0,http1.0",
     "http1.1",
     "http2",
     "http2-prior-knowledge",
+    "1,tlsv1",
+    "tlsv1.0",
+    "tlsv1.1",
     "tlsv1.2",
     "tlsv1.3",
     "4,ipv4",
     "6,ipv6",
     "path-as-is",
+    "proto=",
+    "proto-redir=",
+    "proto-default=",
+    "noproxy=",
+    "limit-rate=",
+    "Y,speed-limit=",
+    "y,speed-time=",
+    "R,remote-time",
     "no-keepalive",
     "keepalive-time=",
     "stderr=",
@@ -135,6 +146,46 @@ pub(crate) enum Fail {
     WithBody,
 }
 
+/// Which of the two schemes may be used; both, unless somebody says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Schemes {
+    pub(crate) http: bool,
+    pub(crate) https: bool,
+}
+
+impl Default for Schemes {
+    fn default() -> Self {
+        Self { http: true, https: true }
+    }
+}
+
+impl Schemes {
+    /// `=https`, `-all,https`, `+http`: what stands in front counts for what follows; other schemes are not here anyway.
+    fn read(&mut self, text: &str) {
+        for word in text.split(',') {
+            let (name, on) = match word.as_bytes().first() {
+                Some(b'=') => {
+                    *self = Self { http: false, https: false };
+                    (&word[1..], true)
+                }
+                Some(b'-') => (&word[1..], false),
+                Some(b'+') => (&word[1..], true),
+                _ => (word, true),
+            };
+            let is = |it: &str| name.eq_ignore_ascii_case(it) || name.eq_ignore_ascii_case("all");
+            self.http = if is("http") { on } else { self.http };
+            self.https = if is("https") { on } else { self.https };
+        }
+    }
+
+    pub(crate) fn check(self, scheme: &str) -> Result<(), Failure> {
+        if if scheme == "https" { self.https } else { self.http } {
+            return Ok(());
+        }
+        Err(Failure::new(UNSUPPORTED, format!("Protocol \"{scheme}\" disabled")))
+    }
+}
+
 /// Everything that was said.
 #[derive(Debug, Default)]
 pub(crate) struct Flags {
@@ -179,6 +230,10 @@ pub(crate) struct Flags {
     pub(crate) write_out: Option<String>,
     pub(crate) verbose: bool,
     pub(crate) keep_post: [bool; 3],
+    pub(crate) path_as_is: bool,
+    /// Schemes that `--proto` leaves, of a URL and of a redirect.
+    pub(crate) schemes: Schemes,
+    pub(crate) redirect_schemes: Schemes,
     /// Something to print instead of a transfer.
     pub(crate) told: Option<&'static str>,
 }
@@ -217,6 +272,11 @@ pub(crate) fn read(args: &[String]) -> Result<Flags, Failure> {
             Item::Operand(url) => flags.urls.push(url),
             Item::Flag(id, value) => take(&mut flags, id, value.unwrap_or_default())?,
         }
+    }
+    let methods =
+        [flags.head, !flags.parts.is_empty(), flags.upload.is_some(), !flags.data.is_empty() && !flags.get];
+    if methods.iter().filter(|it| **it).count() > 1 && flags.told.is_none() {
+        return Err(Failure::new(USAGE, "You can only select one HTTP request method!"));
     }
     if flags.urls.is_empty() && flags.told.is_none() {
         return Err(Failure::new(USAGE, "no URL specified"));
@@ -260,6 +320,17 @@ fn take(flags: &mut Flags, id: &'static str, value: String) -> Result<(), Failur
         "v" => flags.verbose = true,
         "G" => flags.get = true,
         "compressed" => flags.compressed = true,
+        "proto" => flags.schemes.read(&value),
+        "proto-redir" => flags.redirect_schemes.read(&value),
+        "path-as-is" => flags.path_as_is = true,
+        "F" | "form-string" => {
+            let part = Part { word: value, literal: id != "F" };
+            if !part.is_whole() {
+                let dashes = if id == "F" { "-" } else { "--" };
+                return Err(Failure::new(USAGE, format!("option {dashes}{id}: is badly used here")));
+            }
+            flags.parts.push(part);
+        }
         "X" => flags.method = Some(value),
         "H" => flags.headers.push(value),
         "u" => flags.user = Some(value),
@@ -298,8 +369,6 @@ fn take_body_or_place(flags: &mut Flags, id: &str, value: String) {
             flags.data.push((Kind::Binary, value));
         }
         "url-query" => flags.query.push((Kind::Encoded, value)),
-        "F" => flags.parts.push(Part { word: value, literal: false }),
-        "form-string" => flags.parts.push(Part { word: value, literal: true }),
         "T" => flags.upload = Some(value),
         "url" => flags.urls.push(value),
         "o" => flags.targets.push(Target::Named(value)),
@@ -341,8 +410,19 @@ mod tests {
             ("-o", "option -o: requires parameter"),
             ("-m x u", "option -m: expected a proper numerical parameter"),
             ("-s", "no URL specified"),
+            ("-F nothing u", "option -F: is badly used here"),
+            ("-I -d x u", "You can only select one HTTP request method!"),
         ] {
             assert_eq!(line(text).map(drop).map_err(|it| (it.status, it.message)), Err((2, want.to_owned())));
+        }
+        for (text, http, https) in [
+            ("--proto =https u", false, true),
+            ("--proto -http u", false, true),
+            ("--proto -all,http u", true, false),
+            ("--proto =all u", true, true),
+            ("--proto ftp u", true, true),
+        ] {
+            assert_eq!(line(text).map(|it| it.schemes).ok(), Some(Schemes { http, https }), "{text}");
         }
         for text in ["-k https://a.test", "-sk u", "--proxy p u", "--insecure u"] {
             assert_eq!(line(text).map(drop).map_err(|it| it.status), Err(2), "{text}");

@@ -14,6 +14,13 @@ pub(crate) struct Part {
     pub(crate) literal: bool,
 }
 
+impl Part {
+    /// Whether it names a field and its content.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.word.contains('=')
+    }
+}
+
 /// The body, and the header that names its boundary.
 pub(crate) fn gather(parts: &[Part]) -> Result<(Vec<u8>, String), Failure> {
     let boundary = boundary();
@@ -64,7 +71,8 @@ fn field(value: &str) -> Result<Field, Failure> {
     }
     if let Some(file) = first.strip_prefix('@') {
         let own = file.rsplit('/').next().unwrap_or_default().to_owned();
-        let kind = Some(kind.unwrap_or_else(|| type_of(file).to_owned()));
+        // Nothing can be guessed about standard input.
+        let kind = kind.or_else(|| (file != "-").then(|| type_of(file).to_owned()));
         return Ok(Field { content: read(file)?, file: Some(named.unwrap_or(own)), kind });
     }
     let content = match first.strip_prefix('<') {

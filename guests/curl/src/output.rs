@@ -32,11 +32,25 @@ impl Output {
             None if flags.all_remote => remote(url)?,
             None => return Ok(Self::Stdout),
         };
+        Ok(Self::in_folder(flags, name))
+    }
+
+    /// A file of that name where the flags want files to be.
+    pub(crate) fn in_folder(flags: &Flags, name: String) -> Self {
         let name = match &flags.output_dir {
             Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
             None => name,
         };
-        Ok(Self::File { name, create_dirs: flags.create_dirs, open: None })
+        Self::File { name, create_dirs: flags.create_dirs, open: None }
+    }
+
+    /// Another name where there is such a file already: `name.1`, and so on.
+    pub(crate) fn step_aside(&mut self) {
+        let Self::File { name, open: None, .. } = self else { return };
+        if Path::new(name.as_str()).exists() {
+            let free = (1..10_000).map(|it| format!("{name}.{it}")).find(|it| !Path::new(it).exists());
+            *name = free.unwrap_or_else(|| name.clone());
+        }
     }
 
     /// The name that the server gives the file, with `-J`: its last part, and nothing that leads elsewhere.

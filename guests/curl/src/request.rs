@@ -14,16 +14,24 @@ pub(crate) struct Request {
     pub(crate) method: String,
     /// Whether somebody named the method: then redirects do not change it.
     pub(crate) fixed_method: bool,
+    /// Whether the body is one that is posted, whatever the method is called.
+    pub(crate) posts: bool,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Option<Vec<u8>>,
     /// `user:password` for this origin.
     pub(crate) user: Option<String>,
+    /// Whether no redirect has led to another origin yet: cookies that were named by words go no further.
+    pub(crate) at_home: bool,
 }
 
 impl Request {
     /// What the flags say about a URL.
     pub(crate) fn of(flags: &Flags, text: &str) -> Result<Self, Failure> {
         let mut url = Url::parse(text)?;
+        flags.schemes.check(&url.scheme)?;
+        if !flags.path_as_is {
+            url.settle();
+        }
         let (mut body, mut kind) = (None, None);
         if !flags.parts.is_empty() {
             let (bytes, header) = form::gather(&flags.parts)?;
@@ -52,9 +60,19 @@ impl Request {
             None => "GET",
         };
         let user = flags.user.clone().or_else(|| url.user.take());
+        let posts = body.is_some() && flags.upload.is_none();
         let headers = headers(flags, kind)?;
         let method = flags.method.clone().unwrap_or_else(|| usual.to_owned());
-        Ok(Self { url, method, fixed_method: flags.method.is_some(), headers, body, user })
+        Ok(Self {
+            url,
+            method,
+            fixed_method: flags.method.is_some(),
+            posts,
+            headers,
+            body,
+            user,
+            at_home: true,
+        })
     }
 
     /// As the host reads it, with what belongs to this hop.
@@ -100,23 +118,25 @@ impl Request {
     pub(crate) fn follow(&self, flags: &Flags, status: u16, location: &str) -> Result<Self, Failure> {
         let mut next = self.clone();
         next.url = self.url.join(location)?;
+        flags.redirect_schemes.check(&next.url.scheme)?;
         let kept = match status {
             301 => flags.keep_post[0],
             302 => flags.keep_post[1],
             303 => flags.keep_post[2],
             _ => true,
         };
-        let becomes_get = !kept && (self.method == "POST" || status == 303 && self.method != "HEAD");
+        let posted = self.posts || self.method == "POST";
+        let becomes_get = !kept && (posted || status == 303 && self.method != "HEAD");
         if becomes_get {
             if !self.fixed_method {
                 next.method = "GET".to_owned();
             }
-            next.body = None;
+            (next.body, next.posts) = (None, false);
             next.headers.retain(|it| !it.0.eq_ignore_ascii_case("content-type"));
         }
         let user = next.url.user.take();
         if !self.url.same_origin(&next.url) && !flags.trusted {
-            next.user = None;
+            (next.user, next.at_home) = (None, false);
             next.headers.retain(|(name, _)| {
                 !["authorization", "cookie"].iter().any(|it| name.eq_ignore_ascii_case(it))
             });

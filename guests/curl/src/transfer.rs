@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::{
     cookie::Jar,
     data,
-    failure::{Failure, HTTP_ERROR, NO_CONNECTION, TIMED_OUT, TOO_MANY_REDIRECTS, WRITE_ERROR},
+    failure::{Failure, HTTP_ERROR, NO_CONNECTION, PARTIAL, TIMED_OUT, TOO_MANY_REDIRECTS, WRITE_ERROR},
     flags::{self, Fail, Flags},
     output::{Output, head_text},
     request::Request,
@@ -24,14 +24,14 @@ pub(crate) fn run(args: &[String]) -> i32 {
         Ok(flags) => flags,
         Err(failure) => {
             place::stdio::complain("curl", &failure.message);
-            place::stdio::complain("curl", "try 'curl --help' for more information");
+            place::stdio::complain("curl", "try 'curl --help' or 'curl --manual' for more information");
             return failure.status;
         }
     };
     if let Some(text) = flags.told {
         return if place::stdio::print(text.as_bytes()) { 0 } else { WRITE_ERROR };
     }
-    let mut client = Client { flags: &flags, jar: Jar::default(), wire: &Host };
+    let mut client = Client { flags: &flags, jar: Jar::default(), dumped: false, wire: &Host };
     client.load_cookies();
     let mut status = 0;
     for (index, url) in flags.urls.iter().enumerate() {
@@ -49,6 +49,8 @@ pub(crate) fn run(args: &[String]) -> i32 {
 struct Client<'a> {
     flags: &'a Flags,
     jar: Jar,
+    /// Whether the file of `-D` has a head already.
+    dumped: bool,
     wire: &'a dyn Wire,
 }
 
@@ -125,14 +127,15 @@ impl Client<'_> {
             Ok(made) => made,
             Err(failure) => return failed(failure),
         };
-        (facts.redirects, facts.downloaded, facts.header_bytes) = (0, 0, 0);
+        (facts.redirects, facts.downloaded, facts.header_bytes, facts.number) = (0, 0, 0, index);
         loop {
             facts.url = request.url.text();
             facts.method.clone_from(&request.method);
             facts.uploaded = request.body.as_ref().map_or(0, |it| it.len() as u64);
+            facts.answered = false;
             let next = match self.hop(&request, &mut output, began, facts) {
                 Ok(next) => next,
-                Err(failure) => return failed(failure),
+                Err(failure) => return failed(in_curls_words(failure, &request, facts, began.elapsed())),
             };
             let Some(location) = next else { break };
             facts.redirects += 1;
@@ -167,7 +170,8 @@ impl Client<'_> {
     ) -> Result<Option<String>, Failure> {
         let now = calendar::now();
         let jar = self.jar.header_for(&request.url, now).filter(|_| !request.has("cookie"));
-        let cookies = self.words(facts.redirects).into_iter().chain(jar).collect::<Vec<_>>();
+        let words = if request.at_home { self.words() } else { Vec::new() };
+        let cookies = jar.into_iter().chain((!words.is_empty()).then(|| words.join(";"))).collect::<Vec<_>>();
         let cookies = (!cookies.is_empty()).then(|| cookies.join("; "));
         let json = request.json(self.flags, cookies, self.time_left(began)?);
         self.tell_request(request);
@@ -177,7 +181,9 @@ impl Client<'_> {
             _ => return Err(Failure::broken()),
         };
         facts.head_time = began.elapsed();
-        for (_, value) in head.headers.iter().filter(|it| it.0.eq_ignore_ascii_case("set-cookie")) {
+        let (set, keeps) = (head.headers.iter(), self.keeps_cookies());
+        let set = set.filter(|it| keeps && it.0.eq_ignore_ascii_case("set-cookie"));
+        for (_, value) in set {
             self.jar.store(&request.url, value, now);
         }
         let text = head_text(&head);
@@ -192,7 +198,7 @@ impl Client<'_> {
         if self.flags.include || self.flags.head {
             output.write(text.as_bytes())?;
         }
-        facts.head = head;
+        (facts.head, facts.answered) = (head, true);
         if self.flags.location && location.is_some() {
             return Ok(location);
         }
@@ -220,10 +226,9 @@ impl Client<'_> {
         }
     }
 
-    /// Cookies that were named by words go to the first host alone.
-    fn words(&self, redirects: u32) -> Vec<String> {
-        let all = self.flags.cookies.iter().filter(|it| it.contains('='));
-        all.filter(|_| redirects == 0).cloned().collect()
+    /// Cookies that were named by words.
+    fn words(&self) -> Vec<&str> {
+        self.flags.cookies.iter().filter(|it| it.contains('=')).map(String::as_str).collect()
     }
 
     fn time_left(&self, began: Instant) -> Result<Option<u64>, Failure> {
@@ -235,6 +240,11 @@ impl Client<'_> {
             return Err(Failure::new(TIMED_OUT, format!("Operation timed out after {millis} milliseconds")));
         }
         Ok(Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1)))
+    }
+
+    /// Cookies are kept from one answer to the next request where somebody named a file for them, be it one that is not there.
+    fn keeps_cookies(&self) -> bool {
+        self.flags.jar.is_some() || self.flags.cookies.iter().any(|it| !it.contains('='))
     }
 
     fn load_cookies(&mut self) {
@@ -275,23 +285,65 @@ impl Client<'_> {
         eprint(&(text + "> \n"));
     }
 
-    fn tell_head(&self, text: &str) -> Result<(), Failure> {
+    fn tell_head(&mut self, text: &str) -> Result<(), Failure> {
         if self.flags.verbose {
             eprint(&text.lines().map(|line| format!("< {}\n", line.trim_end())).collect::<String>());
         }
-        match self.flags.dump_header.as_deref() {
+        let flags = self.flags;
+        match flags.dump_header.as_deref() {
             None => Ok(()),
             Some("-") if place::stdio::print(text.as_bytes()) => Ok(()),
-            Some(file) if std::fs::write(file, text).is_ok() => Ok(()),
+            Some(file) if self.keep_head(file, text) => Ok(()),
             Some(file) => Err(Failure::new(WRITE_ERROR, format!("Failed to open {file}"))),
         }
     }
 
+    /// Each head behind the one before it, in a file that is made anew by the first.
+    fn keep_head(&mut self, file: &str, text: &str) -> bool {
+        let first = !std::mem::replace(&mut self.dumped, true);
+        let mut options = std::fs::OpenOptions::new();
+        let opened = options.create(true).write(true).append(!first).truncate(first).open(file);
+        opened.and_then(|mut it| std::io::Write::write_all(&mut it, text.as_bytes())).is_ok()
+    }
+
     fn warn(&self, text: &str) {
-        if !self.flags.silent || self.flags.show_error {
+        if !self.flags.silent {
             eprint(&format!("Warning: {text}\n"));
         }
     }
+}
+
+/// What the host says of a connection, as curl says it; what it says of grants stays as it is.
+fn in_curls_words(failure: Failure, request: &Request, facts: &Facts, time: Duration) -> Failure {
+    let (host, port) = (request.url.host(), request.url.port());
+    let (millis, bytes) = (time.as_millis(), facts.downloaded);
+    let length = facts.head.get("content-length").and_then(|it| it.parse::<u64>().ok());
+    let length = length.filter(|_| facts.answered);
+    let (status, message) = match failure.code.as_str() {
+        "connect_failed" if failure.status == NO_CONNECTION => {
+            let text = "Couldn't connect to server";
+            (NO_CONNECTION, format!("Failed to connect to {host} port {port} after {millis} ms: {text}"))
+        }
+        "name_unresolved" => (failure.status, format!("Could not resolve host: {host}")),
+        "no_answer" => (failure.status, "Empty reply from server".to_owned()),
+        "timeout" | "resolve_timeout" | "connect_failed" => {
+            let of = length.map(|it| format!(" out of {it}")).unwrap_or_default();
+            (
+                TIMED_OUT,
+                format!("Operation timed out after {millis} milliseconds with {bytes}{of} bytes received"),
+            )
+        }
+        "protocol_error" if facts.answered => match length {
+            Some(length) if length > bytes => {
+                (PARTIAL, format!("transfer closed with {} bytes remaining to read", length - bytes))
+            }
+            Some(_) => return failure,
+            None => (PARTIAL, "transfer closed with outstanding read data remaining".to_owned()),
+        },
+        "body_too_large" => (failure.status, "Maximum file size exceeded".to_owned()),
+        _ => return failure,
+    };
+    Failure { status, message, ..failure }
 }
 
 fn eprint(text: &str) {
@@ -339,7 +391,7 @@ mod tests {
     fn exit(line: &str, script: fn(&str) -> Vec<u8>) -> (i32, Facts) {
         let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let Ok(flags) = flags::read(&args) else { panic!("{line}") };
-        let mut client = Client { flags: &flags, jar: Jar::default(), wire: &Script(script) };
+        let mut client = Client { flags: &flags, jar: Jar::default(), dumped: false, wire: &Script(script) };
         let mut facts = Facts::default();
         let ended = client.attempt(0, &flags.urls[0], Instant::now(), &mut facts);
         (ended.failure.map_or(0, |it| it.status), facts)
@@ -362,12 +414,12 @@ mod tests {
 
     #[test]
     fn redirects_are_followed_by_asking_again_and_cookies_go_along() {
-        let (status, facts) = exit("-L -b given=1 -o /dev/null http://a.test/start", |request| match request
-            .contains("/start")
-        {
-            true => frames(302, r#"["location","/end"],["set-cookie","c=1; Path=/"]"#, ""),
-            false if request.contains(r#""cookie":["c=1"]"#) => frames(200, "", "done"),
-            false => frames(500, "", ""),
+        let (status, facts) = exit("-L -b given=1 -b  -o /dev/null http://a.test/start", |request| {
+            match request.contains("/start") {
+                true => frames(302, r#"["location","/end"],["set-cookie","c=1; Path=/"]"#, ""),
+                false if request.contains(r#""cookie":["c=1; given=1"]"#) => frames(200, "", "done"),
+                false => frames(500, "", ""),
+            }
         });
         assert_eq!((status, facts.head.status, facts.redirects, facts.downloaded), (0, 200, 1, 4));
         assert_eq!(facts.url, "http://a.test/end");

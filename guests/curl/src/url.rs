@@ -42,6 +42,11 @@ impl Url {
         Ok(Self { scheme, user, authority: authority.to_owned(), path })
     }
 
+    /// Takes the steps up in the path, as every client does before it asks.
+    pub(crate) fn settle(&mut self) {
+        self.path = without_dots(&self.path);
+    }
+
     /// The whole, without what was put before the host.
     pub(crate) fn text(&self) -> String {
         format!("{}://{}{}", self.scheme, self.authority, self.path)
@@ -56,6 +61,12 @@ impl Url {
         host.to_ascii_lowercase()
     }
 
+    /// The port, written or not.
+    pub(crate) fn port(&self) -> &str {
+        let written = self.authority.rsplit_once(':').filter(|(_, port)| !port.contains(']'));
+        written.map_or(if self.scheme == "https" { "443" } else { "80" }, |it| it.1)
+    }
+
     /// The path without the query.
     pub(crate) fn plain_path(&self) -> &str {
         self.path.split('?').next().unwrap_or_default()
@@ -63,11 +74,7 @@ impl Url {
 
     /// Whether credentials for one may go to the other.
     pub(crate) fn same_origin(&self, other: &Self) -> bool {
-        let port = |it: &Self| {
-            let written = it.authority.rsplit_once(':').filter(|(_, port)| !port.contains(']'));
-            written.map_or(if it.scheme == "https" { "443" } else { "80" }.to_owned(), |it| it.1.to_owned())
-        };
-        (&self.scheme, self.host(), port(self)) == (&other.scheme, other.host(), port(other))
+        (&self.scheme, self.host(), self.port()) == (&other.scheme, other.host(), other.port())
     }
 
     /// What a reference in an answer means here.

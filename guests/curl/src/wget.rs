@@ -1,6 +1,10 @@
 //! `wget`: the same requests with other words; it follows redirects and makes a file unless it is told otherwise.
 
-use std::time::{Duration, Instant};
+use std::{
+    io::Write as _,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use options::{Item, Order};
 
@@ -9,7 +13,8 @@ use crate::{
     flags::{Flags, Target},
     output::{Output, head_text},
     request::Request,
-    wire::{Event, Host, Reader, Wire as _},
+    url::{Url, decoded},
+    wire::{Event, Head, Host, Reader, Wire as _},
 };
 
 const TABLE: &[&str] = &[
@@ -48,11 +53,34 @@ const TABLE: &[&str] = &[
     "progress=",
     "4,inet4-only",
     "6,inet6-only",
-    "help",
+    "h,help",
     "V,version",
+    "i,input-file=",
+    "content-disposition",
+    // What follows changes nothing about a request here.
+    "auth-no-challenge",
+    "connect-timeout=",
+    "dns-timeout=",
+    "read-timeout=",
+    "waitretry=",
+    "retry-connrefused",
+    "limit-rate=",
+    "quota=",
+    "e,execute=",
+    "no-directories",
+    "no-host-directories",
+    "no-proxy",
+    "no-hsts",
+    "no-config",
+    "no-dns-cache",
+    "no-http-keep-alive",
+    "https-only",
+    "random-wait",
+    "trust-server-names",
     "n=",
 ];
 const AGENT: &str = "Wget/1.24 (drydock)";
+const VERSION: &str = "Wget 1.24 (drydock)\n";
 const HELP: &str = "Usage: wget [OPTION]... [URL]...
   -q, --quiet                quiet
   -O, --output-document=FILE write documents to FILE, - is stdout
@@ -65,6 +93,8 @@ const HELP: &str = "Usage: wget [OPTION]... [URL]...
       --spider               don't download anything
 Hosts have to be granted: drydock sh --allow-host HOST …
 ";
+
+const NO_URL: &str = "missing URL";
 
 /// wget's own statuses.
 const GENERIC: i32 = 1;
@@ -83,7 +113,12 @@ struct Words {
     content_on_error: bool,
     tries: u32,
     redirects_max: u32,
-    told: bool,
+    no_clobber: bool,
+    /// What is there is overwritten: `-c` and `-N` get it whole again.
+    overwrites: bool,
+    /// Files with further URLs.
+    lists: Vec<String>,
+    told: Option<&'static str>,
 }
 
 /// Runs the command line, and answers its exit status.
@@ -92,11 +127,15 @@ pub(crate) fn run(args: &[String]) -> i32 {
         Ok(words) => words,
         Err(problem) => {
             place::stdio::complain("wget", &problem);
-            return PARSE;
+            place::stdio::complain(
+                "Usage",
+                "wget [OPTION]... [URL]...\n\nTry `wget --help' for more options.",
+            );
+            return if problem == NO_URL { GENERIC } else { PARSE };
         }
     };
-    if words.told {
-        return i32::from(!place::stdio::print(HELP.as_bytes()));
+    if let Some(text) = words.told {
+        return i32::from(!place::stdio::print(text.as_bytes()));
     }
     let mut status = 0;
     for (index, url) in words.flags.urls.iter().enumerate() {
@@ -127,6 +166,8 @@ fn read(args: &[String]) -> Result<Words, String> {
         .map(|it| match it.as_str() {
             "-nv" => "--no-verbose".to_owned(),
             "-nc" => "--no-clobber".to_owned(),
+            "-nd" => "--no-directories".to_owned(),
+            "-nH" => "--no-host-directories".to_owned(),
             other => other.to_owned(),
         })
         .collect();
@@ -140,7 +181,10 @@ fn read(args: &[String]) -> Result<Words, String> {
         content_on_error: false,
         tries: 20,
         redirects_max: 20,
-        told: false,
+        no_clobber: false,
+        overwrites: false,
+        lists: Vec::new(),
+        told: None,
     };
     let (mut user, mut password, mut output) = (None, None, None);
     for item in options::parse(&args, TABLE, Order::Anywhere)? {
@@ -164,8 +208,16 @@ fn read(args: &[String]) -> Result<Words, String> {
     if let Some(user) = user {
         words.flags.user = Some(format!("{user}:{}", password.unwrap_or_default()));
     }
-    if words.flags.urls.is_empty() && !words.told {
-        return Err("missing URL".to_owned());
+    for file in &words.lists {
+        let text = crate::data::read(file).map_err(|failure| failure.message)?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        words.flags.urls.extend(text.lines().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned));
+    }
+    if words.flags.urls.is_empty() && words.told.is_none() {
+        return Err(NO_URL.to_owned());
+    }
+    if !words.flags.headers.iter().any(|it| it.to_ascii_lowercase().starts_with("accept-encoding:")) {
+        words.flags.headers.push("Accept-Encoding: identity".to_owned());
     }
     let target = output.map_or(Target::Remote, Target::Named);
     words.flags.targets = vec![target; words.flags.urls.len()];
@@ -192,7 +244,12 @@ fn take(words: &mut Words, id: &str, value: String) -> Result<(), String> {
         "t" => words.tries = number(&value)?.max(1.0) as u32,
         "max-redirect" => words.redirects_max = number(&value)? as u32,
         "compression" => flags.compressed = value != "none",
-        "help" | "V" => words.told = true,
+        "h" => words.told = Some(HELP),
+        "V" => words.told = Some(VERSION),
+        "i" => words.lists.push(value),
+        "nc" => words.no_clobber = true,
+        "c" | "N" => words.overwrites = true,
+        "content-disposition" => flags.header_name = true,
         _ => {}
     }
     Ok(())
@@ -205,8 +262,16 @@ fn fetch(words: &Words, index: usize, url: &str) -> Result<(), (i32, Failure)> {
     let mut request = Request::of(flags, url).map_err(failed)?;
     let mut output = match Output::of(flags, index, &request.url) {
         Ok(output) => output,
-        Err(_) => Output::File { name: "index.html".to_owned(), create_dirs: flags.create_dirs, open: None },
+        Err(_) => Output::in_folder(flags, "index.html".to_owned()),
     };
+    if matches!(flags.targets.get(index), Some(Target::Remote)) {
+        if let Some(name) = remote_name(&request.url) {
+            output = Output::in_folder(flags, name);
+        }
+        if words.no_clobber && Path::new(output.name()).exists() {
+            return Ok(());
+        }
+    }
     let began = Instant::now();
     let mut redirects = 0;
     loop {
@@ -214,7 +279,7 @@ fn fetch(words: &Words, index: usize, url: &str) -> Result<(), (i32, Failure)> {
         let mut reader = Reader::new(Host.start(&request.json(flags, None, time)).map_err(failed)?);
         let Event::Head(head) = reader.next().map_err(failed)? else { return Err(failed(Failure::broken())) };
         if words.server_response {
-            place::stdio::complain("", head_text(&head).trim_end());
+            tell_head(&head);
         }
         let next = head.get("location").filter(|_| matches!(head.status, 301 | 302 | 303 | 307 | 308));
         if let Some(next) = next.map(str::to_owned) {
@@ -230,6 +295,12 @@ fn fetch(words: &Words, index: usize, url: &str) -> Result<(), (i32, Failure)> {
             let text = format!("ERROR {}: {}.", head.status, reason(head.status));
             return Err((SERVER, Failure::new(GENERIC, text)));
         }
+        if flags.header_name {
+            output.rename(&head);
+        }
+        if matches!(flags.targets.get(index), Some(Target::Remote)) && !words.overwrites {
+            output.step_aside();
+        }
         let bytes = if words.spider { 0 } else { pass_on(&mut reader, &mut output).map_err(failed)? };
         if !words.quiet && !words.spider && !output.name().is_empty() {
             let (name, time) = (output.name(), began.elapsed().as_secs_f64());
@@ -242,6 +313,22 @@ fn fetch(words: &Words, index: usize, url: &str) -> Result<(), (i32, Failure)> {
             false => Ok(()),
         };
     }
+}
+
+/// The last part of the path with the query, as people read it.
+fn remote_name(url: &Url) -> Option<String> {
+    let name = url.file_name()?;
+    let query = url.path.split_once('?').map(|it| format!("?{}", it.1)).unwrap_or_default();
+    // A slash that was written with a percent sign stays so: it must not lead elsewhere.
+    let name = decoded(&format!("{name}{query}")).replace('/', "%2F");
+    (name != "." && name != "..").then_some(name)
+}
+
+fn tell_head(head: &Head) {
+    let text: String =
+        head_text(head).lines().filter(|it| !it.is_empty()).map(|it| format!("  {it}\n")).collect();
+    // Nobody is left to be told that standard error is closed.
+    let _ = place::stdio::Standard::error().write_all(text.as_bytes());
 }
 
 fn pass_on(reader: &mut Reader, output: &mut Output) -> Result<u64, Failure> {

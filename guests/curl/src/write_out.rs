@@ -20,6 +20,10 @@ pub(crate) struct Facts {
     pub(crate) time: Duration,
     pub(crate) head_time: Duration,
     pub(crate) file: String,
+    /// Which URL of the command line, from 0.
+    pub(crate) number: usize,
+    /// Whether there is a head of the last request.
+    pub(crate) answered: bool,
     pub(crate) exit: i32,
     pub(crate) error: String,
 }
@@ -27,7 +31,7 @@ pub(crate) struct Facts {
 /// What goes to standard output, and what to standard error.
 pub(crate) fn rendered(format: &str, facts: &Facts) -> (String, String) {
     let (mut out, mut err) = (String::new(), String::new());
-    let mut to_err = false;
+    let (mut to_err, mut unknown) = (false, String::new());
     let mut rest = format;
     while let Some(at) = rest.find(['%', '\\']) {
         let (plain, special) = rest.split_at(at);
@@ -37,7 +41,18 @@ pub(crate) fn rendered(format: &str, facts: &Facts) -> (String, String) {
             [b'\\', letter, ..] if letter.is_ascii() => (escape(*letter), 2),
             [b'%', b'%', ..] => ("%".to_owned(), 2),
             [b'%', b'{', ..] => match special.find('}') {
-                Some(end) => (variable(&special[2..end], facts, &mut to_err), end + 1),
+                // What follows is for transfers that failed.
+                Some(end) if &special[2..end] == "onerror" && facts.exit == 0 => {
+                    return (out, unknown + &err);
+                }
+                Some(end) => {
+                    let name = &special[2..end];
+                    let text = variable(name, facts, &mut to_err).unwrap_or_else(|| {
+                        unknown.push_str(&format!("curl: unknown --write-out variable: '{name}'\n"));
+                        String::new()
+                    });
+                    (text, end + 1)
+                }
                 None => (special.to_owned(), special.len()),
             },
             _ if special.starts_with("%header{") => match special.find('}') {
@@ -50,7 +65,7 @@ pub(crate) fn rendered(format: &str, facts: &Facts) -> (String, String) {
         rest = special.get(taken..).unwrap_or_default();
     }
     if to_err { &mut err } else { &mut out }.push_str(rest);
-    (out, err)
+    (out, unknown + &err)
 }
 
 fn escape(letter: u8) -> String {
@@ -63,14 +78,99 @@ fn escape(letter: u8) -> String {
     }
 }
 
-fn variable(name: &str, facts: &Facts, to_err: &mut bool) -> String {
+/// What a name stands for; nothing of a name that there is not.
+fn variable(name: &str, facts: &Facts, to_err: &mut bool) -> Option<String> {
+    Some(match name {
+        "stderr" | "stdout" => {
+            *to_err = name == "stderr";
+            String::new()
+        }
+        "onerror" => String::new(),
+        "json" => {
+            // As curl has them: strings where it has strings, in the order of names.
+            let all: Vec<String> = NAMES
+                .iter()
+                .map(|it| format!("{}:{}", json!(it), of_json(it, &value(it, facts).unwrap_or_default())))
+                .collect();
+            format!("{{{}}}", all.join(","))
+        }
+        "header_json" => {
+            let mut each: Vec<(String, Vec<&str>)> = Vec::new();
+            for (name, value) in &facts.head.headers {
+                let name = name.to_ascii_lowercase();
+                match each.iter_mut().find(|it| it.0 == name) {
+                    Some(it) => it.1.push(value),
+                    None => each.push((name, vec![value])),
+                }
+            }
+            let all: Vec<String> = each.iter().map(|it| format!("{}:{}", json!(it.0), json!(it.1))).collect();
+            format!("{{{}\n}}", all.join(",\n"))
+        }
+        name => value(name, facts)?,
+    })
+}
+
+/// Everything that `%{json}` has, in its order.
+const NAMES: &[&str] = &[
+    "content_type",
+    "errormsg",
+    "exitcode",
+    "filename_effective",
+    "http_code",
+    "http_version",
+    "local_ip",
+    "local_port",
+    "method",
+    "num_connects",
+    "num_headers",
+    "num_redirects",
+    "redirect_url",
+    "referer",
+    "remote_ip",
+    "remote_port",
+    "response_code",
+    "scheme",
+    "size_download",
+    "size_header",
+    "size_request",
+    "size_upload",
+    "speed_download",
+    "speed_upload",
+    "ssl_verify_result",
+    "time_appconnect",
+    "time_connect",
+    "time_namelookup",
+    "time_pretransfer",
+    "time_redirect",
+    "time_starttransfer",
+    "time_total",
+    "url",
+    "url_effective",
+    "urlnum",
+];
+
+fn of_json(name: &str, text: &str) -> String {
+    let counted =
+        ["num_", "size_", "speed_", "time_", "http_code", "response_code", "exitcode", "urlnum", "ssl_"];
+    match text.parse::<f64>() {
+        // A status before there was one has zeros in front.
+        Ok(_) if counted.iter().any(|it| name.starts_with(it)) => {
+            let short = text.trim_start_matches('0');
+            if short.is_empty() || short.starts_with('.') { format!("0{short}") } else { short.to_owned() }
+        }
+        _ if text.is_empty() => "null".to_owned(),
+        _ => json!(text).to_string(),
+    }
+}
+
+fn value(name: &str, facts: &Facts) -> Option<String> {
     let seconds = |it: Duration| format!("{:.6}", it.as_secs_f64());
     let speed = |bytes: u64| format!("{:.0}", bytes as f64 / facts.time.as_secs_f64().max(1e-6));
-    match name {
+    Some(match name {
         "http_code" | "response_code" => format!("{:03}", facts.head.status),
         "url_effective" | "url" => facts.url.clone(),
         "method" => facts.method.clone(),
-        "scheme" => facts.url.split("://").next().unwrap_or_default().to_owned(),
+        "scheme" => facts.url.split("://").next().unwrap_or_default().to_ascii_uppercase(),
         "content_type" => facts.head.get("content-type").unwrap_or_default().to_owned(),
         "size_download" => facts.downloaded.to_string(),
         "size_upload" => facts.uploaded.to_string(),
@@ -88,18 +188,14 @@ fn variable(name: &str, facts: &Facts, to_err: &mut bool) -> String {
         "filename_effective" => facts.file.clone(),
         "exitcode" => facts.exit.to_string(),
         "errormsg" => facts.error.clone(),
-        "ssl_verify_result" => "0".to_owned(),
-        "json" => json!({ "http_code": facts.head.status, "url_effective": facts.url, "method": facts.method,
-            "size_download": facts.downloaded, "num_redirects": facts.redirects,
-            "time_total": facts.time.as_secs_f64(), "exitcode": facts.exit })
-        .to_string(),
-        "stderr" | "stdout" => {
-            *to_err = name == "stderr";
+        "ssl_verify_result" | "num_certs" => "0".to_owned(),
+        "urlnum" => facts.number.to_string(),
+        // The host does not tell what it wrote and which address it dialled.
+        "size_request" | "remote_ip" | "local_ip" | "remote_port" | "local_port" | "referer" | "certs" => {
             String::new()
         }
-        // What the host does not tell is empty: addresses and ports among it.
-        _ => String::new(),
-    }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -116,12 +212,23 @@ mod tests {
                 "%{response_code} %{size_download}%% %header{ETag}\\t%{url_effective}",
                 "204 7% x\thttp://a.test/",
             ),
-            ("%{nothing}%{unclosed", "%{unclosed"),
+            ("%{unclosed", "%{unclosed"),
             ("100%", "100%"),
             ("a\\é\\q", "a\\é\\q"),
         ] {
             assert_eq!(rendered(format, &facts).0, want, "{format}");
         }
         assert_eq!(rendered("a%{stderr}b", &facts), ("a".into(), "b".into()));
+        assert_eq!(rendered("a%{nope}b", &facts).1, "curl: unknown --write-out variable: 'nope'\n");
+        assert_eq!(rendered("a%{onerror}b %{exitcode}", &facts).0, "a");
+        let failed = Facts { exit: 7, ..Facts::default() };
+        assert_eq!(rendered("a%{onerror}b %{exitcode}", &failed).0, "ab 7");
+        assert_eq!(rendered("%{header_json}", &facts).0, "{\"etag\":[\"x\"]\n}");
+        let told: serde_json::Value =
+            serde_json::from_str(&rendered("%{json}", &facts).0).unwrap_or_default();
+        assert_eq!(
+            (&told["http_code"], &told["size_download"], &told["remote_ip"]),
+            (&json!(204), &json!(7), &json!(null))
+        );
     }
 }

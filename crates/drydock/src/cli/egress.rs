@@ -35,7 +35,7 @@ struct Explain {
     url: String,
     /// The method of the request
     #[arg(long, value_name = "NAME", default_value = "GET")]
-    method: String,
+    method: Method,
     // Read as texts, because a rule that cannot be read is a refusal here and no mistake of the command line.
     /// A host that may be reached
     #[arg(long, value_name = "HOST[:PORT]")]
@@ -71,10 +71,9 @@ impl Explain {
 }
 
 fn explain(asked: &Explain, rules: &Rules) -> anyhow::Result<Explanation> {
-    let method = Method::from_bytes(asked.method.as_bytes())?;
     let egress = Egress::new(Parts::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let told = runtime.block_on(egress.explain(rules, &method, &asked.url, &Limits::default()));
+    let told = runtime.block_on(egress.explain(rules, &asked.method, &asked.url, &Limits::default()));
     // A look-up that hangs keeps its thread; the process does not wait for it.
     runtime.shutdown_background();
     Ok(told)

@@ -31,6 +31,7 @@ pub(crate) mod sh;
 mod snapshot;
 mod start;
 pub(crate) mod stdio;
+pub(crate) mod tenants;
 pub(crate) mod token;
 mod tree;
 pub(crate) mod usual;
@@ -94,6 +95,8 @@ pub(crate) enum Command {
     Ws(ws::Ws),
     /// List, show, add and revoke grants that are kept for a principal
     Grants(grants::Grants),
+    /// List tenants and what each keeps
+    Tenants(tenants::Tenants),
     /// Make, list and remove tokens for callers over HTTP
     Token(token::Token),
     /// Register where secrets of extensions come from

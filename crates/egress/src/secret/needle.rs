@@ -20,16 +20,28 @@ pub(crate) struct Needles {
     pub(super) machine: NFA,
     /// The longest of them.
     pub(super) bytes_max: usize,
+    /// The secrets in small letters, as they would be names of headers.
+    names: Vec<Zeroizing<Vec<u8>>>,
 }
 
 impl Needles {
     /// None where there is nothing to look for.
     pub(crate) fn of<'a>(secrets: impl Iterator<Item = &'a Secret>) -> Option<Self> {
-        let all: Vec<Zeroizing<Vec<u8>>> = secrets.flat_map(|secret| disguises(secret.reveal())).collect();
+        let (mut all, mut names) = (Vec::new(), Vec::new());
+        for secret in secrets {
+            all.extend(disguises(secret.reveal()));
+            names.push(Zeroizing::new(secret.reveal().to_ascii_lowercase()));
+        }
         let bytes_max = all.iter().map(|it| it.len()).max()?;
         // Fails where there are more bytes than fit into its numbers: 2^31, against 16 of at most 4,096.
         let machine = NFA::new(all.iter().map(|it| it.as_slice())).ok()?;
-        Some(Self { machine, bytes_max })
+        Some(Self { machine, bytes_max, names })
+    }
+
+    /// Whether a header that is called so says a secret. Names come in small letters, whatever the server wrote.
+    pub(crate) fn is_in_name(&self, name: &str) -> bool {
+        let name = name.as_bytes();
+        self.names.iter().any(|it| name.windows(it.len()).any(|part| part == it.as_slice()))
     }
 }
 

@@ -151,7 +151,7 @@ fn nonsense_is_a_protocol_error_and_never_a_short_body() {
         (b"SSH-2.0-OpenSSH_9.9\r\n", "protocol_error"),
         (b"HTTP/1.1 999999 What\r\n\r\n", "protocol_error"),
         (b"\0\0\0\0\0\0", "protocol_error"),
-        (b"", "protocol_error"),
+        (b"", "no_answer"),
         (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "upgrade_refused"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;ext=1\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n", "5 bytes"),
     ] {

@@ -8,7 +8,7 @@ use drydock_egress::{
 };
 
 use crate::support::{
-    Records, Scripted, caller, local, run,
+    Records, Scripted, caller, local, rules_for, run,
     server::{Authority, Server, serve, serve_tls},
 };
 
@@ -130,6 +130,24 @@ fn a_secret_that_comes_back_is_redacted_in_headers_and_body_in_every_disguise() 
             }
         });
     }
+}
+
+#[test]
+fn a_header_that_is_called_like_a_secret_is_left_out() {
+    let server = serve(echo(|line, out| {
+        let secret = line.rsplit(' ').next().unwrap();
+        write!(out, "HTTP/1.1 200 OK\r\nX-{secret}-Y: 1\r\nX-Other: 2\r\nContent-Length: 0\r\n\r\n").unwrap();
+    }));
+    let place = format!("served.test:{}", server.address.port());
+    let mut secrets = Secrets::default();
+    secrets.put("KEY", Secret::new(b"Canary-7f3A9c2E5b81".to_vec()).unwrap());
+    let injected = InjectedHeader::parse(&place, "Authorization: Bearer {{secret:KEY}}", &secrets).unwrap();
+    let policy = Policy::new(rules_for(server.address), vec![injected]);
+    run(async {
+        let (response, _) = fetch(&policy, get(&server, "http"), Vec::new()).await.unwrap();
+        let names: Vec<&str> = response.headers.keys().map(|it| it.as_str()).collect();
+        assert_eq!(names, ["x-other"], "its length went too: it is the length of what came");
+    });
 }
 
 #[test]

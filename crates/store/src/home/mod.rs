@@ -8,6 +8,7 @@
 //! those who write there next. Nothing here knows what the files mean.
 
 mod atomic;
+mod folders;
 mod lock;
 mod read;
 mod tenant;

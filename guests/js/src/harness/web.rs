@@ -28,7 +28,11 @@ pub const NAMES: &[&str] = &[
     "btoa",
     "crypto",
     "performance",
+    "AbortController",
+    "AbortSignal",
+    "Blob",
     "Headers",
+    "Request",
     "Response",
     "fetch",
 ];
@@ -40,6 +44,7 @@ const SCRIPTS: &[(&core::ffi::CStr, &str)] = &[
     (c"clone.js", include_str!("web/clone.js")),
     (c"search.js", include_str!("web/search.js")),
     (c"url.js", include_str!("web/url.js")),
+    (c"abort.js", include_str!("web/abort.js")),
     (c"fetch.js", include_str!("web/fetch.js")),
 ];
 

@@ -15,6 +15,7 @@ use drydock_catalog::{Catalog as Rows, CatalogError, State};
 use drydock_embed::{Dock, contract::exit::CANCELLED};
 use serde_json::{Value, json};
 
+use super::hosts::Hosts;
 use crate::{exit, home, interrupt::Interrupts, provide, show, units};
 
 #[derive(Debug, Args)]
@@ -22,7 +23,8 @@ use crate::{exit, home, interrupt::Interrupts, provide, show, units};
 A row is fetched by the package client that this machine has configured (npm, pip, cargo), which installs
 nothing and runs no script of a package. The archive and the module are compared with the hashes of the row,
 the archive is unpacked in a sandbox, and the module compiled once. What was fetched stays in the data
-directory, so that adding it again needs no client.
+directory, so that adding it again needs no client. A row of --rows may also have an https: source, which
+is fetched by Drydock itself, from a host that --allow-host names.
 
 Examples:
   drydock catalog add python && drydock run python -c 'print(6 * 7)'
@@ -64,6 +66,9 @@ enum Act {
         /// Time that fetching one archive may take
         #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "10m")]
         fetch_timeout: Duration,
+        /// Hosts that rows with an `https:` source may be fetched from
+        #[command(flatten)]
+        hosts: Hosts,
         /// Say that you read and accept the copyleft licence of this row; may be repeated
         #[arg(long, value_name = "NAME")]
         accept_licence: Vec<String>,
@@ -107,7 +112,8 @@ fn act(catalog: Catalog) -> anyhow::Result<ExitCode> {
             tell::list(&dock, &rows, |row| tell::mentions(row, &text), json)
         }
         Act::Show { name } => tell::show(&dock, &rows, rows.row(&name)?, json),
-        Act::Add { names, offline, fetch_timeout, accept_licence } => {
+        Act::Add { names, offline, fetch_timeout, hosts, accept_licence } => {
+            rows.network.rules = hosts.rules();
             rows.fetch.wall_max = fetch_timeout;
             (rows.offline, rows.accepted) = (offline, accept_licence);
             let times = bar::CompileTimes::default();

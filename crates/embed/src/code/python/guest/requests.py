@@ -100,22 +100,64 @@ class Response:
     def __repr__(self): return f"<Response [{self.status_code}]>"
 
 
+class _Cookies(dict):
+    """What a program put in goes to every host, and what a server set goes back to where it came from."""
+
+    def __init__(self):
+        super().__init__()
+        self._homes = {}
+
+    def __setitem__(self, name, value):
+        self._homes.pop(name, None)
+        super().__setitem__(name, value)
+
+    def set(self, name, value, **more): self[name] = value
+    def get_dict(self): return dict(self)
+
+    def _take(self, url, header):
+        pair, *more = header.split(";")
+        name, _, value = pair.partition("=")
+        named = {key.strip().lower(): text.strip() for key, _, text in (it.partition("=") for it in more)}
+        parts = _urlsplit(url)
+        host, name = parts.hostname or "", name.strip()
+        domain = named.get("domain", "").lstrip(".").lower()
+        if domain and domain != host and not (host.endswith("." + domain) and "." in domain):
+            return
+        path = named.get("path", "")
+        if not path.startswith("/"):
+            path = parts.path.rpartition("/")[0] or "/"
+        if named.get("max-age", "1").startswith(("0", "-")) or not name:
+            self.pop(name, None)
+            return
+        self[name] = value.strip()
+        self._homes[name] = (domain or host, bool(domain), path, "secure" in named)
+
+    def _for(self, url):
+        parts = _urlsplit(url)
+        host, place = parts.hostname or "", parts.path or "/"
+        def fits(name):
+            if name not in self._homes:
+                return True
+            home, below, path, secure = self._homes[name]
+            at_home = host == home or below and host.endswith("." + home)
+            under = place == path or place.startswith(path if path.endswith("/") else path + "/")
+            return at_home and under and (not secure or parts.scheme == "https")
+        return {name: value for name, value in self.items() if fits(name)}
+
+
 class Session:
     def __init__(self):
         self.headers = CaseInsensitiveDict({"User-Agent": f"python-requests/{__version__}", "Accept": "*/*"})
-        self.params, self.cookies, self.auth, self.max_redirects, self.verify = {}, {}, None, _HOPS_MAX, True
+        self.params, self.cookies, self.auth, self.max_redirects, self.verify = {}, _Cookies(), None, _HOPS_MAX, True
 
     def request(self, method, url, params=None, data=None, headers=None, cookies=None, files=None, auth=None,
                 timeout=None, allow_redirects=True, json=None, stream=False, verify=True, **more):
-        if files is not None:
-            raise NotImplementedError("files: send the bytes as data, or use `curl -F` of `commands`")
         if verify is False:
             raise RequestException("certificates are always verified; there is no way to switch that off")
         named = CaseInsensitiveDict(self.headers)
         named.update({name: value for name, value in (headers or {}).items() if value is not None})
-        body = _body(named, data, json)
-        method = method.upper()
-        all_cookies = {**self.cookies, **(cookies or {})}
+        body = _multipart(named, files, data) if files else _body(named, data, json)
+        method, cookies = method.upper(), dict(cookies or {})
         auth = auth or self.auth
         if auth is not None and "authorization" not in named:
             named["Authorization"] = _basic(*auth) if isinstance(auth, tuple) else auth.value
@@ -123,7 +165,7 @@ class Session:
             timeout = timeout[-1]
         url, history, began = _with_params(url, {**self.params, **_pairs(params)}), [], _time.monotonic()
         while True:
-            answer = self._once(method, url, named, all_cookies, body, timeout)
+            answer = self._once(method, url, named, {**self.cookies._for(url), **cookies}, body, timeout)
             answer.history = list(history)
             if not (allow_redirects and answer.is_redirect):
                 answer.elapsed = _elapsed(began)
@@ -137,7 +179,8 @@ class Session:
                 named.pop("content-type", None)
             if _urlsplit(there)[:2] != _urlsplit(url)[:2]:
                 named.pop("authorization", None)
-                all_cookies = {}
+                named.pop("cookie", None)
+                cookies = {}
             url = there
 
     def _once(self, method, url, headers, cookies, body, timeout):
@@ -158,8 +201,8 @@ class Session:
             if name == "set-cookie":
                 cookie, _, rest = value.split(";")[0].partition("=")
                 answer.cookies[cookie.strip()] = rest.strip()
+                self.cookies._take(url, value)
             answer.headers[name] = f"{answer.headers[name]}, {value}" if name in answer.headers else value
-        self.cookies.update(answer.cookies)
         kind = answer.headers.get("content-type", "")
         charset = kind.lower().partition("charset=")[2].split(";")[0].strip(' "')
         answer.encoding = charset or ("ISO-8859-1" if kind.startswith("text/") and charset else None)
@@ -225,6 +268,38 @@ def _body(headers, data, json):
         headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
         data = _urlencode(data, doseq=True).encode()
     return bytes(data)
+
+
+def _multipart(headers, files, data):
+    import secrets
+    boundary = secrets.token_hex(16)
+    body = bytearray()
+
+    def part(head, content):
+        if hasattr(content, "read"):
+            content = content.read()
+        content = content.encode() if isinstance(content, str) else bytes(content)
+        body.extend(f"--{boundary}\r\n{head}\r\n\r\n".encode() + content + b"\r\n")
+
+    def quoted(text):
+        return str(text).replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+    for name, values in _pairs(data).items():
+        for value in values if isinstance(values, (list, tuple)) else [values]:
+            part(f'Content-Disposition: form-data; name="{quoted(name)}"', value if isinstance(value, bytes) else str(value))
+    for name, given in files.items() if hasattr(files, "items") else files:
+        file, content, kind = None, given, None
+        if isinstance(given, (list, tuple)):
+            file, content, *rest = given
+            kind = rest[0] if rest else None
+        else:
+            path = getattr(given, "name", None)
+            file = path.rpartition("/")[2] if isinstance(path, str) else name
+        head = f'Content-Disposition: form-data; name="{quoted(name)}"' + (f'; filename="{quoted(file)}"' if file else "")
+        part(head + (f"\r\nContent-Type: {quoted(kind)}" if kind else ""), content)
+    body.extend(f"--{boundary}--\r\n".encode())
+    headers["Content-Type"] = f"multipart/form-data; boundary={boundary}"
+    return bytes(body)
 
 
 def request(method, url, **named): return Session().request(method, url, **named)
