@@ -5,16 +5,14 @@ mod manage;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
-use anyhow::Context as _;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    Dock, HANDLER_LIMITS, InstallError, Installed, Network, Setup,
+    Dock, ExtensionCode, HANDLER_LIMITS, InstallError, Installed, Network, Setup,
     contract::{
         CallError, CommandName, DEFAULT_TENANT, Denial, Limits, LogLevel,
         exit::{CANCELLED, DENIED, LIMITED, TIMED_OUT},
     },
-    egress::Rules,
     extension::runner::{
         AskedLimits, Context, Envelope, ExecuteRequest, FailureKind, Http, Invoked, REQUEST_BYTES_MAX,
     },
@@ -27,9 +25,6 @@ use super::{
     run::{PRINCIPAL, cancellable},
 };
 use crate::{exit, home, module, show};
-
-/// Hosts that extensions may reach, with commas between them.
-const ALLOWLIST: &str = "EXT_EGRESS_ALLOWLIST";
 
 #[derive(Debug, Args)]
 pub(crate) struct Ext {
@@ -81,7 +76,7 @@ the list of an extension without one of its own, and bounds one that has.
 Exit status: 0 it answered, whatever its status; 1 the handler said non-zero; 124 timed out;
 125 any other failure; 126 denied; 130 Ctrl-C.")]
 struct Invoke {
-    /// An extension that is installed, or a module as WebAssembly (.wasm) or as its text (.wat)
+    /// An extension that is installed, or a file: WebAssembly (.wasm), its text (.wat), or JavaScript (.js)
     #[arg(value_name = "NAME|FILE")]
     file: PathBuf,
     /// The request as JSON: context, http, limits, each of which may be left out; - is stdin
@@ -137,9 +132,9 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
 }
 
 fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
-    let module = match invoke.names_installed() {
+    let code = match invoke.names_installed() {
         true => None,
-        false => Some(module::read(&invoke.file)?),
+        false => Some(module::read_extension(&invoke.file)?),
     };
     let (request, context) = invoke.request()?;
     let limits = Limits {
@@ -147,14 +142,21 @@ fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
         memory_bytes_max: invoke.memory_mb.map_or(HANDLER_LIMITS.memory_bytes_max, |it| it << 20),
         ..HANDLER_LIMITS
     };
-    let dock = home::dock()?;
-    let (network, denials) = (invoke.network()?, Arc::new(DenialLog::default()));
+    let dock = home::dock_invoking()?;
+    let (network, denials) = (invoke.network(&dock)?, Arc::new(DenialLog::default()));
     let name = invoke.file.file_stem().unwrap_or_default().to_string_lossy();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (session, module) = match module {
-        Some(module) => {
+    let (session, module) = match code {
+        Some(code) => {
             let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::instances(limits) };
-            (dock.session(PRINCIPAL, setup)?, runtime.block_on(dock.hand_over(module)))
+            let session = dock.session(PRINCIPAL, setup)?;
+            let handed_over = runtime.block_on(async {
+                match code {
+                    ExtensionCode::Module(module) => dock.hand_over(module).await,
+                    ExtensionCode::Script(script) => dock.hand_over_script(&script).await,
+                }
+            });
+            (session, handed_over)
         }
         None => {
             let installed = runtime.block_on(invoke.installed(&dock))?;
@@ -181,28 +183,16 @@ fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
 }
 
 impl Invoke {
-    /// Its own hosts. Where the operator has a list for every extension, that counts for one without its own, and bounds
-    /// one that has.
-    fn network(&self) -> anyhow::Result<Network> {
+    /// The hosts and secrets of its flags; of a file they are all that it has, under the operator's list.
+    fn network(&self, dock: &Dock) -> anyhow::Result<Network> {
         let own = self.hosts.rules();
-        let listed = match std::env::var(ALLOWLIST) {
-            Ok(text) => {
-                Some(Rules::parse_list(&text).with_context(|| format!("{ALLOWLIST} cannot be read"))?)
-            }
-            Err(_) => None,
-        };
-        let has_own = !own.hosts.is_empty() || !own.urls.is_empty();
-        self.secrets.with(match listed {
-            None => own,
-            Some(hosts) if !has_own => Rules { hosts, ..own },
-            ceiling => Rules { ceiling, ..own },
-        })
+        self.secrets.with(if self.names_installed() { own } else { dock.extension_rules(own) })
     }
 
     /// Whether it is the name of an extension, and no file: those have a folder or an ending.
     fn names_installed(&self) -> bool {
         let text = self.file.to_string_lossy();
-        let ends = [".wasm", ".wat"].iter().any(|it| text.ends_with(it));
+        let ends = [".wasm", ".wat", ".js"].iter().any(|it| text.ends_with(it));
         text != "-" && !text.contains('/') && !ends && text.parse::<CommandName>().is_ok()
     }
 

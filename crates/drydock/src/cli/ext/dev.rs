@@ -33,7 +33,7 @@ logs is printed. A file that cannot be installed is told of, and what was there 
 Example:
   drydock ext dev shop.wat --listen 8080    then: curl http://127.0.0.1:8080/x/shop/")]
 pub(super) struct Dev {
-    /// The module, as WebAssembly or as its text (.wat)
+    /// WebAssembly, its text (.wat), or JavaScript with a function `handler` (.js)
     file: PathBuf,
     /// What it is called [default: the name of the file]
     #[arg(long, value_name = "NAME")]
@@ -59,6 +59,7 @@ pub(super) fn run(dev: Dev) -> anyhow::Result<ExitCode> {
     let dock = home::dock_serving(CALLS_PER_MINUTE)?;
     let seen = changed(&dev.file);
     let settings = dev.settings.of();
+    dev.settings.tell_unused();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(install(&dock, &name, &dev.file, &settings))?;
     drop(runtime);
@@ -105,9 +106,8 @@ async fn install(
     file: &Path,
     settings: &InstallationSettings,
 ) -> anyhow::Result<()> {
-    let module = module::read(file)?;
-    let made =
-        dock.install_extension(name.clone(), module.into(), settings.clone(), SystemClock.now()).await?;
+    let code = module::read_extension(file)?;
+    let made = dock.install_extension(name.clone(), code, settings.clone(), SystemClock.now()).await?;
     exit::warn(&format!("installed {} as version {}: /x/{}/", made.name, made.version, made.name));
     Ok(())
 }
