@@ -27,6 +27,11 @@ pub use fetch::{Fetch, FetchError};
 pub use request::{Context, Limits, Request};
 pub use response::Response;
 
+/// The README's own example: it compiles, or `cargo test` fails.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// Makes the function the extension's handler: exports what the host calls.
 #[macro_export]
 macro_rules! extension {
