@@ -65,8 +65,7 @@ fn check(sdk: &Path) -> Result<()> {
     let locked: BTreeMap<String, String> = serde_json::from_str(&fs::read_to_string(lock_file(sdk))?)?;
     let found = described(sdk)?;
     let names = locked.keys().chain(found.keys());
-    let wrong: Vec<&str> =
-        names.filter(|it| locked.get(*it) != found.get(*it)).map(String::as_str).collect();
+    let wrong: Vec<&str> = names.filter(|it| locked.get(*it) != found.get(*it)).map(String::as_str).collect();
     if wrong.is_empty() {
         return Ok(());
     }

@@ -94,7 +94,11 @@ fn the_guest_of_the_documents_pseudo_code_answers_ok_in_every_language_of_the_sd
         let by_file = shell.run(&["ext", "invoke", file.to_str().unwrap()]);
         for said in [by_name, by_file] {
             let told = envelope(&said);
-            assert_eq!((said.status, &told["status"], &told["error"]), (0, &json!(200), &Value::Null), "{language}");
+            assert_eq!(
+                (said.status, &told["status"], &told["error"]),
+                (0, &json!(200), &Value::Null),
+                "{language}"
+            );
             assert_eq!(told["headers"], json!({ "content-type": "application/json" }), "{language}");
             assert_eq!(body(&told), r#"{"ok":true}"#, "{language}");
         }
@@ -129,10 +133,15 @@ fn an_extension_of_each_sdk_fetches_from_the_address_it_was_installed_with_and_l
         };
         assert_eq!(found["status"], 203, "{language}");
         assert_eq!(found["text"], json!("price for \"é\n \u{1f600}\""), "{language}");
-        assert!(said.stderr.contains("drydock: info tenant=dev extension=") && said.stderr.contains("asking"));
+        assert!(
+            said.stderr.contains("drydock: info tenant=dev extension=") && said.stderr.contains("asking")
+        );
         let head = site.last();
         assert!(head.starts_with("POST /price?%C3%A9 HTTP/1.1\r\n"), "{language}: {head}");
-        assert!(head.contains("accept: application/json\r\n") && head.ends_with("\"é\n"), "{language}: {head}");
+        assert!(
+            head.contains("accept: application/json\r\n") && head.ends_with("\"é\n"),
+            "{language}: {head}"
+        );
         let lacks = shell.run(&["ext", "invoke", language]);
         assert_eq!(envelope(&lacks)["status"], 400, "{language}: {}", lacks.all());
         assert!(lacks.stderr.contains("drydock: error tenant=dev"), "{language}: {}", lacks.stderr);
@@ -197,7 +206,8 @@ fn the_operators_list_of_hosts_is_read_from_the_environment_and_a_wrong_one_stop
         shell.said(command.env("EXT_EGRESS_ALLOWLIST", list).output().unwrap())
     };
     // What the list does not have is not even looked up.
-    for (name, list) in [("own", "listed.test"), ("own", ""), (script.as_str(), "listed.test"), (&script, "")] {
+    for (name, list) in [("own", "listed.test"), ("own", ""), (script.as_str(), "listed.test"), (&script, "")]
+    {
         let said = ask(name, list);
         assert!(body(&envelope(&said)).contains("is not granted"), "{name} {list:?}: {}", said.all());
     }
@@ -217,9 +227,22 @@ fn what_is_installed_is_listed_shown_and_removed_and_what_cannot_be_is_refused_w
     };
     tell(&["ext", "list"]);
     let flags = [
-        "--allow-host", "https://API.example.com", "--allow-host", "b.test:8443", "--allow-private", "127.0.0.1:9",
-        "--secret", "KEY=env:SHOP_KEY", "--secret", "SPARE=file:/run/spare", "--secret-header",
-        "b.test:8443 Authorization: Bearer {{secret:KEY}}", "--timeout-ms", "250", "--memory-mb", "16",
+        "--allow-host",
+        "https://API.example.com",
+        "--allow-host",
+        "b.test:8443",
+        "--allow-private",
+        "127.0.0.1:9",
+        "--secret",
+        "KEY=env:SHOP_KEY",
+        "--secret",
+        "SPARE=file:/run/spare",
+        "--secret-header",
+        "b.test:8443 Authorization: Bearer {{secret:KEY}}",
+        "--timeout-ms",
+        "250",
+        "--memory-mb",
+        "16",
     ];
     tell(&[&["ext", "install", "shop", &script], &flags[..]].concat());
     tell(&["ext", "list"]);
@@ -256,10 +279,15 @@ fn what_is_installed_is_listed_shown_and_removed_and_what_cannot_be_is_refused_w
     for file in [&broken, &empty, &text] {
         tell(&["ext", "install", "shop", file, "--json"]);
     }
-    let filters = vec![("version [0-9a-f]{12}", "version VERSION"), ("[0-9a-f]{64}", "SHA256"),
-        ("shop     [0-9a-f]{12}", "shop     VERSION"), ("\"version\":\"[0-9a-f]{12}\"", "\"version\":\"VERSION\""),
-        ("version     [0-9a-f]{12}", "version     VERSION"), ("\"installed_ms\":[0-9]+", "\"installed_ms\":MS"),
-        ("/[^ ]*/(broken|empty|text)\\.", "$1.")];
+    let filters = vec![
+        ("version [0-9a-f]{12}", "version VERSION"),
+        ("[0-9a-f]{64}", "SHA256"),
+        ("shop     [0-9a-f]{12}", "shop     VERSION"),
+        ("\"version\":\"[0-9a-f]{12}\"", "\"version\":\"VERSION\""),
+        ("version     [0-9a-f]{12}", "version     VERSION"),
+        ("\"installed_ms\":[0-9]+", "\"installed_ms\":MS"),
+        ("/[^ ]*/(broken|empty|text)\\.", "$1."),
+    ];
     insta::with_settings!({ filters => filters }, { insta::assert_snapshot!(told); });
 }
 

@@ -12,7 +12,9 @@ use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
 use drydock_gate::{Gate, GateSettings, SessionSpec};
 use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Registries, Shipped, SqliteLedger};
 
-use crate::{BadSetup, CompileLimits, DockSession, ExtensionSettings, Provider, Setup, WorkerProgram, wiring};
+use crate::{
+    BadSetup, CompileLimits, DockSession, ExtensionSettings, Provider, Setup, WorkerProgram, wiring,
+};
 
 /// A gate, an engine, a registry and a data directory that belong together. Clones are the same machine.
 #[derive(Clone)]

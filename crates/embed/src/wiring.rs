@@ -20,7 +20,8 @@ use drydock_gate::{Gate, GateSettings};
 use drydock_store::{Builtin, CodeCache, FileJournal, Home, Part, Registries, SqliteLedger};
 
 use crate::{
-    Dock, DockSettings, OpenDockError, SystemClock, code::handler::WithScripts, revocations, worker::ChildCompiler,
+    Dock, DockSettings, OpenDockError, SystemClock, code::handler::WithScripts, revocations,
+    worker::ChildCompiler,
 };
 
 pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockError> {

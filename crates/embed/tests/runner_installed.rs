@@ -74,9 +74,8 @@ async fn the_operators_list_is_that_of_an_extension_without_one_and_bounds_one_t
         (Some("listed.test"), Some("a.listed.test"), "a.listed.test", true),
     ] {
         let with_port = |it: &str| format!("{it}:{port}");
-        let list = list.map(|it| {
-            it.split(',').filter(|it| !it.is_empty()).map(with_port).collect::<Vec<_>>().join(",")
-        });
+        let list = list
+            .map(|it| it.split(',').filter(|it| !it.is_empty()).map(with_port).collect::<Vec<_>>().join(","));
         let room = room_under(list.as_deref());
         let hosts: Vec<String> = own.into_iter().map(with_port).collect();
         let settings = json!({ "allow_host": hosts });
@@ -100,9 +99,7 @@ async fn an_address_that_is_not_public_is_reached_where_the_installation_names_i
 async fn a_secret_is_read_when_a_session_begins_if_a_header_has_it_and_only_then() {
     let (site, room) = (site(), room_under(None));
     let place = site.address.to_string();
-    let with = |secrets: serde_json::Value, headers: serde_json::Value| {
-        json!({ "allow_private": [place], "secrets": secrets, "secret_headers": headers })
-    };
+    let with = |secrets: serde_json::Value, headers: serde_json::Value| json!({ "allow_private": [place], "secrets": secrets, "secret_headers": headers });
     let header = json!([format!("{place} X-Key: {{{{secret:KEY}}}}")]);
     let both = with(json!({ "KEY": "env:KEY", "SPARE": "file:/nowhere" }), header.clone());
     let told = ask(&room, both, Rules::default(), &site.url("/")).await.unwrap();

@@ -67,10 +67,21 @@ async fn what_a_script_answers_is_a_response_a_body_or_malformed() {
         (r#"Promise.resolve({status: 202})"#, 202, ""),
     ] {
         let invoked = run(&room, &format!("function handler() {{ return {answer}; }}"), "{}").await;
-        assert_eq!((kind(&invoked), invoked.envelope.status), (None, status), "{answer}: {}", message(&invoked));
+        assert_eq!(
+            (kind(&invoked), invoked.envelope.status),
+            (None, status),
+            "{answer}: {}",
+            message(&invoked)
+        );
         assert_eq!(body(&invoked), want, "{answer}");
     }
-    for bad in ["{}", "{ok: true}", "{status: 70000}", "{status: 200, headers: {a: 1}}", "{status: 200, body_b64: '%'}"] {
+    for bad in [
+        "{}",
+        "{ok: true}",
+        "{status: 70000}",
+        "{status: 200, headers: {a: 1}}",
+        "{status: 200, body_b64: '%'}",
+    ] {
         let invoked = run(&room, &format!("const handler = () => ({bad});"), "{}").await;
         assert_eq!((kind(&invoked), invoked.envelope.status), (Some(FailureKind::Abi), 500), "{bad}");
         assert!(message(&invoked).contains("malformed response"), "{bad}: {}", message(&invoked));
@@ -97,12 +108,21 @@ async fn how_a_script_fails_is_told_as_of_any_other_handler_and_the_next_call_is
         ("function handler() { for (;;); }", FailureKind::Timeout, "longer"),
         ("for (;;);", FailureKind::Timeout, "longer"),
         ("function handler() { return new Promise(() => {}); }", FailureKind::Timeout, "longer"),
-        ("function handler() { const all = []; for (;;) all.push('x'.repeat(1 << 20) + all.length); }", FailureKind::Memory, "memory"),
+        (
+            "function handler() { const all = []; for (;;) all.push('x'.repeat(1 << 20) + all.length); }",
+            FailureKind::Memory,
+            "memory",
+        ),
         ("import { x } from './other.js'; function handler() {}", FailureKind::Trap, "files.read"),
         ("function handler() { return 'x'.repeat((10 << 20) + 1); }", FailureKind::Memory, "memory"),
     ] {
         let invoked = run(&room, script, request).await;
-        assert_eq!((kind(&invoked), invoked.envelope.status), (Some(want), 500), "{script}: {}", message(&invoked));
+        assert_eq!(
+            (kind(&invoked), invoked.envelope.status),
+            (Some(want), 500),
+            "{script}: {}",
+            message(&invoked)
+        );
         assert!(message(&invoked).contains(words), "{script}: {}", message(&invoked));
         let next = run(&room, "function handler() { return 'fine'; }", request).await;
         assert_eq!(body(&next), "fine");
@@ -123,7 +143,8 @@ async fn a_script_logs_with_levels_and_is_bounded_as_any_other() {
     let told: Vec<_> = log.iter().map(|it| (it.level, it.text.as_str())).collect();
     let (info, error) = (LogLevel::Info, LogLevel::Error);
     assert_eq!(told, [(info, r#"top {"n":1}"#), (error, "bad"), (error, "w"), (info, "\0é")]);
-    let many = "function handler() { for (let at = 0; at < 500; at++) log.info(at); log.error('x'.repeat(99999)); }";
+    let many =
+        "function handler() { for (let at = 0; at < 500; at++) log.info(at); log.error('x'.repeat(99999)); }";
     let log = run(&room, many, "{}").await.log;
     assert_eq!((log.len(), log[199].text.as_str()), (201, "199"));
     assert!(log[200].text.starts_with("[more than 200 lines"), "{}", log[200].text);
@@ -142,7 +163,12 @@ async fn a_script_fetches_what_was_granted_as_often_as_any_other_and_nothing_els
         return {status: found.status, body: await found.text() + found.headers.get('x-a')}; }";
     let ask = |url: &str| json!({ "http": { "query": { "from": url } } }).to_string();
     let invoked = run_in(&room, &session, script, &ask(&server.url("/ok"))).await;
-    assert_eq!((invoked.envelope.status, body(&invoked).as_str()), (201, "fetchedb"), "{}", message(&invoked));
+    assert_eq!(
+        (invoked.envelope.status, body(&invoked).as_str()),
+        (201, "fetchedb"),
+        "{}",
+        message(&invoked)
+    );
     assert!(server.heads()[0].starts_with("POST /ok ") && server.heads()[0].ends_with("hi"));
     let denied = run_in(&room, &session, script, &ask("http://notallowed.test/")).await;
     assert_eq!(kind(&denied), Some(FailureKind::Trap));
@@ -156,7 +182,8 @@ async fn a_script_fetches_what_was_granted_as_often_as_any_other_and_nothing_els
     let rules = Rules::parse(&[], &[], &[silent.address.to_string()]).unwrap();
     let network = Network { rules, injected: Vec::new() };
     let slow = room.dock.session("me", Setup { network, ..Setup::instances(HANDLER_LIMITS) }).unwrap();
-    let request = json!({ "http": { "query": { "from": silent.url("/") } }, "limits": { "timeout_ms": 300 } });
+    let request =
+        json!({ "http": { "query": { "from": silent.url("/") } }, "limits": { "timeout_ms": 300 } });
     let invoked = run_in(&room, &slow, script, &request.to_string()).await;
     assert_eq!(kind(&invoked), Some(FailureKind::Timeout), "{}", message(&invoked));
 }
@@ -185,5 +212,9 @@ async fn only_a_script_with_a_handler_is_installed_and_bytes_are_no_way_to_one()
         assert_eq!(refused.code(), code, "{}: {refused:?}", &text[..text.len().min(60)]);
     }
     let bytes = bytes::Bytes::from_static(b"\0js\nfunction handler() {}");
-    assert_eq!(install(bytes.into()).await.unwrap_err().code(), "bad_module", "it does not begin with \\0asm");
+    assert_eq!(
+        install(bytes.into()).await.unwrap_err().code(),
+        "bad_module",
+        "it does not begin with \\0asm"
+    );
 }

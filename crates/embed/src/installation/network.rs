@@ -141,7 +141,8 @@ mod tests {
         ] {
             assert_eq!(text.parse::<HostEntry>().unwrap().to_string(), shown);
         }
-        for bad in ["", "*", "a b", "a/b", "user@a", "ftp://a", "a:0", "a:99999", "a:", "a..b", "https://a/path"]
+        for bad in
+            ["", "*", "a b", "a/b", "user@a", "ftp://a", "a:0", "a:99999", "a:", "a..b", "https://a/path"]
         {
             assert!(bad.parse::<HostEntry>().is_err(), "{bad:?}");
         }

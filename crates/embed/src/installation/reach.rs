@@ -68,7 +68,8 @@ impl Dock {
             }
             place => place.clone(),
         };
-        let source = self.extensions.secrets.as_ref().ok_or_else(|| bad("nobody reads secrets here".into()))?;
+        let source =
+            self.extensions.secrets.as_ref().ok_or_else(|| bad("nobody reads secrets here".into()))?;
         let bytes = source(&registered).map_err(|error| bad(format!("{registered}: {error}")))?;
         Secret::new(bytes).map_err(|error| bad(error.to_string()))
     }

@@ -19,8 +19,8 @@ use drydock_codemode::{
     runner::Program,
 };
 use drydock_contract::{
-    Artifact, BoxFuture, Call, CallError, CallLimits, Denial, Digest, Dispatch, Entropy, FailureCode,
-    Fault, GuestLog, GuestTime, LiveError, LiveKind, LiveReply, LiveSpec, NoLog, Outcome, Reply, RunReport,
+    Artifact, BoxFuture, Call, CallError, CallLimits, Denial, Digest, Dispatch, Entropy, FailureCode, Fault,
+    GuestLog, GuestTime, LiveError, LiveKind, LiveReply, LiveSpec, NoLog, Outcome, Reply, RunReport,
     RunRequest, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools,
     port::{LiveInstance, Runner},
 };
