@@ -279,12 +279,13 @@ fn what_is_installed_is_listed_shown_and_removed_and_what_cannot_be_is_refused_w
     for file in [&broken, &empty, &text] {
         tell(&["ext", "install", "shop", file, "--json"]);
     }
+    assert!(
+        !told.lines().any(|it| !it.starts_with('$') && it.contains("hunter2")),
+        "it may be the secret: {told}"
+    );
     let filters = vec![
-        ("version [0-9a-f]{12}", "version VERSION"),
-        ("[0-9a-f]{64}", "SHA256"),
-        ("shop     [0-9a-f]{12}", "shop     VERSION"),
-        ("\"version\":\"[0-9a-f]{12}\"", "\"version\":\"VERSION\""),
-        ("version     [0-9a-f]{12}", "version     VERSION"),
+        ("\\b[0-9a-f]{12}\\b", "VERSION"),
+        ("\\b[0-9a-f]{64}\\b", "SHA256"),
         ("\"installed_ms\":[0-9]+", "\"installed_ms\":MS"),
         ("/[^ ]*/(broken|empty|text)\\.", "$1."),
     ];

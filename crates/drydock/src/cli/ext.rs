@@ -5,7 +5,6 @@ mod manage;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
 use drydock_embed::{
     Dock, ExtensionCode, HANDLER_LIMITS, InstallError, Installed, Network, Setup,
@@ -115,7 +114,10 @@ fn parameter(text: &str) -> Result<(String, String), String> {
 }
 
 fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or("use K:V, such as accept:text/html")?;
+    let (name, value) = text
+        .split_once(':')
+        .filter(|it| !it.0.trim().is_empty())
+        .ok_or("use K:V, such as accept:text/html")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
@@ -208,19 +210,22 @@ impl Invoke {
         Ok(dock.installed(found).await?)
     }
 
+    /// What the flags say. The lists are shown where a map would lose something.
+    fn http(&self) -> Http {
+        let (method, path) = (self.method.clone(), self.path.clone());
+        let (query, headers) = (self.query.clone(), self.header.clone());
+        let http = Http::of_lists(method, path, query, headers, self.body.as_ref().map(String::as_bytes));
+        match http.query.len() < self.query.len() || http.headers.len() < self.header.len() {
+            true => http,
+            false => Http { query_all: None, headers_all: None, ..http },
+        }
+    }
+
     /// The request as it is sent, with the flags' limits where it asks for none itself, and what it says of itself.
     fn request(&self) -> anyhow::Result<(Vec<u8>, Context)> {
         let flags = AskedLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb, fuel: None };
         let Some(file) = &self.request else {
-            let http = Http {
-                method: self.method.clone(),
-                path: self.path.clone(),
-                query: self.query.iter().cloned().collect(),
-                headers: self.header.iter().cloned().collect(),
-                query_all: None,
-                headers_all: None,
-                body_b64: self.body.as_ref().map(|body| STANDARD.encode(body)),
-            };
+            let http = self.http();
             let context = Context::default();
             let request = ExecuteRequest { context: context.clone(), http, limits: Some(flags) };
             return Ok((serde_json::to_vec(&request)?, context));

@@ -16,7 +16,7 @@ use drydock_serve::{Reach, ServeSettings};
 
 use super::{
     super::serve::{Listening, serve_until_told},
-    manage::Settings,
+    manage::{Settings, tell_unused},
 };
 use crate::{exit, home, log, module};
 
@@ -58,8 +58,8 @@ pub(super) fn run(dev: Dev) -> anyhow::Result<ExitCode> {
     log::show_extensions();
     let dock = home::dock_serving(CALLS_PER_MINUTE)?;
     let seen = changed(&dev.file);
-    let settings = dev.settings.of();
-    dev.settings.tell_unused();
+    let settings = dev.settings.of()?;
+    tell_unused(&settings);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(install(&dock, &name, &dev.file, &settings))?;
     drop(runtime);

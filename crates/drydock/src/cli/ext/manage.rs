@@ -1,7 +1,8 @@
 //! `drydock ext install|list|show|rm|logs`: extensions that stay.
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{convert::Infallible, fmt, path::PathBuf, process::ExitCode, str::FromStr, sync::Arc};
 
+use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
     HostEntry, InstallError, Installation, InstallationLimits, InstallationSettings, Installations,
@@ -55,8 +56,8 @@ pub(super) struct Settings {
     #[arg(long, value_name = "ADDR:PORT")]
     allow_private: Vec<PrivateEntry>,
     /// A secret that may be put into its requests; may be repeated
-    #[arg(long, value_name = "NAME=env:VAR|file:PATH", value_parser = secret)]
-    secret: Vec<(SecretName, SecretRef)>,
+    #[arg(long, value_name = "NAME=env:VAR|file:PATH")]
+    secret: Vec<Typed>,
     /// A header with secrets for one host: 'api.test Authorization: Bearer {{secret:NAME}}'
     #[arg(long, value_name = "HOST[:PORT] HEADER")]
     secret_header: Vec<SecretHeader>,
@@ -68,40 +69,60 @@ pub(super) struct Settings {
     memory_mb: Option<u64>,
 }
 
-fn secret(text: &str) -> Result<(SecretName, SecretRef), String> {
-    let (name, from) = text.split_once('=').ok_or("use NAME=env:VARIABLE or NAME=file:/PATH")?;
-    let name = name.parse().map_err(|bad: drydock_embed::BadSecretRef| bad.to_string())?;
-    // Whoever reads it later starts somewhere else.
-    let from = match from.strip_prefix("file:").map(std::path::absolute) {
-        Some(Ok(path)) => format!("file:{}", path.display()),
-        _ => from.to_owned(),
-    };
-    match from.parse() {
-        Ok(SecretRef::Registered) => Err("use NAME=env:VARIABLE or NAME=file:PATH".into()),
-        Ok(from) => Ok((name, from)),
-        // What was typed may be the secret itself.
-        Err(_) => Err("use NAME=env:VARIABLE or NAME=file:PATH: the secret itself is never typed".into()),
+/// What was typed after `--secret`. It is kept out of every message, because it may be the secret itself.
+#[derive(Clone)]
+struct Typed(String);
+
+impl fmt::Debug for Typed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Typed")
+    }
+}
+
+impl FromStr for Typed {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Typed {
+    /// The name, and where the value comes from.
+    fn read(&self) -> anyhow::Result<(SecretName, SecretRef)> {
+        let usage = "--secret: use NAME=env:VARIABLE or NAME=file:PATH, the name in letters, digits and underscores: the \
+                     secret itself is never typed";
+        let (name, from) = self.0.split_once('=').context(usage)?;
+        // Whoever reads it later starts somewhere else.
+        let from = match from.strip_prefix("file:").map(std::path::absolute) {
+            Some(Ok(path)) => format!("file:{}", path.display()),
+            _ => from.to_owned(),
+        };
+        match (name.parse(), from.parse()) {
+            (Ok(name), Ok(from)) if from != SecretRef::Registered => Ok((name, from)),
+            _ => bail!(usage),
+        }
     }
 }
 
 impl Settings {
-    pub(super) fn of(&self) -> InstallationSettings {
+    pub(super) fn of(&self) -> anyhow::Result<InstallationSettings> {
         let limits = InstallationLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb };
-        InstallationSettings {
+        Ok(InstallationSettings {
             allow_host: self.allow_host.clone(),
             allow_private: self.allow_private.clone(),
-            secrets: self.secret.iter().cloned().collect(),
+            secrets: self.secret.iter().map(Typed::read).collect::<Result<_, _>>()?,
             secret_headers: self.secret_header.clone(),
             limits,
-        }
+        })
     }
+}
 
-    /// Says which secrets go nowhere.
-    pub(super) fn tell_unused(&self) {
-        for (name, _) in &self.secret {
-            if !self.secret_header.iter().any(|it| it.names(name)) {
-                exit::warn(&format!("secret `{name}` is in no header; --secret-header puts it into one"));
-            }
+/// Says which secrets go nowhere.
+pub(super) fn tell_unused(settings: &InstallationSettings) {
+    for name in settings.secrets.keys() {
+        if !settings.secret_headers.iter().any(|it| it.names(name)) {
+            exit::warn(&format!("secret `{name}` is in no header; --secret-header puts it into one"));
         }
     }
 }
@@ -112,13 +133,12 @@ pub(super) fn install(wanted: Install) -> anyhow::Result<ExitCode> {
 }
 
 fn install_one(wanted: Install) -> anyhow::Result<()> {
-    let code = module::read_extension(&wanted.file)?;
+    let (code, settings) = (module::read_extension(&wanted.file)?, wanted.settings.of()?);
     let name = CommandName::registrable(wanted.name.as_str()).map_err(InstallError::from)?;
     let dock = home::dock()?.for_tenant(wanted.of.tenant);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let made = dock.install_extension(name, code, wanted.settings.of(), SystemClock.now());
-    let made = runtime.block_on(made)?;
-    wanted.settings.tell_unused();
+    let made = runtime.block_on(dock.install_extension(name, code, settings, SystemClock.now()))?;
+    tell_unused(&made.settings);
     if wanted.of.json {
         show::json(&described(&made))?;
     } else {
