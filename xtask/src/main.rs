@@ -1,4 +1,4 @@
-//! The house-keeping: `cargo xtask tidy | notices | guests | bench | catalog | clients | dist | fuzz | python | help`.
+//! The house-keeping: `cargo xtask tidy | notices | guests | bench | catalog | clients | dist | fuzz | python | sdk | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
@@ -12,6 +12,7 @@ mod guests;
 mod notices;
 mod packages;
 mod python;
+mod sdk;
 mod tidy;
 
 use std::{
@@ -33,6 +34,7 @@ cargo xtask WORD [ARGS...]
   dist [KIND...] [--profile P]    make archive, wheel and npm package in target/dist (`--try`: and use them)
   fuzz [--seconds N] [TARGET]     run every fuzz target, or one, for N seconds each (default 60)
   python [--native PYTHON]        an installed python against the machine's own, by bytes and by the clock
+  sdk [--check]                   build the examples of the guest SDKs, or compare them with their sources
   help                            print this
 ";
 
@@ -62,6 +64,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         "python" => python::run(&root(), rest)?,
         "dist" => dist::run(&root(), rest)?,
         "fuzz" => fuzz::run(&root(), rest)?,
+        "sdk" => sdk::run(&root(), rest)?,
         "help" | "-h" | "--help" => print!("{HELP}"),
         other => bail!("there is no `{other}`; `cargo xtask help` lists what there is"),
     }

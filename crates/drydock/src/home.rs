@@ -12,7 +12,7 @@ use drydock_embed::{
 };
 use etcetera::BaseStrategy as _;
 
-use crate::{progress, provide};
+use crate::{extensions, progress, provide};
 
 /// The data directory.
 pub(crate) fn path() -> anyhow::Result<PathBuf> {
@@ -43,29 +43,36 @@ pub(crate) fn dock() -> anyhow::Result<Dock> {
 
 /// The same with other limits for compiling a command that is not built in.
 pub(crate) fn dock_with(compile: CompileLimits) -> anyhow::Result<Dock> {
+    open_dock(DockSettings { compile, ..for_one() })
+}
+
+/// The settings of a process that does one thing.
+fn for_one() -> DockSettings {
     let gate = GateSettings { recording: Recording::Ahead, ..GateSettings::default() };
     // One command, and at most 64 of its own in flight: a pool for a thousand takes a thousand
     // system calls to lay out, which is most of the start.
     let engine = EngineSettings { slots: Some(72), ..EngineSettings::default() };
-    open_dock(gate, engine, compile)
+    DockSettings { gate, engine, ..DockSettings::default() }
+}
+
+/// The same for one request to an extension.
+pub(crate) fn dock_invoking() -> anyhow::Result<Dock> {
+    open_dock(DockSettings { extensions: extensions::settings()?, ..for_one() })
 }
 
 /// Opens the whole machine for a server: many callers at once, each principal with so many calls in a minute.
 pub(crate) fn dock_serving(calls_max: u32) -> anyhow::Result<Dock> {
     let gate = GateSettings { calls_max, ..GateSettings::default() };
-    open_dock(gate, EngineSettings::default(), CompileLimits::default())
+    open_dock(DockSettings { gate, extensions: extensions::settings()?, ..DockSettings::default() })
 }
 
-fn open_dock(gate: GateSettings, engine: EngineSettings, compile: CompileLimits) -> anyhow::Result<Dock> {
+fn open_dock(settings: DockSettings) -> anyhow::Result<Dock> {
     let settings = DockSettings {
-        gate,
-        engine,
         on_compile: Some(Arc::new(progress::on_compile)),
         worker: Some(worker()),
-        compile,
         shipped: shipped(),
         provider: Some(Arc::new(provide::provider())),
-        egress: None,
+        ..settings
     };
     Ok(Dock::open_with(path()?, settings)?)
 }

@@ -6,6 +6,7 @@
 mod cli;
 mod config;
 mod exit;
+mod extensions;
 mod home;
 mod interrupt;
 mod limits;

@@ -1,14 +1,35 @@
-//! A module from a file that the user named. Text is assembled first.
+//! A module or a script from a file that the user named. Text of WebAssembly is assembled first.
 
 use std::{io::Read as _, path::Path};
 
 use anyhow::Context as _;
-use drydock_embed::store::ArtifactStore;
+use bytes::Bytes;
+use drydock_embed::{ExtensionCode, store::ArtifactStore};
+
+/// Reads an extension: JavaScript where the file is called so, and else a module.
+pub(crate) fn read_extension(file: &Path) -> anyhow::Result<ExtensionCode> {
+    if !file.extension().is_some_and(|it| it == "js") {
+        return Ok(Bytes::from(read(file)?).into());
+    }
+    let text = String::from_utf8(read_bytes(file)?.into());
+    Ok(ExtensionCode::Script(text.with_context(|| format!("`{}` is not UTF-8", file.display()))?))
+}
 
 /// Reads a module, or what `-` stands for: standard input.
 pub(crate) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let (shown, bytes) = (file.display(), read_bytes(file)?);
+    let text =
+        file.extension().is_some_and(|it| it == "wat") || bytes.trim_ascii_start().starts_with(b"(module");
+    if !text {
+        return Ok(bytes.into());
+    }
+    let source = std::str::from_utf8(&bytes).with_context(|| format!("`{shown}` is not UTF-8"))?;
+    wat::parse_str(source).with_context(|| format!("`{shown}` does not assemble"))
+}
+
+fn read_bytes(file: &Path) -> anyhow::Result<Bytes> {
     let shown = file.display();
-    let bytes = match file.as_os_str() == "-" {
+    Ok(match file.as_os_str() == "-" {
         true => ArtifactStore::read_new(std::io::stdin().lock())?,
         false => {
             // Looked at before it is opened: opening a pipe would wait for a writer.
@@ -19,14 +40,7 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
             let opened = std::fs::File::open(file).with_context(|| format!("could not open `{shown}`"))?;
             ArtifactStore::read_new(opened.take(u64::MAX))?
         }
-    };
-    let text =
-        file.extension().is_some_and(|it| it == "wat") || bytes.trim_ascii_start().starts_with(b"(module");
-    if !text {
-        return Ok(bytes.into());
-    }
-    let source = std::str::from_utf8(&bytes).with_context(|| format!("`{shown}` is not UTF-8"))?;
-    wat::parse_str(source).with_context(|| format!("`{shown}` does not assemble"))
+    })
 }
 
 /// Reads a file of data, or standard input for `-`, and one byte more than `bytes_max` where there is more: whoever gets

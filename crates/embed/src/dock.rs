@@ -12,7 +12,9 @@ use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
 use drydock_gate::{Gate, GateSettings, SessionSpec};
 use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Registries, Shipped, SqliteLedger};
 
-use crate::{BadSetup, CompileLimits, DockSession, Provider, Setup, WorkerProgram, wiring};
+use crate::{
+    BadSetup, CompileLimits, DockSession, ExtensionSettings, Provider, Setup, WorkerProgram, wiring,
+};
 
 /// A gate, an engine, a registry and a data directory that belong together. Clones are the same machine.
 #[derive(Clone)]
@@ -30,6 +32,7 @@ pub struct Dock {
     /// Modules and kernels that calls name.
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) egress: Arc<Egress>,
+    pub(crate) extensions: Arc<ExtensionSettings>,
 }
 
 /// What an embedder may choose. The default runs built-in commands and no others: those need a worker.
@@ -52,6 +55,8 @@ pub struct DockSettings {
     pub egress: Option<Arc<Egress>>,
     /// Knows programs that are not installed, and installs them where a session may.
     pub provider: Option<Arc<dyn Provider>>,
+    /// What holds for all extensions.
+    pub extensions: ExtensionSettings,
 }
 
 /// The machine could not be put together.

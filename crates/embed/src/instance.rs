@@ -16,7 +16,7 @@ use drydock_extension::{
 };
 use drydock_gate::Grant;
 
-use crate::{Dock, DockSession, Setup};
+use crate::{Dock, DockSession, Setup, code::handler::artifact_of};
 
 /// The most that a handler's request may ask for, where the host says nothing else.
 pub const HANDLER_LIMITS: Limits = instance_limits(60, 1 << 30);
@@ -84,6 +84,11 @@ impl Dock {
         let module = module.into();
         let artifact = off_thread_if(module.len(), move || Artifact::hash(module)).await;
         Arc::new(self.shelf.put(artifact))
+    }
+
+    /// The same for a script in JavaScript that has a function `handler`.
+    pub async fn hand_over_script(&self, script: &str) -> Arc<HandedOver> {
+        self.hand_over(artifact_of(script)).await
     }
 
     /// Answers one HTTP request with a fresh instance of a module of the Runner ABI that is this extension. The request is

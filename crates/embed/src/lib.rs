@@ -79,8 +79,9 @@ pub use exec::{Exec, ExecError, Executed, line_limits};
 pub use grants::{StoredGrant, StoredGrants, StoredGrantsError};
 pub use host_command::{HostCommands, HostInput, HostOutput};
 pub use installation::{
-    BadHostEntry, BadSecretRef, ENTRIES_MAX, HostEntry, INSTALLATIONS_MAX, InstallError, Installation,
-    InstallationLimits, InstallationSettings, Installations, Installed, SecretName, SecretRef, StoredSecrets,
+    BadSecretHeader, BadSecretRef, ENTRIES_MAX, ExtensionCode, ExtensionSettings, HostEntry,
+    INSTALLATIONS_MAX, InstallError, Installation, InstallationLimits, InstallationSettings, Installations,
+    Installed, PrivateEntry, SecretHeader, SecretName, SecretRef, SecretSource, StoredSecrets,
 };
 pub use instance::{DockKernel, HANDLER_LIMITS, HandedOver, KERNEL_LIMITS, KernelError};
 pub use mount::{BadMount, Mount, OpenTreeError, Room, Tree, overlap};

@@ -7,11 +7,12 @@ use drydock_contract::{
     Preparing, Principal, SteppedClock,
     port::{Clock, FileError, Files},
 };
+use drydock_egress::ParseInjectionError;
 use drydock_gate::{
     BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, DenialLog, Grant, LINE_MEMORY_BYTES_MAX, Profile, SessionSpec,
 };
 
-use crate::{HostCommands, Network, SystemClock};
+use crate::{HostCommands, Network, SecretName, SystemClock};
 
 /// What a session is opened with. The default is the profile `compute`, which may run nothing: what
 /// is forgotten can only take power away. [`Setup::profile`] with `minimal` may run every command.
@@ -105,6 +106,17 @@ pub enum BadSetup {
         "environment variable `{0}` cannot be passed on: its name is empty or has `=`, or there is a NUL in it"
     )]
     Variable(String),
+    /// A secret that goes along with requests is not to be had.
+    #[error("secret `{name}` cannot be read: {why}")]
+    Secret {
+        /// Which one.
+        name: SecretName,
+        /// Why not; the value is no part of it.
+        why: String,
+    },
+    /// A header with secrets cannot be sent.
+    #[error(transparent)]
+    SecretHeader(#[from] ParseInjectionError),
     /// A file cannot be put into the tree.
     #[error("cannot put the file `{path}` there: {cause}")]
     File {

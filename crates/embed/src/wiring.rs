@@ -19,7 +19,10 @@ use drydock_engine::{Apart, Engine};
 use drydock_gate::{Gate, GateSettings};
 use drydock_store::{Builtin, CodeCache, FileJournal, Home, Part, Registries, SqliteLedger};
 
-use crate::{Dock, DockSettings, OpenDockError, SystemClock, revocations, worker::ChildCompiler};
+use crate::{
+    Dock, DockSettings, OpenDockError, SystemClock, code::handler::WithScripts, revocations,
+    worker::ChildCompiler,
+};
 
 pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockError> {
     let registries =
@@ -49,14 +52,14 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
         .with(Tool)
         .with(Code)
         .with(Net::new(Arc::clone(&egress), Arc::new(SystemClock)))
-        .with(Instance::new(Arc::clone(&engine) as _, Arc::clone(&shelf)));
+        .with(Instance::new(Arc::new(WithScripts(Arc::clone(&engine))), Arc::clone(&shelf)));
     // Whoever cannot read what is revoked lets nobody in. Where nothing ever was, this is one look at a name.
     let gate = Arc::new(gate.agreeing_by(Arc::clone(&ledger) as _)?);
     revocations::hear(&gate, Arc::clone(&ledger) as _)
         .map_err(|error| OpenDockError::Engine(Fault::Internal(format!("no thread: {error}"))))?;
     let tenant = Tenant::default();
-    let provider = settings.provider;
-    Ok(Dock { gate, engine, tenant, registry, registries, ledger, home, provider, shelf, egress })
+    let (provider, extensions) = (settings.provider, Arc::new(settings.extensions));
+    Ok(Dock { gate, engine, tenant, registry, registries, ledger, home, provider, shelf, egress, extensions })
 }
 
 /// What the digests in audit records are keyed with. Without a key of the installation, one of this process: then they

@@ -78,6 +78,13 @@ async fn a05_the_request_is_json_where_the_handler_is_told() {
     let log = room().invoke(&wat, r#"{"http":{"path":"/é"}}"#).await.log;
     let shown: serde_json::Value = serde_json::from_str(&log[0].text).unwrap();
     assert_eq!(shown["http"]["path"], "/é");
+    // A guest without room for it: a clean error, and its handler is not called.
+    let logs = "(call $info (i32.const 16) (i32.const 1)) (i32.const 0)";
+    let small = guest(LOGS, "", logs).replace(r#"(export "memory") 2)"#, r#"(export "memory") 2 2)"#);
+    let body = STANDARD.encode(vec![7; 200_000]);
+    let invoked = room().invoke(&small, &format!(r#"{{"http":{{"body_b64":"{body}"}}}}"#)).await;
+    assert_eq!((kind(&invoked), invoked.log.len()), (Some(FailureKind::Abi), 0), "{}", message(&invoked));
+    assert!(message(&invoked).contains("not in the guest's memory of 131072 bytes"), "{}", message(&invoked));
 }
 
 #[tokio::test]
@@ -108,14 +115,30 @@ async fn a08_a_trap_ends_the_call_and_not_the_host() {
 }
 
 #[tokio::test]
-async fn a09_a10_context_and_http_have_every_key() {
+async fn a09_context_and_http_have_every_key_and_what_is_missing_is_null() {
     let wat = guest(LOGS, "", "(call $info (local.get $req) (local.get $len)) (i32.const 0)");
     let log = room().invoke(&wat, "{}").await.log;
     let shown: serde_json::Value = serde_json::from_str(&log[0].text).unwrap();
     let keys = |of: &str| shown[of].as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(keys("context"), "extension_id limits request_id tenant_id version_id");
     assert_eq!(keys("http"), "body_b64 headers method path query");
-    assert!(shown["context"]["request_id"].is_null() && shown["http"]["body_b64"].is_null());
+    assert!(shown["context"]["request_id"].is_null() && shown["context"]["version_id"].is_null());
+}
+
+#[tokio::test]
+async fn a10_bytes_survive_base64_both_ways_and_no_body_is_null() {
+    let room = room();
+    let wat = guest(LOGS, "", "(call $info (local.get $req) (local.get $len)) (i32.const 0)");
+    let shown = async |request: &str| {
+        let log = room.invoke(&wat, request).await.log;
+        serde_json::from_str::<serde_json::Value>(&log[0].text).unwrap()["http"]["body_b64"].clone()
+    };
+    assert!(shown("{}").await.is_null());
+    let bytes: Vec<u8> = (0..=255).collect();
+    let sent = STANDARD.encode(&bytes);
+    assert_eq!(shown(&format!(r#"{{"http":{{"body_b64":"{sent}"}}}}"#)).await, sent.as_str());
+    let answer = room.invoke(&answers(&format!(r#"{{"status":200,"body_b64":"{sent}"}}"#), ""), "{}").await;
+    assert_eq!(body(&answer), bytes);
 }
 
 #[tokio::test]

@@ -174,6 +174,98 @@ fn oddities() -> Vec<(&'static str, String, Want)> {
     ]
 }
 
+/// What a guest can get wrong about memory, exports and imports, and what looks wrong and is not.
+fn mistakes() -> Vec<(&'static str, String, Want)> {
+    let (abi, link) = (FailureKind::Abi, FailureKind::Link);
+    let points = |at: &str, bytes: &str| {
+        let body = "(call $answer (local.get $out) (i32.const AT) (i32.const BYTES)) (i32.const 0)";
+        guest("", r#"(data (i32.const 16) "hi")"#, &body.replace("AT", at).replace("BYTES", bytes))
+    };
+    let alloc = |result: &str| {
+        let alloc = format!(r#"(func (export "alloc") (param i32) (result i32) {result})"#);
+        format!(r#"(module (memory (export "memory") 2) {alloc} {})"#, handler("i32 i32 i32"))
+    };
+    let plain = |memory: &str, exports: &str| format!("(module {memory} {ALLOC} {exports})");
+    let memory = r#"(memory (export "memory") 2)"#;
+    let fine = handler("i32 i32 i32");
+    let other_dealloc = r#"(func (export "dealloc") (param i64))"#;
+    let odd_log = r#"(import "alga" "log_info" (func (param i64)))"#;
+    let odd_import = r#"(import "env" "memory" (memory 1)) (export "memory" (memory 0))"#;
+    vec![
+        ("oob_wrap", points("-16", "32"), Failure(abi, "at 4294967280 is not in")),
+        ("huge_len", points("16", "0x7fffffff"), Failure(abi, "2147483647 bytes")),
+        ("negative_len", points("16", "-1"), Failure(abi, "4294967295 bytes")),
+        ("far_and_empty", points("-1", "0"), Failure(abi, "0 bytes at 4294967295")),
+        ("empty_at_the_end", points("131072", "0"), Answer(200, None, Some(b""))),
+        ("alloc_answers_0", alloc("(i32.const 0)"), Failure(abi, "no room")),
+        ("alloc_at_the_end", alloc("(i32.const 131070)"), Failure(abi, "131070")),
+        ("alloc_traps", alloc("unreachable"), Failure(FailureKind::Trap, "unreachable")),
+        ("alloc_loops", alloc("(loop $l (br $l)) (i32.const 0)"), Failure(FailureKind::Timeout, "longer")),
+        ("alloc_unaligned", alloc("(i32.const 4097)"), Answer(200, None, Some(b""))),
+        (
+            "alloc_is_no_function",
+            format!(r#"(module {memory} (global (export "alloc") i32 (i32.const 0)) {fine})"#),
+            Failure(abi, "`alloc` is not a function"),
+        ),
+        (
+            "handler_without_result",
+            with(r#"(func (export "handler") (param i32 i32 i32))"#),
+            Failure(abi, "`handler`"),
+        ),
+        (
+            "handler_is_a_memory",
+            plain(r#"(memory (export "memory") (export "handler") 2)"#, ""),
+            Failure(abi, "`handler` is not a function"),
+        ),
+        (
+            "memory_is_a_function",
+            plain("(memory 2)", &format!(r#"(func (export "memory")) {fine}"#)),
+            Failure(abi, "`memory` is not a memory"),
+        ),
+        ("two_memories", plain(&format!("{memory} (memory 1)"), &fine), Failure(link, "does not compile")),
+        (
+            "memory_of_64_bits",
+            format!(
+                r#"(module (memory (export "memory") i64 1) (func (export "alloc") (param i32) (result i32) (i32.const 16)) {fine})"#
+            ),
+            Failure(link, "does not compile"),
+        ),
+        (
+            "memory_of_the_host",
+            format!(r#"(module {odd_import} {ALLOC} {fine})"#),
+            Failure(link, "env.memory"),
+        ),
+        ("log_of_another_type", guest(odd_log, "", NOTHING), Failure(link, "log_info")),
+        ("dealloc_of_another_type", answers(r#"{"status":204}"#, other_dealloc), Answer(204, None, None)),
+        (
+            "start_traps",
+            guest("", "(func $s unreachable) (start $s)", NOTHING),
+            Failure(FailureKind::Trap, "unreachable"),
+        ),
+        (
+            "recurses",
+            guest("", "(func $f (call $f))", "(call $f) (i32.const 0)"),
+            Failure(FailureKind::Trap, "stack"),
+        ),
+        (
+            "loads_outside",
+            guest("", "", "(i32.load (i32.const -8))"),
+            Failure(FailureKind::Trap, "out of bounds"),
+        ),
+        (
+            "huge_table",
+            guest("", "(table 100000000 funcref)", NOTHING),
+            Failure(FailureKind::Memory, "begins with"),
+        ),
+        ("answers_minus_3", guest("", "", "(i32.const -3)"), Failure(FailureKind::App, "answered -3")),
+    ]
+}
+
+#[tokio::test]
+async fn mistakes_of_a_guest_are_told_by_their_kind_and_what_is_none_is_answered() {
+    check_all(&room(), mistakes()).await;
+}
+
 fn check(name: &str, invoked: &Invoked, want: &Want) {
     let envelope = &invoked.envelope;
     match want {

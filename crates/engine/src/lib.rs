@@ -36,6 +36,10 @@ mod wasi;
 pub use compile::{Apart, CompileEvent};
 pub use config::{Allocation, Cpu, Effort, EngineSettings, Facts, precompile};
 pub use engine::Engine;
+/// What a handler may log, for handlers that are no modules.
+pub use entry::handler::{
+    LINE_BYTES_MAX as HANDLER_LINE_BYTES_MAX, LINES_MAX as HANDLER_LINES_MAX, line as handler_line,
+};
 pub use features::needed_features;
 pub use host::IMPORTS;
 pub use lane::Lane;

@@ -14,7 +14,7 @@ const FEATURES: &str = "-Ctarget-feature=+simd128";
 
 /// Builds `guests` into `folder` and returns their entries for the lock file.
 pub fn all(places: &Places, guests: &[&Guest], folder: &Path) -> Result<Vec<Entry>> {
-    let toolchain = Toolchain::find(places)?;
+    let toolchain = Toolchain::find(&places.guests)?;
     let description = toolchain.describe()?;
     std::fs::create_dir_all(folder)?;
     let mut entries = Vec::new();
@@ -49,19 +49,13 @@ fn compile(places: &Places, guest: &Guest, toolchain: &Toolchain) -> Result<Path
 
 /// Flags that make the bytes independent of where the build runs.
 fn flags(places: &Places, toolchain: &Toolchain) -> Result<Vec<String>> {
-    let home = std::env::var("HOME").unwrap_or_default();
-    let cargo = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
     let remap = |from: String, to: &str| format!("--remap-path-prefix={from}={to}");
     let mut flags = vec![
         FEATURES.to_owned(),
         remap(places.guests.display().to_string(), "/guests"),
         remap(places.crates.display().to_string(), "/crates"),
-        remap(format!("{}/lib/rustlib/src/rust", toolchain.sysroot()?), "/rust"),
     ];
-    // Each registry has a folder whose name depends on the machine's settings.
-    for registry in std::fs::read_dir(format!("{cargo}/registry/src")).into_iter().flatten().flatten() {
-        flags.push(remap(registry.path().display().to_string(), "/registry"));
-    }
+    flags.extend(toolchain.remapped()?);
     Ok(flags)
 }
 

@@ -23,7 +23,7 @@ use catalogue::{GUESTS, Guest};
 use lock::Lock;
 use std::path::{Path, PathBuf};
 
-pub use toolchain::TARGET;
+pub use toolchain::{TARGET, Toolchain};
 
 /// The packages of `guests/` that become modules.
 pub fn packages() -> std::collections::BTreeSet<&'static str> {

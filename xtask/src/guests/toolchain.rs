@@ -1,7 +1,6 @@
 //! The compiler for the guests: rustup's target if it is installed, else the one that
 //! `guests/toolchain.sh` assembles.
 
-use super::Places;
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::Command;
@@ -15,12 +14,12 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// Finds one, or makes one.
-    pub fn find(places: &Places) -> Result<Self> {
+    /// Finds one, or makes one with the script in `guests`.
+    pub fn find(guests: &Path) -> Result<Self> {
         if installed()? {
             return Ok(Self { variables: Vec::new() });
         }
-        let script = places.guests.join("toolchain.sh");
+        let script = guests.join("toolchain.sh");
         let made =
             Command::new(&script).arg("setup").status().context("could not run guests/toolchain.sh")?;
         if !made.success() {
@@ -40,6 +39,30 @@ impl Toolchain {
             cargo.env_remove(name);
         }
         cargo
+    }
+
+    /// Whether it is rustup's own, which has a standard library for every target that was added to it.
+    pub fn is_rustups(&self) -> bool {
+        self.variables.is_empty()
+    }
+
+    /// A C compiler for wasm: the one that was assembled, else the machine's.
+    pub fn c_compiler(&self) -> Command {
+        let own = self.variables.iter().find(|(name, _)| name.starts_with("CC_"));
+        self.command(own.map_or("clang", |(_, path)| path))
+    }
+
+    /// Flags by which no path of this machine shows in a module: not the sources of the standard library, and not the
+    /// folders of registries, whose names depend on the machine's settings.
+    pub fn remapped(&self) -> Result<Vec<String>> {
+        let home = std::env::var("HOME").unwrap_or_default();
+        let cargo = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
+        let remap = |from: String, to: &str| format!("--remap-path-prefix={from}={to}");
+        let mut flags = vec![remap(format!("{}/lib/rustlib/src/rust", self.sysroot()?), "/rust")];
+        for registry in std::fs::read_dir(format!("{cargo}/registry/src")).into_iter().flatten().flatten() {
+            flags.push(remap(registry.path().display().to_string(), "/registry"));
+        }
+        Ok(flags)
     }
 
     /// Compiler and linker, for the lock file.

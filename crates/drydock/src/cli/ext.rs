@@ -5,16 +5,13 @@ mod manage;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
-use anyhow::Context as _;
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    Dock, HANDLER_LIMITS, InstallError, Installed, Network, Setup,
+    Dock, ExtensionCode, HANDLER_LIMITS, InstallError, Installed, Network, Setup,
     contract::{
         CallError, CommandName, DEFAULT_TENANT, Denial, Limits, LogLevel,
         exit::{CANCELLED, DENIED, LIMITED, TIMED_OUT},
     },
-    egress::Rules,
     extension::runner::{
         AskedLimits, Context, Envelope, ExecuteRequest, FailureKind, Http, Invoked, REQUEST_BYTES_MAX,
     },
@@ -27,9 +24,6 @@ use super::{
     run::{PRINCIPAL, cancellable},
 };
 use crate::{exit, home, module, show};
-
-/// Hosts that extensions may reach, with commas between them.
-const ALLOWLIST: &str = "EXT_EGRESS_ALLOWLIST";
 
 #[derive(Debug, Args)]
 pub(crate) struct Ext {
@@ -81,7 +75,7 @@ the list of an extension without one of its own, and bounds one that has.
 Exit status: 0 it answered, whatever its status; 1 the handler said non-zero; 124 timed out;
 125 any other failure; 126 denied; 130 Ctrl-C.")]
 struct Invoke {
-    /// An extension that is installed, or a module as WebAssembly (.wasm) or as its text (.wat)
+    /// An extension that is installed, or a file: WebAssembly (.wasm), its text (.wat), or JavaScript (.js)
     #[arg(value_name = "NAME|FILE")]
     file: PathBuf,
     /// The request as JSON: context, http, limits, each of which may be left out; - is stdin
@@ -120,7 +114,10 @@ fn parameter(text: &str) -> Result<(String, String), String> {
 }
 
 fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or("use K:V, such as accept:text/html")?;
+    let (name, value) = text
+        .split_once(':')
+        .filter(|it| !it.0.trim().is_empty())
+        .ok_or("use K:V, such as accept:text/html")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
@@ -137,9 +134,9 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
 }
 
 fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
-    let module = match invoke.names_installed() {
+    let code = match invoke.names_installed() {
         true => None,
-        false => Some(module::read(&invoke.file)?),
+        false => Some(module::read_extension(&invoke.file)?),
     };
     let (request, context) = invoke.request()?;
     let limits = Limits {
@@ -147,14 +144,21 @@ fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
         memory_bytes_max: invoke.memory_mb.map_or(HANDLER_LIMITS.memory_bytes_max, |it| it << 20),
         ..HANDLER_LIMITS
     };
-    let dock = home::dock()?;
-    let (network, denials) = (invoke.network()?, Arc::new(DenialLog::default()));
+    let dock = home::dock_invoking()?;
+    let (network, denials) = (invoke.network(&dock)?, Arc::new(DenialLog::default()));
     let name = invoke.file.file_stem().unwrap_or_default().to_string_lossy();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (session, module) = match module {
-        Some(module) => {
+    let (session, module) = match code {
+        Some(code) => {
             let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::instances(limits) };
-            (dock.session(PRINCIPAL, setup)?, runtime.block_on(dock.hand_over(module)))
+            let session = dock.session(PRINCIPAL, setup)?;
+            let handed_over = runtime.block_on(async {
+                match code {
+                    ExtensionCode::Module(module) => dock.hand_over(module).await,
+                    ExtensionCode::Script(script) => dock.hand_over_script(&script).await,
+                }
+            });
+            (session, handed_over)
         }
         None => {
             let installed = runtime.block_on(invoke.installed(&dock))?;
@@ -181,28 +185,16 @@ fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
 }
 
 impl Invoke {
-    /// Its own hosts. Where the operator has a list for every extension, that counts for one without its own, and bounds
-    /// one that has.
-    fn network(&self) -> anyhow::Result<Network> {
+    /// The hosts and secrets of its flags; of a file they are all that it has, under the operator's list.
+    fn network(&self, dock: &Dock) -> anyhow::Result<Network> {
         let own = self.hosts.rules();
-        let listed = match std::env::var(ALLOWLIST) {
-            Ok(text) => {
-                Some(Rules::parse_list(&text).with_context(|| format!("{ALLOWLIST} cannot be read"))?)
-            }
-            Err(_) => None,
-        };
-        let has_own = !own.hosts.is_empty() || !own.urls.is_empty();
-        self.secrets.with(match listed {
-            None => own,
-            Some(hosts) if !has_own => Rules { hosts, ..own },
-            ceiling => Rules { ceiling, ..own },
-        })
+        self.secrets.with(if self.names_installed() { own } else { dock.extension_rules(own) })
     }
 
     /// Whether it is the name of an extension, and no file: those have a folder or an ending.
     fn names_installed(&self) -> bool {
         let text = self.file.to_string_lossy();
-        let ends = [".wasm", ".wat"].iter().any(|it| text.ends_with(it));
+        let ends = [".wasm", ".wat", ".js"].iter().any(|it| text.ends_with(it));
         text != "-" && !text.contains('/') && !ends && text.parse::<CommandName>().is_ok()
     }
 
@@ -218,19 +210,22 @@ impl Invoke {
         Ok(dock.installed(found).await?)
     }
 
+    /// What the flags say. The lists are shown where a map would lose something.
+    fn http(&self) -> Http {
+        let (method, path) = (self.method.clone(), self.path.clone());
+        let (query, headers) = (self.query.clone(), self.header.clone());
+        let http = Http::of_lists(method, path, query, headers, self.body.as_ref().map(String::as_bytes));
+        match http.query.len() < self.query.len() || http.headers.len() < self.header.len() {
+            true => http,
+            false => Http { query_all: None, headers_all: None, ..http },
+        }
+    }
+
     /// The request as it is sent, with the flags' limits where it asks for none itself, and what it says of itself.
     fn request(&self) -> anyhow::Result<(Vec<u8>, Context)> {
         let flags = AskedLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb, fuel: None };
         let Some(file) = &self.request else {
-            let http = Http {
-                method: self.method.clone(),
-                path: self.path.clone(),
-                query: self.query.iter().cloned().collect(),
-                headers: self.header.iter().cloned().collect(),
-                query_all: None,
-                headers_all: None,
-                body_b64: self.body.as_ref().map(|body| STANDARD.encode(body)),
-            };
+            let http = self.http();
             let context = Context::default();
             let request = ExecuteRequest { context: context.clone(), http, limits: Some(flags) };
             return Ok((serde_json::to_vec(&request)?, context));

@@ -1,12 +1,14 @@
 //! Which hosts may be reached, and which secrets go along: the flags that everything shares that reaches out.
 
-use std::{convert::Infallible, fmt, io::Read as _, str::FromStr};
+use std::{convert::Infallible, fmt, str::FromStr};
 
 use clap::Args;
 use drydock_embed::{
     Network,
-    egress::{HostRule, InjectedHeader, PrivateRule, Rules, SECRET_BYTES_MAX, Secret, Secrets, UrlRule},
+    egress::{HostRule, InjectedHeader, PrivateRule, Rules, Secret, Secrets, UrlRule},
 };
+
+use crate::extensions::read_secret_file;
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Hosts {
@@ -65,20 +67,13 @@ impl NamedSecret {
                 value.into_bytes()
             }
             Some(("file", path)) => {
-                read_file(path).map_err(|error| format!("could not read `{path}`: {error}"))?
+                read_secret_file(path).map_err(|error| format!("could not read `{path}`: {error}"))?
             }
             _ => return Err(usage.into()),
         };
         let secret = Secret::new(bytes).map_err(|bad| bad.to_string())?;
         Ok((name.to_owned(), secret))
     }
-}
-
-/// As much as a secret may have, and a little more, which makes it none.
-fn read_file(path: &str) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(SECRET_BYTES_MAX as u64 + 16).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[derive(Debug, Clone)]

@@ -161,7 +161,7 @@ impl JsGuest {
     }
 
     /// What the engine is asked for; nothing if the program is too large.
-    fn request(
+    pub(super) fn request(
         &self,
         program: &Program,
         tools: Arc<dyn Tools>,

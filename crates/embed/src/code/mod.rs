@@ -7,6 +7,7 @@ mod child;
 mod command_tools;
 mod file_tools;
 mod guest;
+pub(crate) mod handler;
 mod log;
 mod python;
 pub(crate) mod runtime;

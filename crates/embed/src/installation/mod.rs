@@ -4,23 +4,31 @@
 //! Secrets are kept by reference: where a value comes from, never the value.
 
 mod network;
+mod reach;
 mod secret;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use drydock_contract::{
-    Artifact, BadCommandName, Cap, CommandName, Digest, Fault, Limits, LiveKind, Tenant, Terms, Timestamp,
+    Artifact, BadCommandName, Cap, CommandName, Digest, Fault, Limits, LiveError, LiveKind, Tenant, Terms,
+    Timestamp,
     port::{Ledger, LedgerError, LoadError},
 };
+use drydock_egress::ParseInjectionError;
 use drydock_gate::Grant;
 use drydock_store::{ArtifactStore, PutArtifactError};
 use serde::{Deserialize, Serialize};
 
-pub use network::{BadHostEntry, HostEntry};
+pub use network::{BadSecretHeader, HostEntry, PrivateEntry, SecretHeader};
+pub use reach::{ExtensionSettings, SecretSource};
 pub use secret::{BadSecretRef, SecretName, SecretRef, StoredSecrets};
 
-use crate::{BadSetup, Dock, DockSession, HANDLER_LIMITS, HandedOver, Setup, instance::off_thread};
+use crate::{
+    BadSetup, Dock, DockSession, HANDLER_LIMITS, HandedOver, Setup,
+    code::handler::{self, SCRIPT_BYTES_MAX},
+    instance::off_thread,
+};
 
 /// Extensions of one tenant.
 pub const INSTALLATIONS_MAX: usize = 1_000;
@@ -52,9 +60,15 @@ pub struct InstallationSettings {
     /// The hosts that it may fetch from.
     #[serde(default)]
     pub allow_host: Vec<HostEntry>,
+    /// Addresses that it may fetch from though they are not public.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_private: Vec<PrivateEntry>,
     /// The secrets that may be put into its requests, and where each comes from.
     #[serde(default)]
     pub secrets: BTreeMap<SecretName, SecretRef>,
+    /// The headers that they are put into, each for one host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secret_headers: Vec<SecretHeader>,
     /// The most that a request may ask for.
     #[serde(default)]
     pub limits: InstallationLimits,
@@ -109,6 +123,12 @@ pub enum InstallError {
     /// Too many hosts or secrets.
     #[error("{0} of an extension may be {ENTRIES_MAX} at most")]
     TooManyEntries(&'static str),
+    /// A header with secrets that cannot be sent.
+    #[error("secret header `{0}`")]
+    SecretHeader(SecretHeader, #[source] ParseInjectionError),
+    /// The script is too long, or no text.
+    #[error("a script is text of at most {SCRIPT_BYTES_MAX} bytes")]
+    Script,
 }
 
 impl InstallError {
@@ -126,6 +146,8 @@ impl InstallError {
             Self::Broken(_) => "broken_installation",
             Self::TooMany => "too_many_extensions",
             Self::TooManyEntries(_) => "too_many_entries",
+            Self::SecretHeader(..) => "bad_secret_header",
+            Self::Script => "bad_module",
         }
     }
 }
@@ -190,11 +212,19 @@ fn read(key: &str, value: &[u8]) -> Result<Installation, InstallError> {
 
 impl InstallationSettings {
     fn check(&self) -> Result<(), InstallError> {
-        match (self.allow_host.len() > ENTRIES_MAX, self.secrets.len() > ENTRIES_MAX) {
-            (true, _) => Err(InstallError::TooManyEntries("hosts")),
-            (_, true) => Err(InstallError::TooManyEntries("secrets")),
-            _ => Ok(()),
+        let counts = [
+            ("hosts", self.allow_host.len() + self.allow_private.len()),
+            ("secrets", self.secrets.len()),
+            ("secret headers", self.secret_headers.len()),
+        ];
+        if let Some((what, _)) = counts.into_iter().find(|(_, count)| *count > ENTRIES_MAX) {
+            return Err(InstallError::TooManyEntries(what));
         }
+        for header in &self.secret_headers {
+            let wrong = |error| InstallError::SecretHeader(header.clone(), error);
+            header.check(self.secrets.keys()).map_err(wrong)?;
+        }
+        Ok(())
     }
 }
 
@@ -206,6 +236,33 @@ impl InstallationLimits {
             wall_max: self.timeout_ms.map_or(usual.wall_max, Duration::from_millis),
             memory_bytes_max: self.memory_mb.map_or(usual.memory_bytes_max, |it| it.saturating_mul(1 << 20)),
             ..usual
+        }
+    }
+}
+
+/// What an extension is: a module of the Runner ABI, or a script in JavaScript with a function `handler`.
+#[derive(Debug, Clone)]
+pub enum ExtensionCode {
+    /// WebAssembly.
+    Module(Bytes),
+    /// JavaScript.
+    Script(String),
+}
+
+impl From<Bytes> for ExtensionCode {
+    fn from(module: Bytes) -> Self {
+        Self::Module(module)
+    }
+}
+
+impl ExtensionCode {
+    /// The bytes that stand for it, which its hash is of.
+    fn into_bytes(self) -> Result<Bytes, InstallError> {
+        match self {
+            Self::Module(bytes) if !bytes.starts_with(b"\0asm") => Err(InstallError::NotWasm),
+            Self::Module(bytes) => Ok(bytes),
+            Self::Script(text) if text.len() > SCRIPT_BYTES_MAX => Err(InstallError::Script),
+            Self::Script(text) => Ok(handler::artifact_of(&text)),
         }
     }
 }
@@ -229,19 +286,17 @@ impl Dock {
         StoredSecrets::new(Arc::clone(&self.ledger) as _, self.tenant.clone())
     }
 
-    /// Installs an extension, in the place of another of its name. The module is compiled and linked first: what cannot
-    /// be a handler is not installed.
+    /// Installs an extension, in the place of another of its name. A module is compiled and linked first, and a script is
+    /// run without a request: what cannot be a handler is not installed.
     pub async fn install_extension(
         &self,
         name: CommandName,
-        module: Bytes,
+        code: impl Into<ExtensionCode>,
         settings: InstallationSettings,
         now: Timestamp,
     ) -> Result<Installation, InstallError> {
         settings.check()?;
-        if !module.starts_with(b"\0asm") {
-            return Err(InstallError::NotWasm);
-        }
+        let module = code.into().into_bytes()?;
         let home = self.home.clone();
         let bytes = module.len() as u64;
         let artifact = off_thread(move || ArtifactStore::new(&home).put(module)).await?;
@@ -257,13 +312,22 @@ impl Dock {
 
     /// Says why a module can be no handler, if it cannot.
     pub async fn check_handler(&self, artifact: &Artifact) -> Result<(), InstallError> {
+        if let Some(checked) = handler::check(&self.engine, artifact).await {
+            return checked.map_err(|error| match error {
+                LiveError::Fault(fault) => InstallError::Module(fault),
+                other => InstallError::Module(Fault::BadModule {
+                    digest: artifact.digest(),
+                    reason: format!("its own statements fail: {other}"),
+                }),
+            });
+        }
         self.engine
             .check_live(artifact, &LiveKind::Handler, self.tenant.clone())
             .await
             .map_err(InstallError::Module)
     }
 
-    /// The module of an installation, read and hashed.
+    /// The module or script of an installation, read and hashed.
     pub async fn installed(&self, installation: Installation) -> Result<Installed, InstallError> {
         let (home, digest) = (self.home.clone(), installation.module);
         let artifact = off_thread(move || ArtifactStore::new(&home).load(digest)).await?;
@@ -283,10 +347,10 @@ impl Dock {
         // Names and hashes are patterns that mean themselves.
         let terms = Terms::of(names.iter().filter_map(|it| it.parse().ok()));
         let mut grants = vec![Arc::new(Grant::of(Cap::Instance).within(terms))];
-        grants.extend(network::grants(&settings.allow_host));
         grants.extend(beside.grants.iter().cloned());
         let limits = Some(settings.limits.most());
-        self.session(principal, Setup { grants, limits, ..beside })
+        let network = self.extension_network(&installed.installation, beside.network.clone())?;
+        self.session(principal, Setup { grants, limits, network, ..beside })
     }
 }
 
@@ -303,7 +367,9 @@ mod tests {
             module_bytes: 1,
             settings: InstallationSettings {
                 allow_host: vec!["https://api.example.com:8443".parse().unwrap()],
+                allow_private: vec!["127.0.0.1:8080".parse().unwrap()],
                 secrets: [("KEY".parse().unwrap(), "env:SHOP_KEY".parse().unwrap())].into(),
+                secret_headers: vec!["api.example.com:8443 X-Key: {{secret:KEY}}".parse().unwrap()],
                 limits: InstallationLimits { timeout_ms: Some(250), memory_mb: None },
             },
             installed_ms: 7,

@@ -1,165 +1,170 @@
-//! The hosts of an installation as grants: the one place where what is kept becomes a power. A host is itself and what lies
-//! below it (`api.example.com` for `example.com`), on the ports of the web unless it names another.
+//! What an installation may reach, as it is kept: hosts, single addresses that are not public, and headers with secrets. All
+//! of them are texts whose meaning is `egress`'s own, so that an extension and a command line are judged alike.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr};
 
-use drydock_contract::{Cap, Pattern, Terms};
-use drydock_gate::Grant;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use drydock_egress::{
+    Host, HostRule, InjectedHeader, ParseInjectionError, ParseRuleError, PrivateRule, Secret, Secrets,
+};
 
-/// A host that an extension may fetch from: `host`, `host:port` or `scheme://host[:port]`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostEntry {
-    scheme: Option<&'static str>,
-    host: String,
-    port: Option<u16>,
+use super::{SecretName, secret::as_text};
+
+/// A host that an extension may fetch from: `host`, `host:port` or `scheme://host[:port]`, and what lies below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostEntry(pub HostRule);
+
+/// One address that is opened though it is not public. Only a command line can say one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrivateEntry(pub PrivateRule);
+
+/// A header for one host with secrets in it: `HOST[:PORT] Name: value with {{secret:NAME}}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretHeader {
+    place: String,
+    header: String,
 }
 
-/// The text names no host.
+/// The text is no header for a host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` names no host: use HOST, HOST:PORT or https://HOST, a name in ASCII without a star, a path or a user"
-)]
-pub struct BadHostEntry(String);
+#[error("use 'HOST[:PORT] Name: value with {{{{secret:NAME}}}}'")]
+pub struct BadSecretHeader;
 
-/// The longest name of a host.
-const HOST_BYTES_MAX: usize = 253;
+/// Longest text of any of them.
+const TEXT_BYTES_MAX: usize = 4_096;
+/// Stands for a secret whose value is not at hand while a header is looked at.
+const STAND_IN: &[u8] = b"stand-in-for-a-secret";
 
 impl FromStr for HostEntry {
-    type Err = BadHostEntry;
+    type Err = ParseRuleError;
 
-    fn from_str(text: &str) -> Result<Self, BadHostEntry> {
-        let bad = || BadHostEntry(text.chars().take(80).collect::<String>().escape_debug().to_string());
-        let (scheme, rest) = match text.split_once("://") {
-            None => (None, text),
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (Some("https"), rest),
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (Some("http"), rest),
-            Some(_) => return Err(bad()),
-        };
-        let (host, port) = match rest.rsplit_once(':') {
-            None => (rest, None),
-            Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
-                let port = port.parse::<u16>().ok().filter(|it| *it != 0).ok_or_else(bad)?;
-                (host, Some(port))
-            }
-            Some(_) => return Err(bad()),
-        };
-        let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-        let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
-        let label = |it: &str| !it.is_empty() && it.bytes().all(letter);
-        let legal = host.len() <= HOST_BYTES_MAX && host.split('.').all(label);
-        if legal { Ok(Self { scheme, host, port }) } else { Err(bad()) }
+    fn from_str(text: &str) -> Result<Self, ParseRuleError> {
+        text.parse().map(Self)
     }
 }
 
 impl fmt::Display for HostEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(scheme) = self.scheme {
-            write!(f, "{scheme}://")?;
-        }
-        f.write_str(&self.host)?;
-        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
-    }
-}
-
-impl Serialize for HostEntry {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for HostEntry {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+        self.0.fmt(f)
     }
 }
 
 impl HostEntry {
     /// Whether whatever this one admits the other admits, too.
     pub fn is_within(&self, other: &Self) -> bool {
-        let below =
-            self.host.strip_suffix(&other.host).is_some_and(|head| head.is_empty() || head.ends_with('.'));
-        let scheme = other.scheme.is_none() || self.scheme == other.scheme;
-        below && scheme && self.ports().iter().all(|it| other.ports().contains(it))
+        let (own, others) = (self.0.host().to_string(), other.0.host().to_string());
+        let below = match other.0.host() {
+            Host::Name(_) => {
+                own.strip_suffix(&others).is_some_and(|head| head.is_empty() || head.ends_with('.'))
+            }
+            Host::Address(_) => own == others,
+        };
+        let scheme = other.0.scheme().is_none() || self.0.scheme() == other.0.scheme();
+        below && scheme && self.0.ports().iter().all(|it| other.0.ports().contains(it))
     }
+}
 
-    fn ports(&self) -> Vec<u16> {
-        match (self.port, self.scheme) {
-            (Some(port), _) => vec![port],
-            (None, Some("http")) => vec![80],
-            (None, Some(_)) => vec![443],
-            (None, None) => vec![80, 443],
+impl FromStr for PrivateEntry {
+    type Err = ParseRuleError;
+
+    fn from_str(text: &str) -> Result<Self, ParseRuleError> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Display for PrivateEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for SecretHeader {
+    type Err = BadSecretHeader;
+
+    fn from_str(text: &str) -> Result<Self, BadSecretHeader> {
+        let (place, header) = text.trim().split_once(' ').ok_or(BadSecretHeader)?;
+        let (place, header) = (place.to_owned(), header.trim().to_owned());
+        if text.len() > TEXT_BYTES_MAX || !header.contains(':') {
+            return Err(BadSecretHeader);
         }
-    }
-
-    fn patterns(&self) -> impl Iterator<Item = Pattern> {
-        let texts = self.ports().into_iter().flat_map(|port| {
-            let host = &self.host;
-            [format!("{host}:{port}"), format!("*.{host}:{port}")]
-        });
-        texts.filter_map(|it| it.parse().ok()).collect::<Vec<_>>().into_iter()
+        Ok(Self { place, header })
     }
 }
 
-/// What a session for the extension is given. Nothing where no host is named: an empty list denies all.
-pub(super) fn grants(hosts: &[HostEntry]) -> Option<Arc<Grant>> {
-    let terms = Terms::of(hosts.iter().flat_map(HostEntry::patterns));
-    (!hosts.is_empty()).then(|| Arc::new(Grant::of(Cap::Net).within(terms)))
+impl fmt::Display for SecretHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.place, self.header)
+    }
 }
+
+impl SecretHeader {
+    /// Whether it has this secret in it.
+    pub fn names(&self, secret: &SecretName) -> bool {
+        self.header.contains(&format!("{{{{secret:{secret}}}}}"))
+    }
+
+    /// Says what is wrong with it where there are these secrets, whatever their values.
+    pub(super) fn check<'a>(
+        &self,
+        secrets: impl Iterator<Item = &'a SecretName>,
+    ) -> Result<(), ParseInjectionError> {
+        let mut known = Secrets::default();
+        for name in secrets {
+            if let Ok(value) = Secret::new(STAND_IN.into()) {
+                known.put(name.to_string(), value);
+            }
+        }
+        self.with(&known).map(drop)
+    }
+
+    /// With the secrets themselves.
+    pub(super) fn with(&self, secrets: &Secrets) -> Result<InjectedHeader, ParseInjectionError> {
+        InjectedHeader::parse(&self.place, &self.header, secrets)
+    }
+}
+
+as_text!(HostEntry);
+as_text!(PrivateEntry);
+as_text!(SecretHeader);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_written_in_four_ways_and_nothing_else_is_one() {
+    fn a_host_is_written_as_on_the_command_line_and_nothing_else_is_one() {
         for (text, shown) in [
             ("Example.com.", "example.com"),
             ("example.com:8443", "example.com:8443"),
             ("HTTPS://example.com", "https://example.com"),
             ("http://a.b:81", "http://a.b:81"),
+            ("bücher.test", "xn--bcher-kva.test"),
         ] {
             assert_eq!(text.parse::<HostEntry>().unwrap().to_string(), shown);
         }
-        for bad in [
-            "",
-            "*",
-            "*.example.com",
-            "a b",
-            "a/b",
-            "user@a",
-            "ftp://a",
-            "a:0",
-            "a:99999",
-            "a:",
-            "ü.de",
-            "a..b",
-            ".",
-            "https://a/path",
-            "[::1]",
-            "a\n",
-            &"a".repeat(254),
-        ] {
+        for bad in
+            ["", "*", "a b", "a/b", "user@a", "ftp://a", "a:0", "a:99999", "a:", "a..b", "https://a/path"]
+        {
             assert!(bad.parse::<HostEntry>().is_err(), "{bad:?}");
         }
     }
 
     #[test]
-    fn a_grant_names_the_host_what_lies_below_it_and_its_ports_and_an_empty_list_grants_nothing() {
-        assert!(grants(&[]).is_none());
-        let hosts = ["example.com".parse().unwrap(), "https://b.test:444".parse().unwrap()];
-        let grant = grants(&hosts).unwrap();
-        let terms = grant.spec().terms();
-        for (subject, want) in [
-            ("example.com:443", true),
-            ("example.com:80", true),
-            ("api.example.com:443", true),
-            ("notexample.com:443", false),
-            ("example.com:8080", false),
-            ("b.test:444", true),
-            ("b.test:443", false),
+    fn a_header_names_a_host_and_only_secrets_that_are_there() {
+        let names: [SecretName; 1] = ["KEY".parse().unwrap()];
+        let header: SecretHeader = "api.test  Authorization: Bearer {{secret:KEY}}".parse().unwrap();
+        assert_eq!(header.to_string(), "api.test Authorization: Bearer {{secret:KEY}}");
+        assert!(header.names(&names[0]) && !header.names(&"KE".parse().unwrap()));
+        assert!(header.check(names.iter()).is_ok());
+        for bad in [
+            "api.test Authorization: {{secret:OTHER}}",
+            "*.test A: {{secret:KEY}}",
+            "https://api.test A: {{secret:KEY}}",
+            "api.test Host: {{secret:KEY}}",
         ] {
-            assert_eq!(terms.name(subject), want, "{subject}");
+            assert!(bad.parse::<SecretHeader>().unwrap().check(names.iter()).is_err(), "{bad}");
+        }
+        for bad in ["", "api.test", "api.test nothing"] {
+            assert!(bad.parse::<SecretHeader>().is_err(), "{bad}");
         }
     }
 
@@ -177,6 +182,8 @@ mod tests {
             ("xa.test", "a.test", false),
             ("a.test:81", "a.test", false),
             ("a.test:81", "a.test:81", true),
+            ("1.1.1.1", "1.1.1.1", true),
+            ("1.1.1.1", "1.1.1.2", false),
         ] {
             assert_eq!(within(one, other), want, "{one} {other}");
         }

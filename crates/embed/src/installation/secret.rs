@@ -7,7 +7,6 @@ use drydock_contract::{
     Tenant,
     port::{Ledger, LedgerError},
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What a secret is called: 1 to 64 letters, digits and underscores.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,22 +80,24 @@ impl fmt::Display for SecretRef {
     }
 }
 
-/// Both travel as their text.
+/// They travel as their text.
 macro_rules! as_text {
     ($type:ty) => {
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.collect_str(self)
             }
         }
 
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                <String as serde::Deserialize>::deserialize(from)?.parse().map_err(serde::de::Error::custom)
             }
         }
     };
 }
+
+pub(super) use as_text;
 
 as_text!(SecretName);
 as_text!(SecretRef);

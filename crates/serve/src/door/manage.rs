@@ -128,7 +128,8 @@ async fn permitted(ask: &Ask, asked: &Asked) -> Result<InstallationSettings, Api
         ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_secret", text)
     })?;
     let secrets = secrets.into_iter().map(|it| (it, SecretRef::Registered)).collect();
-    Ok(InstallationSettings { allow_host: asked.allow_host.clone(), secrets, limits })
+    let allow_host = asked.allow_host.clone();
+    Ok(InstallationSettings { allow_host, secrets, limits, ..InstallationSettings::default() })
 }
 
 /// `DELETE /v1/extensions/{name}`.

@@ -16,7 +16,7 @@ use drydock_serve::{Reach, ServeSettings};
 
 use super::{
     super::serve::{Listening, serve_until_told},
-    manage::Settings,
+    manage::{Settings, tell_unused},
 };
 use crate::{exit, home, log, module};
 
@@ -33,7 +33,7 @@ logs is printed. A file that cannot be installed is told of, and what was there 
 Example:
   drydock ext dev shop.wat --listen 8080    then: curl http://127.0.0.1:8080/x/shop/")]
 pub(super) struct Dev {
-    /// The module, as WebAssembly or as its text (.wat)
+    /// WebAssembly, its text (.wat), or JavaScript with a function `handler` (.js)
     file: PathBuf,
     /// What it is called [default: the name of the file]
     #[arg(long, value_name = "NAME")]
@@ -58,7 +58,8 @@ pub(super) fn run(dev: Dev) -> anyhow::Result<ExitCode> {
     log::show_extensions();
     let dock = home::dock_serving(CALLS_PER_MINUTE)?;
     let seen = changed(&dev.file);
-    let settings = dev.settings.of();
+    let settings = dev.settings.of()?;
+    tell_unused(&settings);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(install(&dock, &name, &dev.file, &settings))?;
     drop(runtime);
@@ -105,9 +106,8 @@ async fn install(
     file: &Path,
     settings: &InstallationSettings,
 ) -> anyhow::Result<()> {
-    let module = module::read(file)?;
-    let made =
-        dock.install_extension(name.clone(), module.into(), settings.clone(), SystemClock.now()).await?;
+    let code = module::read_extension(file)?;
+    let made = dock.install_extension(name.clone(), code, settings.clone(), SystemClock.now()).await?;
     exit::warn(&format!("installed {} as version {}: /x/{}/", made.name, made.version, made.name));
     Ok(())
 }

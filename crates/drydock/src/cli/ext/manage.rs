@@ -1,11 +1,12 @@
 //! `drydock ext install|list|show|rm|logs`: extensions that stay.
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{convert::Infallible, fmt, path::PathBuf, process::ExitCode, str::FromStr, sync::Arc};
 
+use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
     HostEntry, InstallError, Installation, InstallationLimits, InstallationSettings, Installations,
-    SecretName, SecretRef, SystemClock,
+    PrivateEntry, SecretHeader, SecretName, SecretRef, SystemClock,
     contract::{CommandName, Tenant, port::Clock as _},
     store::{GuestLogs, SqliteLedger},
 };
@@ -26,15 +27,18 @@ pub(super) struct Of {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The module is compiled and linked before anything is kept: what cannot answer requests is refused. A server
-that runs already takes it up within half a second.
+A module is compiled and linked before anything is kept, and a script is run without a request: what cannot
+answer requests is refused. A server that runs already takes it up within half a second.
+Where EXT_EGRESS_ALLOWLIST is set, it is the list of an extension without --allow-host, and bounds one that has.
 
-Example:
-  drydock ext install shop shop.wasm --allow-host api.example.com --timeout-ms 2000")]
+Examples:
+  drydock ext install shop shop.wasm --allow-host api.example.com --timeout-ms 2000
+  drydock ext install shop shop.js --allow-host api.example.com --secret KEY=env:SHOP_KEY \\
+    --secret-header 'api.example.com Authorization: Bearer {{secret:KEY}}'")]
 pub(super) struct Install {
     /// What it is called: /x/NAME/ leads to it
     name: CommandName,
-    /// The module, as WebAssembly or as its text (.wat)
+    /// WebAssembly, its text (.wat), or JavaScript with a function `handler` (.js)
     file: PathBuf,
     #[command(flatten)]
     pub(super) settings: Settings,
@@ -48,9 +52,15 @@ pub(super) struct Settings {
     /// A host that it may fetch from; may be repeated [default: none]
     #[arg(long, value_name = "HOST[:PORT]")]
     allow_host: Vec<HostEntry>,
+    /// One address that it may fetch from though it is not public; may be repeated
+    #[arg(long, value_name = "ADDR:PORT")]
+    allow_private: Vec<PrivateEntry>,
     /// A secret that may be put into its requests; may be repeated
-    #[arg(long, value_name = "NAME=env:VAR|file:PATH", value_parser = secret)]
-    secret: Vec<(SecretName, SecretRef)>,
+    #[arg(long, value_name = "NAME=env:VAR|file:PATH")]
+    secret: Vec<Typed>,
+    /// A header with secrets for one host: 'api.test Authorization: Bearer {{secret:NAME}}'
+    #[arg(long, value_name = "HOST[:PORT] HEADER")]
+    secret_header: Vec<SecretHeader>,
     /// The most time that a request may ask for [default: 60000; a request that asks for none has 5000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout_ms: Option<u64>,
@@ -59,17 +69,61 @@ pub(super) struct Settings {
     memory_mb: Option<u64>,
 }
 
-fn secret(text: &str) -> Result<(SecretName, SecretRef), String> {
-    let (name, from) = text.split_once('=').ok_or("use NAME=env:VARIABLE or NAME=file:/PATH")?;
-    let name = name.parse().map_err(|bad: drydock_embed::BadSecretRef| bad.to_string())?;
-    Ok((name, from.parse().map_err(|bad: drydock_embed::BadSecretRef| bad.to_string())?))
+/// What was typed after `--secret`. It is kept out of every message, because it may be the secret itself.
+#[derive(Clone)]
+struct Typed(String);
+
+impl fmt::Debug for Typed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Typed")
+    }
+}
+
+impl FromStr for Typed {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Typed {
+    /// The name, and where the value comes from.
+    fn read(&self) -> anyhow::Result<(SecretName, SecretRef)> {
+        let usage = "--secret: use NAME=env:VARIABLE or NAME=file:PATH, the name in letters, digits and underscores: the \
+                     secret itself is never typed";
+        let (name, from) = self.0.split_once('=').context(usage)?;
+        // Whoever reads it later starts somewhere else.
+        let from = match from.strip_prefix("file:").map(std::path::absolute) {
+            Some(Ok(path)) => format!("file:{}", path.display()),
+            _ => from.to_owned(),
+        };
+        match (name.parse(), from.parse()) {
+            (Ok(name), Ok(from)) if from != SecretRef::Registered => Ok((name, from)),
+            _ => bail!(usage),
+        }
+    }
 }
 
 impl Settings {
-    pub(super) fn of(&self) -> InstallationSettings {
+    pub(super) fn of(&self) -> anyhow::Result<InstallationSettings> {
         let limits = InstallationLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb };
-        let secrets = self.secret.iter().cloned().collect();
-        InstallationSettings { allow_host: self.allow_host.clone(), secrets, limits }
+        Ok(InstallationSettings {
+            allow_host: self.allow_host.clone(),
+            allow_private: self.allow_private.clone(),
+            secrets: self.secret.iter().map(Typed::read).collect::<Result<_, _>>()?,
+            secret_headers: self.secret_header.clone(),
+            limits,
+        })
+    }
+}
+
+/// Says which secrets go nowhere.
+pub(super) fn tell_unused(settings: &InstallationSettings) {
+    for name in settings.secrets.keys() {
+        if !settings.secret_headers.iter().any(|it| it.names(name)) {
+            exit::warn(&format!("secret `{name}` is in no header; --secret-header puts it into one"));
+        }
     }
 }
 
@@ -79,12 +133,12 @@ pub(super) fn install(wanted: Install) -> anyhow::Result<ExitCode> {
 }
 
 fn install_one(wanted: Install) -> anyhow::Result<()> {
-    let module = module::read(&wanted.file)?;
+    let (code, settings) = (module::read_extension(&wanted.file)?, wanted.settings.of()?);
     let name = CommandName::registrable(wanted.name.as_str()).map_err(InstallError::from)?;
     let dock = home::dock()?.for_tenant(wanted.of.tenant);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let made = dock.install_extension(name, module.into(), wanted.settings.of(), SystemClock.now());
-    let made = runtime.block_on(made)?;
+    let made = runtime.block_on(dock.install_extension(name, code, settings, SystemClock.now()))?;
+    tell_unused(&made.settings);
     if wanted.of.json {
         show::json(&described(&made))?;
     } else {
@@ -111,7 +165,9 @@ pub(super) fn list(of: &Of) -> anyhow::Result<ExitCode> {
         show::line("no extensions; `drydock ext install NAME FILE` installs one")?;
     } else {
         let rows = all.iter().map(|it| {
-            let hosts: Vec<String> = it.settings.allow_host.iter().map(ToString::to_string).collect();
+            let hosts = it.settings.allow_host.iter().map(ToString::to_string);
+            let hosts: Vec<String> =
+                hosts.chain(it.settings.allow_private.iter().map(ToString::to_string)).collect();
             [it.name.to_string(), it.version.clone(), show::size(it.module_bytes), hosts.join(" ")]
         });
         show::table(["NAME", "VERSION", "SIZE", "HOSTS"], rows)?;
@@ -129,8 +185,10 @@ pub(super) fn show_one(name: &CommandName, of: &Of) -> anyhow::Result<ExitCode> 
         let limits = &found.settings.limits;
         let or_usual = |it: Option<u64>, usual: &str| it.map_or(usual.to_owned(), |it| it.to_string());
         let join = |texts: Vec<String>| if texts.is_empty() { "none".to_owned() } else { texts.join(" ") };
-        let hosts = found.settings.allow_host.iter().map(ToString::to_string).collect();
+        let hosts = found.settings.allow_host.iter().map(ToString::to_string);
+        let hosts = hosts.chain(found.settings.allow_private.iter().map(ToString::to_string)).collect();
         let secrets = found.settings.secrets.iter().map(|(name, from)| format!("{name}={from}")).collect();
+        let headers = found.settings.secret_headers.iter().map(|it| format!("'{it}'")).collect();
         let rows = [
             ["name", &found.name.to_string()],
             ["version", &found.version],
@@ -138,6 +196,7 @@ pub(super) fn show_one(name: &CommandName, of: &Of) -> anyhow::Result<ExitCode> 
             ["size", &show::size(found.module_bytes)],
             ["hosts", &join(hosts)],
             ["secrets", &join(secrets)],
+            ["headers", &join(headers)],
             ["timeout_ms", &or_usual(limits.timeout_ms, "60000")],
             ["memory_mb", &or_usual(limits.memory_mb, "1024")],
         ];

@@ -7,9 +7,9 @@ use super::fetch::fetch;
 use crate::{guest::Guest, memory};
 
 /// Lines of one call; what follows is dropped.
-pub(crate) const LINES_MAX: u32 = 200;
+pub const LINES_MAX: u32 = 200;
 /// Bytes of one line; the rest of it is dropped.
-const LINE_BYTES_MAX: usize = 8 << 10;
+pub const LINE_BYTES_MAX: usize = 8 << 10;
 
 /// What the canonical name and its aliases are.
 const FETCH_NAMES: [(&str, &str); 3] =
@@ -56,7 +56,7 @@ fn log(caller: &mut Caller<'_, Guest>, level: LogLevel, at: u32, count: u32) -> 
 }
 
 /// As text of at most so many bytes, with a mark where something was cut.
-fn line(bytes: &[u8]) -> String {
+pub fn line(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(LINE_BYTES_MAX)];
     // A byte that is no text becomes three, so the text is measured again.
     let mut text = String::from_utf8_lossy(cut).into_owned();

@@ -12,7 +12,7 @@ use wasmtime::{Module, ModuleExport};
 use super::{Exports, Growth, Kind, exports_memory, function};
 
 pub(crate) use drive::Driver;
-pub(crate) use imports::LINES_MAX;
+pub use imports::{LINE_BYTES_MAX, LINES_MAX, line};
 
 pub(crate) static HANDLER: Kind = Kind {
     name: "handler",

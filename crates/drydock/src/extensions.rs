@@ -1,0 +1,44 @@
+//! What holds for all extensions of this process: the operator's list of hosts, and where secrets are read. The environment
+//! and files of whoever started it are looked at here, and nowhere below.
+
+use std::{
+    io::{self, Read as _},
+    sync::Arc,
+};
+
+use anyhow::Context as _;
+use drydock_embed::{
+    ExtensionSettings, SecretRef,
+    egress::{Rules, SECRET_BYTES_MAX},
+};
+
+/// Hosts that extensions may reach, with commas between them.
+const ALLOW_LIST: &str = "EXT_EGRESS_ALLOWLIST";
+
+pub(crate) fn settings() -> anyhow::Result<ExtensionSettings> {
+    let allow_list = match std::env::var(ALLOW_LIST) {
+        Ok(text) => Some(Rules::parse_list(&text).with_context(|| format!("{ALLOW_LIST} cannot be read"))?),
+        Err(std::env::VarError::NotPresent) => None,
+        Err(error) => return Err(error).with_context(|| format!("{ALLOW_LIST} cannot be read")),
+    };
+    Ok(ExtensionSettings { allow_list, secrets: Some(Arc::new(secret)) })
+}
+
+/// The value that a reference leads to.
+fn secret(from: &SecretRef) -> io::Result<Vec<u8>> {
+    match from {
+        SecretRef::Env(name) => match std::env::var(name) {
+            Ok(value) => Ok(value.into_bytes()),
+            Err(_) => Err(io::Error::new(io::ErrorKind::NotFound, "there is no such variable")),
+        },
+        SecretRef::File(path) => read_secret_file(path),
+        SecretRef::Registered => Err(io::Error::new(io::ErrorKind::NotFound, "it is registered nowhere")),
+    }
+}
+
+/// As much as a secret may have, and a little more, which makes it none.
+pub(crate) fn read_secret_file(path: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(SECRET_BYTES_MAX as u64 + 16).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
