@@ -11,6 +11,7 @@ mod fuzz;
 mod guests;
 mod load;
 mod notices;
+mod openapi;
 mod packages;
 mod python;
 mod tidy;

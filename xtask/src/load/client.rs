@@ -12,19 +12,19 @@ use anyhow::{Context as _, bail};
 const HANG: Duration = Duration::from_secs(60);
 
 /// A connection that is kept.
-pub(super) struct Client {
+pub(crate) struct Client {
     stream: TcpStream,
     held: Vec<u8>,
 }
 
 /// What came back.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Client {
-    pub(super) fn connect(to: SocketAddr) -> anyhow::Result<Self> {
+    pub(crate) fn connect(to: SocketAddr) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(to).context("could not connect")?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(HANG))?;
@@ -32,11 +32,11 @@ impl Client {
         Ok(Self { stream, held: Vec::new() })
     }
 
-    pub(super) fn get(&mut self, path: &str) -> anyhow::Result<Answer> {
+    pub(crate) fn get(&mut self, path: &str) -> anyhow::Result<Answer> {
         self.ask("GET", path, b"")
     }
 
-    pub(super) fn ask(&mut self, method: &str, path: &str, body: &[u8]) -> anyhow::Result<Answer> {
+    pub(crate) fn ask(&mut self, method: &str, path: &str, body: &[u8]) -> anyhow::Result<Answer> {
         let length = match (method, body.len()) {
             ("GET", 0) => String::new(),
             (_, length) => format!("content-length: {length}\r\n"),
@@ -47,11 +47,11 @@ impl Client {
     }
 
     /// Sends bytes that need not be HTTP.
-    pub(super) fn send(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         Ok(self.stream.write_all(bytes)?)
     }
 
-    pub(super) fn answer(&mut self) -> anyhow::Result<Answer> {
+    pub(crate) fn answer(&mut self) -> anyhow::Result<Answer> {
         let end = loop {
             match self.held.windows(4).position(|it| it == b"\r\n\r\n") {
                 Some(at) => break at,

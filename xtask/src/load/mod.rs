@@ -15,7 +15,7 @@ use std::{path::Path, time::Duration};
 use anyhow::{Context as _, bail};
 
 use crate::{cargo, must_succeed};
-use server::Server;
+pub(crate) use server::Server;
 
 /// What is asked for.
 struct Plan {

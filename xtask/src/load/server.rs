@@ -19,17 +19,17 @@ const LOOP: &str = r#"(module (memory (export "memory") 1) (func (export "alloc"
   (func (export "handler") (param i32 i32 i32) (result i32) (loop $on (br $on)) (i32.const 0)))"#;
 
 /// A server that runs until it is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     _stdout: BufReader<ChildStdout>,
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// Its home, where nobody else has it.
     home: Option<tempfile::TempDir>,
 }
 
 impl Server {
     /// In a new home, with extensions.
-    pub(super) fn start(binary: &Path, echo: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn start(binary: &Path, echo: &Path) -> anyhow::Result<Self> {
         let home = tempfile::tempdir()?;
         install(binary, home.path(), echo)?;
         let mut server = Self::over(binary, home.path())?;
@@ -38,7 +38,7 @@ impl Server {
     }
 
     /// Over a home that is there.
-    pub(super) fn over(binary: &Path, home: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn over(binary: &Path, home: &Path) -> anyhow::Result<Self> {
         let mut command = Command::new(binary);
         command.args(["serve", "--listen", "0", "--header-timeout", "300s"]).env("DRYDOCK_HOME", home);
         let mut child = command.stdout(Stdio::piped()).spawn().context("could not start the server")?;
@@ -50,12 +50,12 @@ impl Server {
         Ok(Self { child, _stdout: stdout, address, home: None })
     }
 
-    pub(super) fn client(&self) -> anyhow::Result<Client> {
+    pub(crate) fn client(&self) -> anyhow::Result<Client> {
         Client::connect(self.address)
     }
 
     /// A figure of `/metrics`, all of its rows together.
-    pub(super) fn metric(&self, name: &str) -> anyhow::Result<u64> {
+    pub(crate) fn metric(&self, name: &str) -> anyhow::Result<u64> {
         let answer = self.client()?.get("/metrics")?;
         ensure!(answer.status == 200, "/metrics answered {}", answer.status);
         let text = String::from_utf8(answer.body)?;
@@ -64,7 +64,7 @@ impl Server {
     }
 
     /// KiB that are resident, and descriptors that are open.
-    pub(super) fn held(&self) -> anyhow::Result<(u64, usize)> {
+    pub(crate) fn held(&self) -> anyhow::Result<(u64, usize)> {
         let process = Path::new("/proc").join(self.child.id().to_string());
         let status = fs::read_to_string(process.join("status"))?;
         let resident = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).context("no VmRSS")?;
@@ -73,14 +73,14 @@ impl Server {
     }
 
     /// At once, as a power cut would.
-    pub(super) fn kill(mut self) -> anyhow::Result<()> {
+    pub(crate) fn kill(mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
     /// As an operator would.
-    pub(super) fn end(mut self) -> anyhow::Result<()> {
+    pub(crate) fn end(mut self) -> anyhow::Result<()> {
         must_succeed(Command::new("kill").arg("-TERM").arg(self.child.id().to_string()))?;
         let status = self.child.wait()?;
         if !status.success() {
@@ -99,7 +99,7 @@ impl Drop for Server {
 }
 
 /// Extensions `echo`, `trap` and `loop`, which is given 50 ms.
-pub(super) fn install(binary: &Path, home: &Path, echo: &Path) -> anyhow::Result<()> {
+pub(crate) fn install(binary: &Path, home: &Path, echo: &Path) -> anyhow::Result<()> {
     let files = tempfile::tempdir()?;
     let (trap, endless) = (files.path().join("trap.wat"), files.path().join("loop.wat"));
     fs::write(&trap, TRAP)?;
