@@ -2,6 +2,7 @@
 
 mod cold;
 mod concurrent;
+mod egress;
 mod interruption;
 mod js;
 mod mcp;
@@ -11,6 +12,7 @@ mod power;
 mod process;
 mod programs;
 mod serve;
+mod serve_peers;
 mod shell;
 mod sort;
 mod tiny;
@@ -94,8 +96,14 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "serve",
-        about: "a handler over HTTP, against the same server answering natively, and beside one that loops",
+        about: "a handler over HTTP, against the same server answering natively, node, and beside one that loops",
         measure: serve::measure,
+        needs: &[],
+    },
+    Group {
+        name: "egress",
+        about: "a request through egress, against a bare call of hyper",
+        measure: egress::measure,
         needs: &[],
     },
     Group {

@@ -12,12 +12,15 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use crate::{cargo, must_succeed};
+use crate::{cargo, must_succeed, openapi};
 
 /// The official Python SDK of MCP.
 const PYTHON_SDK: &str = "mcp==2.3.0";
 /// The inspector, for its command line. The newest that runs on Node 20.
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@0.15.0";
+
+/// How long the server's description is tried.
+const FUZZED_SECONDS: u64 = 20;
 
 pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
     if let Some(first) = args.first() {
@@ -29,6 +32,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
     let binary = target(root).join("debug/drydock");
     python(root, &scratch, &binary).context("the Python SDK of MCP")?;
     inspector(&scratch, &binary).context("the inspector of MCP")?;
+    openapi::run(root, &scratch, &binary, FUZZED_SECONDS).context("the OpenAPI description")?;
     println!("clients: {PYTHON_SDK} and {INSPECTOR} agree with us");
     Ok(())
 }
@@ -50,24 +54,23 @@ fn is_installed(place: &Path, version: &str) -> anyhow::Result<bool> {
 }
 
 fn python(root: &Path, scratch: &Path, binary: &Path) -> anyhow::Result<()> {
-    let place = scratch.join("python");
-    let python = place.join("venv/bin/python");
-    if !is_installed(&place, PYTHON_SDK)? {
-        must_succeed(Command::new("python3").args(["-m", "venv"]).arg(place.join("venv")))?;
-        let mut pip = Command::new(&python);
-        must_succeed(pip.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            PYTHON_SDK,
-        ]))?;
-        fs::write(place.join("pinned"), PYTHON_SDK)?;
-    }
+    let python = python_with(scratch, "python", PYTHON_SDK)?;
     let work = tempfile::tempdir_in(scratch)?;
     let scenario = root.join("xtask/clients/mcp_sdk.py");
     must_succeed(Command::new(&python).arg(scenario).arg(binary).arg(work.path()))
+}
+
+/// A Python that has this package, in a place of that name.
+pub(crate) fn python_with(scratch: &Path, name: &str, package: &str) -> anyhow::Result<PathBuf> {
+    let place = scratch.join(name);
+    let python = place.join("venv/bin/python");
+    if !is_installed(&place, package)? {
+        must_succeed(Command::new("python3").args(["-m", "venv"]).arg(place.join("venv")))?;
+        let mut pip = Command::new(&python);
+        must_succeed(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package]))?;
+        fs::write(place.join("pinned"), package)?;
+    }
+    Ok(python)
 }
 
 fn inspector(scratch: &Path, binary: &Path) -> anyhow::Result<()> {

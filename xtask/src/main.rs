@@ -1,4 +1,4 @@
-//! The house-keeping: `cargo xtask tidy | notices | guests | bench | catalog | clients | dist | fuzz | python | sdk | help`.
+//! The house-keeping: `cargo xtask tidy | notices | guests | bench | catalog | clients | dist | fuzz | load | python | sdk | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
@@ -9,7 +9,9 @@ mod clients;
 mod dist;
 mod fuzz;
 mod guests;
+mod load;
 mod notices;
+mod openapi;
 mod packages;
 mod python;
 mod sdk;
@@ -33,6 +35,7 @@ cargo xtask WORD [ARGS...]
   clients                         foreign clients from the registries against the binary
   dist [KIND...] [--profile P]    make archive, wheel and npm package in target/dist (`--try`: and use them)
   fuzz [--seconds N] [TARGET]     run every fuzz target, or one, for N seconds each (default 60)
+  load [--seconds N] [--release]  the server under load, in a crowd of 10,000, for long, and killed
   python [--native PYTHON]        an installed python against the machine's own, by bytes and by the clock
   sdk [--check]                   build the examples of the guest SDKs, or compare them with their sources
   help                            print this
@@ -61,6 +64,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         "bench" => bench::run(&root(), rest)?,
         "catalog" => catalog::run(&root(), rest)?,
         "clients" => clients::run(&root(), rest)?,
+        "load" => load::run(&root(), rest)?,
         "python" => python::run(&root(), rest)?,
         "dist" => dist::run(&root(), rest)?,
         "fuzz" => fuzz::run(&root(), rest)?,

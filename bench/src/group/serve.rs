@@ -1,5 +1,5 @@
-//! A handler over HTTP, a fresh instance for each request, against the same server answering natively; and beside a guest
-//! that loops.
+//! A handler over HTTP, a fresh instance for each request, against the same server answering natively, against node, and
+//! beside a guest that loops; and a run over HTTP against the library.
 //!
 //! Both are the server's own listener and connections. The native one is a router of this file: what a route of the
 //! product would do without a guest.
@@ -26,7 +26,7 @@ use tokio::{
     runtime::Runtime,
 };
 
-use super::Bench;
+use super::{Bench, serve_peers};
 use crate::{
     figure::{Amount, Bound, Figure},
     machine,
@@ -57,13 +57,15 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
         }
         figures.extend(compared(connections, &ours, &native));
     }
+    figures.extend(serve_peers::against_node(&served, rounds, length)?);
     figures.push(served.beside_a_loop(rounds, length)?);
+    figures.push(serve_peers::against_the_library(&served, bench)?);
     Ok(figures)
 }
 
 /// What one load gave.
-struct Load {
-    per_second: f64,
+pub(super) struct Load {
+    pub(super) per_second: f64,
     p99: f64,
     /// CPU seconds of server and client together, for each request.
     cpu: f64,
@@ -108,10 +110,11 @@ fn compared(connections: usize, ours: &[Load], native: &[Load]) -> Vec<Figure> {
 }
 
 /// Two servers of one process: the product, and a router of ours on the same listener code.
-struct Served {
-    clients: Runtime,
+pub(super) struct Served {
+    pub(super) clients: Runtime,
     _servers: Runtime,
-    product: SocketAddr,
+    pub(super) dock: Dock,
+    pub(super) product: SocketAddr,
     native: SocketAddr,
     _home: tempfile::TempDir,
 }
@@ -149,11 +152,11 @@ impl Served {
         let product = start(product, routes)?;
         let native =
             start(app(), axum::Router::new().route("/native/{*path}", axum::routing::any(natively)))?;
-        Ok(Self { clients, _servers: servers, product, native, _home: home })
+        Ok(Self { clients, _servers: servers, dock, product, native, _home: home })
     }
 
     /// So many connections that each ask again as soon as they are answered.
-    fn load(
+    pub(super) fn load(
         &self,
         to: SocketAddr,
         path: &'static str,
@@ -248,18 +251,23 @@ async fn ask_until(to: SocketAddr, path: &'static str, end: Instant) -> anyhow::
     while Instant::now() < end {
         let asked = Instant::now();
         stream.write_all(request.as_bytes()).await?;
-        let mut held = 0;
-        loop {
-            let count = stream.read(&mut buffer[held..]).await?;
-            ensure!(count > 0, "the server hung up");
-            held += count;
-            if whole(&buffer[..held])? {
-                break;
-            }
-        }
+        read_answer(&mut stream, &mut buffer).await?;
         times.push(asked.elapsed().as_secs_f64());
     }
     Ok(times)
+}
+
+/// Reads one answer, and says how many bytes it has.
+pub(super) async fn read_answer(stream: &mut TcpStream, buffer: &mut [u8]) -> anyhow::Result<usize> {
+    let mut held = 0;
+    loop {
+        let count = stream.read(&mut buffer[held..]).await?;
+        ensure!(count > 0, "the server hung up");
+        held += count;
+        if whole(&buffer[..held])? {
+            return Ok(held);
+        }
+    }
 }
 
 /// Whether all of an answer is there.
@@ -267,6 +275,9 @@ fn whole(bytes: &[u8]) -> anyhow::Result<bool> {
     let Some(end) = bytes.windows(4).position(|it| it == b"\r\n\r\n") else { return Ok(false) };
     let head = std::str::from_utf8(&bytes[..end])?;
     ensure!(head.starts_with("HTTP/1.1 200"), "it answered {}", head.lines().next().unwrap_or_default());
-    let length = head.lines().find_map(|it| it.strip_prefix("content-length: ")).context("no length")?;
+    let length = head
+        .lines()
+        .find_map(|it| it.to_ascii_lowercase().strip_prefix("content-length: ").map(str::to_owned))
+        .context("no length")?;
     Ok(bytes.len() >= end + 4 + length.parse::<usize>()?)
 }

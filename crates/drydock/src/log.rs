@@ -1,20 +1,26 @@
 //! Warnings of the rooms below go to stderr, one line each. There is no log file and no level to
-//! set: what matters is in the audit journal.
+//! set: what matters is in the audit journal. Spans go where `drydock serve` was told, if it was.
 
 use std::{
     fmt::{self, Write as _},
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use drydock_serve::Telemetry;
 use tracing::{
     Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
-    span,
+};
+use tracing_subscriber::{
+    Layer, filter::filter_fn, layer::Context, layer::SubscriberExt as _, registry,
+    util::SubscriberInitExt as _,
 };
 
-/// Sends warnings and errors to stderr from now on.
-pub(crate) fn install() {
-    let _ = tracing::subscriber::set_global_default(Warnings);
+/// Sends warnings and errors to stderr from now on, and spans to that collector if there is one. The first who says it
+/// is heard.
+pub(crate) fn install(telemetry: Option<&Telemetry>) {
+    let spans = telemetry.map(Telemetry::layer);
+    let _ = registry().with(Warnings.with_filter(filter_fn(is_told))).with(spans).try_init();
 }
 
 /// What extensions log is told, too, from now on: for a developer who watches one.
@@ -24,34 +30,22 @@ pub(crate) fn show_extensions() {
 
 static EXTENSIONS: AtomicBool = AtomicBool::new(false);
 
+fn is_told(metadata: &Metadata<'_>) -> bool {
+    if metadata.target() == "drydock::extension" {
+        // Told with its answer elsewhere, each line with whose it is: once is enough.
+        return metadata.is_event() && EXTENSIONS.load(Ordering::Relaxed);
+    }
+    *metadata.level() <= Level::WARN && metadata.is_event() && metadata.target().starts_with("drydock")
+}
+
 struct Warnings;
 
-impl Subscriber for Warnings {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        if metadata.target() == "drydock::extension" {
-            // Told with its answer elsewhere, each line with whose it is: once is enough.
-            return metadata.is_event() && EXTENSIONS.load(Ordering::Relaxed);
-        }
-        *metadata.level() <= Level::WARN && metadata.is_event() && metadata.target().starts_with("drydock")
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, event: &Event<'_>) {
+impl<S: Subscriber> Layer<S> for Warnings {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut line = Line::default();
         event.record(&mut line);
         crate::exit::warn(&format!("{}{}", line.message, line.fields));
     }
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
 }
 
 #[derive(Default)]

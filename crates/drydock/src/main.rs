@@ -24,7 +24,6 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     cli::completions::answer();
-    log::install();
     limits::prepare();
     let words = match config::with_defaults(std::env::args_os().collect()) {
         Ok(words) => words,
@@ -37,6 +36,9 @@ fn main() -> ExitCode {
         let arguments = cli::Arguments::try_parse_from(&words);
         arguments.unwrap_or_else(|error| cli::mistyped::with_subcommand(error).exit()).command
     });
+    if !matches!(&command, cli::Command::Serve(serve) if serve.tells_spans()) {
+        log::install(None);
+    }
     let done = match command {
         // A status of 1 would read as the command's own.
         cli::Command::Run(run) => {

@@ -97,6 +97,8 @@ fn a_wish_beyond_the_ceiling_of_a_token_is_refused_by_name() {
         said(&server.ask_as(&invoke, "POST", "/v1/execute", asked.as_bytes()))
             .contains("timeout_ms 301, and the most is 300")
     );
+    let run = json!({ "name": "upper", "allow_host": ["api.test"] }).to_string();
+    assert!(said(&server.ask_as(&all, "POST", "/v1/run", run.as_bytes())).contains("host api.test"));
     let module = base64(&wat::parse_str(answers("x")).unwrap());
     let put = |settings: Value| {
         let mut body = json!({ "module_b64": module });

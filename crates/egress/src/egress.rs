@@ -11,6 +11,7 @@ use hyper::{
     header::{self, HeaderValue},
 };
 use tokio::time::{Instant, timeout_at};
+use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
     body::{Body, Reading},
@@ -91,6 +92,29 @@ impl Egress {
 
     /// Makes the request in the caller's name. Runs on a runtime of tokio, with time and network.
     pub async fn fetch(
+        &self,
+        caller: &Caller,
+        policy: &Policy,
+        request: Request,
+    ) -> Result<Response, FetchError> {
+        // As in a record: no path, no query, no header. What is put in place of a secret's name is not known here yet.
+        let span = tracing::info_span!(
+            target: "drydock::egress", "fetch", scheme = request.target.scheme().as_str(), host = %request.target.host(),
+            port = request.target.port(), status = Empty, result = Empty,
+        );
+        let fetching = async {
+            let answered = self.fetch_hops(caller, policy, request).await;
+            let span = Span::current();
+            match &answered {
+                Ok(response) => span.record("status", response.status.as_u16()).record("result", "answered"),
+                Err(error) => span.record("result", error.code()),
+            };
+            answered
+        };
+        fetching.instrument(span).await
+    }
+
+    async fn fetch_hops(
         &self,
         caller: &Caller,
         policy: &Policy,

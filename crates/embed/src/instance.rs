@@ -11,8 +11,11 @@ use drydock_caps::instance::Shelf;
 pub use drydock_caps::instance::Shelved as HandedOver;
 use drydock_contract::{Artifact, Call, CallError, Cap, Fault, Kernel, Limits, Streams};
 use drydock_extension::{
-    Invocation, envelope_of,
-    runner::{Answered, ContextFrom, ExecuteRequest, Invoked, SentRequest},
+    Invocation, envelope_of, http_answer_of,
+    runner::{
+        Answered, ContextFrom, ExecuteRequest, Failure, HttpAnswer, Invoked, LogLine, PreparedRequest,
+        SentRequest,
+    },
 };
 use drydock_gate::Grant;
 
@@ -113,8 +116,23 @@ impl Dock {
         request: ExecuteRequest,
     ) -> Invoked {
         let bytes = request.http.body_b64.as_ref().map_or(0, String::len);
-        let sent = off_thread_if(bytes, move || SentRequest::of(request)).await;
+        let sent = off_thread_if(bytes, move || SentRequest::of(request.prepare())).await;
         self.send(session, module, extension, ContextFrom::Host, sent).await
+    }
+
+    /// The same for a request that came by HTTP, and whose answer goes on by HTTP; what the guest logged is beside it.
+    pub async fn invoke_http(
+        &self,
+        session: &DockSession,
+        module: &HandedOver,
+        extension: &str,
+        request: PreparedRequest,
+    ) -> (Result<HttpAnswer, Failure>, Vec<LogLine>) {
+        let bytes = usize::try_from(request.bytes()).unwrap_or(usize::MAX);
+        let sent = off_thread_if(bytes, move || SentRequest::of(request)).await;
+        let answered = self.ask(session, module, extension, ContextFrom::Host, sent).await;
+        let bytes = answered.response.as_ref().map_or(0, Bytes::len);
+        off_thread_if(bytes, move || http_answer_of(answered)).await
     }
 
     /// The same for a developer, whose requests may name the tenant and the extension that the guest is to see. What a
@@ -150,12 +168,23 @@ impl Dock {
         context_from: ContextFrom,
         sent: SentRequest,
     ) -> Invoked {
-        let invocation = Invocation { module: module.digest(), extension, context_from };
-        let answered: Answered = invocation.send(sent, &*self.gate.door(session.inner())).await;
+        let answered = self.ask(session, module, extension, context_from, sent).await;
         let bytes = answered.response.as_ref().map_or(0, Bytes::len);
         let invoked = off_thread_if(bytes, move || envelope_of(answered)).await;
         tracing::trace!(target: "drydock::hop", "embed: an envelope with status {}", invoked.envelope.status);
         invoked
+    }
+
+    async fn ask(
+        &self,
+        session: &DockSession,
+        module: &HandedOver,
+        extension: &str,
+        context_from: ContextFrom,
+        sent: SentRequest,
+    ) -> Answered {
+        let invocation = Invocation { module: module.digest(), extension, context_from };
+        invocation.send(sent, &*self.gate.door(session.inner())).await
     }
 
     /// Makes a kernel of a module: it lives, and keeps its memory, until it is dropped or dies.

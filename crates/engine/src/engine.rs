@@ -161,12 +161,26 @@ impl Engine {
         kind: &LiveKind,
         tenant: Tenant,
     ) -> Result<(), Fault> {
-        self.lane(Self::live_lane(artifact, kind, None))?.check_live(artifact, kind, tenant).await
+        self.lane(Self::live_lane(artifact, kind, None, u64::MAX))?.check_live(artifact, kind, tenant).await
     }
 
     /// Where an instance lives that is used as that.
-    fn live_lane(artifact: &Artifact, kind: &LiveKind, chosen: Option<LaneChoice>) -> LaneChoice {
-        let choice = chosen.unwrap_or_else(|| Self::usual(artifact));
+    fn live_lane(
+        artifact: &Artifact,
+        kind: &LiveKind,
+        chosen: Option<LaneChoice>,
+        fuel_max: u64,
+    ) -> LaneChoice {
+        let choice = chosen.unwrap_or_else(|| {
+            let usual = Self::usual(artifact);
+            match kind {
+                // Time and memory bound it, and nobody counts what it computes, unless somebody asks for that.
+                LiveKind::Handler if fuel_max == u64::MAX => {
+                    LaneChoice { interrupt: Interruption::Tick, ..usual }
+                }
+                _ => usual,
+            }
+        });
         let slots = match kind {
             // Made for one request, and gone with it: it is a run, and as quick to make as one.
             LiveKind::Handler if fits_pool(artifact.bytes()) => choice.slots,
@@ -192,7 +206,7 @@ impl Runner for Engine {
     }
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
-        match self.lane(Self::live_lane(&spec.artifact, &spec.kind, spec.lane)) {
+        match self.lane(Self::live_lane(&spec.artifact, &spec.kind, spec.lane, spec.opening.fuel_max)) {
             Ok(lane) => lane.open(spec),
             Err(fault) => Box::pin(async { Err(fault.into()) }),
         }

@@ -13,6 +13,7 @@ use drydock_contract::{
     port::{LiveInstance, Mode},
 };
 use parking_lot::Mutex;
+use tracing::Span;
 use wasmtime::{Engine, Store};
 
 use crate::{
@@ -106,6 +107,7 @@ struct Living {
 }
 
 /// Makes an instance: memory, start function, and the functions that will be called.
+#[tracing::instrument(target = "drydock::engine", name = "open", skip_all, fields(kind = prepared.kind.name))]
 pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) -> Result<Live, LiveError> {
     tracing::trace!(target: "drydock::hop", "engine: an instance that lives, linked as a {}", prepared.kind.name);
     let LiveSpec { kind, memory_bytes_max, opening, switches, preparing, log, .. } = &spec;
@@ -225,6 +227,12 @@ pub(crate) fn ended<T>(ending: Ending<T>) -> Result<T, LiveError> {
 type Fate = Result<(), Arc<str>>;
 
 impl Living {
+    #[tracing::instrument(
+        target = "drydock::engine",
+        name = "call",
+        skip_all,
+        fields(fuel, memory_bytes, outcome)
+    )]
     async fn call(&mut self, input: &[u8], limits: CallLimits) -> (Result<LiveReply, LiveError>, Fate) {
         tracing::trace!(target: "drydock::hop", "engine: one call of it, with a deadline and limits of its own");
         let started = Instant::now();
@@ -251,6 +259,9 @@ impl Living {
             Ok(_) | Err(LiveError::Failed { .. } | LiveError::TooLarge { .. }) => Ok(()),
             Err(error) => Err(format!("an earlier call ended it ({error})").into()),
         });
+        let span = Span::current();
+        span.record("fuel", fuel).record("memory_bytes", memory_bytes);
+        span.record("outcome", answer.as_ref().map_or_else(LiveError::code, |_| "answered"));
         (answer.map(|bytes| LiveReply { bytes, fuel, memory_bytes, duration }), fate)
     }
 

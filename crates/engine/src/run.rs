@@ -16,6 +16,7 @@ use drydock_contract::{
     BoxFuture, Deadline, Fault, Outcome, RunReport, RunRequest, SteppedClock, Streams, Switch, Waited,
     WorkingDir, schedule,
 };
+use tracing::{Instrument as _, Span, field::Empty};
 use wasmtime::{Engine, Store};
 
 use crate::{
@@ -144,7 +145,10 @@ impl<'a> Begun<'a> {
         // Taken apart here, so that the future holds each part once.
         let Self { mut store, slot, prepared, ticker, started, deadline, switches, mut spending, clock } =
             self;
-        async move {
+        let span = tracing::info_span!(
+            target: "drydock::engine", "run", kind = prepared.kind.name, fuel = Empty, memory_bytes = Empty, outcome = Empty,
+        );
+        let running = async move {
             let ending = {
                 let before = image.as_ref().and_then(|it| it.before.as_deref());
                 let guest = pin!(execute(&mut store, &prepared, before));
@@ -191,10 +195,14 @@ impl<'a> Begun<'a> {
                 stderr_bytes: guest.counts.stderr,
                 quota: guest.quota,
             };
+            let span = Span::current();
+            span.record("fuel", report.fuel).record("memory_bytes", report.memory_bytes);
+            span.record("outcome", report.outcome.code());
             let mut streams = guest.streams;
             flush(&mut streams, &report.outcome, &switches).await?;
             Ok((report, streams))
-        }
+        };
+        running.instrument(span)
     }
 }
 

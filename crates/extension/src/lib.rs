@@ -7,7 +7,8 @@
 //! has a thread that may wait does them there.
 
 use drydock_abi::runner::{
-    Answered, Code, ContextFrom, Envelope, FailureKind, INVOKE, Invoke, Invoked, SentRequest, parse_response,
+    Answered, Code, ContextFrom, Envelope, Failure, FailureKind, HttpAnswer, INVOKE, Invoke, Invoked,
+    LogLine, SentRequest, parse_http_response, parse_response,
 };
 use drydock_contract::{Call, CallError, Denial, Digest, Dispatch, Fault, Streams};
 
@@ -48,6 +49,26 @@ pub fn envelope_of(answered: Answered) -> Invoked {
         Err(failed) => failed,
     };
     Invoked { envelope, log: answered.log }
+}
+
+/// The same for whoever sends the answer on by HTTP.
+pub fn http_answer_of(answered: Answered) -> (Result<HttpAnswer, Failure>, Vec<LogLine>) {
+    let failed = |envelope: Envelope| {
+        envelope.error.unwrap_or_else(|| Failure {
+            kind: FailureKind::Internal,
+            code: "internal_error".into(),
+            message: "a failure without a reason".into(),
+        })
+    };
+    let answer = match answered.response {
+        Ok(bytes) => parse_http_response(&bytes).map_err(|malformed| Failure {
+            kind: FailureKind::Abi,
+            code: "malformed_response".into(),
+            message: malformed.to_string(),
+        }),
+        Err(envelope) => Err(failed(envelope)),
+    };
+    (answer, answered.log)
 }
 
 fn refused(error: &CallError) -> Answered {

@@ -33,6 +33,7 @@ use crate::{
     ladder::{self, Asked, Climb, Stop, Through},
     lender::Lender,
     rate::Rate,
+    span,
 };
 
 /// How the gate counts and records.
@@ -188,10 +189,13 @@ impl Gate {
     ) -> BoxFuture<'a, Result<Reply, CallError>> {
         let ids = session.lineage().next_or(call.ordinal);
         tracing::trace!(target: "drydock::hop", "gate: Call{{{}}} climbs the ladder", call.operation);
-        match self.operations.get(call.operation) {
+        let found = self.operations.get(call.operation);
+        let span = span::of_call(session, ids, found.map(|(_, operation)| operation.name));
+        let answering = span.in_scope(|| match found {
             Some((power, operation)) => self.powers[*power].answer(self, session, ids, operation, call),
             None => Box::pin(self.answer_nobody(session, ids, call)),
-        }
+        });
+        span::around(span, answering)
     }
 
     /// For an operation that nobody offers.

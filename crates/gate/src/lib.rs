@@ -30,6 +30,7 @@ mod rate;
 mod reserved;
 mod revocation;
 mod session;
+mod span;
 mod spec;
 mod uses;
 mod waits;

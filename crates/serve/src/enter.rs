@@ -15,7 +15,7 @@ use axum::{
 };
 use drydock_contract::Digest;
 use http_body_util::BodyExt as _;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
     app::{Reach, Shared},
@@ -44,11 +44,15 @@ pub(crate) async fn enter(
 ) -> Response<Body> {
     let (began, route) = (Instant::now(), &ROUTES[at]);
     let id = request_id(request.headers());
+    // Neither path nor query nor headers: there may be secrets in them.
     let span = tracing::info_span!(
-        target: "drydock::serve", "request", route = route.id, method = %request.method(), request_id = %id
+        target: "drydock::serve", "request", otel.kind = "server", http.request.method = %request.method(),
+        http.route = route.path, http.response.status_code = Empty, request_id = %id, tenant = Empty, extension = Empty,
     );
-    let done = answer(route, Arc::clone(&app), request, found, Arc::clone(&id)).instrument(span).await;
+    let done =
+        answer(route, Arc::clone(&app), request, found, Arc::clone(&id)).instrument(span.clone()).await;
     let mut response = done.unwrap_or_else(ApiError::into_response);
+    span.record("http.response.status_code", response.status().as_u16());
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
@@ -71,6 +75,7 @@ async fn answer(
         return (route.open)(&app);
     }
     let caller = caller::identify(&app, request.headers())?;
+    Span::current().record("tenant", caller.tenant.as_str());
     caller.may(route.power)?;
     let key = if route.once { idempotency::key_of(request.headers())? } else { None };
     let ask = Ask::new(app, caller, request, found, id);

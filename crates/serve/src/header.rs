@@ -1,6 +1,6 @@
-//! Which headers are between two neighbours only, and how values become texts and back.
+//! Which headers are between two neighbours only.
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, header};
 
 /// Whether a header says something about this connection, or about the message as this server sends it, and so ends here.
 pub(crate) fn is_hop_by_hop(name: &HeaderName) -> bool {
@@ -23,9 +23,4 @@ pub(crate) fn is_hop_by_hop(name: &HeaderName) -> bool {
 pub(crate) fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let values = headers.get_all(header::CONNECTION).iter().filter_map(|it| it.to_str().ok());
     values.flat_map(|it| it.split(',')).filter_map(|it| it.trim().parse().ok()).collect()
-}
-
-/// A value as text; what is no UTF-8 in it is replaced.
-pub(crate) fn text(value: &HeaderValue) -> String {
-    String::from_utf8_lossy(value.as_bytes()).into_owned()
 }

@@ -230,3 +230,31 @@ impl Kept {
         Ok(response)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use drydock_embed::Dock;
+
+    use super::*;
+    use crate::{App, Bounds, ServeSettings};
+
+    #[test]
+    fn an_answer_is_kept_for_its_time_and_then_the_key_is_free() {
+        for (kept_max, is_replayed) in [(Duration::from_secs(60), true), (Duration::ZERO, false)] {
+            let home = tempfile::tempdir().unwrap();
+            let bounds = Bounds { idempotency_max: kept_max, ..Bounds::default() };
+            let settings = ServeSettings { bounds, ..ServeSettings::default() };
+            let app = App::new(Dock::open(home.path()).unwrap(), settings);
+            let (tenant, hash) = (Tenant::default(), Digest::of(b"request"));
+            let ask = || begin(&app.0, &tenant, ("x/shop".into(), "key".into()), hash).unwrap();
+            let Begun::Run(given_up) = ask() else { panic!("nobody asked before") };
+            assert!(matches!(ask(), Begun::Wait(_)), "somebody does it");
+            drop(given_up);
+            let Begun::Run(running) = ask() else { panic!("nothing came of the first") };
+            running.keep(StatusCode::OK, HeaderMap::new(), Some("answer".into()));
+            assert_eq!(matches!(ask(), Begun::Replay(_)), is_replayed, "{kept_max:?}");
+            let kept = app.0.remembered.all.lock().total_bytes;
+            assert_eq!(kept, if is_replayed { 6 } else { 0 }, "what is over holds no memory");
+        }
+    }
+}

@@ -27,10 +27,12 @@ mod openapi;
 mod queue;
 mod route;
 mod sse;
+mod telemetry;
 mod tls;
 
 pub use app::{App, Bounds, Reach, ServeSettings};
 pub use listen::{Drained, serve};
 pub use openapi::document as openapi;
 pub use route::router;
+pub use telemetry::{BadTelemetry, Telemetry};
 pub use tls::{BadTls, Tls};

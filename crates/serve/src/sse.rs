@@ -24,6 +24,7 @@ use tokio::{
     task::JoinHandle,
     time::{Duration, Interval, MissedTickBehavior},
 };
+use tracing::Instrument as _;
 
 use crate::error::ApiError;
 
@@ -65,7 +66,7 @@ impl Events {
         work: impl Future<Output = Result<Value, ApiError>> + Send + 'static,
     ) -> Response<Body> {
         let Self { to, from, cancel } = self;
-        let running = tokio::spawn(async move {
+        let telling = async move {
             let last = match work.await {
                 Ok(value) => event("result", &value),
                 Err(error) => {
@@ -77,7 +78,8 @@ impl Events {
                 }
             };
             let _ = to.send(last);
-        });
+        };
+        let running = tokio::spawn(telling.in_current_span());
         let mut alive = tokio::time::interval(ALIVE);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         alive.reset();

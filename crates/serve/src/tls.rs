@@ -48,3 +48,51 @@ impl Tls {
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use drydock_embed::Dock;
+    use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::{TcpListener, TcpStream},
+    };
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+    use crate::{App, ServeSettings, router, serve};
+
+    #[tokio::test]
+    async fn with_a_certificate_it_speaks_tls_and_nothing_else() {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let tls = Tls::of_pem(chain.as_bytes(), key.as_bytes()).unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let app = App::new(Dock::open(home.path()).unwrap(), ServeSettings::default());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let routes = router(&app);
+        tokio::spawn(serve(listener, Some(tls), app, routes, std::future::pending()));
+
+        let mut roots = RootCertStore::empty();
+        roots.add(made.cert.der().clone()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let connector = TlsConnector::from(Arc::new(config.with_root_certificates(roots).with_no_client_auth()));
+        let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        let stream = TcpStream::connect(address).await.unwrap();
+        let mut stream = connector.connect(ServerName::try_from("localhost").unwrap(), stream).await.unwrap();
+        stream.write_all(request).await.unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        assert!(answer.starts_with(b"HTTP/1.1 200 OK"), "{}", String::from_utf8_lossy(&answer));
+
+        let mut plain = TcpStream::connect(address).await.unwrap();
+        plain.write_all(request).await.unwrap();
+        let mut answer = Vec::new();
+        let _ = plain.read_to_end(&mut answer).await;
+        assert!(!answer.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&answer));
+    }
+}

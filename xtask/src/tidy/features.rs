@@ -14,12 +14,15 @@ use anyhow::{Context as _, bail};
 use super::{Finding, tree::Tree};
 use crate::{cargo, fuzz::host_triple};
 
-/// The README's first command, and what is built after it.
-const FIRST: &[&str] = &["-p", "drydock", "-e", "normal,build"];
+/// The README's first command, and what is built after it. What macros stand on is built apart, for the compiler to load.
+const FIRST: &[&str] = &["-p", "drydock", "-e", "normal,build,no-proc-macro"];
 const LATER: &[(&str, &[&str])] = &[
-    ("cargo test --workspace", &["--workspace", "-e", "normal,build,dev"]),
-    ("cargo run -p drydock-embed --example", &["-p", "drydock-embed", "-e", "normal,build,dev"]),
-    ("cargo build -p drydock-embed", &["-p", "drydock-embed", "-e", "normal,build"]),
+    ("cargo test --workspace", &["--workspace", "-e", "normal,build,dev,no-proc-macro"]),
+    (
+        "cargo run -p drydock-embed --example",
+        &["-p", "drydock-embed", "-e", "normal,build,dev,no-proc-macro"],
+    ),
+    ("cargo build -p drydock-embed", &["-p", "drydock-embed", "-e", "normal,build,no-proc-macro"]),
 ];
 
 /// The features of each package, by name and version; twice where it is built for two purposes.
@@ -27,7 +30,7 @@ type Features = BTreeMap<String, BTreeSet<String>>;
 
 pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
     let below: BTreeSet<String> =
-        features(&tree.root, &["-p", "wasmtime", "-e", "normal,build"])?.into_keys().collect();
+        features(&tree.root, &["-p", "wasmtime", "-e", "normal,build,no-proc-macro"])?.into_keys().collect();
     let first = features(&tree.root, FIRST)?;
     let mut findings = Vec::new();
     for (what, args) in LATER {

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
 use serde::{
     Deserialize,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -23,12 +24,7 @@ const HEADERS_MAX: usize = 1_024;
 
 /// What the bytes say.
 pub fn parse_response(bytes: &[u8]) -> Result<Envelope, Malformed> {
-    // An object begins with a brace; what does not need not be read to know that it is none. JSON is UTF-8, all of it:
-    // strings that are skipped would not be looked at.
-    let opens = bytes.trim_ascii_start().first() == Some(&b'{');
-    let text = if opens { std::str::from_utf8(bytes).ok() } else { None };
-    let members = text.and_then(|it| serde_json::from_str::<Members<'_>>(it).ok());
-    let Some(members) = members else {
+    let Some(Object { status, headers, headers_all, body }) = read(bytes)? else {
         return Ok(Envelope {
             status: PAYLOAD_STATUS,
             headers: BTreeMap::new(),
@@ -37,6 +33,59 @@ pub fn parse_response(bytes: &[u8]) -> Result<Envelope, Malformed> {
             error: None,
         });
     };
+    if let Some(text) = &body {
+        body::decoded_bytes(text).map_err(|it| not_base64(&it))?;
+    }
+    Ok(Envelope { status, headers, headers_all, body_b64: body.map(Cow::into_owned), error: None })
+}
+
+/// An answer that goes on by HTTP: its body as bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpAnswer {
+    /// The guest's.
+    pub status: u16,
+    /// Every header that is to be sent: the list, and what the map has besides.
+    pub headers: Pairs,
+    /// The guest's, decoded.
+    pub body: Bytes,
+}
+
+/// What the bytes say, for whoever sends it on by HTTP: a body is decoded once, and a payload not even copied.
+pub fn parse_http_response(bytes: &Bytes) -> Result<HttpAnswer, Malformed> {
+    let Some(Object { status, headers, headers_all, body }) = read(bytes)? else {
+        return Ok(HttpAnswer { status: PAYLOAD_STATUS, headers: Pairs::new(), body: bytes.clone() });
+    };
+    let body = body.map_or(Ok(Vec::new()), |text| STANDARD.decode(&*text)).map_err(|it| not_base64(&it))?;
+    let mut sent = headers_all.unwrap_or_default();
+    let listed = sent.len();
+    for (name, value) in headers {
+        if !sent[..listed].iter().any(|(it, _)| it.eq_ignore_ascii_case(&name)) {
+            sent.push((name, value));
+        }
+    }
+    Ok(HttpAnswer { status, headers: sent, body: body.into() })
+}
+
+fn not_base64(error: &base64::DecodeError) -> Malformed {
+    Malformed(format!("`body_b64` is not base64: {error}"))
+}
+
+/// An object that is a response, but for its body, which is any text yet.
+struct Object<'a> {
+    status: u16,
+    headers: BTreeMap<String, String>,
+    headers_all: Option<Pairs>,
+    body: Option<Cow<'a, str>>,
+}
+
+/// Nothing if the bytes are no object.
+fn read(bytes: &[u8]) -> Result<Option<Object<'_>>, Malformed> {
+    // An object begins with a brace; what does not need not be read to know that it is none. JSON is UTF-8, all of it:
+    // strings that are skipped would not be looked at.
+    let opens = bytes.trim_ascii_start().first() == Some(&b'{');
+    let text = if opens { std::str::from_utf8(bytes).ok() } else { None };
+    let members = text.and_then(|it| serde_json::from_str::<Members<'_>>(it).ok());
+    let Some(members) = members else { return Ok(None) };
     let bad = |text: &str| Malformed(text.to_owned());
     let status = members.status.ok_or_else(|| bad("it has no `status`"))?;
     let status = status.get().parse().ok().filter(|it| (100..=599).contains(it));
@@ -53,16 +102,21 @@ pub fn parse_response(bytes: &[u8]) -> Result<Envelope, Malformed> {
         }
         Some(_) => return Err(bad("`headers` is not an object")),
     };
-    let body_b64 = match members.body_b64.map(|raw| (raw, raw.get())) {
+    let body = match members.body_b64.map(|raw| (raw, raw.get())) {
         None | Some((_, "null")) => None,
-        Some((raw, text)) if text.starts_with('"') => {
-            let text = String::deserialize(raw).map_err(|it| bad(&it.to_string()))?;
-            body::decoded_bytes(&text).map_err(|it| Malformed(format!("`body_b64` is not base64: {it}")))?;
-            Some(text)
-        }
+        Some((raw, text)) if text.starts_with('"') => Some(text_of(raw)?),
         Some(_) => return Err(bad("`body_b64` is neither a string nor null")),
     };
-    Ok(Envelope { status, headers, headers_all, body_b64, error: None })
+    Ok(Some(Object { status, headers, headers_all, body }))
+}
+
+/// A string of JSON. One without escapes, as base64 is, is where it lies.
+fn text_of(raw: &RawValue) -> Result<Cow<'_, str>, Malformed> {
+    let inner = raw.get().strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    if let Some(plain) = inner.filter(|it| memchr::memchr(b'\\', it.as_bytes()).is_none()) {
+        return Ok(Cow::Borrowed(plain));
+    }
+    String::deserialize(raw).map(Cow::Owned).map_err(|it| Malformed(it.to_string()))
 }
 
 /// The members that mean something, unread. Whatever else there is costs the host nothing, however much it is.
@@ -256,8 +310,9 @@ mod tests {
     #[test]
     fn a_list_of_headers_keeps_what_a_map_cannot_and_obeys_the_same_rules() {
         let two = r#"{"status":200,"headers":{"x":"1","Set-Cookie":"lost"},"headers_all":[["set-cookie","a"],["set-cookie","b"]]}"#;
-        let answer = parse_response(two.as_bytes()).unwrap();
-        let sent: Vec<_> = answer.sent_headers().collect();
+        let answer = parse_http_response(&two.into()).unwrap();
+        let sent: Vec<_> =
+            answer.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(sent, [("set-cookie", "a"), ("set-cookie", "b"), ("x", "1")]);
         let alone = parse_response(br#"{"status":200,"headers_all":[["x","1"],["x","2"]]}"#).unwrap();
         assert_eq!(alone.headers["x"], "1, 2");
@@ -302,7 +357,14 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_an_answer_or_malformed_and_bodies_survive(bytes: Vec<u8>, status in 100u16..600, header in "[^\r\n\0]*") {
-            let _ = parse_response(&bytes);
+            for sent in [Bytes::from(bytes.clone()), format!(r#"{{"status":{status},"body_b64":"{header}"}}"#).into()] {
+                let (one, other) = (parse_response(&sent), parse_http_response(&sent));
+                prop_assert_eq!(one.as_ref().err(), other.as_ref().err());
+                if let (Ok(one), Ok(other)) = (one, other) {
+                    let body = one.body_b64.map(|it| STANDARD.decode(it).unwrap()).unwrap_or_default();
+                    prop_assert_eq!((one.status, body), (other.status, other.body.to_vec()));
+                }
+            }
             let body = STANDARD.encode(&bytes);
             let text = serde_json::json!({ "status": status, "headers": { "h": header }, "body_b64": body });
             let answer = parse_response(text.to_string().as_bytes()).unwrap();

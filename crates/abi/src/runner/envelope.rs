@@ -79,17 +79,6 @@ impl Envelope {
     }
 }
 
-impl Envelope {
-    /// Every header that is to be sent: the list, and what the map has besides.
-    pub fn sent_headers(&self) -> impl Iterator<Item = (&str, &str)> {
-        let list = self.headers_all.as_deref().unwrap_or_default();
-        let listed = |name: &str| list.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
-        let more = self.headers.iter().filter(move |(name, _)| !listed(name));
-        let list = list.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        list.chain(more.map(|(name, value)| (name.as_str(), value.as_str())))
-    }
-}
-
 impl From<&str> for Code {
     fn from(name: &str) -> Self {
         Self::Name(name.to_owned())

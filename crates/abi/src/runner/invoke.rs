@@ -59,9 +59,8 @@ impl SentRequest {
         Self { request, digest: Digest::of(bytes), bytes: length }
     }
 
-    /// A request that was never bytes of JSON. Its body was measured when it was read.
-    pub fn of(request: ExecuteRequest) -> Self {
-        let request = request.prepare();
+    /// A request that is rendered already. Its body was measured when it was read.
+    pub fn of(request: PreparedRequest) -> Self {
         let (digest, bytes) = (Digest::of(request.http()), request.bytes());
         Self { request: Ok(request), digest, bytes }
     }

@@ -7,11 +7,12 @@ mod envelope;
 mod invoke;
 mod request;
 
-pub use answer::{Malformed, parse_response};
+pub use answer::{HttpAnswer, Malformed, parse_http_response, parse_response};
 pub use envelope::{Code, Envelope, Failure, FailureKind};
 pub use invoke::{Answered, ContextFrom, INVOKE, Invoke, Invoked, LogLine, SentRequest};
 pub use request::{
-    AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http, Pairs, PreparedRequest, joined,
+    AskedLimits, BadRequest, Context, EffectiveLimits, ExecuteRequest, Http, HttpParts, Pairs,
+    PreparedRequest, joined,
 };
 
 /// Time of a call where nobody asks for another.

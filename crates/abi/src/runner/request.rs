@@ -1,6 +1,6 @@
 //! The request: as a caller sends it, where much may be left out, and as the guest is shown it, where nothing is.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -72,13 +72,15 @@ pub fn joined(pairs: &[(String, String)]) -> BTreeMap<String, String> {
     for (name, value) in pairs {
         match map.get_mut(name) {
             None => drop(map.insert(name.clone(), value.clone())),
-            Some(before) => {
-                before.push_str(if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " });
-                before.push_str(value);
-            }
+            Some(before) => join(name, before, value),
         }
     }
     map
+}
+
+fn join(name: &str, before: &mut String, value: &str) {
+    before.push_str(if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " });
+    before.push_str(value);
 }
 
 /// `null` is what was left out.
@@ -101,21 +103,6 @@ impl Default for Http {
 }
 
 impl Http {
-    /// A request as HTTP has it: the maps are made of the lists, and the body is encoded.
-    pub fn of_lists(
-        method: String,
-        path: String,
-        query_all: Pairs,
-        headers_all: Pairs,
-        body: Option<&[u8]>,
-    ) -> Self {
-        let query = query_all.iter().cloned().collect();
-        let headers = joined(&headers_all);
-        let body_b64 = body.map(|it| STANDARD.encode(it));
-        let (query_all, headers_all) = (Some(query_all), Some(headers_all));
-        Self { method, path, query, headers, query_all, headers_all, body_b64 }
-    }
-
     /// Where only a list was sent, the map is made of it.
     fn complete(&mut self) {
         if let (true, Some(pairs)) = (self.query.is_empty(), &self.query_all) {
@@ -124,6 +111,59 @@ impl Http {
         if let (true, Some(pairs)) = (self.headers.is_empty(), &self.headers_all) {
             self.headers = joined(pairs);
         }
+    }
+}
+
+/// A request as it came by HTTP. The maps that a guest is shown beside the lists are made of them; nothing is copied
+/// before it is rendered.
+#[derive(Debug, Clone, Copy)]
+pub struct HttpParts<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The path.
+    pub path: &'a str,
+    /// Every parameter of the query.
+    pub query: &'a [(Cow<'a, str>, Cow<'a, str>)],
+    /// Every header.
+    pub headers: &'a [(&'a str, Cow<'a, str>)],
+    /// The body, if there is one.
+    pub body: Option<&'a [u8]>,
+}
+
+/// Its members, in the order that [`Http`] has.
+#[derive(Serialize)]
+struct ShownHttp<'a> {
+    method: &'a str,
+    path: &'a str,
+    query: BTreeMap<&'a str, &'a str>,
+    headers: BTreeMap<&'a str, Cow<'a, str>>,
+    query_all: &'a [(Cow<'a, str>, Cow<'a, str>)],
+    headers_all: &'a [(&'a str, Cow<'a, str>)],
+    body_b64: Option<String>,
+}
+
+impl HttpParts<'_> {
+    fn render(&self) -> Vec<u8> {
+        let mut headers = BTreeMap::<&str, Cow<'_, str>>::new();
+        for (name, value) in self.headers {
+            match headers.get_mut(name) {
+                None => drop(headers.insert(name, Cow::Borrowed(value))),
+                Some(before) => join(name, before.to_mut(), value),
+            }
+        }
+        let shown = ShownHttp {
+            method: self.method,
+            path: self.path,
+            query: self.query.iter().map(|(name, value)| (&**name, &**value)).collect(),
+            headers,
+            query_all: self.query,
+            headers_all: self.headers,
+            body_b64: self.body.map(|it| STANDARD.encode(it)),
+        };
+        let mut text = Vec::with_capacity(512 + shown.body_b64.as_ref().map_or(0, String::len));
+        // Strings and maps of strings: there is nothing in it that JSON cannot say.
+        let _ = serde_json::to_writer(&mut text, &shown);
+        text
     }
 }
 
@@ -218,6 +258,11 @@ pub struct PreparedRequest {
 }
 
 impl PreparedRequest {
+    /// A request that came by HTTP.
+    pub fn of_http(context: Context, asked: AskedLimits, http: &HttpParts<'_>) -> Self {
+        Self { context, asked, http: http.render() }
+    }
+
     /// What the record's digest is made of where nobody sent the whole as bytes.
     pub(super) fn http(&self) -> &[u8] {
         &self.http
@@ -295,11 +340,19 @@ mod tests {
         let headers =
             vec![pair("accept", "a"), pair("cookie", "x=1"), pair("accept", "b"), pair("cookie", "y=2")];
         let query = vec![pair("k", "1"), pair("k", "2"), pair("", "")];
-        let http =
-            Http::of_lists("POST".into(), "/p".into(), query.clone(), headers.clone(), Some(b"\0\x01"));
+        let sent: Vec<_> =
+            headers.iter().map(|(name, value)| (name.as_str(), value.as_str().into())).collect();
+        let asked: Vec<_> =
+            query.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
+        let parts =
+            HttpParts { method: "POST", path: "/p", query: &asked, headers: &sent, body: Some(b"\0\x01") };
+        let http: Http = serde_json::from_slice(&parts.render()).unwrap();
+        assert_eq!((http.method.as_str(), http.path.as_str()), ("POST", "/p"));
         assert_eq!((http.headers["accept"].as_str(), http.headers["cookie"].as_str()), ("a, b", "x=1; y=2"));
         assert_eq!((http.query["k"].as_str(), http.body_b64.as_deref()), ("2", Some("AAE=")));
-        assert_eq!((http.headers_all.unwrap(), http.query_all.unwrap()), (headers, query));
+        assert_eq!((http.headers_all.clone().unwrap(), http.query_all.clone().unwrap()), (headers, query));
+        // By whichever way it came, it is shown letter for letter alike.
+        assert_eq!(parts.render(), serde_json::to_vec(&http).unwrap());
         // Who sends the lists alone is shown with the maps.
         let sent = br#"{"http":{"headers_all":[["a","1"],["a","2"]],"query_all":[["q","1"]]}}"#;
         let shown = ExecuteRequest::parse(sent).unwrap().prepare().shown("dev", "echo", LIMITS);

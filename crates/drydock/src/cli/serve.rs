@@ -10,13 +10,14 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{Dock, store::Tokens};
-use drydock_serve::{App, Bounds, Drained, Reach, ServeSettings, Tls, router, serve};
+use drydock_serve::{App, Bounds, Drained, Reach, ServeSettings, Telemetry, Tls, router, serve};
 use tokio::{
     net::TcpListener,
+    runtime::Runtime,
     signal::unix::{SignalKind, signal},
 };
 
-use crate::{exit, home, show, units};
+use crate::{exit, home, log, show, units};
 
 /// The largest file with a certificate or a key that is read.
 const PEM_BYTES_MAX: u64 = 1 << 20;
@@ -62,6 +63,9 @@ pub(crate) struct Serve {
     /// Time for a whole body; without a byte of it, 10s
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = units::duration)]
     body_timeout: Duration,
+    /// A collector of OpenTelemetry that spans are sent to, such as http://127.0.0.1:4318
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
     /// How long requests in flight are waited for at the end
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = units::duration)]
     drain: Duration,
@@ -90,14 +94,41 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 pub(crate) fn run(wanted: Serve) -> anyhow::Result<ExitCode> {
     let tls = wanted.tls()?;
+    let runtime = runtime()?;
+    let telling = |url: &String| Telemetry::to(url, runtime.handle().clone());
+    let telemetry = wanted.otlp.as_ref().map(telling).transpose()?;
+    if telemetry.is_some() {
+        log::install(telemetry.as_ref());
+    }
     let dock = home::dock_serving(wanted.calls_per_minute)?;
     let reach = wanted.reach(&dock, tls.is_some())?;
     let settings =
         ServeSettings { reach, host_names: wanted.listening.host_name.clone(), bounds: wanted.bounds() };
-    serve_until_told(dock, settings, wanted.listening.listen, tls, |_| std::future::pending())
+    let pending = |_| std::future::pending();
+    let code = serve_until_told(&runtime, dock, settings, wanted.listening.listen, tls, pending)?;
+    if let Some(telemetry) = telemetry {
+        telemetry.end();
+    }
+    end(runtime);
+    Ok(code)
+}
+
+/// What a server runs on.
+pub(super) fn runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+/// A guest may still run: the process ends with it.
+pub(super) fn end(runtime: Runtime) {
+    runtime.shutdown_timeout(Duration::from_millis(200));
 }
 
 impl Serve {
+    /// Whether spans go somewhere, so that whoever serves says where warnings go, too.
+    pub(crate) fn tells_spans(&self) -> bool {
+        self.otlp.is_some()
+    }
+
     fn tls(&self) -> anyhow::Result<Option<Tls>> {
         let (Some(chain), Some(key)) = (&self.tls_cert, &self.tls_key) else { return Ok(None) };
         Ok(Some(Tls::of_pem(&pem(chain)?, &pem(key)?)?))
@@ -148,6 +179,7 @@ fn pem(file: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// Listens, says where, and serves until a signal comes; `beside` goes on meanwhile.
 pub(super) fn serve_until_told<F: Future<Output = ()> + Send + 'static>(
+    runtime: &Runtime,
     dock: Dock,
     settings: ServeSettings,
     listen: SocketAddr,
@@ -155,7 +187,6 @@ pub(super) fn serve_until_told<F: Future<Output = ()> + Send + 'static>(
     beside: impl FnOnce(Dock) -> F,
 ) -> anyhow::Result<ExitCode> {
     dock.serve();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let drained = runtime.block_on(async {
         let listener =
             TcpListener::bind(listen).await.with_context(|| format!("could not listen on {listen}"))?;
@@ -185,8 +216,7 @@ pub(super) fn serve_until_told<F: Future<Output = ()> + Send + 'static>(
     if let Drained::Cut(count) = drained {
         exit::warn(&format!("{count} connections were cut off: --drain says how long they are waited for"));
     }
-    // A guest may still run: the process ends with it.
-    runtime.shutdown_timeout(Duration::from_millis(200));
+    // What still runs has it, and goes with the process.
     std::mem::forget(dock);
     Ok(ExitCode::SUCCESS)
 }

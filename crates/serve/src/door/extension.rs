@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    http::{HeaderName, HeaderValue, Response, StatusCode, header},
+    http::{HeaderName, HeaderValue, Response, StatusCode, header, request::Parts},
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use drydock_contract::CommandName;
-use drydock_embed::extension::runner::{
-    AskedLimits, BadRequest, Context, Envelope, ExecuteRequest, Http, Invoked, MEMORY_MB,
-    REQUEST_BODY_BYTES_MAX, REQUEST_BYTES_MAX, TIMEOUT_MS,
+use drydock_embed::{
+    DockSession,
+    extension::runner::{
+        AskedLimits, BadRequest, Context, ExecuteRequest, Failure, HttpAnswer, HttpParts, Invoked, LogLine,
+        MEMORY_MB, PreparedRequest, REQUEST_BODY_BYTES_MAX, REQUEST_BYTES_MAX, TIMEOUT_MS,
+    },
 };
 
+use super::off_thread;
 use crate::{
     ask::{Answer, Ask},
     caller,
@@ -22,20 +25,36 @@ use crate::{
     header as headers,
     installed::Ready,
     json,
+    queue::Place,
 };
+
+/// Bytes of a body that are encoded where the request is served: a millisecond's work.
+const AT_ONCE_BYTES_MAX: usize = 256 << 10;
 
 /// `ANY /x/{extension}/{path}`: a real request for a guest, and its answer as a real one.
 pub(crate) async fn forward(mut ask: Ask) -> Answer {
     let (name, ready) = chosen(&ask, ask.found("extension")).await?;
     let body = ask.body(REQUEST_BODY_BYTES_MAX).await?;
-    let context = Context { request_id: Some(ask.request_id.to_string()), ..Context::default() };
-    let request = ExecuteRequest { context, http: http_of(&ask, &body), limits: None };
-    drop(body);
-    let invoked = invoke(&ask, &name, &ready, request).await?;
-    match &invoked.envelope.error {
-        Some(failure) => Err(of_failure(failure)),
-        None => response_of(&ask, &invoked.envelope),
-    }
+    let context = Context {
+        request_id: Some(ask.request_id.to_string()),
+        version_id: Some(ready.installed.installation.version.clone()),
+        ..Context::default()
+    };
+    let limits = limits(&ask, AskedLimits::default())?;
+    let hides_token = ask.caller.token.is_some();
+    let request = if body.len() <= AT_ONCE_BYTES_MAX {
+        rendered(&ask.parts, hides_token, &body, context, limits)
+    } else {
+        let parts = ask.parts.clone();
+        let rendering = move || Ok(rendered(&parts, hides_token, &body, context, limits));
+        off_thread::<_, ApiError>(rendering).await?
+    };
+    let (turn, session) = admitted(&ask, &ready).await?;
+    let dock = &ask.caller.state.dock;
+    let (answer, log) = dock.invoke_http(&session, &ready.installed.module, name.as_str(), request).await;
+    drop(turn);
+    told(&ask, &name, &log, answer.as_ref().err());
+    response_of(&ask, answer.map_err(|failure| of_failure(&failure))?)
 }
 
 /// `POST /v1/execute`: the seed's own form. Once a guest was chosen the answer is an envelope, whatever came of it.
@@ -72,6 +91,7 @@ async fn chosen(ask: &Ask, extension: &str) -> Result<(CommandName, Arc<Ready>),
     let name: CommandName = extension.parse().map_err(|_| absent())?;
     let state = &ask.caller.state;
     let ready = state.installed.find(&state.dock, &name).await?.ok_or_else(absent)?;
+    tracing::Span::current().record("extension", name.as_str());
     Ok((name, ready))
 }
 
@@ -82,66 +102,87 @@ async fn invoke(
     ready: &Ready,
     mut request: ExecuteRequest,
 ) -> Result<Invoked, ApiError> {
-    let asked = request.asked();
-    request.limits = Some(AskedLimits {
+    request.limits = Some(limits(ask, request.asked())?);
+    let installed = &ready.installed;
+    request.context.version_id.get_or_insert_with(|| installed.installation.version.clone());
+    let (turn, session) = admitted(ask, ready).await?;
+    let dock = &ask.caller.state.dock;
+    let invoked = dock.invoke_read(&session, &installed.module, name.as_str(), request).await;
+    drop(turn);
+    told(ask, name, &invoked.log, invoked.envelope.error.as_ref());
+    Ok(invoked)
+}
+
+/// What it may take: what was asked for or is usual, unless it is more than the token may ask for.
+fn limits(ask: &Ask, asked: AskedLimits) -> Result<AskedLimits, ApiError> {
+    Ok(AskedLimits {
         timeout_ms: Some(ask.caller.timeout_ms(asked.timeout_ms, TIMEOUT_MS)?),
         memory_mb: Some(ask.caller.memory_mb(asked.memory_mb, MEMORY_MB)?),
         fuel: asked.fuel,
-    });
-    let installed = &ready.installed;
-    request.context.version_id.get_or_insert_with(|| installed.installation.version.clone());
+    })
+}
+
+/// Its turn, and the session of whoever asks.
+async fn admitted(ask: &Ask, ready: &Ready) -> Result<(Place, DockSession), ApiError> {
     let turn = ask.turn().await?;
-    let dock = &ask.caller.state.dock;
-    let session = ready.session(dock, &ask.caller.principal);
+    let session = ready.session(&ask.caller.state.dock, &ask.caller.principal);
     let session = session.map_err(|error| match error {
         drydock_embed::BadSetup::Denied(denial) => ApiError::from(drydock_contract::CallError::from(denial)),
         other => ApiError::internal(&other),
     })?;
-    let invoked = dock.invoke_read(&session, &installed.module, name.as_str(), request).await;
-    drop(turn);
-    ask.app.logs.take(dock, &ask.caller.tenant, name, &ask.request_id, &invoked.log);
-    match &invoked.envelope.error {
+    Ok((turn, session))
+}
+
+/// Keeps what it logged, and counts what came of it.
+fn told(ask: &Ask, name: &CommandName, log: &[LogLine], failure: Option<&Failure>) {
+    ask.app.logs.take(&ask.caller.state.dock, &ask.caller.tenant, name, &ask.request_id, log);
+    match failure {
         None => ask.app.metrics.answered.add(),
         Some(failure) => ask.app.metrics.failure(failure.kind),
     }
-    Ok(invoked)
 }
 
 /// The request as the guest is shown it. Its path is what follows the extension, as it was sent.
-fn http_of(ask: &Ask, body: &Bytes) -> Http {
-    let parts = &ask.parts;
+fn rendered(
+    parts: &Parts,
+    hides_token: bool,
+    body: &Bytes,
+    context: Context,
+    limits: AskedLimits,
+) -> PreparedRequest {
     let path = parts.uri.path();
     let rest = path.match_indices('/').nth(2).map_or("/", |(at, _)| &path[at..]);
     let dropped = headers::named_by_connection(&parts.headers);
     let kept = parts.headers.iter().filter(|(name, value)| {
-        let ours = *name == header::AUTHORIZATION
-            && ask.caller.token.is_some()
-            && caller::is_bearer(value.as_bytes());
+        let ours = hides_token && *name == header::AUTHORIZATION && caller::is_bearer(value.as_bytes());
         !headers::is_hop_by_hop(name) && !dropped.contains(name) && !ours
     });
-    let list = kept.map(|(name, value)| (name.as_str().to_owned(), headers::text(value))).collect();
+    let headers: Vec<_> =
+        kept.map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()))).collect();
+    let query: Vec<_> = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).collect();
     let body = (!body.is_empty()).then_some(&body[..]);
-    Http::of_lists(parts.method.as_str().to_owned(), rest.to_owned(), ask.query(), list, body)
+    let method = parts.method.as_str();
+    let http = HttpParts { method, path: rest, query: &query, headers: &headers, body };
+    PreparedRequest::of_http(context, limits, &http)
 }
 
 /// The guest's answer as HTTP.
-fn response_of(ask: &Ask, envelope: &Envelope) -> Answer {
+fn response_of(ask: &Ask, answer: HttpAnswer) -> Answer {
     let malformed = |text: &str| {
         let failure = Some("abi");
         ApiError { failure, ..ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "execute_failed", text) }
     };
     // A status below 200 announces an answer, and is none.
-    let status = StatusCode::from_u16(envelope.status).ok().filter(|it| !it.is_informational());
+    let status = StatusCode::from_u16(answer.status).ok().filter(|it| !it.is_informational());
     let status = status.ok_or_else(|| malformed("malformed response: its status is no answer's"))?;
-    let body = match (&envelope.body_b64, status) {
-        (_, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) | (None, _) => Vec::new(),
-        // It was read once already, so it is base64.
-        (Some(text), _) => STANDARD.decode(text).map_err(|error| malformed(&error.to_string()))?,
+    let body = match status {
+        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED => Bytes::new(),
+        _ => answer.body,
     };
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let sent = response.headers_mut();
-    for (name, value) in envelope.sent_headers() {
+    for (name, value) in answer.headers {
         let name = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| malformed("malformed response: a header's name"))?;
         if headers::is_hop_by_hop(&name) || name == REQUEST_ID {

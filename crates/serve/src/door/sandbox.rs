@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use drydock_contract::{CommandName, Limits, port::Clock as _};
 use drydock_embed::{
-    Dock, Room, Sandbox, SandboxSetup, Setup, ShellSetup, SystemClock, Tree, Watch,
+    Dock, HostEntry, Network, Room, Sandbox, SandboxSetup, Setup, ShellSetup, SystemClock, Tree, Watch,
+    egress::Rules,
     gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Profile},
     line_limits,
     shell::Mode,
@@ -41,6 +42,8 @@ struct Asked {
     #[serde(default)]
     files: BTreeMap<String, String>,
     allow: Option<Vec<CommandName>>,
+    #[serde(default)]
+    allow_host: Vec<HostEntry>,
     timeout_ms: Option<u64>,
     memory_mb: Option<u64>,
     #[serde(flatten)]
@@ -70,6 +73,7 @@ pub(crate) async fn py(ask: Ask) -> Answer {
 async fn operate(mut ask: Ask, operation: &'static str, usual_ms: u64) -> Answer {
     ask.parameters([])?;
     let mut asked: Asked = ask.json(BODY_BYTES_MAX).await?;
+    asked.allow_host.iter().try_for_each(|it| ask.caller.may_allow(it))?;
     let timeout_ms = ask.caller.timeout_ms(asked.timeout_ms, usual_ms)?.min(usual_ms);
     asked.input.insert("timeout_ms".into(), timeout_ms.into());
     let memory_mb = match asked.memory_mb {
@@ -109,6 +113,7 @@ async fn open(caller: &Caller, asked: Asked, memory_bytes_max: Option<u64>) -> R
     let mut setup = Setup {
         profile,
         allow: asked.allow,
+        network: network(&asked.allow_host)?,
         limits: Some(limits),
         default_limits: Some(DefaultLimits {
             memory: memory_bytes_max.is_none(),
@@ -140,6 +145,14 @@ async fn open(caller: &Caller, asked: Asked, memory_bytes_max: Option<u64>) -> R
     let principal = caller.principal.to_string();
     let wanted = SandboxSetup { principal, setup, shell, bases: Vec::new(), program, allow_commit: false };
     Sandbox::open(dock, wanted).map_err(bad)
+}
+
+/// Hosts by their names. No address that is not public is opened by one, whatever it says.
+fn network(hosts: &[HostEntry]) -> Result<Network, ApiError> {
+    let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+    let rules = Rules::parse(&hosts, &[], &[]);
+    let rules = rules.map_err(|error| ApiError::bad("bad_input", format!("allow_host: {error}")))?;
+    Ok(Network { rules, injected: Vec::new() })
 }
 
 /// The files of a workspace, with these put into it before.

@@ -123,6 +123,7 @@ fn run(operation: &str, summary: &'static str) -> About {
     });
     input["properties"]["allow"] =
         json!({ "type": "array", "items": text(), "description": "Only these commands may run" });
+    input["properties"]["allow_host"] = json!({ "type": "array", "items": text(), "description": "Hosts it may reach, as HOST or HOST:PORT" });
     input["properties"]["memory_mb"] = count(4_096);
     let answer = json!({
         "application/json": { "schema": output },

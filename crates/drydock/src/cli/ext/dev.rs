@@ -15,7 +15,7 @@ use drydock_embed::{
 use drydock_serve::{Reach, ServeSettings};
 
 use super::{
-    super::serve::{Listening, serve_until_told},
+    super::serve::{self, Listening, serve_until_told},
     manage::{Settings, tell_unused},
 };
 use crate::{exit, home, log, module};
@@ -60,17 +60,17 @@ pub(super) fn run(dev: Dev) -> anyhow::Result<ExitCode> {
     let seen = changed(&dev.file);
     let settings = dev.settings.of()?;
     tell_unused(&settings);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = serve::runtime()?;
     runtime.block_on(install(&dock, &name, &dev.file, &settings))?;
-    drop(runtime);
     let serving = ServeSettings {
         reach: Reach::Loopback,
         host_names: dev.listening.host_name.clone(),
         ..ServeSettings::default()
     };
-    serve_until_told(dock, serving, dev.listening.listen, None, move |dock| {
-        reload(dock, name, dev.file, settings, seen)
-    })
+    let reloading = move |dock| reload(dock, name, dev.file, settings, seen);
+    let code = serve_until_told(&runtime, dock, serving, dev.listening.listen, None, reloading)?;
+    serve::end(runtime);
+    Ok(code)
 }
 
 /// When the file was written last, as far as anybody knows.
