@@ -126,3 +126,92 @@ impl Drop for Paid {
         self.0.release(PIPE_BYTES);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    fn pipes(bytes: u64) -> NamedPipes {
+        NamedPipes::new(Arc::new(Meter::new(bytes)))
+    }
+
+    fn read(from: &Numbered) -> Option<Vec<u8>> {
+        let mut buffer = [0; 8];
+        match from.poll_read(&mut Context::from_waker(Waker::noop()), &mut buffer) {
+            Poll::Ready(count) => Some(buffer[..count.unwrap()].to_vec()),
+            Poll::Pending => None,
+        }
+    }
+
+    fn write(to: &Numbered, bytes: &[u8]) -> Option<bool> {
+        match to.poll_write(&mut Context::from_waker(Waker::noop()), bytes) {
+            Poll::Ready(wrote) => Some(wrote.is_ok()),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn ends_of_a_named_pipe_come_and_go() {
+        let pipes = pipes(1 << 20);
+        let open = |ways| pipes.open(7, ways).unwrap();
+        let reader = open(Ways::Read);
+        assert_eq!(read(&reader), None, "nobody writes yet");
+        let writer = open(Ways::Write);
+        assert_eq!((write(&writer, b"one"), read(&reader)), (Some(true), Some(b"one".to_vec())));
+        drop(writer);
+        assert_eq!(read(&reader), Some(Vec::new()), "the writer has gone");
+        let again = open(Ways::Write);
+        assert_eq!((write(&again, b"two"), read(&reader)), (Some(true), Some(b"two".to_vec())));
+        drop(reader);
+        assert_eq!(write(&again, b"x"), Some(false), "nobody reads any more");
+        let late = open(Ways::Read);
+        assert_eq!((write(&again, b"yz"), read(&late)), (Some(true), Some(b"yz".to_vec())));
+        drop((again, late));
+        let alone = open(Ways::Write);
+        assert_eq!((write(&alone, b""), write(&alone, b"x")), (None, None), "nobody has read yet");
+        let both = open(Ways::Both);
+        assert_eq!((write(&both, b"ab"), read(&both)), (Some(true), Some(b"ab".to_vec())));
+    }
+
+    #[test]
+    fn what_one_reader_left_is_the_next_ones_while_somebody_writes() {
+        let pipes = pipes(1 << 20);
+        let (reader, writer) = (pipes.open(1, Ways::Read).unwrap(), pipes.open(1, Ways::Write).unwrap());
+        assert_eq!(write(&writer, b"0123456789"), Some(true));
+        assert_eq!(read(&reader).unwrap(), b"01234567");
+        drop(reader);
+        let next = pipes.open(1, Ways::Read).unwrap();
+        assert_eq!(read(&next).unwrap(), b"89");
+    }
+
+    #[test]
+    fn each_is_paid_for_while_it_is_open_and_no_longer() {
+        let few = pipes(3 * PIPE_BYTES);
+        let open: Vec<Numbered> = (0..3).map(|id| few.open(id, Ways::Both).unwrap()).collect();
+        assert_eq!(few.open(9, Ways::Read).err(), Some(OpenPipeError::OutOfMemory));
+        assert!(few.open(2, Ways::Read).is_ok(), "one that is open is paid for");
+        drop(open);
+        assert!((0..2_000).all(|id| few.open(id, Ways::Read).is_ok()));
+        let many = pipes(u64::MAX);
+        let open: Vec<_> = (0..OPEN_MAX as u64).map(|id| many.open(id, Ways::Read)).collect();
+        assert_eq!(many.open(u64::MAX, Ways::Read).err(), Some(OpenPipeError::TooMany));
+        drop(open);
+    }
+
+    #[test]
+    fn a_link_says_which_pipe_it_is_in_one_way_only() {
+        let name = PipeName { id: 0xab, mode: Mode::new(0o640) };
+        assert_eq!(name.to_string(), "/dev/pipe/640/00000000000000ab");
+        assert_eq!(PipeName::of(&name.to_string()), Some(name));
+        let wrong = [
+            "", "/dev/pipe/", "/dev/pipe/640/ab", "/dev/pipe/640/00000000000000AB", "/dev/pipe/10000/00000000000000ab",
+            "/dev/pipe/+40/00000000000000ab", "/dev/pipe/640/+0000000000000ab", "/dev/pipe/640/00000000000000ab/x",
+            "dev/pipe/640/00000000000000ab", "/dev/pipe/648/00000000000000ab", "/dev/pipe//00000000000000ab",
+        ];
+        for text in wrong {
+            assert_eq!(PipeName::of(text), None, "{text:?}");
+        }
+    }
+}
