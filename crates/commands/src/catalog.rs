@@ -44,10 +44,7 @@ pub fn is_absent(name: &str) -> bool {
 }
 
 /// Programs that make what there is none of here, and what does their work.
-const WITHOUT_OBJECT: &[(&str, &str)] = &[
-    ("mkfifo", "there are no named pipes; `|`, `<(…)`, `>(…)` and `coproc` connect commands"),
-    ("mknod", "there are no devices and no named pipes"),
-];
+const WITHOUT_OBJECT: &[(&str, &str)] = &[("mknod", "there are no devices; mkfifo makes named pipes")];
 
 /// What to say of a name that is no command, if there is something to say.
 pub fn remedy<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
@@ -100,9 +97,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_for_a_named_pipe_is_told_what_there_is() {
-        let text = not_found("mkfifo", ["mkdir"]);
-        assert!(text.starts_with("command not found; there are no named pipes"), "{text}");
+    fn who_asks_for_a_device_is_told_what_there_is() {
+        let text = not_found("mknod", ["mkdir"]);
+        assert!(text.starts_with("command not found; there are no devices"), "{text}");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! One sentence for five dialects: a named operation, some bytes in, some bytes out, maybe no.
 
-use std::any::Any;
+use std::{any::Any, sync::Arc};
 
 use bytes::Bytes;
 
-use crate::{BoxFuture, Denial, Fault, Numbered, Outcome, Sink, Source, port::Mode};
+use crate::{BoxFuture, Denial, Fault, NamedPipes, Numbered, Outcome, Sink, Source, port::Mode};
 
 /// One request at the gate.
 pub struct Call<'a> {
@@ -85,6 +85,8 @@ pub struct Streams {
     /// What a guest opens as `/dev/fd/N`, by rising numbers above those of the three. They are open until it ends, as what
     /// a process inherits is.
     pub numbered: Vec<(u32, Numbered)>,
+    /// The pipes that it finds by names of its files, where it belongs to a line.
+    pub named: Option<Arc<NamedPipes>>,
 }
 
 /// The answer to a call that was let through.

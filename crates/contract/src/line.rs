@@ -76,6 +76,15 @@ pub trait LineDesk: Send + Sync {
     /// Whether the line must end.
     fn is_over(&self) -> bool;
 
+    /// The shell has a trap for Ctrl-C, or has none any more.
+    fn catches_interrupt(&self, _catches: bool) {}
+
+    /// Whether somebody pressed Ctrl-C since this was last asked, and that is for the shell's trap. Whoever waits for
+    /// [`poll_inside`](Self::poll_inside) is woken then.
+    fn take_interrupt(&self) -> bool {
+        false
+    }
+
     /// The next shell that one of the line's commands starts.
     fn poll_inside(&self, cx: &mut Context<'_>) -> Poll<InsideShell>;
 }

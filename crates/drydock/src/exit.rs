@@ -40,6 +40,14 @@ pub(crate) fn could_not_run(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(LIMITED)
 }
 
+/// The same for something whose end was to be told as JSON, though it never began.
+pub(crate) fn never_began(error: &anyhow::Error, json: bool) -> ExitCode {
+    if json && report_code("not_begun", error, json).is_ok() {
+        return ExitCode::from(LIMITED);
+    }
+    could_not_run(error)
+}
+
 /// Says something on stderr, if anybody can hear it: a closed or full stderr is no reason to stop.
 /// Lines stay lines, and nothing else of a guest's text reaches the terminal as a command. All but the first
 /// are indented, so that none of them can be taken for a line of ours.

@@ -42,10 +42,12 @@ fn main() -> ExitCode {
     let done = match command {
         // A status of 1 would read as the command's own.
         cli::Command::Run(run) => {
-            return cli::run::run(run).unwrap_or_else(|error| exit::could_not_run(&error));
+            let json = run.is_json();
+            return cli::run::run(run).unwrap_or_else(|error| exit::never_began(&error, json));
         }
         cli::Command::Sh(sh) => {
-            return cli::sh::run(sh).unwrap_or_else(|error| exit::could_not_run(&error));
+            let json = sh.is_json();
+            return cli::sh::run(sh).unwrap_or_else(|error| exit::never_began(&error, json));
         }
         cli::Command::Js(js) => {
             return cli::js::run(js).unwrap_or_else(|error| exit::could_not_run(&error));

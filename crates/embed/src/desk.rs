@@ -4,7 +4,10 @@ use std::{
     collections::VecDeque,
     future::poll_fn,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
     task::{Context, Poll, Waker},
     time::Instant,
 };
@@ -70,6 +73,15 @@ impl LineDesk for Desk {
         self.line.is_over()
     }
 
+    fn catches_interrupt(&self, catches: bool) {
+        self.inside.1.is_caught.store(catches, Ordering::Relaxed);
+    }
+
+    fn take_interrupt(&self) -> bool {
+        let pending = &self.inside.1.is_pending;
+        pending.load(Ordering::Relaxed) && pending.swap(false, Ordering::Relaxed)
+    }
+
     fn poll_inside(&self, cx: &mut Context<'_>) -> Poll<InsideShell> {
         self.inside.poll_next(cx)
     }
@@ -80,7 +92,19 @@ const QUEUE_MAX: usize = 256;
 
 /// Shells that commands of a line start, on their way to the line's own guest.
 #[derive(Default)]
-pub(crate) struct InsideQueue(Mutex<Queue>);
+pub(crate) struct InsideQueue(Mutex<Queue>, Interrupt);
+
+/// Ctrl-C on its way to a trap of the shell.
+#[derive(Default)]
+struct Interrupt {
+    is_caught: AtomicBool,
+    is_pending: AtomicBool,
+    /// How many the line was told of.
+    told: AtomicU32,
+}
+
+/// So many are for the trap of a line; the next one ends it, whatever it has a trap for.
+const INTERRUPTS_MAX: u32 = 3;
 
 #[derive(Default)]
 struct Queue {
@@ -115,6 +139,27 @@ impl InsideQueue {
         }
     }
 
+    /// A line begins: nobody catches anything yet.
+    pub(crate) fn begin_line(&self) {
+        self.1.is_caught.store(false, Ordering::Relaxed);
+        self.1.is_pending.store(false, Ordering::Relaxed);
+        self.1.told.store(0, Ordering::Relaxed);
+    }
+
+    /// Somebody pressed Ctrl-C: whether that is for a trap of the shell, and does not end the line.
+    pub(crate) fn interrupt(&self) -> bool {
+        let is_caught = self.1.is_caught.load(Ordering::Relaxed)
+            && self.1.told.fetch_add(1, Ordering::Relaxed) < INTERRUPTS_MAX;
+        if is_caught {
+            self.1.is_pending.store(true, Ordering::Relaxed);
+            let waiting = self.0.lock().waiting.take();
+            if let Some(waker) = waiting {
+                waker.wake();
+            }
+        }
+        is_caught
+    }
+
     /// Nobody takes them any more: whoever started one is told that it was cancelled.
     pub(crate) fn clear(&self) {
         let shells = std::mem::take(&mut self.0.lock().shells);
@@ -131,11 +176,11 @@ pub(crate) struct ShellInside {
 }
 
 /// Names that mean the line's own shell.
-const NAMES: [&str; 3] = ["bash", "dash", "sh"];
+pub(crate) const SHELL_NAMES: [&str; 3] = ["bash", "dash", "sh"];
 
 impl Inside for ShellInside {
     fn offers(&self, name: &str) -> bool {
-        NAMES.contains(&name)
+        SHELL_NAMES.contains(&name)
     }
 
     fn run(&self, command: InsideCommand) -> BoxFuture<'static, (Outcome, Streams)> {

@@ -10,13 +10,14 @@ use drydock_contract::{
     Budget, CallError, CallId, Denial, Limits, LineWorld, Lineage, Meter, Outcome, Principal, ShellGuestSpec,
     Streams, Unit, port::Files,
 };
-use drydock_gate::{Session, SessionSpec};
+use drydock_gate::{LINE_MEMORY_BYTES_MAX, Session, SessionSpec};
 use drydock_store::{LineFiles, MemoryFiles, Mounts, Volume};
 
 use crate::{
     BadSetup, Dock, Setup,
     desk::{Desk, InsideQueue, ShellInside},
     line::{Line, LineEnd},
+    places::{KnownCommands, SystemPlaces},
     shell_guest::{self, Kept, LineCall},
     shell_session::KeptAs,
 };
@@ -126,7 +127,8 @@ impl Dock {
         };
         // Commands see the files through it too, so that what they write is known to the line.
         let files = Arc::new(LineFiles::over(files));
-        spec.files = Some(Arc::clone(&files) as _);
+        let commands = Arc::new(KnownCommands { dock: self.clone(), grants: spec.grants.clone() });
+        spec.files = Some(Arc::new(SystemPlaces { inner: Arc::clone(&files) as _, commands }));
         spec.limits = Limits {
             stdin_bytes_max: PIPE_BYTES_MAX,
             stdout_bytes_max: PIPE_BYTES_MAX,
@@ -156,7 +158,7 @@ impl Dock {
             args: shell.args,
             mode: shell.mode,
             seed: spec.entropy.for_call(call.map_or(CallId(0), |it| it.0)).seed(),
-            limits: shell.limits,
+            limits: shell.limits.for_memory(line_memory_bytes_max, LINE_MEMORY_BYTES_MAX),
             stage_limits: [
                 stage_limits.fuel_max,
                 stage_limits.memory_bytes_max,
@@ -208,6 +210,19 @@ impl DockShell {
     pub fn canceller(&self) -> impl Fn() + Send + Sync + 'static {
         let line = Arc::clone(&self.line);
         move || line.end(LineEnd::Cancelled)
+    }
+
+    /// The same for Ctrl-C: where the shell has a trap for it, that runs and the line goes on, three times at most. Whether
+    /// it does.
+    pub fn interrupter(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let (line, inside) = (Arc::clone(&self.line), Arc::clone(&self.desk.inside));
+        move || {
+            let goes_on = inside.interrupt();
+            if !goes_on {
+                line.end(LineEnd::Cancelled);
+            }
+            goes_on
+        }
     }
 
     /// Whoever types gave the line up before it began: the next one sees that as `$?`.
@@ -262,6 +277,7 @@ impl DockShell {
         let lineage = self.spec.lineage.as_ref().map(Lineage::branch);
         let memory = Arc::new(Meter::new(self.line_memory_bytes_max));
         self.files.begin_line();
+        self.desk.inside.begin_line();
         let spec = SessionSpec { budget, lineage, memory: Some(Arc::clone(&memory)), ..self.spec.clone() };
         let gate = Arc::clone(&self.dock.gate);
         let session = gate.open(spec).map_err(CallError::from)?;

@@ -52,6 +52,7 @@ mod network;
 mod output;
 pub mod packages;
 mod pip;
+mod places;
 mod provide;
 mod revocations;
 mod sandbox;

@@ -170,7 +170,7 @@ impl Walk<'_> {
         self.looked_at += entries.len();
         let max = self.env.shared.limits.glob_names_max;
         if self.looked_at > max {
-            return Err(format!("a glob looked at more than {max} names"));
+            return Err(format!("a glob looked at more than {max} names; --line-memory allows more"));
         }
         let rows = entries.into_iter().map(|entry| {
             let directory = match entry.kind {

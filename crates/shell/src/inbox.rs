@@ -28,9 +28,31 @@ pub(crate) struct Inbox {
     /// A bit for each signal the owner has a trap for.
     handled: AtomicU64,
     waiting: Mutex<Vec<Waker>>,
+    /// Somebody pressed Ctrl-C: whoever waits for a command gives it up, though there is a trap.
+    is_interrupted: AtomicBool,
+}
+
+/// The signal of Ctrl-C.
+pub(crate) const SIGINT: u8 = 2;
+
+/// Hands Ctrl-C on to a shell.
+#[derive(Clone)]
+pub struct Interrupter(pub(crate) Arc<Inbox>);
+
+impl Interrupter {
+    /// Somebody pressed it.
+    pub fn interrupt(&self) {
+        self.0.is_interrupted.store(true, Ordering::Relaxed);
+        self.0.send(SIGINT);
+    }
 }
 
 impl Inbox {
+    /// Whether a command is to be given up.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.any() && self.is_interrupted.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn any(&self) -> bool {
         self.any.load(Ordering::Relaxed)
     }
@@ -50,6 +72,9 @@ impl Inbox {
     pub(crate) fn take(&self) -> Option<u8> {
         let mut pending = self.pending.lock();
         let signal = pending.pop_front();
+        if signal == Some(SIGINT) {
+            self.is_interrupted.store(false, Ordering::Relaxed);
+        }
         self.any.store(!pending.is_empty(), Ordering::Relaxed);
         signal
     }

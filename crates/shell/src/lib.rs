@@ -38,6 +38,7 @@ mod vars;
 pub use checkpoint::{BadCheckpoint, CHECKPOINT_VERSION, ForkError, Lost, SaveError, Saved};
 pub use drydock_abi::shell::{LineReport, Mode, StageRecord};
 pub use explain::{Plan, PlannedCommand, Touch, explain};
+pub use inbox::Interrupter;
 pub use limits::ShellLimits;
 pub use nested::{NestedCommand, NestedShells};
 pub use session::{AtEnd, Shell, ShellSpec};

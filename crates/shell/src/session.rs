@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
 };
 
+use drydock_abi::shell::TextFrom;
 use drydock_contract::{Limits, SharedSink, SharedSource, Streams, exit};
 use parking_lot::Mutex;
 
@@ -15,7 +16,7 @@ use super::{
     door::{Door, LineEnds},
     exec::Discarded,
     fd::Fd,
-    inbox::{Directory, Inbox},
+    inbox::{Directory, Inbox, Interrupter},
     state::{Env, Flow, Shared},
     syntax,
     tasks::Tasks,
@@ -91,6 +92,9 @@ impl Shell {
         env.identity.name = spec.name.into();
         env.identity.text_from = spec.mode.text_from;
         env.options.switch_on(spec.mode.switches);
+        if spec.mode.is_typed {
+            startup::typed(&mut env);
+        }
         env.dirs.cwd = spec.cwd.into();
         env.computed.seed = spec.seed;
         env.computed.start_random(spec.seed as u32);
@@ -150,6 +154,11 @@ impl Shell {
         self.env.vars.get(name)
     }
 
+    /// Hands Ctrl-C on to it.
+    pub fn interrupter(&self) -> Interrupter {
+        Interrupter(Arc::clone(&self.env.traps.inbox))
+    }
+
     /// This shell as a command that its own commands may start.
     pub fn nested(&self) -> NestedShells {
         NestedShells::of(&self.env.shared)
@@ -175,6 +184,10 @@ impl Shell {
         self.env.fds.insert(0, Fd::PipeIn(ends.stdin));
         self.env.fds.insert(1, Fd::PipeOut(ends.stdout));
         self.env.fds.insert(2, Fd::PipeOut(ends.stderr));
+        // A trap that an earlier line set.
+        if !self.env.traps.set.is_empty() {
+            self.env.tell_interrupts();
+        }
         let mut report = LineReport::default();
         let text = text.to_owned();
         let hollow = self.spare.take().unwrap_or_else(|| self.env.hollow());
@@ -183,6 +196,7 @@ impl Shell {
         let main = shared.tasks.spawn(async move {
             // Of a line that is not finished nothing runs: the prompt will ask for the rest.
             let (result, stopped) = match at_end {
+                AtEnd::RunExitTrap if env.identity.text_from == TextFrom::Stdin => env.run_stdin(&text).await,
                 AtEnd::RunExitTrap => env.run_text(&text, Discarded::Line).await,
                 AtEnd::KeepExitTrap => env.run_finished(&text, Discarded::Line).await,
             };

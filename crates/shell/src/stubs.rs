@@ -1,8 +1,8 @@
 //! Places that every system has and this one does not: `/dev`, `/bin`, `/proc`.
 //!
-//! Scripts ask whether `/bin/sh` is there and where `/dev/null` is before they go on. Nothing of the tree lies at these
-//! paths, so the shell's own tests and globs answer for them: `/dev` has what redirections can open, `/bin` the commands there
-//! are. Commands open paths of the tree alone and see none of it.
+//! Scripts ask whether `/bin/sh` is there and where `/dev/null` is before they go on. The files of a line show such places to
+//! commands (`embed/src/places.rs`); where they do not, the shell's own tests and globs answer for them: `/dev` has what
+//! redirections can open, `/bin` the commands there are. What is a device only the shell says: the files have no word for it.
 
 use std::{
     io,

@@ -204,6 +204,8 @@ mod system {
             libc::S_IFDIR => Kind::Directory,
             libc::S_IFLNK => Kind::Symlink,
             libc::S_IFCHR => Kind::Character,
+            // Preview 1 has no word for it; nothing else of the tree is unknown.
+            0 => Kind::Fifo,
             _ => Kind::File,
         };
         let bytes = stat.st_size.max(0) as u64;

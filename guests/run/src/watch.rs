@@ -39,6 +39,10 @@ const PAUSE_MIN: Duration = Duration::from_millis(100);
 /// The command failed, and that was to end it.
 const FAILED: i32 = 8;
 
+/// The command may not be run, and there is none of that name.
+const NOT_RUN: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
 #[derive(Debug, Default, PartialEq)]
 struct Settings {
     beep: bool,
@@ -96,6 +100,11 @@ fn rounds(
                 );
             }
         };
+        // Whoever was refused, or is not there, will not be there in the next round either.
+        if before.is_none() && matches!(status, NOT_RUN | NOT_FOUND) {
+            print(&output);
+            return status;
+        }
         let changed = before.as_ref().is_some_and(|it| *it != output);
         let mut round = Vec::new();
         if before.is_none() || changed || !settings.only_changes {

@@ -7,7 +7,7 @@ use crate::pump::{Drain, Feed};
 use crate::{executor, host};
 use drydock_abi::exec::decode_report;
 use drydock_abi::shell::{
-    Answered, BAD, COMMAND_NAMES, HAS_COMMAND, NONE, NOT_FOUND, NumberedStream, READS, TOO_MANY, WAS_CHANGED,
+    Answered, BAD, CATCHES_INTERRUPT, COMMAND_NAMES, HAS_COMMAND, NONE, NOT_FOUND, NumberedStream, READS, TOO_MANY, WAS_CHANGED,
     WRITES, encode, file,
 };
 use drydock_abi::shell::{Refusal, RefusalKind, Start as Head};
@@ -86,6 +86,10 @@ impl Door for HostDoor {
 
     fn expired(&self) -> Option<String> {
         host::is_over().then(String::new)
+    }
+
+    fn catches_interrupt(&self, catches: bool) {
+        host::ask(CATCHES_INTERRUPT, &[u8::from(catches)], &mut []);
     }
 
     fn slice_done(&self) {

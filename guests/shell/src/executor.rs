@@ -2,6 +2,7 @@
 
 use crate::{host, inside};
 use drydock_abi::shell::{BLOCK, Ended, Event, InsideStart, POLL, SLICE, decode};
+use drydock_shell::Interrupter;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -28,6 +29,8 @@ thread_local! {
     static BEGUN: RefCell<Vec<InsideStart>> = const { RefCell::new(Vec::new()) };
     /// Who waits for a handle.
     static HANDLES: RefCell<BTreeMap<u32, Vec<Waker>>> = const { RefCell::new(BTreeMap::new()) };
+    /// To whom Ctrl-C is handed on.
+    static INTERRUPTER: RefCell<Option<Interrupter>> = const { RefCell::new(None) };
     static CALLS: RefCell<Calls> = const { RefCell::new(Calls { ended: BTreeMap::new(), waiting: BTreeMap::new() }) };
 }
 
@@ -82,7 +85,12 @@ impl Wake for Root {
 }
 
 /// Polls the line, and the shells that its commands start beside it.
-pub(crate) fn drive<T>(line: impl Future<Output = T>, inside: &mut inside::Shells) -> T {
+pub(crate) fn drive<T>(
+    line: impl Future<Output = T>,
+    inside: &mut inside::Shells,
+    interrupter: Interrupter,
+) -> T {
+    INTERRUPTER.set(Some(interrupter));
     let mut line = pin!(line);
     let root = Arc::new(Root::default());
     let waker = Waker::from(Arc::clone(&root));
@@ -104,6 +112,7 @@ pub(crate) fn drive<T>(line: impl Future<Output = T>, inside: &mut inside::Shell
             inside.begin(start);
         }
     };
+    INTERRUPTER.take();
     HANDLES.take();
     CALLS.take();
     BEGUN.take();
@@ -151,6 +160,11 @@ fn take(event: Event) {
             });
             if let Some(waker) = waker {
                 waker.wake();
+            }
+        }
+        Event::Interrupted => {
+            if let Some(interrupter) = INTERRUPTER.with_borrow(Clone::clone) {
+                interrupter.interrupt();
             }
         }
         Event::Inside(start) => BEGUN.with_borrow_mut(|begun| begun.push(*start)),

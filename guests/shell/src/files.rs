@@ -1,6 +1,6 @@
 //! The session's tree as the shell looks at it.
 
-use crate::file::HostFile;
+use crate::file::{HostFile, HostPipe};
 use crate::wasi;
 use drydock_contract::port::{DirEntry, FileError, FileKind, FileResult, Follow, OpenHow, Stat, TreePath};
 use drydock_contract::text;
@@ -47,8 +47,10 @@ impl Tree for HostTree {
         let fd = wasi::open(&from_root(path), how, is_appended)?;
         // What WASI opens may be a directory, which has no bytes.
         let file = HostFile(fd);
-        match file.stat()?.kind {
+        let stat = file.stat()?;
+        match stat.kind {
             FileKind::Directory => Err(FileError::IsADirectory),
+            _ if stat.mode.is_pipe() => Ok(Arc::new(HostPipe::of(&file, how, stat)?)),
             _ => Ok(Arc::new(file)),
         }
     }

@@ -16,6 +16,8 @@ unsafe extern "C" {
     fn host_end(call: u32);
     #[link_name = "pipe"]
     fn host_pipe() -> i32;
+    #[link_name = "named"]
+    fn host_named(descriptor: u32) -> i32;
     #[link_name = "read"]
     fn host_read(handle: u32, at: *mut u8, count: u32) -> i32;
     #[link_name = "unread"]
@@ -70,6 +72,12 @@ pub(crate) fn end(call: u32) {
 pub(crate) fn pipe() -> Option<u32> {
     // SAFETY: it takes nothing.
     u32::try_from(unsafe { host_pipe() }).ok()
+}
+
+/// A handle for a pipe with a name that WASI opened; none if there are too many, or it is no such pipe.
+pub(crate) fn named(descriptor: u32) -> Option<u32> {
+    // SAFETY: it takes a number.
+    u32::try_from(unsafe { host_named(descriptor) }).ok()
 }
 
 pub(crate) fn close(handle: u32, end: u32) {

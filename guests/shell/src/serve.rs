@@ -96,7 +96,7 @@ fn run(line: LineRequest) -> Result<(LineAnswer, Option<Saved>), String> {
     }
     let at_end = if is_whole { AtEnd::RunExitTrap } else { AtEnd::KeepExitTrap };
     let mut nested = inside::Shells::new(shell.nested());
-    let ends = own_streams(columns);
+    let (ends, interrupter) = (own_streams(columns), shell.interrupter());
     let line = async {
         let mut report = shell.run_between(&text, ends.clone(), at_end).await;
         if is_typed && !report.exited {
@@ -104,7 +104,7 @@ fn run(line: LineRequest) -> Result<(LineAnswer, Option<Saved>), String> {
         }
         report
     };
-    let mut report = executor::drive(line, &mut nested);
+    let mut report = executor::drive(line, &mut nested, interrupter);
     let cwd = shell.cwd().to_owned();
     let names = if is_typed { shell.names_with("") } else { Vec::new() };
     let saved = KEPT.with_borrow_mut(|kept| {

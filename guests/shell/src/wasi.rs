@@ -142,7 +142,8 @@ fn read_stat(facts: &[u8; FILESTAT_BYTES], mode: u32) -> Stat {
     Stat {
         inode: word(8),
         kind: kind(facts[16]),
-        mode: Mode::new(mode),
+        // What preview 1 has no word for; of what a path leads to, only a pipe with a name.
+        mode: if facts[16] == 0 { Mode::new(mode).of_pipe() } else { Mode::new(mode) },
         links: word(24),
         size: word(32),
         accessed: Timestamp(word(40)),

@@ -131,6 +131,7 @@ part! {
         "rm" => uu_rm, RM;
         "rmdir" => uu_rmdir, RMDIR;
         "mkdir" => crate::own::mkdir, OWN;
+        "mkfifo" => crate::own::mkfifo, OWN;
         "ln" => uu_ln, LN;
         "link" => uu_link, LINK;
         "unlink" => uu_unlink, UNLINK;

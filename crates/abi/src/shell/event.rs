@@ -47,6 +47,8 @@ pub enum Event {
     Ended(u32, Ended),
     /// A command of the line starts a shell.
     Inside(Box<InsideStart>),
+    /// Somebody pressed Ctrl-C, and the shell has a trap for it.
+    Interrupted,
 }
 
 /// How a command ended.

@@ -90,6 +90,10 @@ pub struct Mode {
     pub text_from: TextFrom,
     /// What it begins with switched on.
     pub switches: Switches,
+    /// Somebody types its lines at a prompt: they are remembered, and aliases count.
+    pub is_typed: bool,
+    /// The line's own input is a terminal: `read -p` asks there.
+    pub stdin_is_terminal: bool,
 }
 
 /// Options of `set` that a shell was started with.
@@ -128,6 +132,8 @@ impl Default for Mode {
             scripts_allowed: true,
             text_from: TextFrom::default(),
             switches: Switches::default(),
+            is_typed: false,
+            stdin_is_terminal: false,
         }
     }
 }
@@ -181,6 +187,23 @@ impl Default for ShellLimits {
 }
 
 impl ShellLimits {
+    /// The bounds of a line that has more memory than the usual line: what it may hold of words, texts and names grows with
+    /// that, and so whoever meets one of them has a way past it.
+    #[must_use]
+    pub fn for_memory(self, memory_bytes_max: u64, usual: u64) -> Self {
+        let grown = |bound: usize| {
+            let grown = bound as u128 * u128::from(memory_bytes_max) / u128::from(usual.max(1));
+            usize::try_from(grown).unwrap_or(usize::MAX).max(bound)
+        };
+        Self {
+            variable_bytes_max: grown(self.variable_bytes_max),
+            expansion_bytes_max: grown(self.expansion_bytes_max),
+            words_max: grown(self.words_max),
+            glob_names_max: grown(self.glob_names_max),
+            ..self
+        }
+    }
+
     /// How many of the longest texts a checkpoint may hold beside the variables.
     const CHECKPOINT_TEXTS_MAX: usize = 16;
 

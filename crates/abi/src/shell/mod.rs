@@ -8,6 +8,7 @@
 //! | `start(at, len) -> call` | starts a command: a [`Start`] and, behind it, the request of `exec.command` |
 //! | `end(call)` | ends a command that was started |
 //! | `pipe() -> handle` | makes a pipe; the guest has both ends |
+//! | `named(descriptor) -> handle` | a handle for a named pipe that the guest opened by WASI, with the same ends |
 //! | `read(handle, at, len) -> n` | reads; 0 is the end |
 //! | `unread(handle, at, len) -> n` | gives back what was read last |
 //! | `write(handle, at, len) -> n` | writes some |
@@ -105,6 +106,10 @@ pub const LAST_LIMIT: u32 = 3;
 
 /// The names of all commands that may be run, each behind a newline; as many as fit.
 pub const COMMAND_NAMES: u32 = 4;
+
+/// Says whether the shell has a trap for Ctrl-C, one byte that is 1 or 0: then that is told to it ([`Event::Interrupted`]) and
+/// does not end the line.
+pub const CATCHES_INTERRUPT: u32 = 5;
 
 /// Longest request and answer, events included.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;

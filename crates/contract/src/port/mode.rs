@@ -14,6 +14,7 @@ impl Mode {
     pub const DIRECTORY: Self = Self(0o755);
     /// What every symbolic link has.
     pub const LINK: Self = Self(0o777);
+    const PIPE: u16 = 0o10000;
     /// The mask of a run that was given no other.
     pub const UMASK: Self = Self(0o022);
 
@@ -22,9 +23,20 @@ impl Mode {
         Self((bits & 0o7777) as u16)
     }
 
-    /// As a number.
+    /// The twelve as a number.
     pub const fn bits(self) -> u32 {
-        self.0 as u32
+        self.0 as u32 & 0o7777
+    }
+
+    /// The bits of a pipe with a name. No tree has such a file, only a link that stands for one
+    /// ([`PipeName`](crate::PipeName)); so whoever tells of it says it here, and not by a kind of file.
+    pub const fn of_pipe(self) -> Self {
+        Self(self.0 | Self::PIPE)
+    }
+
+    /// Whether they are a pipe's.
+    pub const fn is_pipe(self) -> bool {
+        self.0 & Self::PIPE != 0
     }
 
     /// What a mask leaves of these bits.

@@ -4,6 +4,7 @@
 //! and no box. Everything else is polled, so that a deadline can drop it.
 
 mod counted;
+mod named;
 mod numbered;
 mod pipe;
 mod shared;
@@ -17,6 +18,7 @@ use std::{
 use bytes::{Buf, Bytes};
 
 pub use counted::BrokenWrites;
+pub use named::{NamedPipes, OpenPipeError, PipeName, Ways};
 pub use numbered::Numbered;
 pub use pipe::{PIPE_BYTES_MAX, PipeReader, PipeWriter, paid_pipe, pipe};
 pub use shared::{SharedSink, SharedSource};

@@ -17,6 +17,8 @@ pub enum Numbered {
     PipeIn(PipeReader),
     /// The end of a pipe that is written.
     PipeOut(PipeWriter),
+    /// Both ends of a pipe with a name, as `exec 3<>fifo` opens it.
+    PipeBoth(PipeReader, PipeWriter),
     /// Anything else to read.
     In(SharedSource),
     /// Anything else to write.
@@ -26,18 +28,18 @@ pub enum Numbered {
 impl Numbered {
     /// Whether it can be read from.
     pub const fn is_read(&self) -> bool {
-        matches!(self, Self::PipeIn(_) | Self::In(_) | Self::Nothing)
+        matches!(self, Self::PipeIn(_) | Self::PipeBoth(..) | Self::In(_) | Self::Nothing)
     }
 
     /// Whether it can be written to.
     pub const fn is_written(&self) -> bool {
-        matches!(self, Self::PipeOut(_) | Self::Out(_) | Self::Nothing)
+        matches!(self, Self::PipeOut(_) | Self::PipeBoth(..) | Self::Out(_) | Self::Nothing)
     }
 
     /// Reads what is there; nothing at the end.
     pub fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         match self {
-            Self::PipeIn(reader) => reader.poll_read(cx, buffer),
+            Self::PipeIn(reader) | Self::PipeBoth(reader, _) => reader.poll_read(cx, buffer),
             Self::In(source) => source.poll_read(cx, buffer),
             Self::Nothing => Poll::Ready(Ok(0)),
             Self::PipeOut(_) | Self::Out(_) => Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
@@ -47,7 +49,7 @@ impl Numbered {
     /// Writes some of `bytes`.
     pub fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self {
-            Self::PipeOut(writer) => writer.poll_write(cx, bytes),
+            Self::PipeOut(writer) | Self::PipeBoth(_, writer) => writer.poll_write(cx, bytes),
             Self::Out(sink) => sink.poll_write(cx, bytes),
             Self::Nothing => Poll::Ready(Ok(bytes.len())),
             Self::PipeIn(_) | Self::In(_) => Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
@@ -58,7 +60,7 @@ impl Numbered {
     pub fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Out(sink) => sink.poll_flush(cx),
-            Self::Nothing | Self::PipeIn(_) | Self::PipeOut(_) | Self::In(_) => Poll::Ready(Ok(())),
+            _ => Poll::Ready(Ok(())),
         }
     }
 
@@ -67,7 +69,7 @@ impl Numbered {
         match self {
             Self::In(source) => source.file(),
             Self::Out(sink) => sink.file(),
-            Self::Nothing | Self::PipeIn(_) | Self::PipeOut(_) => None,
+            _ => None,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! A bounded pipe. The last writer gone is the end for readers; the last reader gone is a broken pipe for writers, which
 //! is how `yes | head -1` ends.
+//!
+//! One that has a name ([`NamedPipes`](super::NamedPipes)) begins with a single end, and may lose and get all others again:
+//! whoever came to it alone waits for somebody at the other side, who must have come since.
 
 use std::{
     any::Any,
@@ -18,10 +21,15 @@ use crate::schedule;
 pub const PIPE_BYTES_MAX: usize = 64 << 10;
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     bytes: VecDeque<u8>,
     readers: usize,
     writers: usize,
+    /// How often it was opened to be read, and to be written: a clone of an end is no opening.
+    readers_ever: u64,
+    writers_ever: u64,
+    /// It has a name, by which readers may come after others have gone.
+    is_named: bool,
     /// Bytes that a reader asked for and did not get.
     wanted: usize,
     /// Those who wait to read.
@@ -35,10 +43,18 @@ struct State {
 }
 
 /// The end to read from. A clone is the same end once more.
-pub struct PipeReader(Arc<Mutex<State>>, u64);
+pub struct PipeReader(Arc<Mutex<State>>, End);
 
 /// The end to write to. A clone is the same end once more.
-pub struct PipeWriter(Arc<Mutex<State>>, u64);
+pub struct PipeWriter(Arc<Mutex<State>>, End);
+
+#[derive(Clone, Copy)]
+struct End {
+    /// To wait by.
+    number: u64,
+    /// So many ends of the other kind had come and gone when this one came.
+    alone_since: u64,
+}
 
 /// A new pipe.
 pub fn pipe() -> (PipeReader, PipeWriter) {
@@ -51,9 +67,52 @@ pub fn paid_pipe(paid: impl Any + Send) -> (PipeReader, PipeWriter) {
 }
 
 fn made(paid: Option<Box<dyn Any + Send>>) -> (PipeReader, PipeWriter) {
-    let state = State { readers: 1, writers: 1, ends: 2, _paid: paid, ..State::default() };
+    let (readers, writers, readers_ever, writers_ever) = (1, 1, 1, 1);
+    let state = State { readers, writers, readers_ever, writers_ever, ends: 2, _paid: paid, ..State::default() };
     let state = Arc::new(Mutex::new(state));
-    (PipeReader(Arc::clone(&state), 0), PipeWriter(state, 1))
+    let end = |number| End { number, alone_since: 0 };
+    (PipeReader(Arc::clone(&state), end(0)), PipeWriter(state, end(1)))
+}
+
+/// A pipe that nobody has opened yet, and what pays for it.
+pub(super) fn named(paid: impl Any + Send) -> Arc<Mutex<State>> {
+    Arc::new(Mutex::new(State { is_named: true, _paid: Some(Box::new(paid)), ..State::default() }))
+}
+
+/// Opens a pipe with a name to be read.
+pub(super) fn open_reader(pipe: &Arc<Mutex<State>>) -> PipeReader {
+    let mut state = pipe.lock();
+    state.readers += 1;
+    state.readers_ever += 1;
+    state.ends += 1;
+    let alone_since = if state.writers > 0 { 0 } else { state.writers_ever };
+    let end = End { number: state.ends, alone_since };
+    wake(&mut state.writing);
+    PipeReader(Arc::clone(pipe), end)
+}
+
+/// Opens a pipe with a name to be written.
+pub(super) fn open_writer(pipe: &Arc<Mutex<State>>) -> PipeWriter {
+    let mut state = pipe.lock();
+    state.writers += 1;
+    state.writers_ever += 1;
+    state.ends += 1;
+    let alone_since = if state.readers > 0 { 0 } else { state.readers_ever };
+    let end = End { number: state.ends, alone_since };
+    wake(&mut state.reading);
+    PipeWriter(Arc::clone(pipe), end)
+}
+
+impl State {
+    /// Whether all writers have gone whom this reader could hear of.
+    fn is_at_end(&self, reader: End) -> bool {
+        self.writers == 0 && self.writers_ever > reader.alone_since
+    }
+
+    /// Whether all readers have gone that this writer could reach. One who never had any waits for the first.
+    fn is_broken(&self, writer: End) -> bool {
+        self.readers == 0 && self.readers_ever > writer.alone_since
+    }
 }
 
 fn wake(waiters: &mut Waiters) {
@@ -62,22 +121,24 @@ fn wake(waiters: &mut Waiters) {
     }
 }
 
-fn wait(waiters: &mut Waiters, end: u64, cx: &Context<'_>) {
+fn wait(waiters: &mut Waiters, end: End, cx: &Context<'_>) {
     schedule::waits_inside();
-    for waker in waiters.add(end, cx.waker()).crowded_out {
+    for waker in waiters.add(end.number, cx.waker()).crowded_out {
         waker.wake();
     }
 }
 
 impl PipeReader {
     /// Reads what is there, at most [`PIPE_BYTES_MAX`] of it; nothing at the end. Whoever gives back no more than the
-    /// last read took finds the pipe with at most twice what it holds otherwise.
+    /// last read took finds the pipe with at most twice what it holds otherwise. A read of no bytes waits until there is, or
+    /// was, somebody who writes.
     pub fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         let most = buffer.len().min(PIPE_BYTES_MAX);
         let buffer = &mut buffer[..most];
         let mut state = self.0.lock();
         if state.bytes.is_empty() {
-            if state.writers == 0 {
+            let is_opened = buffer.is_empty() && state.writers > 0;
+            if is_opened || state.is_at_end(self.1) {
                 return Poll::Ready(Ok(0));
             }
             state.wanted = buffer.len();
@@ -104,14 +165,14 @@ impl PipeReader {
 }
 
 impl PipeWriter {
-    /// Writes as much as there is room for.
+    /// Writes as much as there is room for. A write of no bytes waits until there is somebody who reads.
     pub fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut state = self.0.lock();
-        if state.readers == 0 {
+        if state.is_broken(self.1) {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
         let room = PIPE_BYTES_MAX.saturating_sub(state.bytes.len());
-        if room == 0 && !bytes.is_empty() {
+        if state.readers == 0 || (room == 0 && !bytes.is_empty()) {
             wait(&mut state.writing, self.1, cx);
             return Poll::Pending;
         }
@@ -124,7 +185,7 @@ impl PipeWriter {
     /// How many bytes somebody waits for right now; a broken pipe if nobody ever will.
     pub fn poll_wanted(&self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut state = self.0.lock();
-        if state.readers == 0 {
+        if state.is_broken(self.1) {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
         if state.wanted > 0 && state.bytes.is_empty() {
@@ -156,7 +217,7 @@ impl Clone for PipeReader {
         let mut state = self.0.lock();
         state.readers += 1;
         state.ends += 1;
-        Self(Arc::clone(&self.0), state.ends)
+        Self(Arc::clone(&self.0), End { number: state.ends, ..self.1 })
     }
 }
 
@@ -165,7 +226,7 @@ impl Clone for PipeWriter {
         let mut state = self.0.lock();
         state.writers += 1;
         state.ends += 1;
-        Self(Arc::clone(&self.0), state.ends)
+        Self(Arc::clone(&self.0), End { number: state.ends, ..self.1 })
     }
 }
 
@@ -174,10 +235,12 @@ impl Drop for PipeReader {
         let mut state = self.0.lock();
         state.readers -= 1;
         if state.readers == 0 {
-            state.bytes = VecDeque::new();
+            if !state.is_named {
+                state.bytes = VecDeque::new();
+            }
             wake(&mut state.writing);
         }
-        let gone = state.reading.leave(self.1);
+        let gone = state.reading.leave(self.1.number);
         // A waker may be the last that holds a task, and that an end of this pipe.
         drop(state);
         drop(gone);
@@ -191,7 +254,7 @@ impl Drop for PipeWriter {
         if state.writers == 0 {
             wake(&mut state.reading);
         }
-        let gone = state.writing.leave(self.1);
+        let gone = state.writing.leave(self.1.number);
         drop(state);
         drop(gone);
     }

@@ -34,6 +34,13 @@ pub(crate) struct Run {
     line: Vec<OsString>,
 }
 
+impl Run {
+    /// Whether its end is told as JSON, and so is why it has none.
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json
+    }
+}
+
 /// Limits of a run where no flag says otherwise.
 pub(crate) fn usual() -> Limits {
     Limits::default()

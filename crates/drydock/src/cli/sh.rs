@@ -92,6 +92,13 @@ pub(crate) struct Sh {
     rest: Vec<OsString>,
 }
 
+impl Sh {
+    /// Whether its end is told as JSON, and so is why it has none.
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json
+    }
+}
+
 /// What other shells are started with, in clusters too: `-ec LINE`.
 #[derive(Debug, Args)]
 struct ShellSwitches {
@@ -167,6 +174,8 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
         setup.files = Some(tree.files);
         (shell.roots, shell.cwd, bases) = (tree.roots, tree.cwd, tree.bases);
     }
+    shell.mode.is_typed = matches!(text, Text::Typed);
+    shell.mode.stdin_is_terminal = !from_stdin && std::io::stdin().is_terminal();
     name(&sh, &mut shell);
     for (name, value) in ordinary_variables(&shell.cwd) {
         if !setup.env.iter().any(|(given, _)| given == name) {
@@ -209,6 +218,7 @@ fn mode(sh: &Sh) -> Mode {
         scripts_allowed: !overlap(&sh.powers.dir),
         text_from,
         switches: sh.switches.all(),
+        ..Mode::default()
     }
 }
 
@@ -280,8 +290,8 @@ fn once(mut shell: DockShell, whole: &Whole<'_>, log: &DenialLog, limits: &Limit
             stderr: if json { Sink::capture() } else { streams::stderr()? },
             ..Streams::default()
         };
-        let cancel = shell.canceller();
-        match until_interrupted(cancel, shell.run(text, streams)).await {
+        let interrupt = shell.interrupter();
+        match until_interrupted(interrupt, shell.run(text, streams)).await {
             Ok((report, streams)) => {
                 match json {
                     true => show::json(&record::ended(&report, streams, log.take()))?,
@@ -331,8 +341,8 @@ fn status(report: &LineReport) -> u8 {
     (report.status & 0xff) as u8
 }
 
-/// Runs until it ends; Ctrl-C ends the line, a second one the process.
-async fn until_interrupted<T>(cancel: impl Fn(), line: impl Future<Output = T>) -> T {
+/// Runs until it ends; Ctrl-C runs the line's trap or ends the line, and after that another one ends the process.
+async fn until_interrupted<T>(interrupt: impl Fn() -> bool, line: impl Future<Output = T>) -> T {
     let mut interrupts = Interrupts::listen();
     let mut line = std::pin::pin!(line);
     let mut asked = false;
@@ -343,8 +353,7 @@ async fn until_interrupted<T>(cancel: impl Fn(), line: impl Future<Output = T>) 
                 if asked {
                     std::process::exit(i32::from(CANCELLED));
                 }
-                asked = true;
-                cancel();
+                asked = !interrupt();
             }
         }
     }

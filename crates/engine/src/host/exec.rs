@@ -39,9 +39,9 @@ async fn host_exec(
     };
     // Stdin goes beside the call, as a view of the one copy there is.
     let (head, stdin) = split_stdin(Bytes::from(payload));
-    let numbered = caller.data().streams.numbered.clone();
-    let streams =
-        Streams { stdin: Source::Bytes(stdin), stdout: Sink::capture(), stderr: Sink::capture(), numbered };
+    let (numbered, named) = (caller.data().streams.numbered.clone(), caller.data().streams.named.clone());
+    let (stdout, stderr) = (Sink::capture(), Sink::capture());
+    let streams = Streams { stdin: Source::Bytes(stdin), stdout, stderr, numbered, named };
     let umask = caller.data().umask;
     let waiting = caller.data().running.waits();
     let call = Call::new(START, &head, streams).with_umask(umask).answered_typed();

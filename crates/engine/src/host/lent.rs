@@ -45,11 +45,13 @@ impl Lent {
     /// The borrower's streams.
     pub(super) fn streams(&self, stdin: bool) -> Streams {
         let end = |which| End { shared: Arc::clone(&self.0), which };
+        let named = self.0.lock().streams.named.clone();
         Streams {
             stdin: if stdin { Source::Stream(Box::new(end(Which::Stdin))) } else { Source::Empty },
             stdout: Sink::Stream(Box::new(end(Which::Stdout))),
             stderr: Sink::Stream(Box::new(end(Which::Stderr))),
             numbered: self.0.lock().streams.numbered.clone(),
+            named,
         }
     }
 

@@ -99,7 +99,9 @@ pub(super) fn filetype_of(kind: FileKind) -> u8 {
 
 /// The 64 bytes of a `filestat`.
 pub(super) fn filestat(stat: &Stat) -> [u8; 64] {
-    filestat_of(filetype_of(stat.kind), stat)
+    // Preview 1 has no word for a pipe with a name, and nothing else that a path leads to is unknown.
+    let kind = if stat.mode.is_pipe() { filetype::UNKNOWN } else { filetype_of(stat.kind) };
+    filestat_of(kind, stat)
 }
 
 /// The same for a stream, which has no facts but its kind. One that is a file of the guest's tree

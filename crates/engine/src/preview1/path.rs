@@ -131,7 +131,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         |c: Ctx<'_>, (fd, path, len, buffer, cap, out): (u32, u32, u32, u32, u32, u32)| {
             slowly(c, move |memory, guest| {
                 let path = resolve(memory, guest, (fd, rights::PATH_READLINK), (path, len), Follow::No)?;
-                let target = guest.files().read_link(&path)?;
+                let target = wasi::read_link(guest, &path)?;
                 let target = text::to_bytes(&target);
                 let count = target.len().min(cap as usize);
                 memory.put(buffer, &target[..count])?;

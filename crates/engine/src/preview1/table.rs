@@ -132,7 +132,7 @@ impl Descriptors {
     }
 
     /// A stream that was opened by its number.
-    pub(super) fn numbered(&mut self, fd: u32) -> Result<&Numbered, Errno> {
+    pub(crate) fn numbered(&mut self, fd: u32) -> Result<&Numbered, Errno> {
         match &self.slot(fd)?.descriptor {
             Descriptor::Numbered(_, stream) => Ok(stream),
             _ => Err(Errno::Badf),

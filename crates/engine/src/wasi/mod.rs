@@ -15,6 +15,7 @@ mod file;
 mod here;
 mod listing;
 mod path;
+mod pipe;
 mod stream;
 mod wait;
 
@@ -26,7 +27,7 @@ pub(crate) use errno::Errno;
 pub(crate) use file::{Whence, now, sync};
 pub(crate) use here::directory as working_directory;
 pub(crate) use listing::Listing;
-pub(crate) use path::{Opening, create_dir, open, resolve, set_mode, stat, symlink};
+pub(crate) use path::{Opening, create_dir, open, read_link, resolve, set_mode, stat, symlink};
 pub(crate) use stream::{
     Output, STREAM_MODE, ask_for_input, poll_counted, poll_read_numbered, poll_read_stdin,
     poll_write_numbered, unless_read, write_stderr,

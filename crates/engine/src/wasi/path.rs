@@ -2,11 +2,11 @@
 //! it (see [`confine`]); the tree itself cannot be left.
 
 use drydock_contract::{
-    Timestamp,
-    port::{FileError, FileKind, Follow, Mode, OpenHow, Stat, TreePath},
+    PipeName, Timestamp,
+    port::{FileError, FileKind, FileResult, Follow, Mode, OpenHow, Stat, TreePath},
 };
 
-use super::{Descriptor, Errno, OpenedDirectory, OpenedFile, confine, device, file::now, here};
+use super::{Descriptor, Errno, OpenedDirectory, OpenedFile, confine, device, file::now, here, pipe};
 use crate::guest::Guest;
 
 /// The path in the tree that a relative `text` means from a directory; `making` where it is about to be made.
@@ -44,6 +44,11 @@ pub(crate) fn open(guest: &mut Guest, path: &TreePath, how: Opening) -> Result<D
         return device.open(guest, how);
     }
     let found = files.stat(path, how.follow).map(|stat| stat.kind);
+    if may_be_pipe(found)
+        && let Some((_, name)) = pipe::at(&*files, path, how.follow)
+    {
+        return pipe::open(guest, name, how);
+    }
     match found {
         Ok(_) if how.create && how.exclusive => return Err(Errno::Exist),
         Ok(FileKind::Directory) if how.write || how.truncate => return Err(Errno::Isdir),
@@ -73,8 +78,26 @@ pub(crate) fn open(guest: &mut Guest, path: &TreePath, how: Opening) -> Result<D
 pub(crate) fn stat(guest: &mut Guest, path: &TreePath, follow: Follow) -> Result<Stat, Errno> {
     match device::named(guest, path) {
         Some(device) => Ok(device.stat()),
-        None => Ok(guest.files().stat(path, follow)?),
+        None => {
+            let files = guest.files();
+            let found = files.stat(path, follow);
+            match may_be_pipe(found.map(|it| it.kind)).then(|| pipe::at(&*files, path, follow)).flatten() {
+                Some((stat, _)) => Ok(stat),
+                None => Ok(found?),
+            }
+        }
     }
+}
+
+/// Whether what was found at a path may be a pipe, which is a link that leads nowhere.
+fn may_be_pipe(found: FileResult<FileKind>) -> bool {
+    matches!(found, Err(FileError::NotFound) | Ok(FileKind::Symlink))
+}
+
+/// What a link says. A pipe is none.
+pub(crate) fn read_link(guest: &mut Guest, path: &TreePath) -> Result<String, Errno> {
+    let target = guest.files().read_link(path)?;
+    if PipeName::of(&target).is_some() { Err(Errno::Inval) } else { Ok(target) }
 }
 
 /// Sets permission bits. They are facts about files, and decide nothing here (decision 0028).
@@ -88,7 +111,11 @@ pub(crate) fn set_mode(
     if device::named(guest, path).is_some() {
         return Err(Errno::Acces);
     }
-    Ok(guest.files().set_mode(path, follow, mode, now)?)
+    let files = guest.files();
+    match files.set_mode(path, follow, mode, now) {
+        Err(FileError::NotFound) if pipe::at(&*files, path, follow).is_some() => Err(Errno::Acces),
+        set => Ok(set?),
+    }
 }
 
 /// Makes a directory, with the run's mask.

@@ -57,7 +57,7 @@ pub(super) async fn run(env: &mut Env, by: &str, args: &[String]) -> Eval<i32> {
     while let Ok(got @ 1..) = fd.read(&mut buffer).await {
         bytes.extend_from_slice(&buffer[..got]);
         if bytes.len() > max {
-            return Err(env.abort(format!("{by} read more than {max} bytes")));
+            return Err(env.abort(format!("{by} read more than {max} bytes; --line-memory allows more")));
         }
     }
     // The line's own input ends with the line: what looks like its end may be that of the time.

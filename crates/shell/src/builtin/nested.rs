@@ -279,6 +279,7 @@ async fn start(env: &mut Env, source: &str, name: &str, args: &[String], asked: 
     }
     texts.push((String::new(), source.to_owned()));
     let is_typed_to = inner.is_typed_to();
+    let is_stdin = asked.text_from == TextFrom::Stdin && !asked.interactive;
     inner.history = Arc::default();
     if is_typed_to {
         inner.begin_history();
@@ -288,7 +289,10 @@ async fn start(env: &mut Env, source: &str, name: &str, args: &[String], asked: 
     let done = env.shared.tasks.spawn(async move {
         let mut result = Ok(());
         for (label, text) in texts {
-            let (end, stopped) = inner.run_text(&text, Discarded::Line).await;
+            let (end, stopped) = match is_stdin && label.is_empty() {
+                true => inner.run_stdin(&text).await,
+                false => inner.run_text(&text, Discarded::Line).await,
+            };
             result = end;
             if let Some(error) = stopped {
                 let _ = inner.complain(&format!("{label}{error}")).await;

@@ -46,6 +46,10 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     if wanted.asks {
         return Ok(i32::from(!is_ready(&fd).await));
     }
+    if !wanted.prompt.is_empty() && env.is_terminal(&fd) {
+        let prompt = crate::text::to_bytes(&wanted.prompt).into_owned();
+        env.write(2, &prompt).await?;
+    }
     let max = env.shared.limits.expansion_bytes_max;
     let taken = match take(&fd, &wanted, max).await {
         Ok(taken) => taken,
@@ -57,7 +61,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     // The line's own input ends with the line: what looks like its end may be that of the time.
     env.check_expired()?;
     if taken.chars.len() > max {
-        return Err(env.abort(format!("read took more than {max} bytes")));
+        return Err(env.abort(format!("read took more than {max} bytes; --line-memory allows more")));
     }
     if let Err(error) = store(env, &wanted, taken.chars) {
         env.complain(&format!("read: {error}")).await?;

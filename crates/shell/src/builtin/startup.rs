@@ -71,6 +71,19 @@ pub(super) fn options(env: &mut Env) -> Options {
     options
 }
 
+/// What a shell begins with whose lines are typed at our own prompt, which remembers them for its editor by itself.
+pub(crate) fn typed(env: &mut Env) {
+    if let Some(switch) = env.options.long("history") {
+        *switch = true;
+    }
+    if let Some(switch) = env.options.shopt("expand_aliases") {
+        *switch = true;
+    }
+    if env.vars.get("HISTSIZE").is_none() {
+        env.vars.entry("HISTSIZE").value = Value::Scalar(HISTORY_LINES.to_owned());
+    }
+}
+
 /// What `-i` adds.
 pub(super) fn interactive(inner: &mut Env) {
     for name in ["emacs", "histexpand", "history", "monitor"] {

@@ -76,6 +76,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
     let handled: Vec<u8> = traps.keys().filter_map(|it| super::signals::number(it)).collect();
     if env.traps.owns_inbox {
         env.traps.inbox.handle(handled.into_iter().filter(|it| *it > 0));
+        env.tell_interrupts();
     }
     for word in strangers {
         env.complain(&format!("trap: {word}: invalid signal specification")).await?;

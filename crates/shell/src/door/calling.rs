@@ -41,6 +41,7 @@ impl CallingCommands {
             stdout: broken.counted(sink(start.streams.stdout)),
             stderr: sink(start.streams.stderr),
             numbered: numbered.collect(),
+            named: None,
         };
         let call = Call::new(COMMAND, &payload, streams).with_umask(start.umask).answered_typed();
         let mut answer = pin!(self.gate.dispatch(call.numbered(start.ordinal)));

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use drydock_contract::port::{Clock, FileResult, OpenFile, Stat};
 use parking_lot::Mutex;
 
+use super::{ReadEnd, WriteEnd};
+
 /// A file that a redirection opened.
 pub trait ShellFile: Send + Sync {
     /// Reads at the position and moves it; 0 is the end.
@@ -26,6 +28,20 @@ pub trait ShellFile: Send + Sync {
     fn number(&self) -> Option<u32> {
         None
     }
+
+    /// The ends of the pipe that it is, if it is one with a name.
+    fn pipe(&self) -> Option<PipeEnds> {
+        None
+    }
+}
+
+/// What somebody has of a pipe with a name, as it was opened: to read, to write, or both.
+#[derive(Clone)]
+pub struct PipeEnds {
+    /// To read from.
+    pub reader: Option<Arc<dyn ReadEnd>>,
+    /// To write to.
+    pub writer: Option<Arc<dyn WriteEnd>>,
 }
 
 /// A file of this process, at its beginning.

@@ -21,7 +21,7 @@ use drydock_contract::{
 
 pub use calling::CallingCommands;
 pub use ends::{LineEnds, NumberedEnd, ReadEnd, WriteEnd};
-pub use file::ShellFile;
+pub use file::{PipeEnds, ShellFile};
 pub use stage::{Ended, NotRun, StageInput, StageNumbered, StageOutput, StageStreams, Start};
 pub use tree::{FilesTree, Tree};
 
@@ -70,6 +70,9 @@ pub trait Door: Commands {
     fn expired(&self) -> Option<String> {
         None
     }
+
+    /// The shell has a trap for Ctrl-C, or has none any more: whoever is told of one hands it on ([`Interrupter`](crate::Interrupter)).
+    fn catches_interrupt(&self, _catches: bool) {}
 
     /// The shell has done a slice of its own work. Whoever keeps a clock that is not the real one lets time pass for who
     /// sleeps; where all of the session is polled by one schedule, that does so itself.

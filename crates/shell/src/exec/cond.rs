@@ -1,6 +1,6 @@
 //! `[[ … ]]`, and the file tests it shares with `test`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use drydock_contract::{
     BoxFuture,
@@ -10,9 +10,12 @@ use drydock_contract::{
 use regex_automata::{meta::Regex, util::syntax};
 
 use crate::{
+    door::ReadEnd,
     expand::quote,
+    fd::Fd,
     pattern::Pattern,
     state::{Env, Eval},
+    stubs::Stub,
     syntax::ast::{Cond, CondOp, Word},
     vars::Value,
 };
@@ -125,6 +128,12 @@ impl Env {
         Ok(captures.is_match())
     }
 
+    /// Whether somebody types or reads there.
+    pub(crate) fn is_terminal(&self, fd: &Fd) -> bool {
+        let is_lines = |end: &Arc<dyn ReadEnd>| self.shared.mode.stdin_is_terminal && !end.is_pipe();
+        fd.columns().is_some() || matches!(fd, Fd::PipeIn(end) if is_lines(end))
+    }
+
     /// `-f name` and the rest of them.
     pub(crate) fn unary_test(&mut self, op: char, text: &str) -> bool {
         match op {
@@ -138,10 +147,10 @@ impl Env {
             }
             't' => {
                 let fd = text.trim().parse().ok().and_then(|it| self.fd(it));
-                return fd.is_some_and(|it| it.columns().is_some());
+                return fd.is_some_and(|it| self.is_terminal(&it));
             }
             'p' if self.is_pipe(text) => return true,
-            'S' | 'p' | 'b' | 'c' => {
+            'S' | 'b' | 'c' => {
                 return op == 'c' && self.stub(&self.absolute(text)).is_some_and(|it| it.test(op));
             }
             _ => {}
@@ -152,13 +161,20 @@ impl Env {
         if let Some(number) = text.strip_prefix("/dev/fd/").and_then(|it| it.parse().ok()) {
             return matches!(op, 'e' | 'a' | 'r' | 'w' | 's') && self.fds.get(number).is_some();
         }
+        // The files have devices too, and no word for what they are.
+        if (text.starts_with("/dev/") || self.dirs.cwd.starts_with("/dev"))
+            && let Some(stub @ Stub::Device) = self.stub(&self.absolute(text))
+        {
+            return stub.test(op);
+        }
         let follow = if matches!(op, 'h' | 'L') { Follow::No } else { Follow::Yes };
         let stat = self.tree_path(text).ok().and_then(|path| self.shared.files.stat(&path, follow).ok());
         let Some(stat) = stat else {
             return self.stub(&self.absolute(text)).is_some_and(|it| it.test(op));
         };
         match op {
-            'f' => stat.kind == FileKind::File,
+            'f' => stat.kind == FileKind::File && !stat.mode.is_pipe(),
+            'p' => stat.mode.is_pipe(),
             'd' => stat.kind == FileKind::Directory,
             'h' | 'L' => stat.kind == FileKind::Symlink,
             's' => stat.size > 0,

@@ -28,6 +28,9 @@ use crate::{
 /// What a command ends with that wrote to nobody, as SIGPIPE would have it.
 const BROKEN_PIPE: i32 = 141;
 
+/// What a command ends with that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
 /// What somebody ends with who wrote more to a file than `ulimit -f` allows, as SIGXFSZ would have it.
 pub(crate) const FILE_TOO_LARGE: i32 = 128 + SIGXFSZ as i32;
 
@@ -220,7 +223,8 @@ impl Env {
             self.status = i32::from(exit::DENIED);
             return Ok(());
         }
-        if answer.is_none() && self.traps.inbox.any() {
+        let is_given_up = answer.is_none();
+        if is_given_up && self.traps.inbox.any() {
             self.take_signals().await?;
         }
         let piped = answer.as_ref().is_some_and(|it| it.is_pipe_broken);
@@ -245,6 +249,10 @@ impl Env {
         };
         if piped {
             status = BROKEN_PIPE;
+        }
+        // It was ended by Ctrl-C, which this shell has a trap for.
+        if is_given_up {
+            status = INTERRUPTED;
         }
         if is_too_large {
             status = FILE_TOO_LARGE;
@@ -321,7 +329,8 @@ impl Env {
         let mut has_listened = false;
         poll_fn(|cx| {
             // Asked first: how far the command would come before it notices depends on the machine.
-            if self.traps.inbox.deadly().is_some() {
+            let is_given_up = || self.traps.inbox.deadly().is_some() || self.traps.inbox.is_interrupted();
+            if is_given_up() {
                 return Poll::Ready(None);
             }
             if let Poll::Ready(ended) = ended.as_mut().poll(cx) {
@@ -332,7 +341,7 @@ impl Env {
             }
             has_listened = true;
             self.traps.inbox.listen(cx.waker());
-            if self.traps.inbox.deadly().is_some() {
+            if is_given_up() {
                 schedule::goes_on();
                 return Poll::Ready(None);
             }
@@ -397,6 +406,7 @@ fn input(fd: Option<Fd>, is_shared: bool) -> StageInput {
     StageInput::Shell(match fd {
         Some(Fd::PipeIn(reader)) if reader.is_empty() => Source::Empty,
         Some(Fd::PipeIn(reader)) => return StageInput::Pipe(reader),
+        Some(Fd::PipeBoth(ends)) => return StageInput::Pipe(Arc::clone(&ends.0)),
         Some(Fd::File(file)) if file.readable && file.file.number().is_some() => {
             return StageInput::File(Arc::clone(&file.file));
         }
@@ -412,6 +422,7 @@ fn output(fd: Option<Fd>, too_large: Option<&Arc<AtomicBool>>) -> StageOutput {
     match fd {
         None | Some(Fd::Null) => StageOutput::Discard,
         Some(Fd::PipeOut(writer)) => StageOutput::Pipe(writer),
+        Some(Fd::PipeBoth(ends)) => StageOutput::Pipe(Arc::clone(&ends.1)),
         Some(Fd::File(file)) if file.writable && file.bytes_max.is_none() && file.file.number().is_some() => {
             StageOutput::File(Arc::clone(&file.file))
         }
@@ -425,7 +436,7 @@ fn output(fd: Option<Fd>, too_large: Option<&Arc<AtomicBool>>) -> StageOutput {
 /// What a command gets that opens `/dev/fd/3`. Others may read the same, so it gets what it asks for and no more.
 fn by_number((number, fd): (u32, &Fd)) -> (u32, StageNumbered) {
     let is_read = match fd {
-        Fd::Null | Fd::Input(_) | Fd::PipeIn(_) => true,
+        Fd::Null | Fd::Input(_) | Fd::PipeIn(_) | Fd::PipeBoth(_) => true,
         Fd::File(file) => file.readable,
         Fd::Capture(_) | Fd::PipeOut(_) => false,
     };

@@ -1,10 +1,10 @@
 //! Redirections: what a descriptor stands for while a command runs. Files are the workspace's.
 
-use std::sync::Arc;
+use std::{future::poll_fn, sync::Arc, task::Poll};
 
 use drydock_contract::{
-    SharedSource,
-    port::{FileKind, Follow, Mode, OpenHow, TreePath},
+    SharedSource, schedule,
+    port::{FileError, FileKind, Follow, Mode, OpenHow, TreePath},
 };
 
 use super::file_error;
@@ -65,7 +65,7 @@ impl Env {
                     return Ok(self.duplicate(&target, number));
                 }
                 // `>&$file`: a name, and so both outputs.
-                let opened = self.open(&target, new).map_err(|error| format!("{target}: {error}"));
+                let opened = self.open_waiting(&target, new).await?;
                 opened.inspect(|fd| self.fds.insert(2, fd.clone()))
             }
             RedirectKind::Here(body) => {
@@ -148,7 +148,41 @@ impl Env {
         let [name] = names.as_slice() else {
             return Ok(Err(format!("{}: ambiguous redirect", names.join(" "))));
         };
-        Ok(self.open(name, how).map_err(|error| format!("{name}: {error}")))
+        self.open_waiting(name, how).await
+    }
+
+    /// Opens a name, and waits for somebody at the other side of a pipe that has one.
+    async fn open_waiting(&mut self, name: &str, how: Open) -> Eval<Result<Fd, String>> {
+        let opened = self.open(name, how).map_err(|error| format!("{name}: {error}"));
+        if let Ok(Fd::PipeIn(_) | Fd::PipeOut(_)) = opened
+            && let Ok(fd) = &opened
+        {
+            self.wait_opened(fd).await?;
+        }
+        Ok(opened)
+    }
+
+    /// Nothing is read or written, but somebody is there who could: a pipe of the shell's own has had them from the beginning.
+    async fn wait_opened(&mut self, fd: &Fd) -> Eval<()> {
+        let has_come = poll_fn(|cx| {
+            let polled = match fd {
+                Fd::PipeIn(_) => fd.poll_read(cx, &mut []),
+                _ => fd.poll_write(cx, &[]),
+            };
+            if polled.is_ready() {
+                self.traps.inbox.leave(cx.waker());
+                return Poll::Ready(true);
+            }
+            self.traps.inbox.listen(cx.waker());
+            if self.traps.inbox.any() {
+                schedule::goes_on();
+                return Poll::Ready(false);
+            }
+            Poll::Pending
+        })
+        .await;
+        self.check_expired()?;
+        if has_come { Ok(()) } else { self.take_signals().await }
     }
 
     pub(crate) fn open_for_reading(&self, name: &str) -> Result<Fd, String> {
@@ -201,6 +235,14 @@ impl Env {
         }
         let is_appended = how == Open::Append;
         let file = self.shared.files.open(&path, open, is_appended).map_err(file_error)?;
+        if let Some(ends) = file.pipe() {
+            return match (ends.reader, ends.writer) {
+                (Some(reader), Some(writer)) => Ok(Fd::PipeBoth(Arc::new((reader, writer)))),
+                (Some(reader), None) => Ok(Fd::PipeIn(reader)),
+                (None, Some(writer)) => Ok(Fd::PipeOut(writer)),
+                (None, None) => Err(file_error(FileError::Io)),
+            };
+        }
         let bytes_max = self.rlimits.file_bytes_max();
         let (readable, writable) = (open.read, writes);
         Ok(Fd::File(Arc::new(FileEnd { file, path, is_appended, readable, writable, bytes_max })))

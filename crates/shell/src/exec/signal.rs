@@ -7,18 +7,28 @@ use drydock_contract::{BoxFuture, schedule};
 use crate::{
     builtin::signal_name,
     expand::INSIDE_MAX,
-    inbox::is_deadly,
+    inbox::{SIGINT, is_deadly},
     state::{Env, Eval, Flow},
     tasks::Handle,
 };
 
 impl Env {
+    /// Tells the door whether the line's own shell has a trap for Ctrl-C. Who ignores it has none: somebody who presses it
+    /// wants the end.
+    pub(crate) fn tell_interrupts(&self) {
+        if self.identity.id == 1 {
+            let trap = self.traps.set.get("INT");
+            self.shared.door.catches_interrupt(trap.is_some_and(|it| !it.inert && !it.text.is_empty()));
+        }
+    }
+
     /// Runs the traps of signals that came, or ends.
     pub(crate) fn take_signals(&mut self) -> BoxFuture<'_, Eval<()>> {
         Box::pin(async move {
             if !self.traps.owns_inbox {
                 // A subshell dies with its shell; what its shell has a trap for is not its own.
                 return match self.traps.inbox.deadly() {
+                    None if self.traps.inbox.is_interrupted() => Err(Flow::Exit(128 + i32::from(SIGINT))),
                     Some(signal) => Err(Flow::Exit(128 + i32::from(signal))),
                     None => Ok(()),
                 };

@@ -3,11 +3,16 @@
 //! As in bash, lines before a syntax error have run when it is found, and an alias counts from the
 //! line after the one that made it.
 
-use drydock_contract::BoxFuture;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use drydock_contract::{BoxFuture, SharedSource, Source as Input};
 
 use crate::{
+    fd::Fd,
     state::{Env, Eval, Flow},
     syntax::{self, Script, Source, SyntaxError},
+    text,
 };
 
 /// What an error that costs a line costs here.
@@ -101,6 +106,40 @@ impl Env {
         })
     }
 
+    /// Runs a text that was all there was on stdin, line by line: whoever reads stdin meanwhile gets what follows the line
+    /// in flight, and what was read is no text of the shell any more.
+    pub(crate) fn run_stdin<'a>(&'a mut self, text: &'a str) -> BoxFuture<'a, TextEnd> {
+        Box::pin(async move {
+            let limits = (&self.shared.limits).into();
+            let mut source = match Source::new(text, limits) {
+                Ok(source) => source,
+                Err(error) => return (Ok(()), Some(error)),
+            };
+            if self.shared.mode.literal_unknown
+                && let Ok(mut all) = Source::new(text, limits)
+            {
+                self.unknown.learn(&all.rest().0);
+            }
+            let mut fed = Fed::default();
+            loop {
+                let aliases = match self.reads_aliases() {
+                    true => Arc::clone(&self.definitions.aliases),
+                    false => Arc::default(),
+                };
+                let script = match source.line(&aliases) {
+                    Ok(Some(script)) => script,
+                    Ok(None) => return (Ok(()), None),
+                    Err(error) => return (Ok(()), Some(error)),
+                };
+                fed.begin(self, &source);
+                if let Err(flow) = self.run_lines(&script, Discarded::Line, None).await {
+                    return (Err(flow), None);
+                }
+                fed.end(&mut source);
+            }
+        })
+    }
+
     /// A line of the shell's own text begins: it is counted, and remembered where that was asked for.
     fn begin_line(&mut self, typed: &str) {
         self.computed.lines = self.computed.lines.saturating_add(1);
@@ -186,5 +225,44 @@ impl Env {
             }
         }
         Ok(())
+    }
+}
+
+/// What is left of a text that came by stdin, as stdin.
+#[derive(Default)]
+struct Fed {
+    whole: Bytes,
+    /// What the line in flight was given, and how much that was.
+    now: Option<(SharedSource, usize)>,
+    is_over: bool,
+}
+
+impl Fed {
+    /// A line begins. Where the shell reads something else by now, or the text has bytes that are no characters, whose
+    /// number is not that of the text's, nothing is given.
+    fn begin(&mut self, env: &mut Env, source: &Source) {
+        if self.whole.len() != source.text().len() {
+            self.whole = Bytes::from(text::to_bytes(source.text()).into_owned());
+        }
+        let before = self.now.take().map(|it| it.0);
+        let is_ours = |fd: Option<&Fd>, ours: &SharedSource| matches!(fd, Some(Fd::Input(it)) if it.is_same(ours));
+        self.is_over |= before.is_some_and(|it| !is_ours(env.fds.get(0), &it));
+        if self.is_over || self.whole.len() != source.text().len() {
+            return;
+        }
+        let rest = self.whole.slice(source.at.min(self.whole.len())..);
+        let count = rest.len();
+        let input = SharedSource::new(Input::Bytes(rest));
+        env.fds.insert(0, Fd::Input(input.clone()));
+        self.now = Some((input, count));
+    }
+
+    /// A line has ended: the text goes on behind what it read.
+    fn end(&self, source: &mut Source) {
+        let Some((input, given)) = &self.now else { return };
+        let left = input.left().map_or(0, |it| it.len());
+        if left < *given {
+            source.at = self.whole.len() - left;
+        }
     }
 }

@@ -61,7 +61,7 @@ impl Env {
         }
         if words.len() > self.shared.limits.words_max {
             let max = self.shared.limits.words_max;
-            return Err(self.abort(format!("a command has more than {max} words")));
+            return Err(self.abort(format!("a command has more than {max} words; --line-memory allows more")));
         }
         Ok(())
     }
@@ -119,14 +119,14 @@ impl Env {
         self.check_expired()?;
         let max = self.shared.limits.variable_bytes_max;
         if words.iter().map(String::len).sum::<usize>() > max {
-            return Err(self.abort(format!("the words of a command have more than {max} bytes")));
+            return Err(self.abort(format!("the words of a command have more than {max} bytes; --line-memory allows more")));
         }
         Ok(())
     }
 
     pub(crate) fn too_long(&self) -> Flow {
         let max = self.shared.limits.expansion_bytes_max;
-        self.abort(format!("a word expands to more than {max} bytes"))
+        self.abort(format!("a word expands to more than {max} bytes; --line-memory allows more"))
     }
 
     fn check_size(&self, fields: &Fields) -> Eval<()> {

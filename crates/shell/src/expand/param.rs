@@ -392,7 +392,7 @@ impl Env {
         }
         if out.len() > self.shared.limits.words_max {
             let max = self.shared.limits.words_max;
-            return Err(self.abort(format!("a command has more than {max} words")));
+            return Err(self.abort(format!("a command has more than {max} words; --line-memory allows more")));
         }
         Ok(())
     }

@@ -32,6 +32,8 @@ pub(crate) enum Fd {
     File(Arc<FileEnd>),
     PipeIn(Arc<dyn ReadEnd>),
     PipeOut(Arc<dyn WriteEnd>),
+    /// Both ends of a pipe with a name.
+    PipeBoth(Arc<(Arc<dyn ReadEnd>, Arc<dyn WriteEnd>)>),
 }
 
 fn wrong_way() -> io::Error {
@@ -45,6 +47,7 @@ impl Fd {
             Self::Input(input) => input.poll_read(cx, buffer),
             Self::File(file) => Poll::Ready(file.read(buffer)),
             Self::PipeIn(reader) => reader.poll_read(cx, buffer),
+            Self::PipeBoth(ends) => ends.0.poll_read(cx, buffer),
             Self::Capture(_) | Self::PipeOut(_) => Poll::Ready(Err(wrong_way())),
         }
     }
@@ -55,6 +58,7 @@ impl Fd {
             Self::Capture(capture) => Poll::Ready(capture.write(bytes)),
             Self::File(file) => Poll::Ready(file.write(bytes)),
             Self::PipeOut(writer) => writer.poll_write(cx, bytes),
+            Self::PipeBoth(ends) => ends.1.poll_write(cx, bytes),
             Self::Input(_) | Self::PipeIn(_) => Poll::Ready(Err(wrong_way())),
         }
     }
@@ -71,6 +75,7 @@ impl Fd {
         match self {
             Self::PipeIn(end) => end.is_pipe(),
             Self::PipeOut(end) => end.is_pipe(),
+            Self::PipeBoth(_) => true,
             _ => false,
         }
     }
@@ -97,6 +102,7 @@ impl Fd {
             Self::Input(input) => input.unread(bytes),
             Self::File(file) => file.unread(bytes.len()),
             Self::PipeIn(reader) => reader.unread(bytes),
+            Self::PipeBoth(ends) => ends.0.unread(bytes),
             Self::Null | Self::Capture(_) | Self::PipeOut(_) => {}
         }
     }

@@ -66,6 +66,11 @@ impl Source {
         Ok(Self { text, at: 0, line_starts, regions, moved: 0, tree_bytes: 0, keeps_commands, limits })
     }
 
+    /// All of it, with whatever aliases have put there.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// All lines that can be read, and why no more. What follows them is next.
     pub(crate) fn rest(&mut self) -> (Script, Option<SyntaxError>) {
         let mut script = Script::default();

@@ -17,7 +17,7 @@ pub(crate) enum SetError {
     ReadOnly(String),
     #[error("{0}: bad array subscript")]
     Subscript(String),
-    #[error("variables hold more than {0} bytes")]
+    #[error("variables hold more than {0} bytes; --line-memory allows more")]
     Full(usize),
     #[error("{0}")]
     Other(String),

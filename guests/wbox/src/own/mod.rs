@@ -16,6 +16,7 @@ pub mod install;
 pub mod lines;
 pub mod ls;
 pub mod mkdir;
+pub mod mkfifo;
 pub mod mktemp;
 pub mod mode;
 pub mod nproc;

@@ -64,7 +64,7 @@ pub(super) fn run(dock: &Dock, shell: DockShell, log: &DenialLog, limits: &Limit
             }
         };
         let mut shell = shell.borrow_mut();
-        let cancel = shell.canceller();
+        let interrupt = shell.interrupter();
         let ran = runtime.block_on(async {
             let streams = Streams {
                 stdin: streams::typed()?,
@@ -72,7 +72,7 @@ pub(super) fn run(dock: &Dock, shell: DockShell, log: &DenialLog, limits: &Limit
                 stderr: streams::stderr()?,
                 ..Streams::default()
             };
-            anyhow::Ok(until_interrupted(cancel, shell.run_line(&line, streams)).await?)
+            anyhow::Ok(until_interrupted(interrupt, shell.run_line(&line, streams)).await?)
         });
         match ran {
             Ok((report, _)) => {

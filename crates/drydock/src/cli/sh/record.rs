@@ -8,12 +8,18 @@ use serde::Serialize;
 
 use crate::cli::run::record::text_or_base64;
 
+/// A limit of the shell itself ended it.
+const SHELL_LIMIT: &str = "shell_limit";
+
 #[derive(Serialize)]
 pub(super) struct Ended {
     status: i32,
-    /// What ended it, if it was not itself.
+    /// What ended it, if it was not itself: a code.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
+    /// What the shell says of a limit of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     syntax: Option<Syntax>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,10 +77,16 @@ pub(super) fn ended(report: &LineReport, streams: Streams, denials: Vec<DenialDe
         line: it.line,
         column: it.column,
     });
+    // The codes of ours are single words; what the shell says of its own limits is a sentence.
+    let (limit, limit_message) = match report.limit.clone() {
+        Some(text) if text.contains(' ') => (Some(SHELL_LIMIT.to_owned()), Some(text)),
+        code => (code, None),
+    };
     Ended {
         denials,
         status: report.status,
-        limit: report.limit.clone(),
+        limit,
+        limit_message,
         syntax,
         stdout,
         stdout_b64,

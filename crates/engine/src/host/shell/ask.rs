@@ -1,7 +1,7 @@
 //! Questions of the shell that have an answer at once.
 
 use drydock_abi::shell::{
-    BAD, COMMAND_NAMES, HAS_COMMAND, InsideEnd, LAST_LIMIT, NOT_FOUND, SPACE, WAS_CHANGED,
+    BAD, CATCHES_INTERRUPT, COMMAND_NAMES, HAS_COMMAND, InsideEnd, LAST_LIMIT, NOT_FOUND, SPACE, WAS_CHANGED,
 };
 use drydock_contract::{
     Outcome,
@@ -55,6 +55,13 @@ fn ask(caller: &mut Ctx<'_>, what: u32, (at, count): (u32, u32), (out, cap): (u3
     let Ok((mut memory, guest)) = memory::split(caller) else { return BAD };
     let Ok(asked) = memory.bytes(at, count) else { return BAD };
     match what {
+        CATCHES_INTERRUPT => {
+            let catches = asked == [1];
+            world(guest).map_or(BAD, |it| {
+                it.desk.catches_interrupt(catches);
+                0
+            })
+        }
         HAS_COMMAND => {
             let Ok(name) = std::str::from_utf8(asked) else { return 0 };
             world(guest).map_or(0, |it| i32::from(it.desk.has_command(name)))

@@ -98,6 +98,7 @@ impl World {
                 }
                 Numbered::PipeIn(reader) => (Stream::Pipe { reader: Some(reader), writer: None }, READS),
                 Numbered::PipeOut(writer) => (Stream::Pipe { reader: None, writer: Some(writer) }, WRITES),
+                Numbered::PipeBoth(reader, _) => (Stream::Pipe { reader: Some(reader), writer: None }, READS),
                 Numbered::In(source) => (Stream::In(source), READS),
                 Numbered::Out(sink) => (Stream::Out(sink), WRITES),
             };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use drydock_abi::shell::{Ended, Event, encode};
-use drydock_contract::{Dispatch, LineDesk, LineWorld, Meter, SharedSink, SharedSource, Streams};
+use drydock_contract::{Dispatch, LineDesk, LineWorld, Meter, NamedPipes, SharedSink, SharedSource, Streams};
 use futures_util::future::AbortHandle;
 
 use super::{
@@ -49,6 +49,8 @@ pub(super) struct World {
     /// The line's, for what the host keeps for it while the guest does not run.
     pub(super) meter: Arc<Meter>,
     pub(super) handles: Handles,
+    /// Pipes that shell and commands find by names of their files.
+    pub(super) named: Arc<NamedPipes>,
     /// Commands that go on. Made with the first one.
     pub(super) open: Option<Open<Happened>>,
     /// How to end one of them.
@@ -65,6 +67,11 @@ impl Line {
     pub(crate) fn new(input: Vec<u8>, world: Option<LineWorld>, meter: &Arc<Meter>) -> Self {
         let world = world.map(|it| World::new(it.door, it.desk, it.streams, Arc::clone(meter)));
         Self { input, answer: None, world }
+    }
+
+    /// The pipes with names that are open in it.
+    pub(crate) fn named_pipes(&self) -> Option<&Arc<NamedPipes>> {
+        self.world.as_ref().map(|it| &it.named)
     }
 
     /// What the guest answered with what pays for it, and the line's streams. Whatever it left behind ends here.
@@ -84,6 +91,7 @@ impl World {
         Self {
             door,
             desk,
+            named: Arc::new(NamedPipes::new(Arc::clone(&meter))),
             meter,
             handles,
             open: None,

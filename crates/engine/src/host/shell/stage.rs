@@ -137,6 +137,7 @@ fn begun(guest: &mut Guest, start: &Start) -> Option<(Option<Wired>, u32, Arc<dy
         stdout: broken.counted(sink(guest, start.stdout)?),
         stderr: sink(guest, start.stderr)?,
         numbered: numbered(guest, &start.numbered)?,
+        named: world(guest).map(|it| Arc::clone(&it.named)),
     };
     let world = world(guest)?;
     let door = match start.level {

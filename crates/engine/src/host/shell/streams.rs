@@ -7,6 +7,7 @@ use std::{
 };
 
 use drydock_abi::shell::{AGAIN, BAD, BROKEN, FAILED, SPACE};
+use drydock_contract::Numbered;
 use wasmtime::Linker;
 
 use super::{Ctx, handle::PIPE_BYTES, handle::Stream};
@@ -26,6 +27,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         let Some(world) = world(caller.data_mut()) else { return Ok(BAD) };
         Ok(world.handles.add_pipe(held).map_or_else(|why| why, u32::cast_signed))
     })?;
+    linker.func_wrap(SPACE, "named", |mut caller: Ctx<'_>, fd: u32| -> i32 { named(caller.data_mut(), fd) })?;
     linker.func_wrap(SPACE, "close", |mut caller: Ctx<'_>, handle: u32, end: u32| {
         if let Some(world) = world(caller.data_mut()) {
             world.handles.close(handle, end);
@@ -109,6 +111,19 @@ fn answered(result: io::Result<usize>) -> i32 {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => BROKEN,
         Err(_) => FAILED,
     }
+}
+
+/// A pipe that the guest opened by the name of a file becomes a handle, as every pipe is: so the guest need not wait
+/// inside of WASI, where all of it would.
+fn named(guest: &mut Guest, fd: u32) -> i32 {
+    let (reader, writer) = match guest.descriptors.numbered(fd) {
+        Ok(Numbered::PipeIn(reader)) => (Some(reader.clone()), None),
+        Ok(Numbered::PipeOut(writer)) => (None, Some(writer.clone())),
+        Ok(Numbered::PipeBoth(reader, writer)) => (Some(reader.clone()), Some(writer.clone())),
+        _ => return BAD,
+    };
+    let Some(world) = world(guest) else { return BAD };
+    world.handles.add(Stream::Pipe { reader, writer }).map_or_else(|why| why, u32::cast_signed)
 }
 
 /// Gives bytes of the last read back to where they came from.

@@ -43,6 +43,9 @@ impl World {
         while let Poll::Ready(shell) = self.desk.poll_inside(cx) {
             self.begin_inside(shell);
         }
+        if self.desk.take_interrupt() {
+            self.events.push_back(Untold::new(&Event::Interrupted, None));
+        }
         let rung = self.handles.bell().take(cx.waker());
         self.events.extend(rung.into_iter().map(|it| Untold::new(&Event::Ready(it), None)));
     }

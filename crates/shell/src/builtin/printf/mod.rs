@@ -81,7 +81,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         let before = printer.args.len();
         printer.once(format);
         if printer.out.len() > bytes_max {
-            let text = format!("printf gave more than {bytes_max} bytes");
+            let text = format!("printf gave more than {bytes_max} bytes; --line-memory allows more");
             return Err(printer.env.abort(text));
         }
         if printer.stopped || printer.args.len() == 0 || printer.args.len() == before {
