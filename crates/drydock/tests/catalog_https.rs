@@ -183,7 +183,7 @@ fn a_row_with_an_https_source_is_fetched_over_verified_tls_from_a_host_that_was_
 
     // Each attempt is on record, with host, address, status and bytes, and without its path.
     let said = room.run(&["audit", "--json", "--limit", "1000"]);
-    let ours: Vec<&str> = said.stdout.split("},{").filter(|it| it.contains(&place)).collect();
+    let ours: Vec<&str> = said.stdout.lines().filter(|it| it.contains(&place)).collect();
     assert!(ours.iter().any(|it| it.contains("\"http.fetch\"") && it.contains("catalog")), "{}", said.all());
     assert!(!ours.iter().any(|it| it.contains("x.tar") || it.contains("/moved")), "{ours:?}");
     room.catalog(&["remove", "row-https"]);
