@@ -144,14 +144,15 @@ fn where_a_client_is_absent_the_next_source_is_tried_and_the_message_says_which_
         "{}",
         said.all()
     );
-    // https is kept as it is written, and refused today.
+    // A host is asked where it was granted.
     let path = room.shell.path("rows/row-absent.toml");
     let text = fs::read_to_string(&path).unwrap();
     let from = "[[sources]]\nfrom = \"https://example.com/x.wasm\"\n";
     fs::write(&path, format!("{text}{from}")).unwrap();
     let said = add(&room);
     assert!(
-        said.stderr.contains("npm is not installed") && said.stderr.contains("https comes with egress"),
+        said.stderr.contains("npm is not installed")
+            && said.stderr.contains("--allow-host example.com grants it"),
         "{}",
         said.all()
     );

@@ -13,8 +13,10 @@ fn steady(text: &str) -> String {
     let line = |line: &str| {
         let line = line.split("since ").next().unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();
-        let is_size = |at: usize| matches!(words.get(at + 1), Some(&("B" | "KiB" | "MiB"))) && words[at] != "0";
-        let shown = |(at, word): (usize, &&str)| if is_size(at) { "N".to_owned() } else { (*word).to_owned() };
+        let is_size =
+            |at: usize| matches!(words.get(at + 1), Some(&("B" | "KiB" | "MiB"))) && words[at] != "0";
+        let shown =
+            |(at, word): (usize, &&str)| if is_size(at) { "N".to_owned() } else { (*word).to_owned() };
         words.iter().enumerate().map(shown).collect::<Vec<_>>().join(" ")
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")

@@ -204,6 +204,10 @@
     if (left !== Infinity) request.timeout_ms = Math.max(1, Math.ceil(left));
     const answer = await unless(signal, ask(request));
     signal?.throwIfAborted();
+    // The host's clock may be a moment ahead of ours.
+    if (answer.error?.kind === 'timeout' && left !== Infinity) {
+      throw Object.assign(new Error('The operation was aborted due to timeout'), { name: 'TimeoutError', code: 23 });
+    }
     if (answer.error) throw failed(answer.error);
     return answer;
   };
