@@ -226,9 +226,8 @@ impl Script {
         let value = end.outcome.map_err(|failure: Failure| match failure.code {
             FailureCode::Timeout => LiveError::Ended(Outcome::TimedOut),
             FailureCode::MemoryLimit => LiveError::Ended(Outcome::OutOfMemory),
-            FailureCode::SerializationError => {
-                LiveError::Contract { code: "malformed_response", reason: failure.message }
-            }
+            FailureCode::SerializationError => too_large(&failure.message)
+                .unwrap_or(LiveError::Contract { code: "malformed_response", reason: failure.message }),
             FailureCode::InternalError => Fault::Internal(failure.message).into(),
             _ if !has_begun => {
                 let reason = format!("it is no JavaScript: {}{place}", failure.message);
@@ -251,6 +250,12 @@ impl Script {
             }),
         }
     }
+}
+
+/// What our own guest says of a value that is longer than it hands over, as a response that is too large.
+fn too_large(message: &str) -> Option<LiveError> {
+    let (bytes, max) = message.strip_prefix("the result of ")?.split_once(" bytes exceeds the limit of ")?;
+    Some(LiveError::TooLarge { what: "response", bytes: bytes.parse().ok()?, max: max.parse().ok()? })
 }
 
 /// What the text after a script answers.
