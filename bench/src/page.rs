@@ -28,6 +28,9 @@ inconclusive, whatever the median says. The machine is shared, and the load aver
 - **Programs**: `python` and `clang` of the catalog, installed once below `target/bench`. A start is a process of `drydock run`
   over a copy-on-write directory, or a line of the library in a sandbox that is new each time; against it the interpreter itself,
   not a shim. The script is xtask/python/cpu.py. Installing is `catalog add --offline` into a new data directory that has the archive.
+- **Server**: the product and a bare axum router of the benchmark on the same listener code, in one process, and connections of that process that ask again as soon as they are answered; CPU time is of both ends together. The native router answers what the echo guest is shown; node's
+  `http` does the same in its own process, which has cores to itself. A run over HTTP is on a connection that is kept, the library's on a session that is.
+- **Egress**: a connection for each request, both sides alike, on loopback.
 - **Memory**: VmRSS of a fresh process.
 - **Tight loop**: the same module in four engines, 1 MiB byte by byte, no branch inside (decision 0003).
 ";

@@ -5,7 +5,7 @@
 use drydock_abi::{
     fetch::FetchRequest,
     kernel::{decode_call, decode_open, decode_opened, decode_output},
-    runner::{EffectiveLimits, ExecuteRequest, SentRequest, parse_response},
+    runner::{EffectiveLimits, ExecuteRequest, SentRequest, parse_http_response, parse_response},
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -18,6 +18,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         // Only JSON is taken at its word, and JSON is text.
         assert!(std::str::from_utf8(bytes).is_ok() || answer.status == 200);
     }
+    // By whichever way it goes on, it is an answer or it is not.
+    assert_eq!(parse_http_response(&bytes.to_vec().into()).is_ok(), parse_response(bytes).is_ok());
     let sent = SentRequest::read(bytes);
     assert_eq!(sent.bytes, bytes.len() as u64);
     let Ok(request) = ExecuteRequest::parse(bytes) else { return assert!(sent.request.is_err()) };

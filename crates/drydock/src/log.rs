@@ -19,8 +19,12 @@ use tracing_subscriber::{
 /// Sends warnings and errors to stderr from now on, and spans to that collector if there is one. The first who says it
 /// is heard.
 pub(crate) fn install(telemetry: Option<&Telemetry>) {
-    let spans = telemetry.map(Telemetry::layer);
-    let _ = registry().with(Warnings.with_filter(filter_fn(is_told))).with(spans).try_init();
+    let told = registry().with(Warnings.with_filter(filter_fn(is_told)));
+    // Two stacks, and not one with a layer that may be none: such a layer would have every span made for nobody.
+    let _ = match telemetry {
+        None => told.try_init(),
+        Some(telemetry) => told.with(telemetry.layer()).try_init(),
+    };
 }
 
 /// What extensions log is told, too, from now on: for a developer who watches one.

@@ -273,13 +273,14 @@ fn a_host_is_allowed_by_name_and_opens_no_address_that_is_not_public() {
     let shell = Shell::sharing();
     let server = Server::start(&shell, &[]);
     // Nobody is asked: both are refused before anything is dialled.
-    let line = |allow: serde_json::Value| {
-        let body = json!({ "script": "curl -sS http://127.0.0.1:9/", "allow_host": allow });
+    let line = |url: &str, allow: serde_json::Value| {
+        let body = json!({ "script": format!("curl -sS {url}"), "allow_host": allow });
         server.post("/v1/sh", &body).json()["stderr"].as_str().unwrap().to_owned()
     };
-    assert!(line(json!([])).contains("--allow-host"), "{}", line(json!([])));
-    let opened = line(json!(["127.0.0.1:9"]));
-    assert!(opened.contains("127.0.0.1") && opened.contains("--allow-private"), "{opened}");
+    let refused = line("http://api.test/", json!([]));
+    assert!(refused.contains("host `api.test:80` is not granted"), "{refused}");
+    let opened = line("http://127.0.0.1:9/", json!(["127.0.0.1:9"]));
+    assert!(opened.contains("host `private:127.0.0.1:9` is not granted"), "{opened}");
     let bad = server.post("/v1/sh", &json!({ "script": "true", "allow_host": ["http://a b/"] }));
     assert_eq!((bad.status, bad.code().as_str()), (400, "bad_json"));
 }

@@ -190,5 +190,5 @@ fn a_collector_that_takes_nothing_costs_spans_and_no_request() {
     }
     let said = shell.run(&["serve", "--listen", "0", "--otlp", "ftp://127.0.0.1"]);
     assert_eq!(said.status, 1);
-    insta::assert_snapshot!(said.stderr, @"");
+    insta::assert_snapshot!(said.stderr, @"drydock: error: `ftp://127.0.0.1` is no place for spans: the scheme `ftp` is not fetched: use http or https");
 }

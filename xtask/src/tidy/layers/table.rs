@@ -90,6 +90,13 @@ pub(super) const OWNED: &[(&str, &[&str])] = &[
     ("rustls-native-certs", &["egress"]),
     ("tokio-rustls", &["egress", "serve"]),
     ("url", &["egress"]),
+    // What tells spans, over egress.
+    ("opentelemetry", &["serve"]),
+    ("opentelemetry-http", &["serve"]),
+    ("opentelemetry-otlp", &["serve"]),
+    ("opentelemetry_sdk", &["serve"]),
+    ("tracing-opentelemetry", &["serve"]),
+    ("tracing-subscriber", &["serve", "drydock"]),
     // Clients that resolve and dial by themselves, past the judge.
     ("reqwest", &[]),
     ("ureq", &[]),
