@@ -118,8 +118,9 @@ async fn foreign_handles_are_nobodys() {
             .call("write", &[foreign, INTO, 10])
             .call("unread", &[foreign, INTO, 1])
             .call("wanted", &[foreign])
-            .call("flush", &[foreign]);
-        assert_eq!(answers(program).await, [BAD; 5], "{foreign}");
+            .call("flush", &[foreign])
+            .call("named", &[foreign]);
+        assert_eq!(answers(program).await, [BAD; 6], "{foreign}");
         let close = Program::default().call("close", &[foreign, READS]).call("close", &[foreign, WRITES]);
         assert_eq!(answers(close).await, [0, 0], "{foreign}");
         for place in 0..3 {

@@ -25,6 +25,7 @@ pub const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("ended", 3, ""),
     ("take", 2, "i"),
     ("answer", 2, "i"),
+    ("named", 1, "i"),
 ];
 
 /// Arguments a call takes at most.
