@@ -56,6 +56,9 @@ fn main() -> ExitCode {
         cli::Command::Kernel(kernel) => {
             return cli::kernel::run(kernel).unwrap_or_else(|error| exit::could_not_run(&error));
         }
+        cli::Command::Lembeh(lembeh) => {
+            return cli::lembeh::run(lembeh).unwrap_or_else(|error| exit::could_not_run(&error));
+        }
         cli::Command::Egress(egress) => cli::egress::run(egress),
         cli::Command::Serve(serve) => cli::serve::run(serve),
         cli::Command::Token(token) => cli::token::run(token),

@@ -45,6 +45,7 @@ mod grants;
 mod host_command;
 mod installation;
 mod instance;
+mod lembeh;
 mod line;
 mod mount;
 mod network;
@@ -81,6 +82,7 @@ pub use installation::{
     InstallationLimits, InstallationSettings, Installations, Installed, SecretName, SecretRef, StoredSecrets,
 };
 pub use instance::{DockKernel, HANDLER_LIMITS, HandedOver, KERNEL_LIMITS, KernelError};
+pub use lembeh::{LEMBEH_LIMITS, LembehError, LembehRun, LembehSetup};
 pub use mount::{BadMount, Mount, OpenTreeError, Room, Tree, overlap};
 pub use network::Network;
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
@@ -101,6 +103,7 @@ pub use drydock_egress as egress;
 pub use drydock_engine as engine;
 pub use drydock_extension as extension;
 pub use drydock_gate as gate;
+pub use drydock_lembeh::{LembehPolicy, policy as lembeh_policy, specimen};
 pub use drydock_store as store;
 
 /// What a line is made of and what it did.

@@ -11,6 +11,7 @@ use drydock_caps::{
     exec::Exec,
     instance::{Instance, Shelf},
     net::Net,
+    tcp::Tcp,
     tool::Tool,
 };
 use drydock_contract::{ArgMode, Digest, Fault, Tenant};
@@ -49,6 +50,7 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
         .with(Tool)
         .with(Code)
         .with(Net::new(Arc::clone(&egress), Arc::new(SystemClock)))
+        .with(Tcp::new(Arc::clone(&egress), Arc::new(SystemClock)))
         .with(Instance::new(Arc::clone(&engine) as _, Arc::clone(&shelf)));
     // Whoever cannot read what is revoked lets nobody in. Where nothing ever was, this is one look at a name.
     let gate = Arc::new(gate.agreeing_by(Arc::clone(&ledger) as _)?);

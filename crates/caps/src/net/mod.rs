@@ -19,7 +19,7 @@ use drydock_gate::{
 };
 
 pub use crate::reach::{Credentials, grants_of};
-pub(crate) use policy::not_open;
+pub(crate) use policy::{judge_subject, not_open};
 pub use policy::{Policy, Ready};
 pub use request::Fetch;
 

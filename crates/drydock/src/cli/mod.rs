@@ -16,6 +16,7 @@ pub(crate) mod grants;
 mod hosts;
 pub(crate) mod js;
 pub(crate) mod kernel;
+pub(crate) mod lembeh;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod mistyped;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Egress(egress::EgressCommand),
     /// Pass bytes through a kernel: a module that keeps its memory from call to call
     Kernel(kernel::KernelCommand),
+    /// Run, record and replay guests of the lembeh ABI
+    Lembeh(lembeh::LembehCommand),
     /// Say what a line would run, read and write, without running it
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands
