@@ -57,7 +57,7 @@ pub struct RawSink(Arc<Mutex<Open>>);
 
 impl Egress {
     /// Connects to the target's host and port in the caller's name, if the rules admit them.
-    pub async fn connect(
+    pub async fn connect_raw(
         &self,
         caller: &Caller,
         rules: &Rules,

@@ -118,7 +118,7 @@ impl Capability for Tcp {
         };
         let rules = Rules::only(&ready.target, ready.opened);
         let limits = Limits { connect_max: Duration::from_millis(ready.timeout_ms), ..Limits::default() };
-        let made = self.egress.connect(&caller, &rules, &ready.target, ready.prefer_ipv6, &limits).await;
+        let made = self.egress.connect_raw(&caller, &rules, &ready.target, ready.prefer_ipv6, &limits).await;
         let answer: ConnectAnswer = match made {
             Ok(made) => {
                 let lease = Arc::new(permit.into_lease());
