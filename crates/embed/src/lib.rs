@@ -51,6 +51,7 @@ mod network;
 mod output;
 pub mod packages;
 mod pip;
+mod processes;
 mod provide;
 mod revocations;
 mod sandbox;
@@ -84,6 +85,7 @@ pub use instance::{DockKernel, HANDLER_LIMITS, HandedOver, KERNEL_LIMITS, Kernel
 pub use mount::{BadMount, Mount, OpenTreeError, Room, Tree, overlap};
 pub use network::Network;
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
+pub use processes::{DockProcesses, NewProcess, ProcessError, process_limits};
 pub use provide::{InstallTime, Provider, StandIn};
 pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch};
 pub use session::{DockSession, Run};
