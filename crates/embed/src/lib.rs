@@ -85,9 +85,9 @@ pub use instance::{DockKernel, HANDLER_LIMITS, HandedOver, KERNEL_LIMITS, Kernel
 pub use mount::{BadMount, Mount, OpenTreeError, Room, Tree, overlap};
 pub use network::Network;
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
-pub use processes::{DockProcesses, NewProcess, ProcessError, process_limits};
+pub use processes::{DockProcesses, NewProcess, ProcessError, ProcessPiece, process_limits};
 pub use provide::{InstallTime, Provider, StandIn};
-pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch};
+pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch, process_tools};
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup, ordinary_variables};
 pub use shell_guest::ExplainError;

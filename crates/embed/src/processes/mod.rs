@@ -6,6 +6,7 @@
 //! how it ended. A process of a server that dies is found by its lock, see [`ProcessSpools`].
 
 mod live;
+mod piece;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -25,6 +26,7 @@ use parking_lot::Mutex;
 
 use crate::{Dock, DockSession, Setup, SystemClock, instance::off_thread};
 use live::{Live, Quota, supervise};
+pub use piece::ProcessPiece;
 
 /// Between two looks at the output of a process that another server of the home runs.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);

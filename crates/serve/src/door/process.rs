@@ -6,13 +6,12 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use axum::{body::Body, http::Response};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use drydock_embed::{
-    DockProcesses, NewProcess, ProcessError, process_limits,
-    store::{ProcessId, ProcessOutput, ProcessRecord, SPOOL_CHUNK_BYTES_MAX, SpoolBounds, SpoolChunk},
+    DockProcesses, NewProcess, ProcessError, ProcessPiece, process_limits,
+    store::{ProcessId, ProcessOutput, SPOOL_CHUNK_BYTES_MAX, SpoolBounds},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -157,11 +156,11 @@ async fn output(ask: Ask, output: ProcessOutput) -> Answer {
         return Err(ApiError::bad("bad_parameter", format!("`wait_ms` is at most {WAIT_MS_MAX}")));
     }
     let wait = Duration::from_millis(if ask.wants_events() { 0 } else { wait_ms });
-    let first = whole(all.read(&id, output, from, SPOOL_CHUNK_BYTES_MAX, wait).await?, from);
+    let first = ProcessPiece::of(all.read(&id, output, from, SPOOL_CHUNK_BYTES_MAX, wait).await?, from);
     if !ask.wants_events() {
-        return Ok(json::ok(&piece(&first, from)));
+        return Ok(json::ok(&first));
     }
-    Ok(follow(all, id, output, from, first))
+    Ok(follow(all, id, output, first))
 }
 
 /// Tells an output as it is written. Whoever listens slowly holds up nothing but this: the rest waits on the disk.
@@ -169,43 +168,38 @@ fn follow(
     all: DockProcesses,
     id: ProcessId,
     output: ProcessOutput,
-    mut from: u64,
-    mut chunk: SpoolChunk,
+    mut piece: ProcessPiece,
 ) -> Response<Body> {
     let (to, told) = mpsc::channel::<Bytes>(1);
     tokio::spawn(async move {
         loop {
-            if !chunk.bytes.is_empty() {
-                let event = sse::event_at(output.name(), chunk.next, &piece(&chunk, from));
-                if to.send(event).await.is_err() {
-                    return;
-                }
-                from = chunk.next;
+            let from = piece.next;
+            if !piece.is_empty()
+                && to.send(sse::event_at(output.name(), from, &told_of(&piece))).await.is_err()
+            {
+                return;
             }
-            let is_end = chunk.is_end;
-            let next = async {
-                match is_end {
-                    true => Err(all.find(&id).await),
-                    false => Ok(all.read(&id, output, from, SPOOL_CHUNK_BYTES_MAX, sse::ALIVE).await),
+            let last = if piece.end {
+                all.find(&id).await.map(|record| sse::event_at("end", from, &told_of(&record)))
+            } else {
+                let read = tokio::select! {
+                    () = to.closed() => return,
+                    read = all.read(&id, output, from, SPOOL_CHUNK_BYTES_MAX, sse::ALIVE) => read,
+                };
+                match read {
+                    Ok(chunk) => {
+                        piece = ProcessPiece::of(chunk, from);
+                        continue;
+                    }
+                    Err(error) => Err(error),
                 }
             };
-            let next = tokio::select! {
-                () = to.closed() => return,
-                next = next => next,
-            };
-            let last = match next {
-                Ok(Ok(read)) => {
-                    chunk = whole(read, from);
-                    continue;
-                }
-                Err(Ok(record)) => sse::event_at("end", from, &told_of(&record)),
-                // It was forgotten meanwhile, or the disk failed.
-                Ok(Err(error)) | Err(Err(error)) => {
-                    let error = ApiError::from(error);
-                    let told = json!({ "error": { "code": error.code, "message": error.message } });
-                    sse::event_at("error", from, &told)
-                }
-            };
+            // It was forgotten meanwhile, or the disk failed.
+            let last = last.unwrap_or_else(|error| {
+                let error = ApiError::from(error);
+                let told = json!({ "error": { "code": error.code, "message": error.message } });
+                sse::event_at("error", from, &told)
+            });
             let _ = to.send(last).await;
             return;
         }
@@ -213,32 +207,9 @@ fn follow(
     sse::stream(told)
 }
 
-fn told_of(record: &ProcessRecord) -> Value {
+fn told_of(value: &impl Serialize) -> Value {
     // Texts and numbers: there is nothing in it that JSON cannot say.
-    serde_json::to_value(record).unwrap_or_default()
-}
-
-/// The chunk without a character that is cut at its end, as long as its rest may still come.
-fn whole(mut chunk: SpoolChunk, from: u64) -> SpoolChunk {
-    if let Err(error) = std::str::from_utf8(&chunk.bytes)
-        && error.error_len().is_none()
-        && error.valid_up_to() > 0
-    {
-        chunk.bytes.truncate(error.valid_up_to());
-        chunk.next = from + chunk.bytes.len() as u64;
-        chunk.is_end = false;
-    }
-    chunk
-}
-
-/// Text where it is text, and what is none in base64, with the cursors before and behind it.
-fn piece(chunk: &SpoolChunk, from: u64) -> Value {
-    let mut told = json!({ "from": from, "next": chunk.next, "end": chunk.is_end });
-    match std::str::from_utf8(&chunk.bytes) {
-        Ok(text) => told["text"] = text.into(),
-        Err(_) => told["base64"] = STANDARD.encode(&chunk.bytes).into(),
-    }
-    told
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 fn flag(name: &str, value: Option<String>) -> Result<bool, ApiError> {
@@ -270,33 +241,6 @@ impl From<ProcessError> for ApiError {
                 _ => Self::internal(&error),
             },
             other => Self::internal(&other),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_character_that_is_cut_waits_for_its_rest_and_no_byte_is_told_twice_or_lost() {
-        let text = "a\u{e9}\u{20ac}b\u{1f600}".as_bytes();
-        for cut in 1..=text.len() {
-            let mut told = Vec::new();
-            let mut from = 0_usize;
-            while from < text.len() {
-                let to = (from + cut).min(text.len());
-                let bytes = text[from..to].to_vec();
-                let chunk = SpoolChunk { bytes, next: to as u64, is_end: to == text.len() };
-                let chunk = whole(chunk, from as u64);
-                let shown = piece(&chunk, from as u64);
-                match shown.get("text").and_then(Value::as_str) {
-                    Some(text) => told.extend_from_slice(text.as_bytes()),
-                    None => told.extend(STANDARD.decode(shown["base64"].as_str().unwrap()).unwrap()),
-                }
-                from = usize::try_from(chunk.next).unwrap();
-            }
-            assert_eq!(told, text, "{cut}");
         }
     }
 }
