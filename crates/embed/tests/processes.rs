@@ -6,12 +6,15 @@
 use std::{sync::Arc, time::Duration};
 
 use drydock_embed::{
-    Dock, DockProcesses, DockSession, NewProcess, ProcessError, Setup,
+    Dock, DockProcesses, DockSession, NewProcess, ProcessError, Sandbox, SandboxSetup, Setup, ShellSetup,
+    Watch,
+    codemode::provider::Providers,
     contract::{Limits, Node, Tenant},
     gate::Class,
-    process_limits,
+    process_limits, process_tools,
     store::{ProcessId, ProcessOutput, ProcessRecord, ProcessStage, SpoolBounds},
 };
+use serde_json::json;
 
 struct Yard {
     dock: Dock,
@@ -204,6 +207,68 @@ async fn processes_are_their_tenants_own_and_outlive_the_dock_on_disk() {
     assert_eq!(second.kill(&id).await.unwrap_err().code(), "elsewhere");
     assert_eq!(second.write_stdin(&id, b"x", true, wait).await.unwrap_err().code(), "elsewhere");
     assert!(yard.processes().kill(&id).await.unwrap().stage.is_over());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operations_and_programs_have_processes_where_they_are_granted() {
+    let yard = yard();
+    let dock = Arc::new(yard.dock.clone());
+    let open = |setup: Setup| {
+        let wanted = SandboxSetup {
+            principal: "me".into(),
+            setup,
+            shell: ShellSetup::default(),
+            bases: Vec::new(),
+            program: Limits { wall_max: HANG, ..Limits::default() },
+            allow_commit: false,
+        };
+        Sandbox::open(Arc::clone(&dock), wanted).unwrap()
+    };
+    let watch = Watch::default();
+    let plain = open(Setup::profile("minimal"));
+    assert!(!plain.operations().any(|it| it.name.starts_with("process")));
+    let refused = plain.call("process_start", json!({ "command": "cat" }), &watch).await.unwrap_err();
+    assert_eq!(refused.code, "unknown_operation");
+    let none = plain.call("js", json!({ "code": "typeof processes" }), &watch).await.unwrap();
+    assert_eq!(none["result"], "undefined", "{none}");
+
+    let sandbox = open(Setup::profile("minimal").with_processes());
+    let started =
+        sandbox.call("process_start", json!({ "command": "cat", "stdin_open": true }), &watch).await.unwrap();
+    let id = started["id"].as_str().unwrap();
+    let written =
+        sandbox.call("process_write", json!({ "id": id, "text": "hi", "end": true }), &watch).await.unwrap();
+    assert_eq!(written, json!({ "taken": 2, "ended": true }));
+    let program = r#"
+        const text = async (id) => {
+            let all = "", from = 0;
+            for (;;) {
+                const piece = await processes.read({ id, from, wait_ms: 60000 });
+                all += piece.text;
+                from = piece.next;
+                if (piece.end) return all;
+            }
+        };
+        const own = await processes.start({ command: "tr", args: ["a-z", "A-Z"], stdin: "loud" });
+        const other = await text(args.id);
+        const mine = await text(own.id);
+        const ended = (await processes.list({})).processes.find((it) => it.id === own.id);
+        const forgotten = await processes.kill({ id: own.id, remove: true });
+        let gone = "";
+        try { await processes.read({ id: own.id }); } catch (error) { gone = error.message; }
+        return [other, mine, ended.state, forgotten.exit_code, gone];
+    "#;
+    let done = sandbox.call("js", json!({ "code": program, "args": { "id": id } }), &watch).await.unwrap();
+    assert_eq!(done["result"], json!(["hi", "LOUD", "exited", 0, "there is no such process"]), "{done}");
+    let killed = sandbox.call("process_kill", json!({ "id": id }), &watch).await.unwrap();
+    assert_eq!(killed["state"], "exited");
+    let absent = sandbox.call("process_kill", json!({ "id": "../x" }), &watch).await.unwrap_err();
+    assert_eq!(absent.code, "not_found");
+    let tools =
+        process_tools(&dock, "me", &Setup::profile("minimal").with_processes(), &ShellSetup::default());
+    let providers = Providers::new(tools.unwrap()).unwrap();
+    let types = providers.types();
+    assert!(types.contains("processes") && types.contains("stdin_open?: boolean"), "{types}");
 }
 
 /// A small generator: the moments of a run can be had again by its seed.

@@ -197,9 +197,12 @@ impl DockProcesses {
                 return Ok(chunk);
             }
             let change = async {
-                match &mut changes {
-                    Some(changes) if changes.changed().await.is_ok() => {}
-                    _ => tokio::time::sleep(LOOK_AGAIN).await,
+                let heard = match &mut changes {
+                    Some(changes) => changes.changed().await.is_ok(),
+                    None => false,
+                };
+                if !heard {
+                    tokio::time::sleep(LOOK_AGAIN).await;
                 }
             };
             let _ = tokio::time::timeout_at(until, change).await;
