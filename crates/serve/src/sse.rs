@@ -140,13 +140,15 @@ impl Stream for Sent {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.from.poll_recv(cx) {
             Poll::Ready(next) => Poll::Ready(next.map(Ok)),
-            Poll::Pending => self.alive.poll_tick(cx).map(|_| Some(Ok(SIGN_OF_LIFE))),
+            Poll::Pending => self.alive.poll_tick(cx).map(|_| Some(Ok(sign_of_life()))),
         }
     }
 }
 
 /// A comment, which nobody takes for an event.
-const SIGN_OF_LIFE: Bytes = Bytes::from_static(b": alive\n\n");
+fn sign_of_life() -> Bytes {
+    Bytes::from_static(b": alive\n\n")
+}
 
 struct Told {
     from: UnboundedReceiver<Bytes>,
@@ -168,7 +170,7 @@ impl Stream for Told {
         if let Poll::Ready(next) = self.from.poll_recv(cx) {
             return Poll::Ready(next.map(Ok));
         }
-        self.alive.poll_tick(cx).map(|_| Some(Ok(SIGN_OF_LIFE)))
+        self.alive.poll_tick(cx).map(|_| Some(Ok(sign_of_life())))
     }
 }
 
