@@ -13,6 +13,8 @@ mod kernel;
 mod launch;
 mod lembeh;
 pub mod net;
+pub mod process;
+mod processes;
 mod program;
 mod reach;
 mod rules;
@@ -24,7 +26,7 @@ use drydock_contract::{Cap, Terms};
 use drydock_gate::{CapSpec, Capability};
 
 /// The folders of this room. A power that is not listed here does not exist.
-pub const ROOMS: &[&str] = &["code", "commands", "exec", "instance", "net", "tcp", "tool"];
+pub const ROOMS: &[&str] = &["code", "commands", "exec", "instance", "net", "process", "tcp", "tool"];
 
 /// What each of them is, for the reference.
 pub const SPECS: &[&CapSpec] = &[
@@ -33,6 +35,7 @@ pub const SPECS: &[&CapSpec] = &[
     &exec::Exec::SPEC,
     &instance::Instance::SPEC,
     &net::Net::SPEC,
+    &process::Process::SPEC,
     &tcp::Tcp::SPEC,
     &tool::Tool::SPEC,
 ];
@@ -46,6 +49,7 @@ pub fn judge_terms(cap: Cap, terms: &Terms) -> Result<(), String> {
         Cap::Exec => exec::Exec::judge_terms(terms),
         Cap::Instance => instance::Instance::judge_terms(terms),
         Cap::Net => net::Net::judge_terms(terms),
+        Cap::Process => process::Process::judge_terms(terms),
         Cap::Tcp => tcp::Tcp::judge_terms(terms),
         Cap::Tool => tool::Tool::judge_terms(terms),
         // Files are what the session was given, whole: patterns would look like a bound and be none.

@@ -9,6 +9,7 @@ mod exit;
 mod home;
 mod interrupt;
 mod limits;
+mod local;
 mod log;
 mod module;
 mod progress;
@@ -61,6 +62,9 @@ fn main() -> ExitCode {
         }
         cli::Command::Egress(egress) => cli::egress::run(egress),
         cli::Command::Serve(serve) => cli::serve::run(serve),
+        cli::Command::Ps(ps) => cli::process::ps(ps),
+        cli::Command::Logs(logs) => cli::process::logs(logs),
+        cli::Command::Kill(kill) => cli::process::kill(kill),
         cli::Command::Token(token) => cli::token::run(token),
         cli::Command::Secret(secret) => cli::secret::run(secret),
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),

@@ -12,7 +12,9 @@ use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
 use drydock_gate::{Gate, GateSettings, SessionSpec};
 use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Registries, Shipped, SqliteLedger};
 
-use crate::{BadSetup, CompileLimits, DockSession, Provider, Setup, WorkerProgram, wiring};
+use crate::{
+    BadSetup, CompileLimits, DockSession, Provider, Setup, WorkerProgram, processes::RunningProcesses, wiring,
+};
 
 /// A gate, an engine, a registry and a data directory that belong together. Clones are the same machine.
 #[derive(Clone)]
@@ -30,6 +32,8 @@ pub struct Dock {
     /// Modules and kernels that calls name.
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) egress: Arc<Egress>,
+    /// Those that go on by themselves.
+    pub(crate) processes: Arc<RunningProcesses>,
 }
 
 /// What an embedder may choose. The default runs built-in commands and no others: those need a worker.

@@ -116,6 +116,7 @@ impl Dock {
         let mut limits = LEMBEH_LIMITS;
         if let Some(exec) = &policy.exec {
             grants.push(Arc::new(Grant::of(Cap::Exec).only(commands(exec))));
+            grants.push(Arc::new(Grant::of(Cap::Process).only(commands(exec))));
             limits = process_limits(exec);
         }
         if let Some(net) = &policy.net {

@@ -22,6 +22,7 @@ pub(crate) mod mcp;
 pub(crate) mod mistyped;
 mod powers;
 pub(crate) mod precompile;
+pub(crate) mod process;
 pub(crate) mod profiles;
 pub(crate) mod py;
 pub(crate) mod revoke;
@@ -75,6 +76,12 @@ pub(crate) enum Command {
     Stdio(stdio::Stdio),
     /// Serve extensions, commands, programs and workspaces over HTTP
     Serve(serve::Serve),
+    /// List processes that go on by themselves, and those that did
+    Ps(process::Ps),
+    /// Print what a process wrote, from any byte on
+    Logs(process::Logs),
+    /// End a process
+    Kill(process::Kill),
     /// Install, ask, list and remove HTTP extensions of the Runner ABI
     Ext(ext::Ext),
     /// Say what would be decided about a request to a host
