@@ -218,6 +218,8 @@ async fn run<H: LembehHost + 'static>(
     let guest = RunGuest { module: module.digest(), host: Arc::clone(&host) as _, limits };
     let call = Call::typed(RUN, guest, 0, Streams::default());
     let mut reply = session.gate.dispatch(session.inner(), call).await?;
+    // What it left running was killed when it ended; those tasks have their turn to end before the next guest starts.
+    tokio::task::yield_now().await;
     let report = reply.value::<RunReport>().ok_or_else(|| broken("no report came of it"))?;
     tracing::trace!(target: "drydock::hop", "embed: {} and what it cost", report.outcome);
     let host = Arc::into_inner(host).ok_or_else(|| broken("the guest's host is still in use"))?;
