@@ -17,7 +17,17 @@ fn a_guest_is_run_under_a_policy_recorded_and_replayed() {
     let input = shell.file("input", "to be\nshouted\n");
     let transcript = shell.file("transcript.jsonl", "");
     let filter = guest("filter");
-    let said = shell.run(&["lembeh", "run", &filter, "--policy", &policy, "--stdin", &input, "--record", &transcript]);
+    let said = shell.run(&[
+        "lembeh",
+        "run",
+        &filter,
+        "--policy",
+        &policy,
+        "--stdin",
+        &input,
+        "--record",
+        &transcript,
+    ]);
     assert_eq!((said.status, said.stdout.as_str()), (0, "TO BE\nSHOUTED\n"), "{}", said.stderr);
     assert_eq!(said.stderr, "filter: done\n");
     for schedule in [&[][..], &["--schedule", "byte"], &["--schedule", "random:3"]] {

@@ -88,7 +88,9 @@ impl Egress {
         for to in &pinned {
             let mut watched = Watched::begin(&caller.observer, target, to.address().ip())?;
             match timeout_at(deadline, self.dialler.dial(to)).await {
-                Ok(Ok(connection)) => return Ok(RawConnection::of(Open { connection, watched, _place: place })),
+                Ok(Ok(connection)) => {
+                    return Ok(RawConnection::of(Open { connection, watched, _place: place }));
+                }
                 Ok(Err(cause)) => {
                     last = FetchError::Connect { host: target.host().clone(), cause };
                     watched.ends(last.code());

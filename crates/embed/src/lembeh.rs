@@ -49,8 +49,6 @@ pub struct LembehSetup {
     pub schedule: Schedule,
     /// Where its calls are written down.
     pub record: Option<Box<dyn Write + Send>>,
-    /// Told what is refused to it.
-    pub denials: Option<Arc<DenialLog>>,
 }
 
 impl Default for LembehSetup {
@@ -62,7 +60,6 @@ impl Default for LembehSetup {
             limits: LEMBEH_LIMITS,
             schedule: Schedule::All,
             record: None,
-            denials: None,
         }
     }
 }
@@ -156,7 +153,7 @@ impl Dock {
         module: &HandedOver,
         setup: LembehSetup,
     ) -> Result<LembehRun, LembehError> {
-        let LembehSetup { policy, stdin, files, limits, schedule, record, .. } = setup;
+        let LembehSetup { policy, stdin, files, limits, schedule, record } = setup;
         let policy = self.resolved(policy);
         let streams =
             Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };

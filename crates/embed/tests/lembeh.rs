@@ -3,10 +3,16 @@
 
 mod lembeh_room;
 
-use drydock_abi::lembeh::{exec::encode_start, net::{Connect, encode_connect}};
+use drydock_abi::lembeh::{
+    exec::encode_start,
+    net::{Connect, encode_connect},
+};
 use drydock_embed::{
-    LEMBEH_LIMITS, LembehSetup, empty_tree,
-    contract::{Digest, Limits, Outcome, Timestamp, port::{OpenHow, TreePath}},
+    LEMBEH_LIMITS, LembehSetup,
+    contract::{
+        Digest, Limits, Outcome, Timestamp,
+        port::{OpenHow, TreePath},
+    },
 };
 use lembeh_room::{FILTER, LembehRoom, PROBE, VIEW, hex, last, policy, with_input};
 
@@ -77,7 +83,8 @@ async fn a_process_has_the_arguments_and_variables_it_was_given_in_their_order_a
 #[tokio::test]
 async fn every_failure_of_a_start_is_produced_by_a_guest_under_a_policy() {
     let room = LembehRoom::new();
-    let bad_text = hex(&[&encode_start("tools/echo", 0, &["a"], &[]).unwrap()[..21], b"\xff\0\0\0\0"].concat());
+    let bad_text =
+        hex(&[&encode_start("tools/echo", 0, &["a"], &[]).unwrap()[..21], b"\xff\0\0\0\0"].concat());
     let cases: &[(&str, String, String)] = &[
         ("t_cap_missing", "{}".into(), "start tools/echo 0 echo".into()),
         ("t_cap_denied", policy(r#""refused": ["exec"]"#), "start tools/echo 0 echo".into()),
@@ -94,8 +101,16 @@ async fn every_failure_of_a_start_is_produced_by_a_guest_under_a_policy() {
         ("t_exec_bad_args", policy(r#""max_argv_bytes": 5"#), "start tools/echo 0 echo ab".into()),
         ("t_exec_tty_denied", policy(""), "start tools/top 0 top".into()),
         ("t_exec_too_many_handles", policy(r#""max_handles": 2"#), "start tools/cat 7 cat".into()),
-        ("t_exec_limits", policy(r#""max_starts": 1"#), "start tools/echo 0 echo\nstart tools/echo 0 echo".into()),
-        ("t_exec_busy", policy(r#""max_processes": 1"#), "start tools/cat 1 cat\nstart tools/echo 0 echo".into()),
+        (
+            "t_exec_limits",
+            policy(r#""max_starts": 1"#),
+            "start tools/echo 0 echo\nstart tools/echo 0 echo".into(),
+        ),
+        (
+            "t_exec_busy",
+            policy(r#""max_processes": 1"#),
+            "start tools/cat 1 cat\nstart tools/echo 0 echo".into(),
+        ),
         ("t_exec_not_found", r#"{"allowlist": ["tools/ghost"]}"#.into(), "start tools/ghost 0 ghost".into()),
         ("t_exec_not_found", r#"{"programs": {"a": "no-such-command"}}"#.into(), "start a 0 a".into()),
         ("t_ctl_timeout", policy(r#""start_timeout_ms": 0"#), "start tools/echo 0 echo".into()),
@@ -103,7 +118,11 @@ async fn every_failure_of_a_start_is_produced_by_a_guest_under_a_policy() {
         ("t_cap_denied", policy(r#""refused": ["exec"]"#), "status 1".into()),
         ("t_async_bad_params", policy(""), "call exec default exec.status.v1 0100000000".into()),
         ("t_exec_not_found", policy(""), "status 1".into()),
-        ("t_exec_not_listable", policy(r#""status_listable": false"#), "start tools/echo 0 echo\nstatus 1".into()),
+        (
+            "t_exec_not_listable",
+            policy(r#""status_listable": false"#),
+            "start tools/echo 0 echo\nstatus 1".into(),
+        ),
     ];
     for (want, policy, lines) in cases {
         let told = room.probe(policy, &format!("hub\n{lines}")).await;
@@ -128,13 +147,21 @@ async fn limits_end_a_process_by_their_codes_and_close_its_streams() {
     let room = LembehRoom::new();
     let cases = [
         // Exactly as many bytes as there may be, and then the end.
-        (r#""max_stdout_bytes": 10"#, "start tools/yes 2 yes\nall 4\nwait 1", "all: 10 y\ny\ny\ny\ny\n\nwait: 2 125\n"),
+        (
+            r#""max_stdout_bytes": 10"#,
+            "start tools/yes 2 yes\nall 4\nwait 1",
+            "all: 10 y\ny\ny\ny\ny\n\nwait: 2 125\n",
+        ),
         (r#""time_limit_ms": 60"#, "start tools/sleep 2 sleep 1000\nall 4\nwait 1", "all: 0 \nwait: 3 124\n"),
         (r#""cpu_time_ms": 1"#, "start tools/seq 0 seq 1 100000000\nwait 1", "wait: 2 125\n"),
         (r#""mem_limit_bytes": 65536"#, "start tools/cat 0 cat\nwait 1", "wait: 2 125\n"),
         // A reader that never comes: the producer waits until its time is over, and holds no more than its pipe.
         (r#""time_limit_ms": 300"#, "start tools/yes 2 yes\nwait 1", "wait: 3 124\n"),
-        (r#""max_stdin_bytes": 4"#, "start tools/cat 3 cat\nfill 4 10\nend 4\nall 5\nwait 1", "fill: 4 and -1\n"),
+        (
+            r#""max_stdin_bytes": 4"#,
+            "start tools/cat 3 cat\nfill 4 10\nend 4\nall 5\nwait 1",
+            "fill: 4 and -1\n",
+        ),
         ("", "start tools/echo 1 echo\nwait 1\nwrite 4 x", "write: -1\n"),
     ];
     for (limit, script, want) in cases {
@@ -158,7 +185,9 @@ async fn what_the_control_plane_tells_is_what_the_policy_has() {
     let room = LembehRoom::new();
     let none = room.probe("{}", "caps\ndescribe exec default").await;
     assert_eq!(none, "caps: async/default=13 \ndescribe: Trace(\"t_cap_missing\")\n");
-    let all = policy(r#""files": {}, "hosts": ["127.0.0.1:9"], "config": {"a": "b"}, "refused": ["net"], "max_args": 7"#);
+    let all = policy(
+        r#""files": {}, "hosts": ["127.0.0.1:9"], "config": {"a": "b"}, "refused": ["net"], "max_args": 7"#,
+    );
     let told = room.probe(&all, "caps\ndescribe exec default\ndescribe net tcp").await;
     let mut lines = told.lines();
     assert_eq!(lines.next(), Some("caps: async/default=13 config/default=2 exec/default=12 file/view=12 "));
@@ -203,23 +232,50 @@ async fn bad_frames_of_the_control_plane_get_their_answers_and_hubs_are_bounded(
 async fn frames_that_are_none_are_answered_and_the_guest_goes_on() {
     let room = LembehRoom::new();
     let header = |magic: &str, kind: &str, op: &str, request: &str, future: &str, length: &str| {
-        format!("{magic}0100{kind}{op}0000{request}00000000000000{zero}{zero}{future}00000000000000{length}", zero = "0000000000000000")
+        format!(
+            "{magic}0100{kind}{op}0000{request}00000000000000{zero}{zero}{future}00000000000000{length}",
+            zero = "0000000000000000"
+        )
     };
     let register = |future: &str, length: &str| header("5a415831", "0100", "0100", "07", future, length);
     let cases = [
         // Cut at every byte.
-        (hex_bytes(&header("5a415831", "0100", "0200", "07", "01", "00000000")).iter().map(|it| format!("frame {it}\n")).collect::<String>() + "next",
-         "Fail(7, \"t_async_missing_future\")"),
-        (format!("frame {}\nnext", header("5a415831", "0200", "6500", "07", "00", "00000000")), "Fail(7, \"t_async_bad_frame\")"),
-        (format!("frame {}\nnext", header("5a415831", "0100", "0900", "07", "00", "00000000")), "Fail(7, \"t_async_unknown_op\")"),
+        (
+            hex_bytes(&header("5a415831", "0100", "0200", "07", "01", "00000000"))
+                .iter()
+                .map(|it| format!("frame {it}\n"))
+                .collect::<String>()
+                + "next",
+            "Fail(7, \"t_async_missing_future\")",
+        ),
+        (
+            format!("frame {}\nnext", header("5a415831", "0200", "6500", "07", "00", "00000000")),
+            "Fail(7, \"t_async_bad_frame\")",
+        ),
+        (
+            format!("frame {}\nnext", header("5a415831", "0100", "0900", "07", "00", "00000000")),
+            "Fail(7, \"t_async_unknown_op\")",
+        ),
         (format!("frame {}\nnext", register("00", "00000000")), "Fail(7, \"t_async_bad_params\")"),
         // Four gigabytes: passed over, and never held.
         (format!("frame {}\nnext", register("01", "ffffffff")), "Fail(7, \"t_async_payload\")"),
         (format!("frame {}\nnext\nnext", register("01", "00000000")), "Failed(1, \"t_async_bad_params\")"),
-        (format!("frame {}\nnext\nread 3\nframe 00", header("00000000", "0100", "0100", "07", "01", "00000000")), "read: 0 \nframe: -1"),
+        (
+            format!(
+                "frame {}\nnext\nread 3\nframe 00",
+                header("00000000", "0100", "0100", "07", "01", "00000000")
+            ),
+            "read: 0 \nframe: -1",
+        ),
         // Two in one write.
-        (format!("frame {}{}\nnext\nnext", header("5a415831", "0100", "0200", "07", "01", "00000000"),
-                 header("5a415831", "0100", "0200", "08", "02", "00000000")), "Fail(8, \"t_async_missing_future\")"),
+        (
+            format!(
+                "frame {}{}\nnext\nnext",
+                header("5a415831", "0100", "0200", "07", "01", "00000000"),
+                header("5a415831", "0100", "0200", "08", "02", "00000000")
+            ),
+            "Fail(8, \"t_async_missing_future\")",
+        ),
         // Nothing can ever come.
         ("read 3".into(), "read: -1"),
         ("end 3\nend 3\nread 3\nframe 00".into(), "read: 0 \nframe: -1"),
@@ -242,7 +298,8 @@ async fn a_cancelled_connection_leaves_nothing_and_a_timeout_is_a_cancel() {
     let wire = encode_connect(&Connect { host: "127.0.0.1", port, connect_flags: 0 }).unwrap();
     let call = format!("net tcp net.tcp.connect.v1 {}", hex(&wire));
     let policy = format!(r#"{{"hosts": {{"allowlist": ["127.0.0.1:{port}"], "max_conns": 1}}}}"#);
-    let script = format!("hub\nlater {call}\ncancel 1\nnext\nnext\nnext\ncall {call}\ncall {call}\nwrite 4 x");
+    let script =
+        format!("hub\nlater {call}\ncancel 1\nnext\nnext\nnext\ncall {call}\ncall {call}\nwrite 4 x");
     let told = room.probe(&policy, &script).await;
     // Whichever comes first, the future ends once, and the place it had is free.
     assert!(told.contains("next: Cancelled(1)") || told.contains("next: ok 1"), "{told}");
@@ -273,14 +330,15 @@ async fn a_connection_carries_bytes_both_ways_and_its_end_is_a_half_close() {
         hex(&wire)
     );
     let told = room.probe(&policy, &script).await;
-    let want = "call: 040000000700000000000000\nwrite: 3\nend: ended\nend: ended\nwrite: -1\nall: 3 cba\nread: 0 \n";
+    let want =
+        "call: 040000000700000000000000\nwrite: 3\nend: ended\nend: ended\nwrite: -1\nall: 3 cba\nread: 0 \n";
     assert!(told.ends_with(want), "{told}");
 }
 
 #[tokio::test]
 async fn files_are_seen_read_only_and_the_configuration_is_read() {
     let room = LembehRoom::new();
-    let tree = empty_tree();
+    let tree = lembeh_room::tree();
     for (name, text) in [("b.txt", "bee\n"), ("a.txt", "ay\n"), ("c.bin", "no\n")] {
         let how = OpenHow { write: true, create: true, ..OpenHow::NONE };
         let file = tree.open(&TreePath::new(name).unwrap(), how, Timestamp(0)).unwrap();
@@ -339,7 +397,11 @@ async fn a_read_that_waits_is_ended_by_the_guests_own_deadline() {
 #[tokio::test]
 async fn nothing_of_arguments_variables_or_input_is_in_the_journal() {
     let room = LembehRoom::new();
-    room.probe(&policy(""), "hub\nstart tools/cat 3 cat hunter2arg $KEY=hunter2env\nwrite 4 hunter2in\nend 4\nwait 1").await;
+    room.probe(
+        &policy(""),
+        "hub\nstart tools/cat 3 cat hunter2arg $KEY=hunter2env\nwrite 4 hunter2in\nend 4\nwait 1",
+    )
+    .await;
     room.dock.gate().flush().unwrap();
     let mut folders = vec![room.dock.home().root().to_path_buf()];
     let mut found = 0;

@@ -48,12 +48,26 @@ async fn ends_well(body: &str, input: &str) -> Vec<u8> {
 #[tokio::test]
 async fn pointers_that_lead_out_of_memory_are_refused_and_never_trap() {
     let mut body = String::new();
-    for (at, count) in [(65536, 1), (65535, 2), (-1, 1), (0, -1), (-1, -1), (i32::MIN, i32::MIN), (1, i32::MAX), (i32::MAX, i32::MAX)] {
+    for (at, count) in [
+        (65536, 1),
+        (65535, 2),
+        (-1, 1),
+        (0, -1),
+        (-1, -1),
+        (i32::MIN, i32::MIN),
+        (1, i32::MAX),
+        (i32::MAX, i32::MAX),
+    ] {
         for call in ["$read (i32.const 0)", "$write (i32.const 1)"] {
-            body += &format!("(call $is (call {call} (i32.const {at}) (i32.const {count})) (i32.const -1))\n");
+            body +=
+                &format!("(call $is (call {call} (i32.const {at}) (i32.const {count})) (i32.const -1))\n");
         }
-        body += &format!("(call $is (call $ctl (i32.const {at}) (i32.const {count}) (i32.const 0) (i32.const 9)) (i32.const -1))\n");
-        body += &format!("(call $is (call $ctl (i32.const 8) (i32.const 24) (i32.const {at}) (i32.const {count})) (i32.const -1))\n");
+        body += &format!(
+            "(call $is (call $ctl (i32.const {at}) (i32.const {count}) (i32.const 0) (i32.const 9)) (i32.const -1))\n"
+        );
+        body += &format!(
+            "(call $is (call $ctl (i32.const 8) (i32.const 24) (i32.const {at}) (i32.const {count})) (i32.const -1))\n"
+        );
         body += &format!("(call $log (i32.const {at}) (i32.const {count}) (i32.const 8) (i32.const 5))\n");
         body += &format!("(call $log (i32.const 8) (i32.const 5) (i32.const {at}) (i32.const {count}))\n");
         body += &format!("(call $free (i32.const {at}))\n(call $end (i32.const {at}))\n");
@@ -137,11 +151,29 @@ async fn a_module_that_is_no_guest_is_refused_before_it_runs() {
         (format!("(module {memory})"), "bad_exports"),
         (format!("(module {handle})"), "bad_exports"),
         (format!("(module {memory} (func (export \"lembeh_handle\") (param i32)))"), "bad_exports"),
-        (format!("(module (import \"lembeh\" \"_alloc\" (func (param i32) (result i32))) {memory} {handle})"), "bad_exports"),
-        (format!("(module {memory} (global (export \"__heap_base\") i64 (i64.const 1)) {handle})"), "bad_exports"),
+        (
+            format!(
+                "(module (import \"lembeh\" \"_alloc\" (func (param i32) (result i32))) {memory} {handle})"
+            ),
+            "bad_exports",
+        ),
+        (
+            format!("(module {memory} (global (export \"__heap_base\") i64 (i64.const 1)) {handle})"),
+            "bad_exports",
+        ),
         (format!("(module (import \"lembeh\" \"open\" (func)) {memory} {handle})"), "import_not_granted"),
-        (format!("(module (import \"wasi_snapshot_preview1\" \"proc_exit\" (func (param i32))) {memory} {handle})"), "import_not_granted"),
-        (format!("(module (import \"env\" \"host_exec\" (func (param i32 i32 i32 i32) (result i32))) {memory} {handle})"), "import_not_granted"),
+        (
+            format!(
+                "(module (import \"wasi_snapshot_preview1\" \"proc_exit\" (func (param i32))) {memory} {handle})"
+            ),
+            "import_not_granted",
+        ),
+        (
+            format!(
+                "(module (import \"env\" \"host_exec\" (func (param i32 i32 i32 i32) (result i32))) {memory} {handle})"
+            ),
+            "import_not_granted",
+        ),
     ];
     for (wat, want) in cases {
         let refused = room.wat(&wat, "{}", LembehSetup::default()).await.unwrap_err();
@@ -151,14 +183,23 @@ async fn a_module_that_is_no_guest_is_refused_before_it_runs() {
     // One that needs no heap has no base.
     let plain = room.wat(&format!("(module {memory} {handle})"), "{}", LembehSetup::default()).await.unwrap();
     assert_eq!(plain.report.outcome, Outcome::Exited(0));
-    let large = room.wat(&format!("(module (memory (export \"memory\") 8000) {handle})"), "{}", LembehSetup::default());
+    let large = room.wat(
+        &format!("(module (memory (export \"memory\") 8000) {handle})"),
+        "{}",
+        LembehSetup::default(),
+    );
     assert_eq!(large.await.unwrap().report.outcome, Outcome::OutOfMemory);
 }
 
 #[tokio::test]
 async fn a_guest_that_only_reads_only_writes_or_never_ends_is_ended_by_its_limits() {
     let room = LembehRoom::new();
-    let short = Limits { wall_max: Duration::from_millis(300), stdout_bytes_max: 1000, stdin_bytes_max: 4, ..LEMBEH_LIMITS };
+    let short = Limits {
+        wall_max: Duration::from_millis(300),
+        stdout_bytes_max: 1000,
+        stdin_bytes_max: 4,
+        ..LEMBEH_LIMITS
+    };
     let within = |input: &str| LembehSetup { limits: short, ..with_input(input) };
     let endless = guest("(loop $l (br $l))");
     assert_eq!(room.wat(&endless, "{}", within("")).await.unwrap().report.outcome, Outcome::TimedOut);

@@ -4,15 +4,14 @@
 mod lembeh_room;
 
 use drydock_embed::{
-    LEMBEH_LIMITS, LembehSetup, empty_tree,
+    LEMBEH_LIMITS, LembehSetup,
     contract::{Limits, Outcome},
     specimen::{Schedule, Transcript},
 };
 use lembeh_room::{FILTER, LembehRoom, PROBE, VIEW, policy, with_input};
 
-const SCHEDULES: [Schedule; 6] = [
-    Schedule::All, Schedule::Byte, Schedule::Pow2, Schedule::Crlf, Schedule::Random(7), Schedule::Random(8),
-];
+const SCHEDULES: [Schedule; 6] =
+    [Schedule::All, Schedule::Byte, Schedule::Pow2, Schedule::Crlf, Schedule::Random(7), Schedule::Random(8)];
 
 const SCRIPT: &str = "caps\nhub\nstart tools/cat 7 cat\nwrite 4 hello\nend 4\nall 5\nall 6\nwait 1\nstart tools/rm 0 rm\nlog a b\nread 77\n\
                       start tools/yes 2 yes\nread 7 2\n";
@@ -23,7 +22,7 @@ async fn a_recording_replays_the_same_under_every_schedule_and_touches_nothing()
     let filter = r#"{"programs": {"tools/filter": "sed s/a/AA/"}}"#;
     let lines = "a line\r\nanother\r\n\r\nlast";
     let view = r#"{"files": {}, "config": {"greeting": "hello"}}"#;
-    let files = || LembehSetup { files: Some(empty_tree()), ..LembehSetup::default() };
+    let files = || LembehSetup { files: Some(lembeh_room::tree()), ..LembehSetup::default() };
     let cases = [
         (PROBE, policy(""), with_input(SCRIPT)),
         (FILTER, filter.to_owned(), with_input(lines)),
@@ -75,7 +74,11 @@ async fn each_line_that_is_gone_is_noticed_at_its_call() {
         let transcript = Transcript::parse(&without(&text, at)).unwrap();
         let run = room.replay(PROBE, transcript.clone(), None).await;
         let divergence = run.divergence.unwrap();
-        assert_eq!((divergence.code, divergence.call), ("t_specimen_gap", call["i"].as_u64().unwrap()), "{line}");
+        assert_eq!(
+            (divergence.code, divergence.call),
+            ("t_specimen_gap", call["i"].as_u64().unwrap()),
+            "{line}"
+        );
         let cut = room.replay(PROBE, transcript, Some(Schedule::Byte)).await;
         assert_eq!(cut.divergence.unwrap().call, divergence.call, "{line}");
     }
@@ -88,12 +91,17 @@ async fn each_line_that_was_changed_is_noticed_at_its_call() {
     for (at, line) in text.lines().enumerate() {
         let mut call: serde_json::Value = serde_json::from_str(line).unwrap();
         let member = ["b64", "topic_b64"].into_iter().find(|it| call.get(it).is_some());
-        let Some(member) = member.filter(|it| call[*it].as_str().is_some_and(|it| it.len() >= 4)) else { continue };
+        let Some(member) = member.filter(|it| call[*it].as_str().is_some_and(|it| it.len() >= 4)) else {
+            continue;
+        };
         let mut b64 = call[member].as_str().unwrap().to_owned().into_bytes();
         b64[0] = if b64[0] == b'A' { b'B' } else { b'A' };
         call[member] = String::from_utf8(b64).unwrap().into();
-        let edited: String =
-            text.lines().enumerate().map(|(index, it)| if index == at { format!("{call}\n") } else { format!("{it}\n") }).collect();
+        let edited: String = text
+            .lines()
+            .enumerate()
+            .map(|(index, it)| if index == at { format!("{call}\n") } else { format!("{it}\n") })
+            .collect();
         let run = room.replay(PROBE, Transcript::parse(&edited).unwrap(), None).await;
         let divergence = run.divergence.unwrap();
         assert_eq!(divergence.call, call["i"].as_u64().unwrap(), "{call}");
@@ -120,7 +128,10 @@ async fn another_guest_another_version_and_a_longer_run_diverge_by_name() {
     assert_eq!(Transcript::parse("").unwrap_err().code(), "transcript_not_one");
     assert_eq!(Transcript::parse("{}").unwrap_err().code(), "transcript_not_one");
     // A guest that ends early leaves calls over; one that goes on finds none.
-    let quiet = wat::parse_str("(module (memory (export \"memory\") 1) (func (export \"lembeh_handle\") (param i32 i32)))").unwrap();
+    let quiet = wat::parse_str(
+        "(module (memory (export \"memory\") 1) (func (export \"lembeh_handle\") (param i32 i32)))",
+    )
+    .unwrap();
     assert_eq!(room.replay(&quiet, transcript(), None).await.divergence.unwrap().code, "t_specimen_surplus");
     let (_, nothing) = room.record(&quiet, "{}", LembehSetup::default()).await;
     let longer = room.replay(PROBE, Transcript::parse(&nothing).unwrap(), None).await.divergence.unwrap();
@@ -142,7 +153,11 @@ async fn a_replay_has_its_own_deadline_and_what_cannot_be_written_down_is_not_do
     let room = LembehRoom::new();
     let setup = LembehSetup { record: Some(Box::new(Full(600))), ..with_input(SCRIPT) };
     let run = room.run(PROBE, &policy(""), setup).await.unwrap();
-    assert!(!run.is_recorded && matches!(run.report.outcome, Outcome::Trapped(_)), "{:?}", run.report.outcome);
+    assert!(
+        !run.is_recorded && matches!(run.report.outcome, Outcome::Trapped(_)),
+        "{:?}",
+        run.report.outcome
+    );
     let endless = wat::parse_str(
         "(module (memory (export \"memory\") 1) (func (export \"lembeh_handle\") (param i32 i32) (loop $l (br $l))))",
     )

@@ -148,7 +148,8 @@ impl Lane {
             Err(fault) => return Box::pin(ready(Err(fault))),
         };
         let (ticker, running) = (self.ticker.as_deref(), self.modules.run());
-        let place = run::Place { engine: &self.engine, prepared, ticker, slots: &self.slots, running, lembeh };
+        let place =
+            run::Place { engine: &self.engine, prepared, ticker, slots: &self.slots, running, lembeh };
         run::run(place, request, image)
     }
 

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use drydock_abi::{
     lembeh::run::RunGuest,
     runner::{
-    AskedLimits, BadRequest, ContextFrom, EffectiveLimits, Invoke, MEMORY_MB, PreparedRequest,
-    REQUEST_BODY_BYTES_MAX, TIMEOUT_MS,
+        AskedLimits, BadRequest, ContextFrom, EffectiveLimits, Invoke, MEMORY_MB, PreparedRequest,
+        REQUEST_BODY_BYTES_MAX, TIMEOUT_MS,
     },
 };
 use drydock_contract::{

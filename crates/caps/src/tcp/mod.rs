@@ -21,7 +21,7 @@ use drydock_contract::{
     ByteSink, ByteSource, CallError, Cap, Denial, Fault, Reply, Sink, Source, Streams, Terms, host::PRIVATE,
     port::Clock,
 };
-use drydock_egress::{Caller, Egress, FetchError, FailureKind, Limits, RawSink, RawSource, Refusal, Rules};
+use drydock_egress::{Caller, Egress, FailureKind, FetchError, Limits, RawSink, RawSource, Refusal, Rules};
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, Lease, NotAdmitted, Operation, Permit, Refused, Session,
 };
@@ -124,10 +124,7 @@ impl Capability for Tcp {
                 let lease = Arc::new(permit.into_lease());
                 let source = Leased { half: made.source, lease: Arc::clone(&lease) };
                 let sink = Leased { half: made.sink, lease };
-                Ok(Connected {
-                    source: Source::Stream(Box::new(source)),
-                    sink: Sink::Stream(Box::new(sink)),
-                })
+                Ok(Connected { source: Source::Stream(Box::new(source)), sink: Sink::Stream(Box::new(sink)) })
             }
             Err(error) => Err(failure(error)?),
         };

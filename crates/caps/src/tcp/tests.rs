@@ -31,7 +31,12 @@ fn session(gate: &Gate, subjects: &[String]) -> Session {
     gate.open(SessionSpec { grants, ..SessionSpec::new(principal("me")) }).unwrap()
 }
 
-async fn connect(gate: &Arc<Gate>, session: &Session, host: &str, port: u16) -> Result<ConnectAnswer, CallError> {
+async fn connect(
+    gate: &Arc<Gate>,
+    session: &Session,
+    host: &str,
+    port: u16,
+) -> Result<ConnectAnswer, CallError> {
     let request = ConnectRequest { host: host.into(), port, prefer_ipv6: false, timeout_ms: 20_000 };
     let call = Call::typed(CONNECT, request, 9, Streams::default());
     Ok(gate.dispatch(session, call).await?.value().unwrap())
@@ -102,7 +107,8 @@ async fn a_connection_ends_with_its_session() {
         panic!("it is reached")
     };
     let mut piece = [0; 3];
-    let quiet = tokio::time::timeout(Duration::from_millis(1), poll_fn(|cx| source.poll_read(cx, &mut piece)));
+    let quiet =
+        tokio::time::timeout(Duration::from_millis(1), poll_fn(|cx| source.poll_read(cx, &mut piece)));
     assert!(quiet.await.is_err());
     me.cancel();
     let broken = poll_fn(|cx| source.poll_read(cx, &mut piece)).await;

@@ -1,7 +1,8 @@
 //! Runs a verified module. Implemented by the engine, and by every stronger tier to come.
 
 use crate::{
-    BoxFuture, CallLimits, Fault, LiveError, LiveReply, LiveSpec, RunReport, RunRequest, SharedLembeh, Streams,
+    BoxFuture, CallLimits, Fault, LiveError, LiveReply, LiveSpec, RunReport, RunRequest, SharedLembeh,
+    Streams,
 };
 
 /// Runs guests.

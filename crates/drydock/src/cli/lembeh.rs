@@ -87,7 +87,8 @@ pub(crate) fn run(command: LembehCommand) -> anyhow::Result<ExitCode> {
     let session = dock.lembeh_session(PRINCIPAL, &policy, Some(Arc::clone(&denials)))?;
     let setup = run.setup(policy)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = runtime.block_on(cancellable(&session, run.carry_out(&dock, &session, module, setup, transcript)));
+    let done =
+        runtime.block_on(cancellable(&session, run.carry_out(&dock, &session, module, setup, transcript)));
     grants::tell(&denials.take());
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
@@ -154,7 +155,6 @@ impl Run {
             limits: LEMBEH_LIMITS,
             schedule: self.schedule.unwrap_or_default(),
             record: record.transpose()?.map(|it| Box::new(BufWriter::new(it)) as Box<dyn Write + Send>),
-            denials: None,
         })
     }
 

@@ -9,9 +9,10 @@ use std::{
 
 use drydock_embed::{
     Dock, DockSettings, LEMBEH_LIMITS, LembehError, LembehPolicy, LembehRun, LembehSetup, WorkerProgram,
-    contract::{Limits, Outcome},
+    contract::{Limits, Meter, Outcome, port::Files},
     engine::EngineSettings,
     specimen::{Schedule, Transcript},
+    store::MemoryFiles,
 };
 
 /// Nothing here takes as long.
@@ -64,7 +65,12 @@ impl LembehRoom {
     }
 
     /// Runs a guest; what the setup says of its policy is that of the text.
-    pub async fn run(&self, guest: &[u8], policy: &str, setup: LembehSetup) -> Result<LembehRun, LembehError> {
+    pub async fn run(
+        &self,
+        guest: &[u8],
+        policy: &str,
+        setup: LembehSetup,
+    ) -> Result<LembehRun, LembehError> {
         let policy = LembehPolicy::parse(policy.as_bytes()).unwrap();
         let session = self.dock.lembeh_session("me", &policy, None).unwrap();
         let module = self.dock.hand_over(guest.to_vec()).await;
@@ -95,7 +101,12 @@ impl LembehRoom {
     }
 
     /// Runs a guest again from a transcript, in a session that was granted nothing.
-    pub async fn replay(&self, guest: &[u8], transcript: Transcript, schedule: Option<Schedule>) -> LembehRun {
+    pub async fn replay(
+        &self,
+        guest: &[u8],
+        transcript: Transcript,
+        schedule: Option<Schedule>,
+    ) -> LembehRun {
         self.replay_within(guest, transcript, schedule, LEMBEH_LIMITS).await
     }
 
@@ -128,6 +139,11 @@ pub fn policy(more: &str) -> String {
 /// The answer to the last line of a script.
 pub fn last(text: &str) -> &str {
     text.trim_end().rsplit('\n').next().unwrap_or_default()
+}
+
+/// A tree without files.
+pub fn tree() -> Arc<dyn Files> {
+    Arc::new(MemoryFiles::with(Arc::new(Meter::new(1 << 20))))
 }
 
 pub fn hex(bytes: &[u8]) -> String {

@@ -60,11 +60,15 @@ mod tests {
     #[test]
     fn keys_are_listed_by_their_prefix_and_values_are_read_only() {
         let value = |text: &str, secret| ConfigValue { value: text.into(), secret };
-        let values = [("db.user", value("ada", false)), ("db.pass", value("x", true)), ("z", value("", false))];
+        let values =
+            [("db.user", value("ada", false)), ("db.pass", value("x", true)), ("z", value("", false))];
         let policy = ConfigPolicy { values: values.map(|(key, it)| (key.to_owned(), it)).into() };
         let listed = policy.judge_list(&encode_params("db.").unwrap()).unwrap();
         let keys = decode_keys(&listed).unwrap();
-        assert_eq!(keys.iter().map(|it| (it.key, it.flags)).collect::<Vec<_>>(), [("db.pass", 3), ("db.user", 2)]);
+        assert_eq!(
+            keys.iter().map(|it| (it.key, it.flags)).collect::<Vec<_>>(),
+            [("db.pass", 3), ("db.user", 2)]
+        );
         let got = policy.judge_get(&encode_params("db.user").unwrap()).unwrap();
         assert_eq!(decode_value(&got), Ok(&b"ada"[..]));
         assert_eq!(policy.judge_get(&encode_params("db").unwrap()), Err(Trace::AsyncBadParams));

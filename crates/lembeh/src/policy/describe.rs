@@ -1,7 +1,9 @@
 //! What CAPS_LIST and CAPS_DESCRIBE tell of a policy: every limit that is enforced, by the names of the documents, and no other.
 
 use drydock_abi::lembeh::{
-    config, ctl::{CAP_CAN_OPEN, CAP_MAY_BLOCK, CAP_PRODUCES_HANDLES, CAP_PURE}, exec, files, net,
+    config,
+    ctl::{CAP_CAN_OPEN, CAP_MAY_BLOCK, CAP_PRODUCES_HANDLES, CAP_PURE},
+    exec, files, net,
 };
 use serde_json::{Value, json};
 
@@ -44,11 +46,15 @@ impl LembehPolicy {
         let produces = CAP_MAY_BLOCK | CAP_PRODUCES_HANDLES;
         let mut all = vec![row(HUB_KIND, HUB_NAME, CAP_CAN_OPEN | produces, &hub(&self.hub))];
         all.extend(self.exec.as_ref().map(|it| row(exec::KIND, exec::NAME, produces, &describe_exec(it))));
-        all.extend(self.files.as_ref().map(|it| row(files::KIND, files::NAME, produces, &describe_files(it))));
+        all.extend(
+            self.files.as_ref().map(|it| row(files::KIND, files::NAME, produces, &describe_files(it))),
+        );
         all.extend(self.net.as_ref().map(|it| row(net::KIND, net::NAME, produces, &describe_net(it))));
-        all.extend(self.config.as_ref().map(|it| {
-            row(config::KIND, config::NAME, CAP_PURE, &json!({ "keys": it.values.len() }))
-        }));
+        all.extend(
+            self.config
+                .as_ref()
+                .map(|it| row(config::KIND, config::NAME, CAP_PURE, &json!({ "keys": it.values.len() }))),
+        );
         all.retain(|it| !self.refused.contains(&it.kind));
         all
     }
@@ -147,9 +153,23 @@ mod tests {
         assert_eq!(listed.iter().map(|it| it.cap_flags).collect::<Vec<_>>(), [0x0d, 0x0c]);
         let exec: Value = serde_json::from_slice(&listed[1].schema).unwrap();
         for key in [
-            "allowlist", "prog_id_syntax", "max_args", "max_env", "max_env_bytes", "max_argv_bytes",
-            "max_stdin_bytes", "max_stdout_bytes", "time_limit_ms", "cpu_time_ms", "mem_limit_bytes",
-            "max_handles", "cwd_default", "flags", "signal_allow", "exit_map", "status_grace_ms",
+            "allowlist",
+            "prog_id_syntax",
+            "max_args",
+            "max_env",
+            "max_env_bytes",
+            "max_argv_bytes",
+            "max_stdin_bytes",
+            "max_stdout_bytes",
+            "time_limit_ms",
+            "cpu_time_ms",
+            "mem_limit_bytes",
+            "max_handles",
+            "cwd_default",
+            "flags",
+            "signal_allow",
+            "exit_map",
+            "status_grace_ms",
         ] {
             assert!(exec.get(key).is_some(), "{key}");
         }

@@ -71,7 +71,11 @@ struct Told {
 enum ToldProgram {
     /// A command, perhaps with arguments that come first.
     Command(String),
-    Whole { command: String, #[serde(default)] tty: bool },
+    Whole {
+        command: String,
+        #[serde(default)]
+        tty: bool,
+    },
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -107,7 +111,11 @@ struct ToldNet {
 #[serde(untagged)]
 enum ToldValue {
     Text(String),
-    Whole { value: String, #[serde(default)] secret: bool },
+    Whole {
+        value: String,
+        #[serde(default)]
+        secret: bool,
+    },
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -274,9 +282,16 @@ mod tests {
         assert!(policy.config.unwrap().values["b"].secret);
         assert!(LembehPolicy::parse(b"{}").unwrap().exec.is_none());
         for bad in [
-            "", "[]", r#"{"max_arg":1}"#, r#"{"hosts":["a"]}"#, r#"{"hosts":["a:0"]}"#, r#"{"hosts":["a b:1"]}"#,
-            r#"{"programs":{"a":" "}}"#, r#"{"programs":{"a":"b"},"allowlist":[]}"#,
-            r#"{"programs":{},"status_grace_ms":499}"#, r#"{"max_args":-1}"#,
+            "",
+            "[]",
+            r#"{"max_arg":1}"#,
+            r#"{"hosts":["a"]}"#,
+            r#"{"hosts":["a:0"]}"#,
+            r#"{"hosts":["a b:1"]}"#,
+            r#"{"programs":{"a":" "}}"#,
+            r#"{"programs":{"a":"b"},"allowlist":[]}"#,
+            r#"{"programs":{},"status_grace_ms":499}"#,
+            r#"{"max_args":-1}"#,
         ] {
             assert!(LembehPolicy::parse(bad.as_bytes()).is_err(), "{bad}");
         }

@@ -172,8 +172,12 @@ impl Handles {
 
     /// How many connections are open.
     pub(super) fn connections(&self) -> usize {
-        let open =
-            |it: &&Handle| matches!(it, Handle::Connection { source: Some(_), .. } | Handle::Connection { sink: Some(_), .. });
+        let open = |it: &&Handle| {
+            matches!(
+                it,
+                Handle::Connection { source: Some(_), .. } | Handle::Connection { sink: Some(_), .. }
+            )
+        };
         self.all.values().filter(open).count()
     }
 

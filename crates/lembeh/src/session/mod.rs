@@ -201,7 +201,9 @@ impl LembehHost for LembehSession {
         self.go_on(cx);
         let answer = match ctl::judge(request, &self.listed) {
             // An answer that does not fit opens nothing: the guest will ask again.
-            Answer::OpenHub { rid, .. } if !fits(&ctl::opened(rid, u32::MAX, &self.desk.policy.hub), room) => {
+            Answer::OpenHub { rid, .. }
+                if !fits(&ctl::opened(rid, u32::MAX, &self.desk.policy.hub), room) =>
+            {
                 Answer::None
             }
             Answer::OpenHub { rid, .. } => match self.open_hub() {

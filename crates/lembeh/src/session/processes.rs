@@ -107,6 +107,10 @@ mod tests {
         table.close(1);
         table.forget(601, 500);
         assert_eq!(table.status(1), None);
-        assert_eq!((table.next_id(), table.started(), table.running()), (Some(3), 2, 0), "no number comes again");
+        assert_eq!(
+            (table.next_id(), table.started(), table.running()),
+            (Some(3), 2, 0),
+            "no number comes again"
+        );
     }
 }

@@ -6,7 +6,7 @@ use drydock_abi::{
     exec::encode_command,
     lembeh::{
         HFLAG_ENDABLE, HFLAG_READABLE, HFLAG_WRITABLE, Opened, Trace,
-        exec::{STARTED, Started, StartParams, WANT_STDERR, WANT_STDIN, WANT_STDOUT},
+        exec::{STARTED, StartParams, Started, WANT_STDERR, WANT_STDIN, WANT_STDOUT},
         net::PREFER_IPV6,
     },
     tcp::{CONNECT, ConnectAnswer, ConnectFailure, ConnectRequest, Connected},
@@ -99,8 +99,7 @@ impl Desk {
     pub(super) fn started(&mut self, running: Running, streamed: Streamed) -> Result<Vec<u8>, Trace> {
         let exec_id = self.processes.next_id().ok_or(Trace::ExecLimits)?;
         let Streamed { stdin, stdout, stderr } = streamed;
-        let wanted =
-            u32::from(stdin.is_some()) + u32::from(stdout.is_some()) + u32::from(stderr.is_some());
+        let wanted = u32::from(stdin.is_some()) + u32::from(stdout.is_some()) + u32::from(stderr.is_some());
         if !self.handles.has_room(wanted) {
             return Err(Trace::ExecTooManyHandles);
         }
@@ -136,8 +135,7 @@ impl Desk {
         let policy = self.policy.net.as_ref().ok_or(Trace::CapMissing)?;
         let connect = policy.judge_connect(params)?;
         let open = self.handles.connections() as u64 + u64::from(self.connecting);
-        let is_crowded =
-            open >= u64::from(policy.connections_max) || self.connecting >= policy.in_flight_max;
+        let is_crowded = open >= u64::from(policy.connections_max) || self.connecting >= policy.in_flight_max;
         if is_crowded || !self.handles.has_room(1) {
             return Err(Trace::AsyncOverflow);
         }

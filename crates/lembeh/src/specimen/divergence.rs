@@ -91,6 +91,9 @@ mod tests {
         assert!(told.contains("recorded (40 bytes): … 04 05") && told.contains("13 [14] 15"), "{told}");
         assert!(told.contains("13 [ff] 15"), "{told}");
         let shorter = Divergence::bytes(Divergence::CTL, 0, b"ab", b"a").to_string();
-        assert!(shorter.ends_with("recorded (2 bytes): 61 [62]\n  now      (1 bytes): 61 [end]"), "{shorter}");
+        assert!(
+            shorter.ends_with("recorded (2 bytes): 61 [62]\n  now      (1 bytes): 61 [end]"),
+            "{shorter}"
+        );
     }
 }

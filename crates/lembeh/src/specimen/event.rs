@@ -53,8 +53,15 @@ impl BadTranscript {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "k", rename_all = "snake_case")]
 pub(super) enum Line {
-    Specimen { v: u32, guest: String },
-    CtlReq { i: u64, #[serde(default, skip_serializing_if = "Option::is_none")] b64: Option<String> },
+    Specimen {
+        v: u32,
+        guest: String,
+    },
+    CtlReq {
+        i: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        b64: Option<String>,
+    },
     CtlRes {
         i: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,9 +88,18 @@ pub(super) enum Line {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stop: Option<Stop>,
     },
-    End { i: u64, h: i32 },
-    Log { i: u64, topic_b64: String, msg_b64: String },
-    Exit { i: u64 },
+    End {
+        i: u64,
+        h: i32,
+    },
+    Log {
+        i: u64,
+        topic_b64: String,
+        msg_b64: String,
+    },
+    Exit {
+        i: u64,
+    },
 }
 
 /// Why the guest was ended by a call.
@@ -118,12 +134,28 @@ pub(super) struct Event {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Recorded {
     /// A request without bytes is one that pointed nowhere.
-    Ctl { request: Option<Vec<u8>>, response: Option<Vec<u8>> },
-    Read { h: i32, cap: i64, result: Result<Vec<u8>, LembehEnd> },
+    Ctl {
+        request: Option<Vec<u8>>,
+        response: Option<Vec<u8>>,
+    },
+    Read {
+        h: i32,
+        cap: i64,
+        result: Result<Vec<u8>, LembehEnd>,
+    },
     /// The bytes that were offered, and how many of them were taken.
-    Write { h: i32, bytes: Option<Vec<u8>>, result: Result<usize, LembehEnd> },
-    End { h: i32 },
-    Log { topic: Vec<u8>, message: Vec<u8> },
+    Write {
+        h: i32,
+        bytes: Option<Vec<u8>>,
+        result: Result<usize, LembehEnd>,
+    },
+    End {
+        h: i32,
+    },
+    Log {
+        topic: Vec<u8>,
+        message: Vec<u8>,
+    },
     /// There was a call, and its line is gone.
     Gap,
 }

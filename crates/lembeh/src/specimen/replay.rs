@@ -90,7 +90,11 @@ impl By {
     ) -> Result<(u64, T), Divergence> {
         let Some(event) = events.get(*at) else {
             let call = events.last().map_or(0, |it| it.i + 1);
-            return Err(Divergence::new(Divergence::EOF, call, format!("the transcript ends, and the guest calls {called}")));
+            return Err(Divergence::new(
+                Divergence::EOF,
+                call,
+                format!("the transcript ends, and the guest calls {called}"),
+            ));
         };
         *at += 1;
         if event.call == Recorded::Gap {
@@ -101,7 +105,11 @@ impl By {
             Divergence::new(Divergence::CALL, event.i, what)
         })?;
         if !event.is_intact {
-            return Err(Divergence::new(Divergence::EDITED, event.i, "its line was changed after it was written"));
+            return Err(Divergence::new(
+                Divergence::EDITED,
+                event.i,
+                "its line was changed after it was written",
+            ));
         }
         Ok((event.i, found))
     }
@@ -158,7 +166,8 @@ impl LembehHost for Replay {
                         Ok(Ok(bytes.len()))
                     }
                     None => {
-                        let what = format!("the guest has room for {} bytes, and had for {cap}", buffer.len());
+                        let what =
+                            format!("the guest has room for {} bytes, and had for {cap}", buffer.len());
                         Err(Divergence::new(Divergence::CALL, i, what))
                     }
                 },

@@ -33,12 +33,11 @@ type Answer<T> = Result<Result<T, LembehEnd>, Divergence>;
 impl ByStream {
     /// A line that is gone or was changed is told at once: where streams are joined, nobody knows when it would be met.
     pub(super) fn new(events: Vec<Event>) -> (Self, Option<Divergence>) {
-        let broken = events.iter().find(|it| !it.is_intact || it.call == Recorded::Gap).map(|it| {
-            match it.call {
+        let broken =
+            events.iter().find(|it| !it.is_intact || it.call == Recorded::Gap).map(|it| match it.call {
                 Recorded::Gap => Divergence::new(Divergence::GAP, it.i, "its line is gone"),
                 _ => Divergence::new(Divergence::EDITED, it.i, "its line was changed after it was written"),
-            }
-        });
+            });
         let mut streams = Self::default();
         for Event { i, call, .. } in events {
             streams.add(i, call);
@@ -175,5 +174,9 @@ impl ByStream {
 }
 
 fn over(called: &str) -> Divergence {
-    Divergence::new(Divergence::EOF, 0, format!("the transcript has no more of what the guest calls: {called}"))
+    Divergence::new(
+        Divergence::EOF,
+        0,
+        format!("the transcript has no more of what the guest calls: {called}"),
+    )
 }

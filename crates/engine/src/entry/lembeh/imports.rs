@@ -34,9 +34,13 @@ const FREE_NAMES: [&str; 2] = ["_free", "free"];
 const LOG_NAMES: [&str; 2] = ["log", "telemetry"];
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    linker.func_wrap_async(SPACE, "req_read", |mut caller: Ctx<'_>, (handle, at, cap): (i32, i32, i32)| {
-        Box::new(async move { read(&mut caller, handle, at, cap).await })
-    })?;
+    linker.func_wrap_async(
+        SPACE,
+        "req_read",
+        |mut caller: Ctx<'_>, (handle, at, cap): (i32, i32, i32)| {
+            Box::new(async move { read(&mut caller, handle, at, cap).await })
+        },
+    )?;
     linker.func_wrap_async(
         SPACE,
         "res_write",
@@ -195,7 +199,8 @@ fn log(caller: &mut Ctx<'_>, topic: (i32, i32), message: (i32, i32)) -> wasmtime
         let bytes = memory.bytes(at, count).ok()?;
         Some(&bytes[..bytes.len().min(most)])
     };
-    let (Some(topic), Some(message)) = (text(topic, TOPIC_BYTES_MAX), text(message, MESSAGE_BYTES_MAX)) else {
+    let (Some(topic), Some(message)) = (text(topic, TOPIC_BYTES_MAX), text(message, MESSAGE_BYTES_MAX))
+    else {
         return Ok(());
     };
     ended(host.lock().log(topic, message).map(|()| 0))?;
