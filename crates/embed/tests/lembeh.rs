@@ -171,16 +171,6 @@ async fn limits_end_a_process_by_their_codes_and_close_its_streams() {
 }
 
 #[tokio::test]
-async fn status_is_forgotten_when_its_grace_period_is_over_and_its_handles_are_closed() {
-    let room = LembehRoom::new();
-    let script = "hub\nstart tools/echo 2 echo a\nwait 1\nstart tools/echo 2 echo b\nall 5\nwait 2\n\
-                  start tools/sleep 2 sleep 0.7\nall 6\nstatus 1\nstatus 2\nall 4\nstatus 1";
-    let told = room.probe(&policy(r#""status_grace_ms": 500"#), script).await;
-    assert!(told.contains("status: 1 0\nstatus: t_exec_not_found\n"), "the first has a handle open: {told}");
-    assert!(told.ends_with("status: t_exec_not_found\n"), "{told}");
-}
-
-#[tokio::test]
 async fn what_the_control_plane_tells_is_what_the_policy_has() {
     let room = LembehRoom::new();
     let none = room.probe("{}", "caps\ndescribe exec default").await;

@@ -137,9 +137,11 @@ impl<'b> Hub<'b> {
     pub fn next(&mut self) -> Result<Event<'_>, Closed> {
         let length = loop {
             let held = self.buffer.get(self.begin..self.end).ok_or(Closed)?;
-            let frame = held.get(44..HEADER_BYTES).and_then(|it| Some(u32::from_le_bytes(it.try_into().ok()?)));
+            let frame =
+                held.get(44..HEADER_BYTES).and_then(|it| Some(u32::from_le_bytes(it.try_into().ok()?)));
             if let Some(payload) = frame {
-                let length = HEADER_BYTES.checked_add(usize::try_from(payload).map_err(|_| Closed)?).ok_or(Closed)?;
+                let length =
+                    HEADER_BYTES.checked_add(usize::try_from(payload).map_err(|_| Closed)?).ok_or(Closed)?;
                 if held.len() >= length {
                     break length;
                 }

@@ -60,14 +60,18 @@ pub(super) struct Desk {
     pub(super) processes: Processes,
     pub(super) work: Work<Done>,
     /// What is pending, by who asked.
-    pub(super) pending: BTreeMap<Asked, Cancel<Done>>,
-    /// Connections on their way.
-    pub(super) connecting: u32,
+    pub(super) pending: BTreeMap<Asked, Pending>,
     /// The hub that asks just now.
     pub(super) hub: u32,
     /// Something was begun that nobody has looked at yet.
     pub(super) is_fresh: bool,
     pub(super) now_ms: u64,
+}
+
+/// Something that was begun for a future.
+pub(super) struct Pending {
+    pub(super) cancel: Cancel<Done>,
+    pub(super) is_connection: bool,
 }
 
 /// A capability and its selectors, each with the longest value.
@@ -97,6 +101,12 @@ impl Desk {
             let grace_ms = exec.process.grace_ms.max(crate::policy::exec::GRACE_MS_MIN);
             self.processes.forget(self.now_ms, grace_ms);
         }
+    }
+
+    /// Programs and connections on their way.
+    pub(super) fn begun(&self) -> (u32, u32) {
+        let connections = self.pending.values().filter(|it| it.is_connection).count() as u32;
+        (self.pending.len() as u32 - connections, connections)
     }
 
     /// The end of everything that the guest started.
@@ -154,7 +164,7 @@ impl Powers for Desk {
 
     fn cancel(&mut self, future_id: u64) {
         if let Some(pending) = self.pending.remove(&Asked { hub: self.hub, future_id }) {
-            pending.cancel();
+            pending.cancel.cancel();
         }
     }
 }

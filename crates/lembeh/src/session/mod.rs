@@ -88,7 +88,6 @@ impl LembehSession {
             processes: processes::Processes::default(),
             work: work::Work::default(),
             pending: BTreeMap::new(),
-            connecting: 0,
             hub: 0,
             is_fresh: false,
             now_ms: 0,
@@ -152,10 +151,7 @@ impl LembehSession {
             Done::Started(asked, started) => {
                 (asked, started.and_then(|(running, streamed)| self.desk.started(running, streamed)))
             }
-            Done::Connected(asked, connected) => {
-                self.desk.connecting = self.desk.connecting.saturating_sub(1);
-                (asked, connected.and_then(|it| self.desk.connected(it)))
-            }
+            Done::Connected(asked, connected) => (asked, connected.and_then(|it| self.desk.connected(it))),
         };
         self.desk.pending.remove(&asked);
         let Asked { hub, future_id } = asked;

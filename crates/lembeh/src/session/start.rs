@@ -18,7 +18,7 @@ use drydock_contract::{
 use futures_util::future::{Either, select};
 
 use super::{
-    desk::{Asked, Desk, Done},
+    desk::{Asked, Desk, Done, Pending},
     handle::Handle,
     held::Held,
     process::{self, Running},
@@ -41,7 +41,7 @@ impl Desk {
     pub(super) fn start_program(&mut self, asked: Asked, params: &[u8]) -> Result<(), Trace> {
         self.forget();
         let policy = self.policy.exec.as_ref().ok_or(Trace::CapMissing)?;
-        let starting = self.pending.len() as u32 - self.connecting;
+        let (starting, _) = self.begun();
         let load = ExecLoad {
             handles: self.processes.handles(),
             processes: self.processes.running() + starting,
@@ -68,7 +68,8 @@ impl Desk {
             };
             Done::Started(asked, started)
         });
-        self.pending.insert(asked, self.work.push(work));
+        let pending = Pending { cancel: self.work.push(work), is_connection: false };
+        self.pending.insert(asked, pending);
         self.is_fresh = true;
         Ok(())
     }
@@ -134,8 +135,9 @@ impl Desk {
     pub(super) fn connect(&mut self, asked: Asked, params: &[u8]) -> Result<(), Trace> {
         let policy = self.policy.net.as_ref().ok_or(Trace::CapMissing)?;
         let connect = policy.judge_connect(params)?;
-        let open = self.handles.connections() as u64 + u64::from(self.connecting);
-        let is_crowded = open >= u64::from(policy.connections_max) || self.connecting >= policy.in_flight_max;
+        let (_, connecting) = self.begun();
+        let open = self.handles.connections() as u64 + u64::from(connecting);
+        let is_crowded = open >= u64::from(policy.connections_max) || connecting >= policy.in_flight_max;
         if is_crowded || !self.handles.has_room(1) {
             return Err(Trace::AsyncOverflow);
         }
@@ -155,8 +157,8 @@ impl Desk {
             };
             Done::Connected(asked, connected)
         });
-        self.pending.insert(asked, self.work.push(work));
-        self.connecting += 1;
+        let pending = Pending { cancel: self.work.push(work), is_connection: true };
+        self.pending.insert(asked, pending);
         self.is_fresh = true;
         Ok(())
     }
