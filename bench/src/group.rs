@@ -5,6 +5,7 @@ mod concurrent;
 mod egress;
 mod interruption;
 mod js;
+mod lembeh;
 mod mcp;
 pub(crate) mod memory;
 mod neighbour;
@@ -87,6 +88,12 @@ pub(crate) const GROUPS: &[Group] = &[
         about: "a program in a fresh JavaScript guest: against native QuickJS and quickjs-emscripten",
         measure: js::measure,
         needs: &[Program::QuickJs],
+    },
+    Group {
+        name: "lembeh",
+        about: "a tiny program through cap.exec, from start to exit, against a library run",
+        measure: lembeh::measure,
+        needs: &[],
     },
     Group {
         name: "mcp",

@@ -10,6 +10,7 @@ pub mod lembeh;
 mod reader;
 pub mod runner;
 pub mod shell;
+pub mod tcp;
 pub mod tool;
 
 pub use reader::{Reader, Truncated};

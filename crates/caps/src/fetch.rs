@@ -180,7 +180,7 @@ fn failure(error: FetchError) -> Result<FetchFailure, CallError> {
 
 /// The gate has recorded that it begins; what is told here is in the record of its end.
 #[derive(Debug)]
-struct Told(Arc<AttemptLog>);
+pub(crate) struct Told(pub(crate) Arc<AttemptLog>);
 
 impl Observe for Told {
     fn observe(&self, observation: &Observation) -> Result<(), NotRecorded> {

@@ -11,18 +11,22 @@ mod handler;
 pub mod instance;
 mod kernel;
 mod launch;
+mod lembeh;
 pub mod net;
+pub mod process;
+mod processes;
 mod program;
 mod reach;
 mod rules;
 mod shelf;
+pub mod tcp;
 pub mod tool;
 
 use drydock_contract::{Cap, Terms};
 use drydock_gate::{CapSpec, Capability};
 
 /// The folders of this room. A power that is not listed here does not exist.
-pub const ROOMS: &[&str] = &["code", "commands", "exec", "instance", "net", "tool"];
+pub const ROOMS: &[&str] = &["code", "commands", "exec", "instance", "net", "process", "tcp", "tool"];
 
 /// What each of them is, for the reference.
 pub const SPECS: &[&CapSpec] = &[
@@ -31,6 +35,8 @@ pub const SPECS: &[&CapSpec] = &[
     &exec::Exec::SPEC,
     &instance::Instance::SPEC,
     &net::Net::SPEC,
+    &process::Process::SPEC,
+    &tcp::Tcp::SPEC,
     &tool::Tool::SPEC,
 ];
 
@@ -43,6 +49,8 @@ pub fn judge_terms(cap: Cap, terms: &Terms) -> Result<(), String> {
         Cap::Exec => exec::Exec::judge_terms(terms),
         Cap::Instance => instance::Instance::judge_terms(terms),
         Cap::Net => net::Net::judge_terms(terms),
+        Cap::Process => process::Process::judge_terms(terms),
+        Cap::Tcp => tcp::Tcp::judge_terms(terms),
         Cap::Tool => tool::Tool::judge_terms(terms),
         // Files are what the session was given, whole: patterns would look like a bound and be none.
         Cap::Vfs if terms.subjects.is_some() => {

@@ -1,7 +1,8 @@
 //! The powers a principal may hold, as a closed list and as a set of bits.
 //!
-//! The list is the seed's (`002`, capability profiles), `tool` and `code` for code mode (seed `000`), and `instance` for
-//! what is called from outside (seeds `001` and `002`). A name that is not on it grants nothing.
+//! The list is the seed's (`002`, capability profiles), `tool` and `code` for code mode (seed `000`), `instance` for
+//! what is called from outside (seeds `001` and `002`), and `process` for what goes on after its call (seeds `002` and
+//! `004`). A name that is not on it grants nothing.
 
 use std::{fmt, str::FromStr};
 
@@ -47,6 +48,7 @@ caps! {
     Tool "tool" "Calls the tools that its program was handed.",
     Code "code" "Runs programs in JavaScript and Python.",
     Instance "instance" "Makes instances of modules that are called from outside: handlers and kernels.",
+    Process "process" "Starts commands that go on after the call, waits for them and ends them.",
 }
 
 /// The text names no power.

@@ -10,6 +10,7 @@ mod extensions;
 mod home;
 mod interrupt;
 mod limits;
+mod local;
 mod log;
 mod module;
 mod progress;
@@ -61,9 +62,15 @@ fn main() -> ExitCode {
         cli::Command::Kernel(kernel) => {
             return cli::kernel::run(kernel).unwrap_or_else(|error| exit::could_not_run(&error));
         }
+        cli::Command::Lembeh(lembeh) => {
+            return cli::lembeh::run(lembeh).unwrap_or_else(|error| exit::could_not_run(&error));
+        }
         cli::Command::Egress(egress) => cli::egress::run(egress),
         cli::Command::Serve(serve) => cli::serve::run(serve),
         cli::Command::Tenants(tenants) => cli::tenants::run(tenants),
+        cli::Command::Ps(ps) => cli::process::ps(ps),
+        cli::Command::Logs(logs) => cli::process::logs(logs),
+        cli::Command::Kill(kill) => cli::process::kill(kill),
         cli::Command::Token(token) => cli::token::run(token),
         cli::Command::Secret(secret) => cli::secret::run(secret),
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),

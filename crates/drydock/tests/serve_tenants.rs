@@ -132,6 +132,9 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
     ] {
         assert_eq!(server.ask_as(&owner, method, path, body.as_bytes()).status, 200, "{path}");
     }
+    let wanted = br#"{"command":"cat","args":["/thing"],"stdin_open":true}"#;
+    let process =
+        server.ask_as(&owner, "POST", "/v1/processes", wanted).json()["id"].as_str().unwrap().to_owned();
     let document = server.get("/openapi.json").json();
     let mut asked = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -149,7 +152,8 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
             };
             let at = |name: &str| {
                 let filled = path.replace("{name}", name).replace("{extension}", name);
-                let filled = filled.replace("{path}", "workspace/a");
+                let id = if name == "thing" { process.as_str() } else { "0123456789abcdef0123456789abcdef" };
+                let filled = filled.replace("{path}", "workspace/a").replace("{id}", id);
                 if path.ends_with("/diff") { format!("{filled}?snapshot=thing") } else { filled }
             };
             let ask = |token: &str, name: &str| {
@@ -168,10 +172,14 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
             asked += 1;
         }
     }
-    assert!(asked >= 30, "{asked} operations take a name");
+    assert!(asked >= 35, "{asked} operations take a name");
     // Nothing was taken from its owner.
     assert_eq!(server.ask_as(&owner, "GET", "/x/thing/", b"").text(), "mine");
     assert_eq!(server.ask_as(&owner, "GET", "/v1/workspaces/thing/files/workspace/a", b"").text(), "text");
+    let found = server.ask_as(&owner, "GET", &format!("/v1/processes/{process}"), b"");
+    assert_eq!(found.status, 200, "{found:?}");
+    assert!(!server.ask_as(&other, "GET", "/v1/processes", b"").text().contains(&process));
+    assert!(server.ask_as(&owner, "GET", "/v1/processes", b"").text().contains(&process));
     // Lists and records are a tenant's own.
     for path in ["/v1/workspaces", "/v1/extensions", "/v1/audit"] {
         let theirs = server.ask_as(&other, "GET", path, b"").text();
@@ -189,6 +197,7 @@ fn every_route_is_in_the_description_and_the_reverse() {
     let mut ids = std::collections::BTreeSet::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         let filled = path.replace("{name}", "thing").replace("{extension}", "thing").replace("{path}", "a");
+        let filled = filled.replace("{id}", "0123456789abcdef0123456789abcdef");
         for (method, operation) in methods.as_object().unwrap() {
             let answer = server.ask(&method.to_uppercase(), &filled, &[], b"{}");
             assert!(

@@ -66,9 +66,9 @@ impl Default for Parts {
 #[derive(Debug)]
 pub struct Egress {
     resolver: Arc<dyn Resolve>,
-    dialler: Arc<dyn Dial>,
+    pub(crate) dialler: Arc<dyn Dial>,
     trust: Trust,
-    quotas: Quotas,
+    pub(crate) quotas: Quotas,
 }
 
 /// What one hop brought.
@@ -146,7 +146,7 @@ impl Egress {
         }
     }
 
-    fn look_up(&self, limits: &Limits, time_max: Duration) -> LookUp<'_> {
+    pub(crate) fn look_up(&self, limits: &Limits, time_max: Duration) -> LookUp<'_> {
         LookUp { resolver: &*self.resolver, addresses_max: limits.addresses_max, time_max }
     }
 

@@ -13,7 +13,8 @@ use drydock_gate::{Gate, GateSettings, SessionSpec};
 use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Registries, Shipped, SqliteLedger};
 
 use crate::{
-    BadSetup, CompileLimits, DockSession, ExtensionSettings, Provider, Setup, WorkerProgram, wiring,
+    BadSetup, CompileLimits, DockSession, ExtensionSettings, Provider, Setup, WorkerProgram,
+    processes::RunningProcesses, wiring,
 };
 
 /// A gate, an engine, a registry and a data directory that belong together. Clones are the same machine.
@@ -33,6 +34,8 @@ pub struct Dock {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) egress: Arc<Egress>,
     pub(crate) extensions: Arc<ExtensionSettings>,
+    /// Those that go on by themselves.
+    pub(crate) processes: Arc<RunningProcesses>,
 }
 
 /// What an embedder may choose. The default runs built-in commands and no others: those need a worker.

@@ -46,6 +46,7 @@ mod grants;
 mod host_command;
 mod installation;
 mod instance;
+mod lembeh;
 mod line;
 mod mount;
 mod network;
@@ -53,6 +54,7 @@ mod output;
 pub mod packages;
 mod pip;
 mod places;
+mod processes;
 mod provide;
 mod revocations;
 mod sandbox;
@@ -85,11 +87,13 @@ pub use installation::{
     Installed, PrivateEntry, SecretHeader, SecretName, SecretRef, SecretSource, StoredSecrets,
 };
 pub use instance::{DockKernel, HANDLER_LIMITS, HandedOver, KERNEL_LIMITS, KernelError};
+pub use lembeh::{LEMBEH_LIMITS, LembehError, LembehRun, LembehSetup};
 pub use mount::{BadMount, Mount, OpenTreeError, Room, Tree, overlap};
 pub use network::Network;
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
+pub use processes::{DockProcesses, NewProcess, ProcessError, ProcessPiece, process_limits};
 pub use provide::{InstallTime, Provider, StandIn};
-pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch};
+pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch, process_tools};
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup, ordinary_variables};
 pub use shell_guest::ExplainError;
@@ -105,6 +109,7 @@ pub use drydock_egress as egress;
 pub use drydock_engine as engine;
 pub use drydock_extension as extension;
 pub use drydock_gate as gate;
+pub use drydock_lembeh::{LembehPolicy, policy as lembeh_policy, specimen};
 pub use drydock_store as store;
 
 /// What a line is made of and what it did.

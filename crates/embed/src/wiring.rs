@@ -11,6 +11,8 @@ use drydock_caps::{
     exec::Exec,
     instance::{Instance, Shelf},
     net::Net,
+    process::{Process, Tasks},
+    tcp::Tcp,
     tool::Tool,
 };
 use drydock_contract::{ArgMode, Digest, Fault, Tenant};
@@ -52,6 +54,8 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
         .with(Tool)
         .with(Code)
         .with(Net::new(Arc::clone(&egress), Arc::new(SystemClock)))
+        .with(Process::new(tasks(), Arc::new(SystemClock)))
+        .with(Tcp::new(Arc::clone(&egress), Arc::new(SystemClock)))
         .with(Instance::new(Arc::new(WithScripts(Arc::clone(&engine))), Arc::clone(&shelf)));
     // Whoever cannot read what is revoked lets nobody in. Where nothing ever was, this is one look at a name.
     let gate = Arc::new(gate.agreeing_by(Arc::clone(&ledger) as _)?);
@@ -59,7 +63,28 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
         .map_err(|error| OpenDockError::Engine(Fault::Internal(format!("no thread: {error}"))))?;
     let tenant = Tenant::default();
     let (provider, extensions) = (settings.provider, Arc::new(settings.extensions));
-    Ok(Dock { gate, engine, tenant, registry, registries, ledger, home, provider, shelf, egress, extensions })
+    Ok(Dock {
+        gate,
+        engine,
+        tenant,
+        registry,
+        registries,
+        ledger,
+        home,
+        provider,
+        shelf,
+        egress,
+        extensions,
+        processes: Arc::default(),
+    })
+}
+
+/// Processes are tasks of whichever runtime they are spawned from. Without one there is none, and they fail.
+fn tasks() -> Tasks {
+    Arc::new(|work| match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn(work)),
+        Err(_) => drop(work),
+    })
 }
 
 /// What the digests in audit records are keyed with. Without a key of the installation, one of this process: then they

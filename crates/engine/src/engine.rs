@@ -5,8 +5,8 @@
 use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
-    Artifact, BoxFuture, Fault, LiveError, LiveKind, LiveSpec, RunReport, RunRequest, ShellGuestSpec,
-    Streams, Tenant,
+    Artifact, BoxFuture, Fault, LiveError, LiveKind, LiveSpec, RunReport, RunRequest, SharedLembeh,
+    ShellGuestSpec, Streams, Tenant,
     port::{CompileThreads, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, Slots},
 };
 use drydock_store::CodeCache;
@@ -201,6 +201,18 @@ impl Runner for Engine {
         let choice = request.lane.unwrap_or_else(|| Self::usual(&request.artifact));
         match self.lane(choice) {
             Ok(lane) => lane.run(request),
+            Err(fault) => Box::pin(async { Err(fault) }),
+        }
+    }
+
+    fn run_lembeh(
+        &self,
+        request: RunRequest,
+        host: SharedLembeh,
+    ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        let choice = request.lane.unwrap_or_else(|| Self::usual(&request.artifact));
+        match self.lane(choice) {
+            Ok(lane) => lane.run_lembeh(request, host),
             Err(fault) => Box::pin(async { Err(fault) }),
         }
     }

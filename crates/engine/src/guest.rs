@@ -17,7 +17,7 @@ use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
 
 use crate::{
-    entry::{Growth, handler::LINES_MAX},
+    entry::{Growth, handler::LINES_MAX, lembeh},
     host::{Answers, ToolCalls, shell},
     occupied::Running,
     outcome::Stop,
@@ -48,6 +48,8 @@ pub(crate) struct Guest {
     pub(crate) tools: ToolCalls,
     /// The line that it runs, if it is a shell.
     pub(crate) line: Option<Box<shell::Line>>,
+    /// Its streams and what goes on beside it, if it is a guest of lembeh.
+    pub(crate) lembeh: Option<Box<lembeh::State>>,
     /// Whether it may call tools at all, and so has `/dev/drydock`.
     pub(crate) has_tools: bool,
     pub(crate) memory: Option<wasmtime::Memory>,
@@ -138,6 +140,7 @@ impl Guest {
             last_status: -1,
             tools: ToolCalls::default(),
             line: None,
+            lembeh: None,
             has_tools: request.caps.contains(Cap::Tool),
             memory: None,
             at_input: AtInput::Reads,

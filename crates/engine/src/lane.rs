@@ -8,7 +8,7 @@ use std::{
 
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Fault, LiveError, LiveKind, LiveSpec, Outcome, Preparing, RunReport,
-    RunRequest, ShellGuestSpec, Streams, Switch, Tenant, WAITED_MAX,
+    RunRequest, SharedLembeh, ShellGuestSpec, Streams, Switch, Tenant, WAITED_MAX,
     port::{CompileLimits, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, SnapshotRecipe},
 };
 
@@ -20,6 +20,7 @@ use crate::{
         Kind,
         command::COMMAND,
         kernel,
+        lembeh::LEMBEH,
         program::{Image, PROGRAM},
         shell::SHELL,
     },
@@ -46,6 +47,18 @@ async fn nobodys_time<T>(told: Option<&Arc<Preparing>>, loading: impl Future<Out
     match told {
         Some(preparing) => preparing.waits_for(loading).await,
         None => loading.await,
+    }
+}
+
+/// What a module is used as in a run, and what that use brings along.
+struct Used {
+    kind: &'static Kind,
+    lembeh: Option<SharedLembeh>,
+}
+
+impl Used {
+    const fn as_(kind: &'static Kind) -> Self {
+        Self { kind, lembeh: None }
     }
 }
 
@@ -113,12 +126,12 @@ impl Lane {
     fn start<'a>(
         &'a self,
         request: RunRequest,
-        kind: &'static Kind,
+        used: Used,
         image: Option<&'a mut Image>,
     ) -> BoxFuture<'a, Result<(RunReport, Streams), Fault>> {
         match self.modules.ready(request.artifact.digest()) {
-            Some(loaded) if request.artifact.is_verified() => self.run_loaded(&loaded, request, kind, image),
-            _ => Box::pin(self.load_and_run(request, kind, image)),
+            Some(loaded) if request.artifact.is_verified() => self.run_loaded(&loaded, request, used, image),
+            _ => Box::pin(self.load_and_run(request, used, image)),
         }
     }
 
@@ -126,22 +139,24 @@ impl Lane {
         &'a self,
         loaded: &Loaded,
         request: RunRequest,
-        kind: &'static Kind,
+        used: Used,
         image: Option<&'a mut Image>,
     ) -> BoxFuture<'a, Result<(RunReport, Streams), Fault>> {
+        let Used { kind, lembeh } = used;
         let prepared = match loaded.prepared(&self.engine, kind, request.caps) {
             Ok(prepared) => prepared,
             Err(fault) => return Box::pin(ready(Err(fault))),
         };
         let (ticker, running) = (self.ticker.as_deref(), self.modules.run());
-        let place = run::Place { engine: &self.engine, prepared, ticker, slots: &self.slots, running };
+        let place =
+            run::Place { engine: &self.engine, prepared, ticker, slots: &self.slots, running, lembeh };
         run::run(place, request, image)
     }
 
     async fn load_and_run(
         &self,
         mut request: RunRequest,
-        kind: &'static Kind,
+        used: Used,
         image: Option<&mut Image>,
     ) -> Result<(RunReport, Streams), Fault> {
         let told = request.preparing.clone().filter(|_| !request.pays_for_code);
@@ -156,7 +171,7 @@ impl Lane {
         if request.pays_for_code {
             request.limits.wall_max = wall_max.saturating_sub(began.elapsed());
         }
-        self.run_loaded(&loaded, request, kind, image).await
+        self.run_loaded(&loaded, request, used, image).await
     }
 
     /// Loads and links the module as what it is to be, and makes an instance of it.
@@ -220,7 +235,7 @@ impl Lane {
         before: Option<Vec<u8>>,
     ) -> Result<(RunReport, Streams, Option<Vec<u8>>), Fault> {
         let mut image = Image { before, ..Image::default() };
-        let (report, streams) = self.start(request, &PROGRAM, Some(&mut image)).await?;
+        let (report, streams) = self.start(request, Used::as_(&PROGRAM), Some(&mut image)).await?;
         Ok((report, streams, image.after))
     }
 
@@ -233,7 +248,7 @@ impl Lane {
     ) -> Result<Artifact, SnapshotError> {
         let module = request.artifact.clone();
         let mut image = Image { at_input: AtInput::Stops, ..Image::default() };
-        let (report, streams) = self.start(request, &COMMAND, Some(&mut image)).await?;
+        let (report, streams) = self.start(request, Used::as_(&COMMAND), Some(&mut image)).await?;
         let said = streams.stderr.into_captured();
         let said = String::from_utf8_lossy(&said[..said.len().min(WORDS_BYTES_MAX)]);
         let ended = || SnapshotError::Program(format!("{}; {said}", report.outcome));
@@ -252,7 +267,15 @@ impl Lane {
 
 impl Runner for Lane {
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        self.start(request, &COMMAND, None)
+        self.start(request, Used::as_(&COMMAND), None)
+    }
+
+    fn run_lembeh(
+        &self,
+        request: RunRequest,
+        host: SharedLembeh,
+    ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        self.start(request, Used { kind: &LEMBEH, lembeh: Some(host) }, None)
     }
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {

@@ -13,8 +13,8 @@ use std::{
 };
 
 use drydock_contract::{
-    BoxFuture, Deadline, Fault, Outcome, RunReport, RunRequest, SteppedClock, Streams, Switch, Waited,
-    WorkingDir, schedule,
+    BoxFuture, Deadline, Fault, Outcome, RunReport, RunRequest, SharedLembeh, SteppedClock, Streams, Switch,
+    Waited, WorkingDir, schedule,
 };
 use tracing::{Instrument as _, Span, field::Empty};
 use wasmtime::{Engine, Store};
@@ -23,7 +23,7 @@ use crate::{
     blocking::off_thread,
     burning::Burning,
     config::FUEL_BETWEEN_YIELDS,
-    entry::{Exports, Prepared, command, program, program::Image},
+    entry::{Exports, Prepared, command, lembeh, program, program::Image},
     guest::{AtInput, Guest},
     occupied::Running,
     outcome::classify,
@@ -52,6 +52,8 @@ pub(crate) struct Place<'a> {
     pub(crate) ticker: Option<&'a Ticker>,
     pub(crate) slots: &'a Arc<Slots>,
     pub(crate) running: Running,
+    /// What stands behind the imports of a lembeh guest.
+    pub(crate) lembeh: Option<SharedLembeh>,
 }
 
 /// Runs the prepared module. Whatever takes no time is done before there is a future: a future is moved with all that it
@@ -121,7 +123,7 @@ impl<'a> Begun<'a> {
         image: Option<&Image>,
     ) -> Result<Self, Fault> {
         tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
-        let Place { engine, prepared, ticker, running, .. } = place;
+        let Place { engine, prepared, ticker, running, lembeh, .. } = place;
         let (fuel_max, switches) = (request.limits.fuel_max, request.switches.clone());
         let spending = request.budget.take().map(|it| Spending::new(it, fuel_max, ticker.is_some()));
         if prepared.starts_in_pwd {
@@ -131,6 +133,8 @@ impl<'a> Begun<'a> {
         let mut guest = Guest::new(request, started, deadline.clone(), running);
         guest.burnt = burnt.clone().map(|it| (it, fuel_max));
         guest.at_input = image.map_or(AtInput::Reads, |it| it.at_input);
+        guest.growth = prepared.kind.growth;
+        guest.lembeh = lembeh.map(|host| Box::new(lembeh::State::new(host)));
         let clock = guest.clock.stepped().cloned();
         let mut store = Burning::new(Store::new(engine, guest), fuel_max, burnt);
         store.limiter(|guest| guest);
@@ -157,7 +161,12 @@ impl<'a> Begun<'a> {
             };
             let outcome = match ending {
                 Ending::Ended(Ok(())) => Outcome::Exited(0),
-                Ending::Ended(Err(error)) => classify(error).map_err(cannot_start)?,
+                Ending::Ended(Err(error)) => match classify(error) {
+                    Ok(outcome) => outcome,
+                    // Nothing of its code has run: the memory that it begins with is more than it may have.
+                    Err(_) if store.data().refused.is_some() => Outcome::OutOfMemory,
+                    Err(error) => return Err(cannot_start(error)),
+                },
                 Ending::TimedOut => Outcome::TimedOut,
                 Ending::Cancelled => Outcome::Cancelled,
                 Ending::OutOfFuel => Outcome::OutOfFuel,
@@ -290,6 +299,7 @@ async fn execute(
     match &prepared.exports {
         Exports::Command(start) => command::drive(store, instance, start).await,
         Exports::Program(starts) => program::drive(store, instance, starts, image).await,
+        Exports::Lembeh(functions) => lembeh::drive(store, instance, functions).await,
         Exports::Handler(_) | Exports::Named => {
             Err(wasmtime::Error::msg("only an instance that lives is called by others"))
         }

@@ -23,6 +23,7 @@ mod ladder;
 mod lease;
 mod lender;
 mod permit;
+pub mod process;
 mod profile;
 mod program;
 mod race;

@@ -41,11 +41,13 @@ pub enum Class {
     Look,
     /// A host out there is asked.
     Fetch,
+    /// A process lives, or ended and was not awaited. What it runs is counted as a run of its own.
+    Process,
 }
 
 impl Class {
     /// How many there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
 
     pub(crate) const fn index(self) -> usize {
         self as usize

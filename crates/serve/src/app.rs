@@ -83,6 +83,10 @@ pub struct Bounds {
     pub idempotency_max: Duration,
     /// How long requests in flight are waited for when the server ends.
     pub drain_max: Duration,
+    /// Bytes of stdout and of stderr, each, after which a process ends.
+    pub process_output_bytes_max: u64,
+    /// Bytes of output of all processes of a tenant that are kept.
+    pub process_spool_bytes_max: u64,
 }
 
 impl Default for Bounds {
@@ -101,6 +105,8 @@ impl Default for Bounds {
             waiting_max: Duration::from_secs(10),
             idempotency_max: Duration::from_secs(60 * 60),
             drain_max: Duration::from_secs(30),
+            process_output_bytes_max: 64 << 20,
+            process_spool_bytes_max: 1 << 30,
         }
     }
 }
@@ -133,6 +139,10 @@ impl App {
             tenants: RwLock::default(),
             draining: AtomicBool::new(false),
         }))
+    }
+
+    pub(crate) fn bounds(&self) -> Bounds {
+        self.0.settings.bounds
     }
 
     /// From now on the server says that it is about to end.

@@ -74,7 +74,7 @@ async fn answer(
     if route.power == Power::Open {
         return (route.open)(&app);
     }
-    let caller = caller::identify(&app, request.headers())?;
+    let caller = caller::identify(&app, request.headers(), request.extensions())?;
     Span::current().record("tenant", caller.tenant.as_str());
     caller.may(route.power)?;
     let key = if route.once { idempotency::key_of(request.headers())? } else { None };

@@ -21,6 +21,7 @@ mod idempotency;
 mod installed;
 mod json;
 mod listen;
+mod local;
 mod log;
 mod metrics;
 mod openapi;
@@ -32,6 +33,7 @@ mod tls;
 
 pub use app::{App, Bounds, Reach, ServeSettings};
 pub use listen::{Drained, serve};
+pub use local::serve_local;
 pub use openapi::document as openapi;
 pub use route::router;
 pub use telemetry::{BadTelemetry, Telemetry};

@@ -87,14 +87,14 @@ pub async fn serve(
 }
 
 /// One connection.
-struct Connection {
-    bounds: Bounds,
-    router: Router,
-    ending: watch::Receiver<bool>,
+pub(crate) struct Connection {
+    pub(crate) bounds: Bounds,
+    pub(crate) router: Router,
+    pub(crate) ending: watch::Receiver<bool>,
 }
 
 impl Connection {
-    async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    pub(crate) async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let Bounds { header_bytes_max, headers_max, header_read_max, .. } = self.bounds;
         let service = TowerToHyperService::new(self.router);
         let connection = http1::Builder::new()

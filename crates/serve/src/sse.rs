@@ -20,7 +20,7 @@ use futures_core::Stream;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::{
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::JoinHandle,
     time::{Duration, Interval, MissedTickBehavior},
 };
@@ -29,7 +29,7 @@ use tracing::Instrument as _;
 use crate::error::ApiError;
 
 /// Between two signs of life, so that nobody in between takes the connection for dead.
-const ALIVE: Duration = Duration::from_secs(15);
+pub(crate) const ALIVE: Duration = Duration::from_secs(15);
 
 /// Who tells, and who is told.
 pub(crate) struct Events {
@@ -80,15 +80,29 @@ impl Events {
             let _ = to.send(last);
         };
         let running = tokio::spawn(telling.in_current_span());
-        let mut alive = tokio::time::interval(ALIVE);
-        alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        alive.reset();
-        let mut response = Response::new(Body::from_stream(Told { from, cancel, _running: running, alive }));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response
+        let alive = alive();
+        as_events(Body::from_stream(Told { from, cancel, _running: running, alive }))
     }
+}
+
+/// Events that somebody sends one by one, as an answer.
+pub(crate) fn stream(from: Receiver<Bytes>) -> Response<Body> {
+    as_events(Body::from_stream(Sent { from, alive: alive() }))
+}
+
+fn as_events(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn alive() -> Interval {
+    let mut alive = tokio::time::interval(ALIVE);
+    alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    alive.reset();
+    alive
 }
 
 /// Text where it is text, and what is none in base64. A character that is cut is kept until its rest comes.
@@ -112,6 +126,32 @@ fn event(name: &str, data: &Value) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
+/// The same with the cursor behind it, which a caller that comes back names as the last that it saw.
+pub(crate) fn event_at(name: &str, id: u64, data: &Value) -> Bytes {
+    format!("id: {id}\nevent: {name}\ndata: {data}\n\n").into()
+}
+
+struct Sent {
+    from: Receiver<Bytes>,
+    alive: Interval,
+}
+
+impl Stream for Sent {
+    type Item = Result<Bytes, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.from.poll_recv(cx) {
+            Poll::Ready(next) => Poll::Ready(next.map(Ok)),
+            Poll::Pending => self.alive.poll_tick(cx).map(|_| Some(Ok(sign_of_life()))),
+        }
+    }
+}
+
+/// A comment, which nobody takes for an event.
+fn sign_of_life() -> Bytes {
+    Bytes::from_static(b": alive\n\n")
+}
+
 struct Told {
     from: UnboundedReceiver<Bytes>,
     cancel: Arc<Switch>,
@@ -132,10 +172,7 @@ impl Stream for Told {
         if let Poll::Ready(next) = self.from.poll_recv(cx) {
             return Poll::Ready(next.map(Ok));
         }
-        match self.alive.poll_tick(cx) {
-            Poll::Ready(_) => Poll::Ready(Some(Ok(Bytes::from_static(b": alive\n\n")))),
-            Poll::Pending => Poll::Pending,
-        }
+        self.alive.poll_tick(cx).map(|_| Some(Ok(sign_of_life())))
     }
 }
 

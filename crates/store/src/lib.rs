@@ -4,7 +4,7 @@
 //! a MAC of this installation ([`CodeCache`]), directories that commands are started with ([`TreeStore`]) and what is
 //! revoked ([`SqliteLedger`]), and who may ask over HTTP ([`Tokens`]); and, for each tenant apart ([`TenantHome`]), the names that stand for artifacts
 //! ([`CommandRegistry`]), the audit journal ([`FileJournal`]), workspaces ([`Workspaces`]), memory of programs
-//! ([`Contexts`]), what extensions logged ([`GuestLogs`]), shells that go on later ([`Checkpoints`]), counters and cells.
+//! ([`Contexts`]), what extensions logged ([`GuestLogs`]), processes with their output ([`ProcessSpools`]), shells that go on later ([`Checkpoints`]), counters and cells.
 //!
 //! The trees a guest sees: in memory ([`MemoryFiles`]), a volume of a workspace ([`SqliteFiles`]), a
 //! directory of the host ([`HostDir`]), copy-on-write over any of them ([`Overlay`]), several
@@ -27,6 +27,7 @@ mod ledger;
 mod line_files;
 mod mounts;
 mod overlay;
+mod processes;
 mod registry;
 mod sqlite;
 mod tokens;
@@ -56,6 +57,10 @@ pub use ledger::{LEDGER_KEY_BYTES_MAX, LEDGER_VALUE_BYTES_MAX, LEDGERS_MAX, Revo
 pub use line_files::LineFiles;
 pub use mounts::{MountError, MountPoint, Mounts};
 pub use overlay::{Change, ChangeKind, Overlay};
+pub use processes::{
+    BadProcessId, ProcessId, ProcessOutput, ProcessRecord, ProcessSpoolError, ProcessSpools, ProcessStage,
+    SPOOL_CHUNK_BYTES_MAX, Spool, SpoolBounds, SpoolChunk,
+};
 pub use registry::{
     BadBuiltin, BadOptions, Builtin, COMMANDS_MAX, CommandRegistry, Listed, Origin, Part, RegisterError,
     Registration, Registries, Repaired, Verdict,

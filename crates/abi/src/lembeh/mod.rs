@@ -14,6 +14,7 @@ pub mod files;
 mod handle;
 mod hopper;
 pub mod net;
+pub mod run;
 mod source;
 mod trace;
 pub mod zax;

@@ -1,5 +1,5 @@
 //! `instance`: makes instances of modules that are called from outside. A handler lives for one request, a kernel until it
-//! is closed.
+//! is closed, a lembeh guest until it returns.
 //!
 //! A module is named by its hash and lies on a shelf that the host filled; nothing here reads a file. What an instance may
 //! take is what was asked for, and never more than its session has.
@@ -13,6 +13,7 @@ use std::{any::Any, sync::Arc};
 
 use drydock_abi::{
     kernel::{CALL, CALL_HEAD_BYTES, CLOSE, INPUT_BYTES_MAX, OPEN, OUTPUT_BYTES_MAX},
+    lembeh::run::{RUN, RunGuest},
     runner::{INVOKE, Invoke, REQUEST_BYTES_MAX},
 };
 use drydock_contract::{
@@ -27,7 +28,7 @@ pub(crate) use policy::{CallReady, InvokeReady, OpenReady};
 pub use request::Request;
 
 pub use crate::shelf::{Shelf, Shelved};
-use crate::{handler, kernel};
+use crate::{handler, kernel, lembeh};
 
 /// Calls of one principal in flight, like runs of commands.
 const IN_FLIGHT_MAX: u32 = 64;
@@ -58,6 +59,14 @@ impl Capability for Instance {
                 in_flight_max: Some(IN_FLIGHT_MAX),
                 audited: Audited::Everything,
                 summary: "One HTTP request for a handler of the Runner ABI. Asked by hosts only, so it has no encoding.",
+            },
+            Operation {
+                name: RUN,
+                class: Class::Run,
+                request_bytes_max: OPEN_BYTES_MAX,
+                in_flight_max: Some(IN_FLIGHT_MAX),
+                audited: Audited::Everything,
+                summary: "Runs a guest of the lembeh ABI to its end. Asked by hosts only, so it has no encoding.",
             },
             Operation {
                 name: OPEN,
@@ -102,6 +111,9 @@ impl Capability for Instance {
     }
 
     fn decode_typed(operation: &str, value: Box<dyn Any + Send>) -> Option<Request> {
+        if operation == RUN {
+            return value.downcast::<RunGuest>().ok().map(Request::of_guest);
+        }
         let invoke = value.downcast::<Invoke>().ok().filter(|_| operation == INVOKE)?;
         Some(Request::of_handler(invoke))
     }
@@ -151,6 +163,7 @@ impl Capability for Instance {
                 let digested = answered.response.as_ref().ok().cloned();
                 return Ok(Reply { digested, ..Reply::of_value(answered, streams) });
             }
+            Act::Run(guest) => return lembeh::run(&*self.runner, &permit, *guest, streams).await,
             Act::Open(open) => kernel::open(&*self.runner, &permit, open).await?,
             Act::Call(call) => kernel::call(&permit, call).await?,
             Act::Close(id) => {

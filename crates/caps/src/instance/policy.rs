@@ -4,9 +4,12 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use drydock_abi::runner::{
-    AskedLimits, BadRequest, ContextFrom, EffectiveLimits, Invoke, MEMORY_MB, PreparedRequest,
-    REQUEST_BODY_BYTES_MAX, TIMEOUT_MS,
+use drydock_abi::{
+    lembeh::run::RunGuest,
+    runner::{
+        AskedLimits, BadRequest, ContextFrom, EffectiveLimits, Invoke, MEMORY_MB, PreparedRequest,
+        REQUEST_BODY_BYTES_MAX, TIMEOUT_MS,
+    },
 };
 use drydock_contract::{
     Artifact, Denial, Digest, Kernel, Limits, Tenant,
@@ -18,7 +21,7 @@ use super::{
     Shelf,
     request::{Asked, Request},
 };
-use crate::{program::short, shelf::Place};
+use crate::{lembeh::RunReady, program::short, shelf::Place};
 
 /// A request that may be carried out.
 pub struct Ready {
@@ -28,6 +31,7 @@ pub struct Ready {
 
 pub(crate) enum Act {
     Invoke(Box<InvokeReady>),
+    Run(Box<RunReady>),
     Open(OpenReady),
     Call(CallReady),
     Close(u64),
@@ -89,6 +93,10 @@ fn act(shelf: &Arc<Shelf>, session: &Session, asked: Asked) -> Result<Act, Denia
             let (tenant, extension) = shown(&spec.tenant, extension, context_from, &request)?;
             let limits = effective(request.asked, &spec.limits);
             Ok(Act::Invoke(Box::new(InvokeReady { artifact, request, tenant, extension, limits })))
+        }
+        Asked::Run(guest) => {
+            let RunGuest { module: digest, host, limits } = *guest;
+            Ok(Act::Run(Box::new(RunReady { artifact: module(digest)?, host, limits })))
         }
         Asked::Open(open) => {
             let artifact = module(open.module)?;

@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use drydock_abi::{
     kernel::{self, CALL, CLOSE, Open},
+    lembeh::run::{RUN, RunGuest},
     runner::{INVOKE, Invoke},
 };
 use drydock_contract::{Denial, Digest};
@@ -21,6 +22,7 @@ pub struct Request {
 
 pub(super) enum Asked {
     Invoke(Box<Invoke>),
+    Run(Box<RunGuest>),
     Open(Open),
     Call { id: u64, module: Digest, wall_ms: u64, input: Bytes },
     Close { id: u64, module: Digest },
@@ -58,8 +60,13 @@ impl Request {
     pub(super) fn digested(&self) -> Option<[&[u8]; 2]> {
         match &self.asked {
             Asked::Invoke(invoke) => Some([invoke.module.as_bytes(), invoke.sent.digest.as_bytes()]),
+            Asked::Run(guest) => Some([guest.module.as_bytes(), &[]]),
             _ => None,
         }
+    }
+
+    pub(super) fn of_guest(guest: Box<RunGuest>) -> Self {
+        Self { subject: named(guest.module), module: None, asked: Asked::Run(guest) }
     }
 
     pub(super) fn of_handler(invoke: Box<Invoke>) -> Self {
@@ -72,6 +79,7 @@ pub(super) fn decode(operation: &str, payload: &[u8]) -> Result<Request, Denial>
     let malformed = |bad: kernel::BadKernelRequest| Denial::Malformed(bad.to_string());
     match operation {
         INVOKE => Err(Denial::Malformed("a handler is asked by its host, and not in bytes".into())),
+        RUN => Err(Denial::Malformed("a lembeh guest is run by its host, and not in bytes".into())),
         CALL => {
             let kernel::CallKernel { id, module, wall_ms, input } =
                 kernel::decode_call(payload).map_err(malformed)?;

@@ -19,8 +19,8 @@ use drydock_gate::{
 };
 
 pub use crate::reach::{Credentials, grants_of};
-pub(crate) use policy::not_open;
 pub use policy::{Policy, Ready};
+pub(crate) use policy::{judge_subject, not_open};
 pub use request::Fetch;
 
 /// The power to make HTTP requests.

@@ -105,7 +105,7 @@ pub(super) fn judge_terms(terms: &Terms) -> Result<(), String> {
     Ok(())
 }
 
-fn judge_subject(subject: &Pattern) -> Result<(), String> {
+pub(crate) fn judge_subject(subject: &Pattern) -> Result<(), String> {
     let text = subject.as_str();
     if let Some(opened) = text.strip_prefix(PRIVATE) {
         let rule: Result<PrivateRule, _> = opened.parse();

@@ -1,6 +1,9 @@
 //! Runs a verified module. Implemented by the engine, and by every stronger tier to come.
 
-use crate::{BoxFuture, CallLimits, Fault, LiveError, LiveReply, LiveSpec, RunReport, RunRequest, Streams};
+use crate::{
+    BoxFuture, CallLimits, Fault, LiveError, LiveReply, LiveSpec, RunReport, RunRequest, SharedLembeh,
+    Streams,
+};
 
 /// Runs guests.
 pub trait Runner: Send + Sync {
@@ -8,6 +11,17 @@ pub trait Runner: Send + Sync {
     ///
     /// Dropping the future ends the guest; the request's budget is charged for what it burnt all the same.
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>>;
+
+    /// Runs one guest of the lembeh ABI to its end. Its streams and whatever it starts are the host's; of the request's
+    /// own streams, arguments, environment and files it sees nothing.
+    fn run_lembeh(
+        &self,
+        request: RunRequest,
+        host: SharedLembeh,
+    ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        drop((request, host));
+        Box::pin(std::future::ready(Err(Fault::Internal("this runner has no lembeh guests".into()))))
+    }
 
     /// Makes an instance that lives until it is closed, dropped or dies.
     ///

@@ -16,6 +16,7 @@ use drydock_embed::{
     contract::{Cap, FailureCode, Limits, Pattern, Switch, Terms, exit::CANCELLED},
     empty_tree, file_tools,
     gate::{DenialLog, Grant},
+    process_tools,
     store::WorkspaceName,
     tool_pattern,
 };
@@ -232,10 +233,10 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>, Arc<D
     };
     setup.files = Some(Arc::clone(&files));
     let clock = setup.one_clock();
-    let providers = Providers::new([
-        command_tools(dock, run::PRINCIPAL, &setup, &shell)?,
-        file_tools(&files, &shell.cwd, &clock)?,
-    ])?;
+    let usual =
+        [command_tools(dock, run::PRINCIPAL, &setup, &shell)?, file_tools(&files, &shell.cwd, &clock)?];
+    let processes = process_tools(dock, run::PRINCIPAL, &setup, &shell)?;
+    let providers = Providers::new(usual.into_iter().chain(processes))?;
     if let Some(tools) = &js.allow_tool {
         setup.grants.push(Arc::new(Grant::of(Cap::Tool).within(Terms::of(tools.clone()))));
     }

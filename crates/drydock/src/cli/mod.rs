@@ -16,11 +16,13 @@ pub(crate) mod grants;
 mod hosts;
 pub(crate) mod js;
 pub(crate) mod kernel;
+pub(crate) mod lembeh;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod mistyped;
 mod powers;
 pub(crate) mod precompile;
+pub(crate) mod process;
 pub(crate) mod profiles;
 pub(crate) mod py;
 pub(crate) mod revoke;
@@ -75,12 +77,20 @@ pub(crate) enum Command {
     Stdio(stdio::Stdio),
     /// Serve extensions, commands, programs and workspaces over HTTP
     Serve(serve::Serve),
+    /// List processes that go on by themselves, and those that did
+    Ps(process::Ps),
+    /// Print what a process wrote, from any byte on
+    Logs(process::Logs),
+    /// End a process
+    Kill(process::Kill),
     /// Install, ask, list and remove HTTP extensions of the Runner ABI
     Ext(ext::Ext),
     /// Say what would be decided about a request to a host
     Egress(egress::EgressCommand),
     /// Pass bytes through a kernel: a module that keeps its memory from call to call
     Kernel(kernel::KernelCommand),
+    /// Run, record and replay guests of the lembeh ABI
+    Lembeh(lembeh::LembehCommand),
     /// Say what a line would run, read and write, without running it
     Explain(explain::Explain),
     /// List, show, add, remove and verify commands

@@ -121,6 +121,32 @@ impl Powers {
         }
     }
 
+    /// What a server is told of them; the other flags are not for it.
+    pub(super) fn for_server(&self) -> serde_json::Value {
+        let mut told = serde_json::json!({});
+        if let Some(allow) = &self.allow {
+            told["allow"] = allow.iter().map(ToString::to_string).collect::<Vec<_>>().into();
+        }
+        if let Some(timeout) = self.timeout {
+            told["timeout_ms"] = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).max(1).into();
+        }
+        if let Some(memory) = self.memory {
+            told["memory_mb"] = memory.div_ceil(1 << 20).into();
+        }
+        if let Some(workspace) = &self.workspace {
+            told["workspace"] = workspace.as_str().into();
+        }
+        if !self.env.is_empty() {
+            told["env"] = self
+                .env
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone().into()))
+                .collect::<serde_json::Map<_, _>>()
+                .into();
+        }
+        told
+    }
+
     /// The session they describe; `usual` are the limits where no flag says otherwise, with the
     /// profile's memory.
     pub(crate) fn setup(&self, usual: Limits) -> anyhow::Result<Setup> {

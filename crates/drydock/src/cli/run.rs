@@ -9,7 +9,7 @@ use drydock_embed::{
 };
 
 use super::{grants, mistyped, powers::Powers, tree};
-use crate::{exit, home, interrupt::Interrupts, show, streams, units};
+use crate::{exit, home, interrupt::Interrupts, local, show, streams, units};
 
 pub(super) mod record;
 
@@ -29,10 +29,36 @@ pub(crate) struct Run {
     /// Print one record of the run as JSON instead of its output
     #[arg(long)]
     json: bool,
+    /// Start it in the server of this data directory (`drydock serve`), print its id, and do not wait for it
+    #[arg(long, conflicts_with_all = NOT_DETACHED)]
+    detach: bool,
     /// The command and its arguments, which are passed on untouched
     #[arg(value_name = "NAME [ARGS]", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     line: Vec<OsString>,
 }
+
+/// What a server does not take from a caller: nothing of the host is named over HTTP, and its limits are its own.
+const NOT_DETACHED: [&str; 19] = [
+    "profile",
+    "grants",
+    "fuel",
+    "output_max",
+    "disk_max",
+    "dir",
+    "links",
+    "allow_host",
+    "allow_private",
+    "allow_url",
+    "secret",
+    "secret_header",
+    "install_missing",
+    "compile_timeout",
+    "compile_memory",
+    "seed",
+    "now",
+    "input_max",
+    "json",
+];
 
 impl Run {
     /// Whether its end is told as JSON, and so is why it has none.
@@ -53,6 +79,9 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
         mistyped::flag("run", &name);
     }
     let args: Vec<Vec<u8>> = args.iter().map(|it| it.as_bytes().to_vec()).collect();
+    if run.detach {
+        return detach(&run.powers, &name, &args);
+    }
     let json = run.json;
     let usual = usual();
     let stdin_bytes_max = run.input_max.unwrap_or(usual.stdin_bytes_max);
@@ -129,6 +158,20 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     // The process ends here; taking the pool apart page by page would only delay it.
     std::mem::forget(dock);
     Ok(ExitCode::from(status))
+}
+
+/// Has the server of this data directory start it, and prints its id.
+fn detach(powers: &Powers, name: &str, args: &[Vec<u8>]) -> anyhow::Result<ExitCode> {
+    let text = |it: &Vec<u8>| match std::str::from_utf8(it) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => anyhow::bail!("an argument is no UTF-8, which a server does not take"),
+    };
+    let mut wanted = powers.for_server();
+    wanted["command"] = name.into();
+    wanted["args"] = args.iter().map(text).collect::<anyhow::Result<Vec<String>>>()?.into();
+    let told = local::ask(&home::open()?, "POST", "/v1/processes", Some(&wanted))?;
+    show::line(told["id"].as_str().unwrap_or_default())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Runs until it ends, or Ctrl-C cancels the session; a second Ctrl-C ends the process.

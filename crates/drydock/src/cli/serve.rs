@@ -10,14 +10,14 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{Dock, store::Tokens};
-use drydock_serve::{App, Bounds, Drained, Reach, ServeSettings, Telemetry, Tls, router, serve};
+use drydock_serve::{App, Bounds, Drained, Reach, ServeSettings, Telemetry, Tls, router, serve, serve_local};
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, UnixListener},
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
 };
 
-use crate::{exit, home, log, show, units};
+use crate::{exit, home, local, log, show, units};
 
 /// The largest file with a certificate or a key that is read.
 const PEM_BYTES_MAX: u64 = 1 << 20;
@@ -25,7 +25,8 @@ const PEM_BYTES_MAX: u64 = 1 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Extensions that were installed answer under /x/NAME/, commands and programs run by POST /v1/run, /v1/sh,
-/v1/js and /v1/py, files live in /v1/workspaces; GET /openapi.json describes it all.
+/v1/js and /v1/py, processes go on in /v1/processes, files live in /v1/workspaces; GET /openapi.json
+describes it all. Whoever owns the data directory asks by a socket in it (`drydock run --detach`).
 On loopback, and as long as there is no token, whoever asks is the tenant dev. With tokens (`drydock token
 add`) everybody needs one, and the tenant is the token's. Other addresses are refused without a token, and
 without TLS. SIGTERM and Ctrl-C end it once what was begun is answered.
@@ -66,6 +67,12 @@ pub(crate) struct Serve {
     /// A collector of OpenTelemetry that spans are sent to, such as http://127.0.0.1:4318
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
+    /// Bytes of stdout and of stderr, each, after which a process ends
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = units::size)]
+    process_output: u64,
+    /// Bytes of output of all processes of a tenant that are kept
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = units::size)]
+    process_spool: u64,
     /// How long requests in flight are waited for at the end
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = units::duration)]
     drain: Duration,
@@ -164,6 +171,8 @@ impl Serve {
             body_read_max: self.body_timeout,
             body_pause_max: usual.body_pause_max.min(self.body_timeout),
             drain_max: self.drain,
+            process_output_bytes_max: self.process_output,
+            process_spool_bytes_max: self.process_spool,
             ..usual
         }
     }
@@ -196,6 +205,19 @@ pub(super) fn serve_until_told<F: Future<Output = ()> + Send + 'static>(
         let app = App::new(dock.clone(), settings);
         tokio::spawn(beside(dock.clone()));
         let router = router(&app);
+        // For `drydock run --detach` and `drydock kill`. Without it everything else still works.
+        let _listening = match local::listen(dock.home()) {
+            Ok(Some((listening, socket))) => {
+                let socket = UnixListener::from_std(socket)?;
+                tokio::spawn(serve_local(socket, app.clone(), router.clone()));
+                Some(listening)
+            }
+            Ok(None) => None,
+            Err(error) => {
+                exit::warn(&format!("the command line cannot ask this server: {error}"));
+                None
+            }
+        };
         let told = async move {
             let [terminate, interrupt] = &mut ends;
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }

@@ -9,6 +9,7 @@
 mod change;
 mod files;
 mod operation;
+mod process;
 mod python;
 mod run;
 mod search;
@@ -25,6 +26,7 @@ use serde_json::Value;
 
 pub use change::Base;
 pub use operation::{Effect, Operation};
+pub use process::process_tools;
 
 use crate::{BadSetup, Dock, DockCode, OutputListener, Setup, ShellSetup};
 use files::{Door, OffThread};
@@ -164,8 +166,11 @@ impl Sandbox {
 
     /// What may be asked of it, in a fixed order.
     pub fn operations(&self) -> impl Iterator<Item = &'static Operation> {
-        let allow_commit = self.allow_commit;
-        operation::ALL.iter().filter(move |it| allow_commit || it.name != "commit")
+        let (allow_commit, has_processes) = (self.allow_commit, self.setup.has_processes());
+        operation::ALL.iter().filter(move |it| match it.name {
+            "commit" => allow_commit,
+            name => has_processes || !name.starts_with(process::PREFIX),
+        })
     }
 
     /// The files it works on.
@@ -191,6 +196,12 @@ impl Sandbox {
                 return self.ask("workspace", "commit", input, watch).await;
             }
             return Err(SandboxError::new("unknown_operation", format!("there is no operation `{name}`")));
+        }
+        if let Some(act) = name.strip_prefix(process::PREFIX) {
+            return tokio::select! {
+                done = self.process(act, input) => done,
+                () = crate::exec::tripped(&watch.cancel) => Err(cancelled()),
+            };
         }
         match name {
             "sh" => self.sh(input, watch).await,

@@ -3,7 +3,7 @@
 use drydock_contract::port::Registry as _;
 use serde_json::{Value, json};
 
-use super::Sandbox;
+use super::{Sandbox, process};
 
 /// What an operation does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +149,47 @@ pub(super) const ALL: &[Operation] = &[
         input: commit_input,
         output: commit_output,
     },
+    Operation {
+        name: "process_start",
+        title: "Start a process",
+        description: "Starts a command that goes on after the answer, and answers its id. Its output is kept and read \
+                      with read, from any byte and as often as wanted.",
+        effect: Effect::Changes,
+        input: process::start_input,
+        output: process::record,
+    },
+    Operation {
+        name: "process_list",
+        title: "List processes",
+        description: "Lists processes that go on, and those that have ended and are still kept.",
+        effect: Effect::Reads,
+        input: process::list_input,
+        output: process::list_output,
+    },
+    Operation {
+        name: "process_read",
+        title: "Read a process's output",
+        description: "Reads what a process wrote to stdout or stderr from a cursor on, and waits for it if that is said.",
+        effect: Effect::Reads,
+        input: process::read_input,
+        output: process::read_output,
+    },
+    Operation {
+        name: "process_write",
+        title: "Write to a process",
+        description: "Adds to the input of a process that was started with stdin_open, or ends it.",
+        effect: Effect::Changes,
+        input: process::write_input,
+        output: process::write_output,
+    },
+    Operation {
+        name: "process_kill",
+        title: "Kill a process",
+        description: "Ends a process and answers once it has ended. Its output stays unless remove is set.",
+        effect: Effect::Changes,
+        input: process::kill_input,
+        output: process::record,
+    },
 ];
 
 pub(super) fn object(properties: Value, required: &[&str]) -> Value {
@@ -159,11 +200,11 @@ pub(super) fn text(about: &str) -> Value {
     json!({ "type": "string", "description": about })
 }
 
-fn flag(about: &str) -> Value {
+pub(super) fn flag(about: &str) -> Value {
     json!({ "type": "boolean", "description": about, "default": false })
 }
 
-fn count(about: &str) -> Value {
+pub(super) fn count(about: &str) -> Value {
     json!({ "type": "integer", "minimum": 0, "description": about })
 }
 

@@ -76,8 +76,11 @@ impl Sandbox {
             .map_err(|error| failed(&error))?;
         let tools = file_tools(&files, &self.shell.cwd, &setup.clone().one_clock())
             .map_err(|error| failed(&error))?;
+        let processes = super::process_tools(&self.dock, &self.principal, &setup, &self.shell)
+            .map_err(|error| failed(&error))?;
         let providers =
-            drydock_codemode::provider::Providers::new([commands, tools]).map_err(|error| failed(&error))?;
+            drydock_codemode::provider::Providers::new([commands, tools].into_iter().chain(processes))
+                .map_err(|error| failed(&error))?;
         Ok((self.dock.py(&self.principal, setup, &self.shell, providers, None)?, changes))
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::{Sandbox, SandboxError, Watch, cancelled, typed, with_denials};
 use crate::{
     CodeInput, DockCode, ExecError, OutputStream, Setup, command_tools, exec::tripped, file_tools,
-    output::Overheard,
+    output::Overheard, process_tools,
 };
 
 #[derive(Deserialize)]
@@ -191,7 +191,10 @@ impl Sandbox {
             .map_err(|error| failed(&error))?;
         let files = file_tools(&self.files, &self.shell.cwd, &self.setup.clone().one_clock())
             .map_err(|error| failed(&error))?;
-        let providers = Providers::new([commands, files]).map_err(|error| failed(&error))?;
+        let processes = process_tools(&self.dock, &self.principal, &self.setup, &self.shell)
+            .map_err(|error| failed(&error))?;
+        let providers =
+            Providers::new([commands, files].into_iter().chain(processes)).map_err(|error| failed(&error))?;
         let made = Arc::new(self.dock.code(&self.principal, self.setup.clone(), providers)?);
         *code = Some(Arc::clone(&made));
         Ok(made)

@@ -7,6 +7,7 @@
 pub(crate) mod command;
 pub(crate) mod handler;
 pub(crate) mod kernel;
+pub(crate) mod lembeh;
 pub(crate) mod program;
 pub(crate) mod shell;
 
@@ -46,6 +47,7 @@ pub(crate) enum Exports {
     Command(command::Start),
     Program(program::Starts),
     Handler(handler::Functions),
+    Lembeh(lembeh::Functions),
     /// They are found by their names when an instance is made.
     Named,
 }

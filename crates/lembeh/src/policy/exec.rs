@@ -40,6 +40,46 @@ pub struct ExecPolicy {
     pub tty_allowed: bool,
     /// Whether the status of processes is told.
     pub listable: bool,
+    /// How many programs may be started in all; 0 is as many as one likes.
+    pub starts_max: u32,
+    /// What each process may take.
+    pub process: ProcessLimits,
+}
+
+/// What one process may take, and what is told of it afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessLimits {
+    /// Bytes of stdin; 0 is as many as one likes.
+    pub stdin_bytes_max: u64,
+    /// Bytes of stdout, and of stderr: each.
+    pub stdout_bytes_max: u64,
+    /// Wall clock; 0 is as long as the guest itself lives.
+    pub time_limit_ms: u64,
+    /// Computing time; 0 is none of its own.
+    pub cpu_time_ms: u64,
+    /// Memory.
+    pub mem_limit_bytes: u64,
+    /// What a start itself may take.
+    pub start_timeout_ms: u64,
+    /// How long status is kept after the end.
+    pub grace_ms: u64,
+}
+
+/// The shortest time that status is kept.
+pub const GRACE_MS_MIN: u64 = 500;
+
+impl Default for ProcessLimits {
+    fn default() -> Self {
+        Self {
+            stdin_bytes_max: 16 << 20,
+            stdout_bytes_max: 16 << 20,
+            time_limit_ms: 30_000,
+            cpu_time_ms: 0,
+            mem_limit_bytes: 64 << 20,
+            start_timeout_ms: 10_000,
+            grace_ms: 1_000,
+        }
+    }
 }
 
 impl Default for ExecPolicy {
@@ -54,6 +94,8 @@ impl Default for ExecPolicy {
             processes_max: 32,
             tty_allowed: false,
             listable: true,
+            starts_max: 0,
+            process: ProcessLimits::default(),
         }
     }
 }

@@ -29,6 +29,10 @@ pub struct FilesPolicy {
     pub id_bytes_max: u32,
     /// The longest display in a list.
     pub display_bytes_max: u32,
+    /// How much of a file is read before it looks as if it ended; 0 is all of it.
+    pub read_bytes_max: u64,
+    /// Only files whose names end so are seen; none is all of them.
+    pub extensions: Vec<String>,
 }
 
 impl Default for FilesPolicy {
@@ -39,6 +43,8 @@ impl Default for FilesPolicy {
             entries_max: 256,
             id_bytes_max: 256,
             display_bytes_max: 256,
+            read_bytes_max: 0,
+            extensions: Vec::new(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! cap.net.v1: where a session may connect to. Judged before anything is dialled; the default is nowhere.
 
 use core::net::IpAddr;
+use std::{fmt, str::FromStr};
 
 use drydock_abi::lembeh::{
     Trace,
@@ -16,6 +17,37 @@ pub struct Destination {
     pub port: u16,
 }
 
+/// The text names no destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this is no host:port")]
+pub struct NotADestination;
+
+impl FromStr for Destination {
+    type Err = NotADestination;
+
+    /// `host:port`; an address of IPv6 stands in brackets.
+    fn from_str(text: &str) -> Result<Self, NotADestination> {
+        let (host, port) = text.rsplit_once(':').ok_or(NotADestination)?;
+        let inner = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+        let host = inner.unwrap_or(host);
+        let port = port.parse().ok().filter(|it| *it != 0).ok_or(NotADestination)?;
+        let is_bare_v6 = inner.is_none() && host.contains(':');
+        if host.is_empty() || is_bare_v6 || host.chars().any(|it| it.is_whitespace() || it.is_control()) {
+            return Err(NotADestination);
+        }
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
 /// Where a session may connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetPolicy {
@@ -25,11 +57,24 @@ pub struct NetPolicy {
     pub dns_allowed: bool,
     /// The longest host.
     pub host_bytes_max: u32,
+    /// How many connections may be open at once.
+    pub connections_max: u32,
+    /// How many may be on their way at once.
+    pub in_flight_max: u32,
+    /// How long one may take to be made.
+    pub connect_timeout_ms: u64,
 }
 
 impl Default for NetPolicy {
     fn default() -> Self {
-        Self { allow: Vec::new(), dns_allowed: false, host_bytes_max: 253 }
+        Self {
+            allow: Vec::new(),
+            dns_allowed: false,
+            host_bytes_max: 253,
+            connections_max: 8,
+            in_flight_max: 4,
+            connect_timeout_ms: 10_000,
+        }
     }
 }
 

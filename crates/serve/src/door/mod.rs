@@ -3,6 +3,7 @@
 pub(crate) mod extension;
 pub(crate) mod look;
 pub(crate) mod manage;
+pub(crate) mod process;
 pub(crate) mod sandbox;
 pub(crate) mod workspace;
 

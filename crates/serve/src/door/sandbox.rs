@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use drydock_contract::{CommandName, Limits, port::Clock as _};
 use drydock_embed::{
-    Dock, HostEntry, Network, Room, Sandbox, SandboxSetup, Setup, ShellSetup, SystemClock, Tree, Watch,
+    BadSetup, Dock, HostEntry, Network, Room, Sandbox, SandboxSetup, Setup, ShellSetup, SystemClock, Tree,
+    Watch,
     egress::Rules,
     gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Profile},
     line_limits,
@@ -37,17 +38,17 @@ pub(super) const WORKSPACES_MAX: usize = 1_000;
 
 /// What is said of a run besides what the sandbox's operation takes.
 #[derive(Deserialize)]
-struct Asked {
+pub(super) struct Asked {
     workspace: Option<String>,
     #[serde(default)]
     files: BTreeMap<String, String>,
     allow: Option<Vec<CommandName>>,
     #[serde(default)]
     allow_host: Vec<HostEntry>,
-    timeout_ms: Option<u64>,
-    memory_mb: Option<u64>,
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) memory_mb: Option<u64>,
     #[serde(flatten)]
-    input: Map<String, Value>,
+    pub(super) input: Map<String, Value>,
 }
 
 /// `POST /v1/run`.
@@ -73,16 +74,9 @@ pub(crate) async fn py(ask: Ask) -> Answer {
 async fn operate(mut ask: Ask, operation: &'static str, usual_ms: u64) -> Answer {
     ask.parameters([])?;
     let mut asked: Asked = ask.json(BODY_BYTES_MAX).await?;
-    asked.allow_host.iter().try_for_each(|it| ask.caller.may_allow(it))?;
     let timeout_ms = ask.caller.timeout_ms(asked.timeout_ms, usual_ms)?.min(usual_ms);
     asked.input.insert("timeout_ms".into(), timeout_ms.into());
-    let memory_mb = match asked.memory_mb {
-        Some(wanted) if !(1..=MEMORY_MB_MAX).contains(&wanted) => {
-            return Err(ApiError::bad("bad_input", format!("memory_mb is from 1 to {MEMORY_MB_MAX}")));
-        }
-        wanted => ask.caller.memory_mb(wanted, u64::MAX)?,
-    };
-    let memory_bytes_max = (memory_mb < u64::MAX).then_some(memory_mb << 20);
+    let memory_bytes_max = memory(&ask.caller, asked.memory_mb)?;
     let turn = ask.turn().await?;
     let input = Value::Object(std::mem::take(&mut asked.input));
     let sandbox = open(&ask.caller, asked, memory_bytes_max).await?;
@@ -100,15 +94,48 @@ async fn operate(mut ask: Ask, operation: &'static str, usual_ms: u64) -> Answer
     }))
 }
 
+/// The memory that was asked for, if the caller may have it; nothing where it is nobody's choice.
+pub(super) fn memory(caller: &Caller, asked: Option<u64>) -> Result<Option<u64>, ApiError> {
+    let memory_mb = match asked {
+        Some(wanted) if !(1..=MEMORY_MB_MAX).contains(&wanted) => {
+            return Err(ApiError::bad("bad_input", format!("memory_mb is from 1 to {MEMORY_MB_MAX}")));
+        }
+        wanted => caller.memory_mb(wanted, u64::MAX)?,
+    };
+    Ok((memory_mb < u64::MAX).then_some(memory_mb << 20))
+}
+
+/// Why a session cannot be opened so.
+pub(super) fn bad(error: &BadSetup) -> ApiError {
+    match error {
+        BadSetup::File { .. } => ApiError::bad("bad_path", error.to_string()),
+        BadSetup::Variable(_) => ApiError::bad("bad_input", error.to_string()),
+        BadSetup::Denied(denial) => drydock_contract::CallError::from(denial.clone()).into(),
+        other => ApiError::internal(other),
+    }
+}
+
 /// A sandbox of the tenant, over one of its workspaces or over files that end with it.
 async fn open(caller: &Caller, asked: Asked, memory_bytes_max: Option<u64>) -> Result<Sandbox, ApiError> {
+    let limits =
+        Limits { stdout_bytes_max: OUTPUT_BYTES_MAX, stderr_bytes_max: OUTPUT_BYTES_MAX, ..line_limits() };
+    let (setup, shell) = setup(caller, asked, limits, memory_bytes_max).await?;
+    let program = Limits { wall_max: Duration::from_millis(PROGRAM_MS), ..Limits::default() };
+    let principal = caller.principal.to_string();
+    let wanted = SandboxSetup { principal, setup, shell, bases: Vec::new(), program, allow_commit: false };
+    Sandbox::open(Arc::clone(&caller.state.dock), wanted).map_err(|error| bad(&error))
+}
+
+/// What is run for a tenant has the profile `minimal`, what was asked for, and these limits with memory of its own.
+pub(super) async fn setup(
+    caller: &Caller,
+    asked: Asked,
+    limits: Limits,
+    memory_bytes_max: Option<u64>,
+) -> Result<(Setup, ShellSetup), ApiError> {
+    asked.allow_host.iter().try_for_each(|it| caller.may_allow(it))?;
     let profile = Profile::named("minimal");
-    let limits = Limits {
-        memory_bytes_max: memory_bytes_max.unwrap_or(profile.memory_bytes_max),
-        stdout_bytes_max: OUTPUT_BYTES_MAX,
-        stderr_bytes_max: OUTPUT_BYTES_MAX,
-        ..line_limits()
-    };
+    let limits = Limits { memory_bytes_max: memory_bytes_max.unwrap_or(profile.memory_bytes_max), ..limits };
     let usual = BUILTIN_MEMORY_BYTES_MAX.max(profile.memory_bytes_max);
     let mut setup = Setup {
         profile,
@@ -128,23 +155,15 @@ async fn open(caller: &Caller, asked: Asked, memory_bytes_max: Option<u64>) -> R
     let mode = Mode { literal_unknown: true, ..Mode::default() };
     let mut shell = ShellSetup { mode, ..ShellSetup::default() };
     let dock = Arc::clone(&caller.state.dock);
-    let bad = |error: drydock_embed::BadSetup| match error {
-        drydock_embed::BadSetup::File { .. } => ApiError::bad("bad_path", error.to_string()),
-        drydock_embed::BadSetup::Denied(denial) => drydock_contract::CallError::from(denial).into(),
-        other => ApiError::internal(&other),
-    };
     match asked.workspace {
         None if asked.files.is_empty() => {}
-        None => setup = setup.with_files(asked.files).map_err(bad)?,
+        None => setup = setup.with_files(asked.files).map_err(|error| bad(&error))?,
         Some(name) => {
             let tree = workspace(&dock, name, asked.files).await?;
             (setup.files, shell.roots, shell.cwd) = (Some(tree.files), tree.roots, tree.cwd);
         }
     }
-    let program = Limits { wall_max: Duration::from_millis(PROGRAM_MS), ..Limits::default() };
-    let principal = caller.principal.to_string();
-    let wanted = SandboxSetup { principal, setup, shell, bases: Vec::new(), program, allow_commit: false };
-    Sandbox::open(dock, wanted).map_err(bad)
+    Ok((setup, shell))
 }
 
 /// Hosts by their names. No address that is not public is opened by one, whatever it says.

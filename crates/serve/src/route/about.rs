@@ -205,7 +205,76 @@ pub(crate) fn about(id: &str) -> About {
                 as_json(object(json!({ "records": list(json!({ "type": "object" })) }))),
             )
         },
+        _ if id.starts_with("process") => about_process(id, any_bytes()),
         _ => about_workspace(id, any_bytes()),
+    }
+}
+
+/// What is kept of a process.
+fn process() -> Value {
+    let maybe = |kind: &str| json!({ "type": [kind, "null"] });
+    object(json!({
+        "id": text(), "command": text(), "principal": text(),
+        "state": { "enum": ["starting", "running", "exited", "killed", "failed"] },
+        "exit_code": maybe("integer"), "code": maybe("string"), "message": maybe("string"),
+        "started_ms": number(), "ended_ms": maybe("integer"), "stdout_bytes": number(), "stderr_bytes": number(),
+    }))
+}
+
+fn about_process(id: &str, any_bytes: Value) -> About {
+    let one = || as_json(process());
+    let output = |summary| {
+        let piece = json!({
+            "type": "object",
+            "properties": {
+                "from": number(), "next": number(), "end": { "type": "boolean" }, "text": text(), "base64": text(),
+            },
+            "required": ["from", "next", "end"],
+        });
+        let events = "Events of the output, each with the cursor behind it as its id, then end or error";
+        let answer = json!({
+            "application/json": { "schema": piece },
+            "text/event-stream": { "schema": { "type": "string", "description": events } },
+        });
+        About { query: vec![("from", number()), ("wait_ms", number())], ..plain(summary, answer) }
+    };
+    match id {
+        "processes" => {
+            plain("The processes that are kept", as_json(object(json!({ "processes": list(process()) }))))
+        }
+        "process_start" => {
+            let map = || json!({ "type": "object", "additionalProperties": text() });
+            let body = json!({
+                "type": "object",
+                "properties": {
+                    "command": text(), "args": list(text()), "stdin": text(), "stdin_open": { "type": "boolean" },
+                    "env": map(), "workspace": text(), "files": map(), "allow": list(text()),
+                    "timeout_ms": count(86_400_000), "memory_mb": count(4_096),
+                },
+                "required": ["command"],
+                "additionalProperties": false,
+            });
+            About {
+                body: as_json(body),
+                body_required: true,
+                ..plain("Start a command that goes on after the answer", one())
+            }
+        }
+        "process" => plain("How far a process is", one()),
+        "process_end" => About {
+            query: vec![("remove", json!({ "type": "boolean" }))],
+            ..plain("Kill a process; with remove=true forget it and its output", one())
+        },
+        "process_stdin" => About {
+            query: vec![("end", json!({ "type": "boolean" }))],
+            body: any_bytes,
+            ..plain(
+                "Add to the input of a process",
+                as_json(object(json!({ "taken": number(), "ended": { "type": "boolean" } }))),
+            )
+        },
+        "process_stdout" => output("Stdout of a process from a cursor on, as often as it is wanted"),
+        _ => output("Stderr of a process from a cursor on, as often as it is wanted"),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     ask::{Answer, Ask},
     caller::Power,
     cross,
-    door::{extension, look, manage, sandbox, workspace},
+    door::{extension, look, manage, process, sandbox, workspace},
     enter::{Found, enter},
     error::ApiError,
 };
@@ -32,6 +32,8 @@ pub(crate) use about::about;
 const SMALL: u64 = 64 << 10;
 /// The largest body of a run: a script or a program with its input and files.
 const RUN: u64 = 16 << 20;
+/// The largest piece of a process's input.
+const STDIN: u64 = 1 << 20;
 /// The largest file that is written at once.
 const FILE: u64 = 64 << 20;
 /// The largest installation: a module in base64, and what is said of it.
@@ -121,6 +123,13 @@ pub(crate) static ROUTES: &[Route] = &[
     route!("sh", POST, "/v1/sh", Run, RUN, sandbox::sh, once),
     route!("js", POST, "/v1/js", Run, RUN, sandbox::js, once),
     route!("py", POST, "/v1/py", Run, RUN, sandbox::py, once),
+    route!("processes", GET, "/v1/processes", Run, 0, process::list),
+    route!("process_start", POST, "/v1/processes", Run, RUN, process::start, once),
+    route!("process", GET, "/v1/processes/{id}", Run, 0, process::show),
+    route!("process_end", DELETE, "/v1/processes/{id}", Run, 0, process::end),
+    route!("process_stdin", POST, "/v1/processes/{id}/stdin", Run, STDIN, process::stdin, once),
+    route!("process_stdout", GET, "/v1/processes/{id}/stdout", Run, 0, process::stdout),
+    route!("process_stderr", GET, "/v1/processes/{id}/stderr", Run, 0, process::stderr),
     route!("commands", GET, "/v1/commands", Run, 0, look::commands),
     route!("audit", GET, "/v1/audit", Audit, 0, look::audit),
     route!("workspaces", GET, "/v1/workspaces", Workspaces, 0, workspace::list),

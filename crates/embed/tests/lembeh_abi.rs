@@ -1,0 +1,212 @@
+//! The laws of the lembeh guest ABI, by guests that check them: pointers, ends, directions, handles, the heap.
+#![allow(clippy::unwrap_used)]
+
+mod lembeh_room;
+
+use std::time::Duration;
+
+use drydock_embed::{
+    LEMBEH_LIMITS, LembehError, LembehSetup,
+    contract::{Limits, Outcome},
+};
+use lembeh_room::{LembehRoom, with_input};
+
+const IMPORTS: &str = r#"
+  (import "lembeh" "req_read" (func $read (param i32 i32 i32) (result i32)))
+  (import "lembeh" "res_write" (func $write (param i32 i32 i32) (result i32)))
+  (import "lembeh" "res_end" (func $end (param i32)))
+  (import "lembeh" "log" (func $log (param i32 i32 i32 i32)))
+  (import "lembeh" "_alloc" (func $alloc (param i32) (result i32)))
+  (import "lembeh" "_free" (func $free (param i32)))
+  (import "lembeh" "_ctl" (func $ctl (param i32 i32 i32 i32) (result i32)))
+  (import "lembeh" "alloc" (func $alloc2 (param i32) (result i32)))
+  (import "lembeh" "free" (func $free2 (param i32)))
+  (import "lembeh" "telemetry" (func $telemetry (param i32 i32 i32 i32)))
+  (import "lembeh" "_cap" (func $cap (param i32) (result i32)))
+  (memory (export "memory") 1)
+  (global (export "__heap_base") i32 (i32.const 1025))
+  (data (i32.const 8) "hello")
+  (func $is (param $got i32) (param $want i32)
+    (if (i32.ne (local.get $got) (local.get $want)) (then unreachable)))"#;
+
+fn guest(body: &str) -> String {
+    format!("(module {IMPORTS} (func (export \"lembeh_handle\") (param $req i32) (param $res i32) {body}))")
+}
+
+/// Checks of the form `(call, expected)`.
+fn checks(all: &[(&str, i32)]) -> String {
+    let one = |(call, want): &(&str, i32)| format!("(call $is {call} (i32.const {want}))\n");
+    all.iter().map(one).collect()
+}
+
+async fn ends_well(body: &str, input: &str) -> Vec<u8> {
+    let run = LembehRoom::new().wat(&guest(body), "{}", with_input(input)).await.unwrap();
+    assert_eq!(run.report.outcome, Outcome::Exited(0));
+    run.stdout
+}
+
+#[tokio::test]
+async fn pointers_that_lead_out_of_memory_are_refused_and_never_trap() {
+    let mut body = String::new();
+    for (at, count) in [
+        (65536, 1),
+        (65535, 2),
+        (-1, 1),
+        (0, -1),
+        (-1, -1),
+        (i32::MIN, i32::MIN),
+        (1, i32::MAX),
+        (i32::MAX, i32::MAX),
+    ] {
+        for call in ["$read (i32.const 0)", "$write (i32.const 1)"] {
+            body +=
+                &format!("(call $is (call {call} (i32.const {at}) (i32.const {count})) (i32.const -1))\n");
+        }
+        body += &format!(
+            "(call $is (call $ctl (i32.const {at}) (i32.const {count}) (i32.const 0) (i32.const 9)) (i32.const -1))\n"
+        );
+        body += &format!(
+            "(call $is (call $ctl (i32.const 8) (i32.const 24) (i32.const {at}) (i32.const {count})) (i32.const -1))\n"
+        );
+        body += &format!("(call $log (i32.const {at}) (i32.const {count}) (i32.const 8) (i32.const 5))\n");
+        body += &format!("(call $log (i32.const 8) (i32.const 5) (i32.const {at}) (i32.const {count}))\n");
+        body += &format!("(call $free (i32.const {at}))\n(call $end (i32.const {at}))\n");
+    }
+    // The last byte, the end of memory with no bytes, and a whole range that is there though less is read.
+    body += &checks(&[
+        ("(call $read (i32.const 0) (i32.const 65535) (i32.const 1))", 1),
+        ("(i32.load8_u (i32.const 65535))", i32::from(b'a')),
+        ("(call $read (i32.const 0) (i32.const 65536) (i32.const 0))", 0),
+        ("(call $read (i32.const 0) (i32.const 65000) (i32.const 537))", -1),
+        ("(call $read (i32.const 0) (i32.const 65000) (i32.const 536))", 2),
+        ("(call $write (i32.const 1) (i32.const 65000) (i32.const 2))", 2),
+    ]);
+    assert_eq!(ends_well(&body, "abc").await, b"bc");
+}
+
+#[tokio::test]
+async fn ends_are_sticky_directions_are_kept_and_handles_are_checked_before_lengths() {
+    let body = checks(&[
+        ("(local.get $req)", 0),
+        ("(local.get $res)", 1),
+        ("(call $read (i32.const 0) (i32.const 100) (i32.const 0))", 0),
+        ("(call $read (i32.const 0) (i32.const 100) (i32.const 9))", 2),
+        ("(call $read (i32.const 0) (i32.const 100) (i32.const 9))", 0),
+        ("(call $read (i32.const 0) (i32.const 100) (i32.const 9))", 0),
+        ("(call $write (i32.const 0) (i32.const 8) (i32.const 5))", -1),
+        ("(call $read (i32.const 1) (i32.const 8) (i32.const 5))", -1),
+        ("(call $read (i32.const 2) (i32.const 8) (i32.const 5))", -1),
+        ("(call $read (i32.const 3) (i32.const 8) (i32.const 0))", -1),
+        ("(call $write (i32.const 3) (i32.const 8) (i32.const 0))", -1),
+        ("(call $read (i32.const -1) (i32.const 8) (i32.const 5))", -1),
+        ("(call $write (i32.const 2147483647) (i32.const 8) (i32.const 5))", -1),
+        ("(call $write (i32.const 1) (i32.const 8) (i32.const 0))", 0),
+        ("(call $write (i32.const 1) (i32.const 8) (i32.const 5))", 5),
+        ("(call $write (i32.const 2) (i32.const 8) (i32.const 5))", 5),
+        ("(call $cap (i32.const 1))", -1),
+    ]) + "(call $end (i32.const 0)) (call $end (i32.const 1)) (call $end (i32.const 1)) (call $end (i32.const 77))"
+        + &checks(&[
+            ("(call $write (i32.const 1) (i32.const 8) (i32.const 5))", -1),
+            ("(call $write (i32.const 1) (i32.const 8) (i32.const 0))", -1),
+            ("(call $write (i32.const 2) (i32.const 8) (i32.const 5))", 5),
+            ("(call $read (i32.const 0) (i32.const 100) (i32.const 9))", 0),
+        ])
+        + "(call $end (i32.const 2))"
+        + &checks(&[("(call $write (i32.const 2) (i32.const 8) (i32.const 5))", -1)]);
+    assert_eq!(ends_well(&body, "ab").await, b"hello");
+}
+
+#[tokio::test]
+async fn the_heap_rises_from_its_base_and_says_no_at_the_limit() {
+    let body = checks(&[
+        ("(call $alloc (i32.const 0))", 0),
+        ("(call $alloc (i32.const 5))", 1028),
+        ("(call $alloc2 (i32.const 1))", 1036),
+        ("(call $alloc (i32.const -1))", -1),
+        ("(call $alloc (i32.const 2147483647))", -1),
+        // Past the first page: memory grows for it.
+        ("(call $alloc (i32.const 200000))", 1040),
+        ("(i32.ge_u (memory.size) (i32.const 4))", 1),
+        ("(call $alloc (i32.const 1000000000))", -1),
+        ("(call $alloc (i32.const 4))", 201_040),
+    ]) + "(call $free (i32.const 0)) (call $free2 (i32.const 1028)) (call $free (i32.const 99))";
+    ends_well(&body, "").await;
+}
+
+#[tokio::test]
+async fn what_a_guest_logs_is_text_of_its_log_stream() {
+    let run = LembehRoom::new()
+        .wat(&guest("(call $log (i32.const 8) (i32.const 2) (i32.const 8) (i32.const 5)) (call $telemetry (i32.const 9) (i32.const 1) (i32.const 7) (i32.const 2))"), "{}", LembehSetup::default())
+        .await
+        .unwrap();
+    assert_eq!(String::from_utf8(run.stderr).unwrap(), "he: hello\ne: \\u{0}h\n");
+}
+
+#[tokio::test]
+async fn a_module_that_is_no_guest_is_refused_before_it_runs() {
+    let room = LembehRoom::new();
+    let handle = "(func (export \"lembeh_handle\") (param i32 i32))";
+    let memory = "(memory (export \"memory\") 1)";
+    let cases = [
+        (format!("(module {memory})"), "bad_exports"),
+        (format!("(module {handle})"), "bad_exports"),
+        (format!("(module {memory} (func (export \"lembeh_handle\") (param i32)))"), "bad_exports"),
+        (
+            format!(
+                "(module (import \"lembeh\" \"_alloc\" (func (param i32) (result i32))) {memory} {handle})"
+            ),
+            "bad_exports",
+        ),
+        (
+            format!("(module {memory} (global (export \"__heap_base\") i64 (i64.const 1)) {handle})"),
+            "bad_exports",
+        ),
+        (format!("(module (import \"lembeh\" \"open\" (func)) {memory} {handle})"), "import_not_granted"),
+        (
+            format!(
+                "(module (import \"wasi_snapshot_preview1\" \"proc_exit\" (func (param i32))) {memory} {handle})"
+            ),
+            "import_not_granted",
+        ),
+        (
+            format!(
+                "(module (import \"env\" \"host_exec\" (func (param i32 i32 i32 i32) (result i32))) {memory} {handle})"
+            ),
+            "import_not_granted",
+        ),
+    ];
+    for (wat, want) in cases {
+        let refused = room.wat(&wat, "{}", LembehSetup::default()).await.unwrap_err();
+        assert!(matches!(&refused, LembehError::Call(_)), "{refused}");
+        assert_eq!(refused.code(), want, "{wat}: {refused}");
+    }
+    // One that needs no heap has no base.
+    let plain = room.wat(&format!("(module {memory} {handle})"), "{}", LembehSetup::default()).await.unwrap();
+    assert_eq!(plain.report.outcome, Outcome::Exited(0));
+    let large = room.wat(
+        &format!("(module (memory (export \"memory\") 8000) {handle})"),
+        "{}",
+        LembehSetup::default(),
+    );
+    assert_eq!(large.await.unwrap().report.outcome, Outcome::OutOfMemory);
+}
+
+#[tokio::test]
+async fn a_guest_that_only_reads_only_writes_or_never_ends_is_ended_by_its_limits() {
+    let room = LembehRoom::new();
+    let short = Limits {
+        wall_max: Duration::from_millis(300),
+        stdout_bytes_max: 1000,
+        stdin_bytes_max: 4,
+        ..LEMBEH_LIMITS
+    };
+    let within = |input: &str| LembehSetup { limits: short, ..with_input(input) };
+    let endless = guest("(loop $l (br $l))");
+    assert_eq!(room.wat(&endless, "{}", within("")).await.unwrap().report.outcome, Outcome::TimedOut);
+    let reads = guest("(loop $l (drop (call $read (i32.const 0) (i32.const 100) (i32.const 9))) (br $l))");
+    assert_eq!(room.wat(&reads, "{}", within("")).await.unwrap().report.outcome, Outcome::TimedOut);
+    assert_eq!(room.wat(&reads, "{}", within("12345")).await.unwrap().report.outcome, Outcome::InputLimit);
+    let writes = guest("(loop $l (drop (call $write (i32.const 1) (i32.const 8) (i32.const 5))) (br $l))");
+    let run = room.wat(&writes, "{}", within("")).await.unwrap();
+    assert_eq!((run.report.outcome, run.stdout.len()), (Outcome::OutputLimit, 1000));
+}
