@@ -30,7 +30,7 @@ pub const SPECS: &[&CapSpec] = &[
     &commands::Commands::SPEC,
     &exec::Exec::SPEC,
     &instance::Instance::SPEC,
-    &net::Net::SPEC,
+    &net::Net::<drydock_egress::Egress>::SPEC,
     &tool::Tool::SPEC,
 ];
 

@@ -31,6 +31,7 @@ mod reserved;
 mod revocation;
 mod session;
 mod spec;
+mod tape;
 mod uses;
 mod waits;
 
@@ -51,3 +52,4 @@ pub use program::{ProgramEnd, ProgramStart, StartedProgram};
 pub use revocation::UnrevokeError;
 pub use session::{DefaultLimits, Session, SessionSpec};
 pub use spec::{Audited, CapSpec, Class, Import, Operation};
+pub use tape::{Cut, Tape, TapedCall};
