@@ -42,7 +42,7 @@ pub fn judge_terms(cap: Cap, terms: &Terms) -> Result<(), String> {
         Cap::Commands => commands::Commands::judge_terms(terms),
         Cap::Exec => exec::Exec::judge_terms(terms),
         Cap::Instance => instance::Instance::judge_terms(terms),
-        Cap::Net => net::Net::judge_terms(terms),
+        Cap::Net => net::Net::<drydock_egress::Egress>::judge_terms(terms),
         Cap::Tool => tool::Tool::judge_terms(terms),
         // Files are what the session was given, whole: patterns would look like a bound and be none.
         Cap::Vfs if terms.subjects.is_some() => {

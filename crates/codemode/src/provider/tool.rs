@@ -134,7 +134,7 @@ impl Tool {
         let body = Arc::clone(&self.body);
         let around = Arc::new(around);
         let body: Body = Arc::new(move |given: Given, context: ToolContext| {
-            let (name, input) = (context.original_tool_name.as_str().into(), input(&given));
+            let (name, input) = (Arc::clone(&context.original_tool_name), input(&given));
             let work = body(given, context);
             let answer = around(name, input, Box::pin(async move { work.await.map(text) }));
             Box::pin(async move { answer.await.map(Produced::Text) })

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    Dock, HANDLER_LIMITS, InstallError, Installed, Network, Setup,
+    Dock, HANDLER_LIMITS, InstallError, Installation, Installed, Network, Setup,
     contract::{
         CallError, CommandName, DEFAULT_TENANT, Denial, Limits, LogLevel,
         exit::{CANCELLED, DENIED, LIMITED, TIMED_OUT},
@@ -26,7 +26,10 @@ use super::{
     hosts::{Hosts, SecretFlags},
     run::{PRINCIPAL, cancellable},
 };
-use crate::{exit, home, module, show};
+use crate::{
+    exit, home, module, show,
+    taped::{self, RecordFlags, Taped, Taping},
+};
 
 /// Hosts that extensions may reach, with commas between them.
 const ALLOWLIST: &str = "EXT_EGRESS_ALLOWLIST";
@@ -106,6 +109,8 @@ struct Invoke {
     hosts: Hosts,
     #[command(flatten)]
     secrets: SecretFlags,
+    #[command(flatten)]
+    record: RecordFlags,
     /// Time of the call where the request asks for none, and the most that it may ask for [default: 5000, at most 60000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout_ms: Option<u64>,
@@ -126,7 +131,7 @@ fn header(text: &str) -> Result<(String, String), String> {
 
 pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
     match ext.command {
-        Command::Invoke(invoke) => run_invoke(&invoke),
+        Command::Invoke(invoke) => Ok(run_invoke(&invoke, Taping::Live)?.0),
         Command::Install(install) => manage::install(install),
         Command::List { of } => manage::list(&of),
         Command::Show { name, of } => manage::show_one(&name, &of),
@@ -136,10 +141,18 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
+/// Replays one.
+pub(crate) fn on(ext: Ext, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
+    match ext.command {
+        Command::Invoke(invoke) => run_invoke(&invoke, taping),
+        _ => anyhow::bail!("the tape is of nothing that is recorded"),
+    }
+}
+
+fn run_invoke(invoke: &Invoke, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
     let module = match invoke.names_installed() {
         true => None,
-        false => Some(module::read(&invoke.file)?),
+        false => Some(taped::text("module", || module::read(&invoke.file))?),
     };
     let (request, context) = invoke.request()?;
     let limits = Limits {
@@ -147,37 +160,50 @@ fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
         memory_bytes_max: invoke.memory_mb.map_or(HANDLER_LIMITS.memory_bytes_max, |it| it << 20),
         ..HANDLER_LIMITS
     };
-    let dock = home::dock()?;
+    let dock = match taping.machine() {
+        Some(dock) => dock,
+        None => home::dock()?,
+    };
     let (network, denials) = (invoke.network()?, Arc::new(DenialLog::default()));
     let name = invoke.file.file_stem().unwrap_or_default().to_string_lossy();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (session, module) = match module {
-        Some(module) => {
-            let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::instances(limits) };
-            (dock.session(PRINCIPAL, setup)?, runtime.block_on(dock.hand_over(module)))
-        }
-        None => {
-            let installed = runtime.block_on(invoke.installed(&dock))?;
-            let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::default() };
-            (dock.extension_session(PRINCIPAL, &installed, setup)?, installed.module)
-        }
+    let installed = match module {
+        Some(_) => None,
+        None => Some(runtime.block_on(invoke.installed(&dock))?),
     };
+    let usual = if module.is_some() { Setup::instances(limits) } else { Setup::default() };
+    let mut setup = Setup { network, denials: Some(Arc::clone(&denials)), ..usual };
+    let taping = taping.begin(&invoke.record, "ext", &setup, &[])?;
+    taping.deck().prepare(&mut setup);
+    let (session, module) = match (module, installed) {
+        (Some(module), _) => (dock.session(PRINCIPAL, setup)?, runtime.block_on(dock.hand_over(module))),
+        (None, Some(installed)) => (dock.extension_session(PRINCIPAL, &installed, setup)?, installed.module),
+        (None, None) => anyhow::bail!("there is no module"),
+    };
+    let cancel = session.clone();
+    taping.on_end(move || cancel.cancel());
     let answer = dock.try_out(&session, &module, &name, request);
     let mark = session.inner().mark();
     let invoked = runtime.block_on(cancellable(&session, answer));
-    tell_log(&invoked, &name, &context);
-    grants::tell(&denials.take());
-    show::json(&invoked.envelope)?;
+    let status = match session.inner().lost_since(mark) {
+        Some(Denial::Cancelled) => CANCELLED,
+        Some(denial) => CallError::from(denial).exit_status(),
+        None => status(&invoked.envelope),
+    };
+    let envelope = serde_json::to_vec(&invoked.envelope)?;
+    let taped = taping.keep(&dock, &format!("exited({status})"), &envelope);
+    if taping.shows() {
+        taped.tell();
+        tell_log(&invoked, &name, &context);
+        grants::tell(&denials.take());
+        show::json(&invoked.envelope)?;
+    }
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
     }
     // The process ends here; taking the pool apart page by page would only delay it.
     std::mem::forget(dock);
-    Ok(ExitCode::from(match session.inner().lost_since(mark) {
-        Some(Denial::Cancelled) => CANCELLED,
-        Some(denial) => CallError::from(denial).exit_status(),
-        None => status(&invoked.envelope),
-    }))
+    Ok((ExitCode::from(status), taped))
 }
 
 impl Invoke {
@@ -185,11 +211,11 @@ impl Invoke {
     /// one that has.
     fn network(&self) -> anyhow::Result<Network> {
         let own = self.hosts.rules();
-        let listed = match std::env::var(ALLOWLIST) {
-            Ok(text) => {
+        let listed = match taped::optional(ALLOWLIST, || std::env::var(ALLOWLIST).ok()) {
+            Some(text) => {
                 Some(Rules::parse_list(&text).with_context(|| format!("{ALLOWLIST} cannot be read"))?)
             }
-            Err(_) => None,
+            None => None,
         };
         let has_own = !own.hosts.is_empty() || !own.urls.is_empty();
         self.secrets.with(match listed {
@@ -209,8 +235,11 @@ impl Invoke {
     /// The extension of that name, with these limits where they are less than its own.
     async fn installed(&self, dock: &Dock) -> anyhow::Result<Installed> {
         let name: CommandName = self.file.to_string_lossy().parse()?;
-        let found = dock.installations().find(&name)?;
-        let mut found = found.ok_or_else(|| InstallError::Unknown(name))?;
+        let kept = taped::text("extension", || {
+            let found = dock.installations().find(&name)?;
+            Ok(serde_json::to_vec(&found.ok_or_else(|| InstallError::Unknown(name))?)?)
+        })?;
+        let mut found: Installation = serde_json::from_slice(&kept)?;
         let limits = &mut found.settings.limits;
         let less = |most: Option<u64>, asked: Option<u64>| most.into_iter().chain(asked).min();
         limits.timeout_ms = less(limits.timeout_ms, self.timeout_ms);
@@ -235,7 +264,7 @@ impl Invoke {
             let request = ExecuteRequest { context: context.clone(), http, limits: Some(flags) };
             return Ok((serde_json::to_vec(&request)?, context));
         };
-        let sent = module::read_data(file, REQUEST_BYTES_MAX)?;
+        let sent = taped::text("request", || module::read_data(file, REQUEST_BYTES_MAX))?;
         // What is no request is sent as it is: the refusal says why, and is recorded.
         match ExecuteRequest::parse(&sent) {
             Ok(request) => {

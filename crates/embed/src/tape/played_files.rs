@@ -51,11 +51,11 @@ fn nothing(_: &mut Reader<'_>) -> Option<()> {
 
 impl Files for PlayedFiles {
     fn stat(&self, path: &TreePath, follow: Follow) -> FileResult<Stat> {
-        answer(&self.reel, self.tree.about("stat", path.as_str(), &[&follows(follow)]), Reader::stat)
+        answer(&self.reel, self.tree.about("stat", path.as_str(), &[&follows(follow)]), |it| it.stat())
     }
 
     fn open(&self, path: &TreePath, how: OpenHow, _: Timestamp) -> FileResult<Arc<dyn OpenFile>> {
-        let opened = answer(&self.reel, self.tree.about("open", path.as_str(), &[&ways(how)]), Reader::number);
+        let opened = answer(&self.reel, self.tree.about("open", path.as_str(), &[&ways(how)]), |it| it.number());
         if let Ok(inode) = &opened
             && *inode != 0
         {
@@ -68,7 +68,7 @@ impl Files for PlayedFiles {
     }
 
     fn read_dir(&self, path: &TreePath) -> FileResult<Vec<DirEntry>> {
-        answer(&self.reel, self.tree.about("list", path.as_str(), &[]), Reader::entries)
+        answer(&self.reel, self.tree.about("list", path.as_str(), &[]), |it| it.entries())
     }
 
     fn create_dir(&self, path: &TreePath, mode: Mode, _: Timestamp) -> FileResult<()> {
@@ -99,7 +99,7 @@ impl Files for PlayedFiles {
     }
 
     fn read_link(&self, path: &TreePath) -> FileResult<String> {
-        answer(&self.reel, self.tree.about("readlink", path.as_str(), &[]), Reader::text)
+        answer(&self.reel, self.tree.about("readlink", path.as_str(), &[]), |it| it.text())
     }
 
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, _: Timestamp) -> FileResult<()> {
@@ -113,7 +113,7 @@ impl Files for PlayedFiles {
     }
 
     fn trail(&self, path: &TreePath) -> Vec<FileKind> {
-        let entries = answer(&self.reel, self.tree.about("trail", path.as_str(), &[]), Reader::entries);
+        let entries = answer(&self.reel, self.tree.about("trail", path.as_str(), &[]), |it| it.entries());
         entries.unwrap_or_default().into_iter().map(|it| it.kind).collect()
     }
 }
@@ -165,7 +165,7 @@ impl OpenFile for PlayedFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8], _: Timestamp) -> FileResult<()> {
         let question = self.tree.about("write", &self.name, &[&offset.to_le_bytes(), bytes]);
-        let inode = answer(&self.reel, question, Reader::number)?;
+        let inode = answer(&self.reel, question, |it| it.number())?;
         self.tree.known.lock().wrote(inode, offset, bytes);
         Ok(())
     }
@@ -179,13 +179,13 @@ impl OpenFile for PlayedFile {
 
     fn set_len(&self, len: u64, _: Timestamp) -> FileResult<()> {
         let question = self.tree.about("length", &self.name, &[&len.to_le_bytes()]);
-        let inode = answer(&self.reel, question, Reader::number)?;
+        let inode = answer(&self.reel, question, |it| it.number())?;
         self.tree.known.lock().cut(inode, len);
         Ok(())
     }
 
     fn stat(&self) -> FileResult<Stat> {
-        answer(&self.reel, self.tree.about("facts", &self.name, &[]), Reader::stat)
+        answer(&self.reel, self.tree.about("facts", &self.name, &[]), |it| it.stat())
     }
 
     fn set_times(&self, times: FileTimes, _: Timestamp) -> FileResult<()> {
@@ -197,7 +197,7 @@ impl OpenFile for PlayedFile {
     }
 
     fn next_data(&self, offset: u64) -> FileResult<u64> {
-        answer(&self.reel, self.tree.about("data", &self.name, &[&offset.to_le_bytes()]), Reader::number)
+        answer(&self.reel, self.tree.about("data", &self.name, &[&offset.to_le_bytes()]), |it| it.number())
     }
 
     fn sync(&self) -> FileResult<()> {
