@@ -266,7 +266,7 @@ async fn no_secret_that_went_along_is_on_the_tape_and_a_replay_needs_none() {
     let place = yard.server.address.to_string();
     let run = async |deck: &dyn Deck, dock: &drydock_embed::Dock| {
         let mut secrets = Secrets::default();
-        secrets.put("key".into(), Secret::new(b"hunter2-hunter2-hunter2".to_vec()).unwrap());
+        secrets.put("key", Secret::new(b"hunter2-hunter2-hunter2".to_vec()).unwrap());
         let injected = vec![InjectedHeader::parse(&place, "x-key: {{secret:key}}", &secrets).unwrap()];
         let rules = Rules::parse(&[], &[], std::slice::from_ref(&place)).unwrap();
         let mut setup = Setup { network: Network { rules, injected }, ..Setup::profile("minimal") };

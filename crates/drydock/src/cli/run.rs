@@ -20,7 +20,7 @@ use crate::{
 pub(super) mod record;
 
 /// Who a person at the command line is.
-pub(super) const PRINCIPAL: &str = "cli";
+pub(crate) const PRINCIPAL: &str = "cli";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
