@@ -46,7 +46,11 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
         bound,
     };
     Ok(vec![
-        figure("recording `jq | grep | tr` on 10 KiB: times slower than not recording it", RECORDED, Bound::AtMost(1.3)),
+        figure(
+            "recording `jq | grep | tr` on 10 KiB: times slower than not recording it",
+            RECORDED,
+            Bound::AtMost(1.3),
+        ),
         figure("replaying it: times the original", REPLAYED, Bound::Known),
     ])
 }

@@ -87,7 +87,8 @@ async fn ask(
     let answer = match egress.fetch(&caller, &policy, request).await {
         Err(error) => Err(error),
         Ok(response) if streamed => {
-            let nothing = Fetched { status: response.status.as_u16(), headers: Vec::new(), body: Bytes::new() };
+            let nothing =
+                Fetched { status: response.status.as_u16(), headers: Vec::new(), body: Bytes::new() };
             stream(permit, response, stdout).await?.map(|()| nothing)
         }
         Ok(response) => whole(response).await,
@@ -162,7 +163,11 @@ async fn stream(
 }
 
 /// The head of an answer that is read as it comes.
-pub(crate) async fn write_head(sink: &mut Sink, status: u16, headers: &[(String, String)]) -> Result<(), CallError> {
+pub(crate) async fn write_head(
+    sink: &mut Sink,
+    status: u16,
+    headers: &[(String, String)],
+) -> Result<(), CallError> {
     Ok(write_all(sink, &frame_of(HEAD, &head_json(status, headers))).await?)
 }
 

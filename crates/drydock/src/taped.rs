@@ -147,7 +147,8 @@ impl Taping {
             given.inputs.stored = setup.stored.iter().map(|it| it.spec().to_json()).collect();
             given.inputs.dirs = dirs.iter().map(Mount::to_text).collect();
         }
-        let inputs = given().as_ref().map(|it| serde_json::to_vec(&it.inputs)).transpose()?.unwrap_or_default();
+        let inputs =
+            given().as_ref().map(|it| serde_json::to_vec(&it.inputs)).transpose()?.unwrap_or_default();
         let seed = match setup.entropy {
             Entropy::Seeded(seed) => Some(seed),
             Entropy::System => None,

@@ -38,11 +38,14 @@ fn what_is_recorded_on_the_command_line_is_replayed_without_files_and_network() 
     let dir = shell.path("data");
     fs::create_dir(&dir).unwrap();
     fs::write(dir.join("words.txt"), "alpha\nbeta\n").unwrap();
-    let script = shell.file("script.sh", "read -r a < words.txt; echo $a $RANDOM $1; sleep 1; date +%s | wc -c\n");
-    let program = shell.file("program.js", "[Math.random(), (await commands.cat({args: ['words.txt']})).stdout, args]");
+    let script =
+        shell.file("script.sh", "read -r a < words.txt; echo $a $RANDOM $1; sleep 1; date +%s | wc -c\n");
+    let program =
+        shell.file("program.js", "[Math.random(), (await commands.cat({args: ['words.txt']})).stdout, args]");
     let module = shell.file("shop.wat", HANDLER);
     let (dir, place, url) = (dir.to_str().unwrap().to_owned(), site.place(), site.url("/"));
-    let (ask, fetch) = (format!("curl -s {url} | jq .n"), format!("(await (await fetch('{url}')).json()).n >= 0"));
+    let (ask, fetch) =
+        (format!("curl -s {url} | jq .n"), format!("(await (await fetch('{url}')).json()).n >= 0"));
     let writable = format!("{dir}:/data:rw");
     let cases: &[(&[&str], &[u8])] = &[
         (&["run", "--record", "--dir", &dir, "sort", "-r", "words.txt"], b""),
@@ -53,7 +56,10 @@ fn what_is_recorded_on_the_command_line_is_replayed_without_files_and_network() 
         (&["sh", "--record", "--allow-private", &place, "-c", &ask], b""),
         (&["sh", "--record", "--json", "--allow-private", &place, "-c", &ask], b""),
         (&["sh", "--record"], b"echo from stdin; seq 3 | tac\n"),
-        (&["sh", "--record", "--dir", &writable, "-c", "echo new > made; cat made words.txt; rm made; ls"], b""),
+        (
+            &["sh", "--record", "--dir", &writable, "-c", "echo new > made; cat made words.txt; rm made; ls"],
+            b"",
+        ),
         (&["sh", "--record", "-c", "curl http://192.0.2.1/ | cat; exit 3"], b""),
         (&["sh", "--record", "--workspace", "notes", "-c", "echo kept >> log; wc -l < log; ls"], b""),
         (&["js", "--record", "--dir", &dir, "--args", "[7]", &program], b""),
@@ -117,14 +123,17 @@ fn tapes_are_listed_shown_compared_and_removed() {
 fn a_tape_that_is_cut_edited_or_none_is_a_clear_error() {
     let shell = Shell::new();
     let taped = id(&shell.run(&["run", "--record", "seq", "3"]));
-    let found = walk(&shell.home()).into_iter().find(|it| it.extension().is_some_and(|it| it == "tape")).unwrap();
+    let found =
+        walk(&shell.home()).into_iter().find(|it| it.extension().is_some_and(|it| it == "tape")).unwrap();
     let whole = fs::read(&found).unwrap();
     let mut edited = whole.clone();
     *edited.last_mut().unwrap() ^= 1;
     let mut later = whole.clone();
     later[8] = 9;
     let mut told = String::new();
-    for bytes in [&whole[..whole.len() / 2], &edited, &later, b"no tape at all, but long enough to be one ......"] {
+    for bytes in
+        [&whole[..whole.len() / 2], &edited, &later, b"no tape at all, but long enough to be one ......"]
+    {
         fs::write(&found, bytes).unwrap();
         told += &shell.run(&["tape", "replay", &taped]).all().replace(&taped, "ID");
         told += &shell.run(&["tape", "show", &taped, "--json"]).all().replace(&taped, "ID");

@@ -8,7 +8,8 @@ use drydock_contract::{
     port::{Clock, FileError, Files},
 };
 use drydock_gate::{
-    BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, DenialLog, Grant, LINE_MEMORY_BYTES_MAX, Profile, SessionSpec, Tape,
+    BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, DenialLog, Grant, LINE_MEMORY_BYTES_MAX, Profile, SessionSpec,
+    Tape,
 };
 
 use crate::{HostCommands, Network, SystemClock};

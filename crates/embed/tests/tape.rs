@@ -71,14 +71,19 @@ async fn the_corpus_replays_identically_on_another_machine_state() {
     for (kind, name, text, seen, body) in &taped {
         match yard.replay(*kind, name, text, body).await {
             Ok(again) if again == *seen => {}
-            Ok(again) => differ += &format!("=== {name}\n{text}\n--- recorded\n{seen:#?}\n--- replayed\n{again:#?}\n"),
-            Err(diverged) => differ += &format!("=== {name}\n{text}\n{diverged}\n--- recorded\n{}\n", seen.told),
+            Ok(again) => {
+                differ += &format!("=== {name}\n{text}\n--- recorded\n{seen:#?}\n--- replayed\n{again:#?}\n")
+            }
+            Err(diverged) => {
+                differ += &format!("=== {name}\n{text}\n{diverged}\n--- recorded\n{}\n", seen.told)
+            }
         }
     }
     assert!(differ.is_empty(), "{differ}");
     assert_eq!(yard.asked.load(Ordering::Relaxed), asked, "no tool of the embedder was called");
     assert_eq!(yard.server.heads().len(), heads, "nobody reached the server");
-    let left: Vec<_> = std::fs::read_dir(yard.shared.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(yard.shared.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, ["words.txt"], "and nobody wrote into the directory");
 }
 
@@ -95,10 +100,18 @@ async fn each_frame_that_is_missing_doubled_or_changed_is_caught() {
     for at in 0..frames.len() {
         let mut without = frames.clone();
         without.remove(at);
-        assert!(yard.replay(Kind::Line, "me", &text, &tape_of(&without)).await.is_err(), "without {:?}", frames[at]);
+        assert!(
+            yard.replay(Kind::Line, "me", &text, &tape_of(&without)).await.is_err(),
+            "without {:?}",
+            frames[at]
+        );
         let mut twice = frames.clone();
         twice.insert(at, frames[at].clone());
-        assert!(yard.replay(Kind::Line, "me", &text, &tape_of(&twice)).await.is_err(), "twice {:?}", frames[at]);
+        assert!(
+            yard.replay(Kind::Line, "me", &text, &tape_of(&twice)).await.is_err(),
+            "twice {:?}",
+            frames[at]
+        );
         let mut changed = frames.clone();
         changed[at].asked[3] ^= 1;
         let caught = yard.replay(Kind::Line, "me", &text, &tape_of(&changed)).await;
@@ -154,10 +167,12 @@ async fn one_changed_byte_of_a_module_diverges_where_it_is_called() {
 #[tokio::test]
 async fn what_a_session_wrote_itself_is_not_on_its_tape_and_what_others_wrote_is() {
     let yard = yard();
-    let text = "seq 1000 2000 | sha256sum > /shared/own; cat /shared/own; cat /shared/words.txt; rm /shared/own";
+    let text =
+        "seq 1000 2000 | sha256sum > /shared/own; cat /shared/own; cat /shared/words.txt; rm /shared/own";
     let (seen, body) = yard.record(Kind::Line, "me", text).await;
     let frames = all_frames(&body);
-    let holds = |needle: &[u8]| frames.iter().any(|it| it.answer.windows(needle.len()).any(|at| at == needle));
+    let holds =
+        |needle: &[u8]| frames.iter().any(|it| it.answer.windows(needle.len()).any(|at| at == needle));
     let computed = seen.told.lines().nth(2).unwrap().get(..64).unwrap().as_bytes();
     assert!(holds(b"alpha\nbeta\ngamma\n"));
     assert!(!holds(computed), "{}", seen.told);
@@ -178,7 +193,11 @@ async fn a_run_that_time_ended_ends_there_again_after_as_much_fuel() {
     let yard = yard();
     let run = async |deck: &dyn Deck, dock: &drydock_embed::Dock, player: Option<&Player>| {
         let mut setup = Setup::profile("minimal");
-        setup.limits = Some(Limits { wall_max: Duration::from_millis(300), fuel_max: u64::MAX, ..setup.profile.limits() });
+        setup.limits = Some(Limits {
+            wall_max: Duration::from_millis(300),
+            fuel_max: u64::MAX,
+            ..setup.profile.limits()
+        });
         deck.prepare(&mut setup);
         let session = dock.session("me", setup).unwrap();
         if let Some(player) = player {
@@ -205,7 +224,11 @@ async fn whoever_waited_for_input_when_its_time_was_up_is_ended_there_again() {
     let yard = yard();
     struct Never;
     impl drydock_embed::contract::ByteSource for Never {
-        fn poll_read(&mut self, _: &mut std::task::Context<'_>, _: &mut [u8]) -> std::task::Poll<std::io::Result<usize>> {
+        fn poll_read(
+            &mut self,
+            _: &mut std::task::Context<'_>,
+            _: &mut [u8],
+        ) -> std::task::Poll<std::io::Result<usize>> {
             std::task::Poll::Pending
         }
     }
@@ -242,7 +265,13 @@ async fn an_embedders_command_is_not_called_again() {
         let mut setup = Setup::profile("minimal")
             .with_command("weather", move |input| {
                 let n = counter.fetch_add(1, Ordering::Relaxed);
-                async move { HostOutput { status: 3, stdout: format!("{n} {:?}\n", input.args).into(), ..HostOutput::default() } }
+                async move {
+                    HostOutput {
+                        status: 3,
+                        stdout: format!("{n} {:?}\n", input.args).into(),
+                        ..HostOutput::default()
+                    }
+                }
             })
             .unwrap();
         deck.prepare(&mut setup);

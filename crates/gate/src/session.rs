@@ -3,8 +3,8 @@
 use std::{any::Any, sync::Arc, time::Duration};
 
 use drydock_contract::{
-    Budget, CallError, CallId, Cap, CapSet, Deadline, Denial, Entropy, GuestTime, Limits, Lineage, Meter, Preparing,
-    Principal, SteppedClock, Switch, SwitchMark, Tenant, Tools,
+    Budget, CallError, CallId, Cap, CapSet, Deadline, Denial, Entropy, GuestTime, Limits, Lineage, Meter,
+    Preparing, Principal, SteppedClock, Switch, SwitchMark, Tenant, Tools,
     port::{CallFacts, Files, Registry},
 };
 

@@ -146,9 +146,7 @@ fn follow(permit: &Permit<'_, impl drydock_gate::Capability>, late: Option<u64>)
 }
 
 /// The tape of a session that is recorded.
-pub(crate) fn of<'a>(
-    permit: &'a Permit<'_, impl drydock_gate::Capability>,
-) -> Option<&'a Arc<dyn Tape>> {
+pub(crate) fn of<'a>(permit: &'a Permit<'_, impl drydock_gate::Capability>) -> Option<&'a Arc<dyn Tape>> {
     permit.session().spec().tape.as_ref()
 }
 
@@ -220,7 +218,11 @@ mod tests {
             Is::Failed(5, "timeout".into(), "late".into()),
             Is::NotOpen("private:127.0.0.1:1".into()),
         ] {
-            let piece = Piece { is, late: Some(7), attempts: vec![Made("127.0.0.1:1".into(), None, 1, 2, "ok".into())] };
+            let piece = Piece {
+                is,
+                late: Some(7),
+                attempts: vec![Made("127.0.0.1:1".into(), None, 1, 2, "ok".into())],
+            };
             assert_eq!(Piece::decode(&piece.encode(b"body")), Some((piece, &b"body"[..])));
         }
     }

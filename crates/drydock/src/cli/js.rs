@@ -125,7 +125,9 @@ pub(crate) fn on(js: Js, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
         return Ok((code, Taped::Nothing));
     }
     if js.record.is_on() && (js.session.is_some() || js.runner.is_some()) {
-        bail!("--record goes together neither with --session nor with --runner: what those bring is no part of the run");
+        bail!(
+            "--record goes together neither with --session nor with --runner: what those bring is no part of the run"
+        );
     }
     let dock = Arc::new(match taping.machine() {
         Some(dock) => dock,

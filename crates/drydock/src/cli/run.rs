@@ -157,7 +157,10 @@ pub(crate) fn on(run: Run, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> 
 /// What a run cost, but for time.
 fn costs(report: &RunReport) -> Vec<u8> {
     let RunReport { fuel, memory_bytes, stdin_bytes, stdout_bytes, stderr_bytes, .. } = report;
-    [fuel, memory_bytes, stdin_bytes, stdout_bytes, stderr_bytes].into_iter().flat_map(|it| it.to_le_bytes()).collect()
+    [fuel, memory_bytes, stdin_bytes, stdout_bytes, stderr_bytes]
+        .into_iter()
+        .flat_map(|it| it.to_le_bytes())
+        .collect()
 }
 
 /// Runs until it ends, or Ctrl-C cancels the session; a second Ctrl-C ends the process.

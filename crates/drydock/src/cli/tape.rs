@@ -252,7 +252,9 @@ fn remove(ids: &[TapeId], json: bool) -> anyhow::Result<ExitCode> {
         tapes.remove(id)?;
     }
     match json {
-        true => show::json(&serde_json::json!({ "removed": ids.iter().map(TapeId::as_str).collect::<Vec<_>>() }))?,
+        true => {
+            show::json(&serde_json::json!({ "removed": ids.iter().map(TapeId::as_str).collect::<Vec<_>>() }))?
+        }
         false => show::line(&format!("removed {}", if ids.len() == 1 { "it" } else { "them" }))?,
     }
     Ok(ExitCode::SUCCESS)

@@ -173,10 +173,9 @@ impl Bearings {
         let spec = started.session.spec();
         Self {
             entropy: started.entropy,
-            budget: spec
-                .budget
-                .clone()
-                .filter(|_| !spec.default_limits.fuel && spec.tape.as_ref().is_none_or(|it| it.charges_time())),
+            budget: spec.budget.clone().filter(|_| {
+                !spec.default_limits.fuel && spec.tape.as_ref().is_none_or(|it| it.charges_time())
+            }),
             tenant: spec.tenant.clone(),
             depth: started.session.depth().saturating_sub(1),
             door: Some(gate.door(&started.session)),

@@ -45,7 +45,14 @@ pub fn diff(mut one: Frames, mut other: Frames) -> Result<Option<Difference>, Ba
             (Some(first), Some(second)) if same_question => Some(part(&first.answer, &second.answer)),
             _ => None,
         };
-        return Ok(Some(Difference { frame, one: asked, other: other_asked, same_question, answers, before }));
+        return Ok(Some(Difference {
+            frame,
+            one: asked,
+            other: other_asked,
+            same_question,
+            answers,
+            before,
+        }));
     }
     Ok(None)
 }

@@ -175,10 +175,8 @@ impl Files for RecordedFiles {
 
     fn trail(&self, path: &TreePath) -> Vec<FileKind> {
         let kinds = self.inner.trail(path);
-        let named: Vec<DirEntry> = kinds
-            .iter()
-            .map(|kind| DirEntry { name: String::new(), kind: *kind, inode: 0 })
-            .collect();
+        let named: Vec<DirEntry> =
+            kinds.iter().map(|kind| DirEntry { name: String::new(), kind: *kind, inode: 0 }).collect();
         let question = self.tree.about("trail", path.as_str(), &[]);
         put(&self.tape, question, Writer::default().byte(0).entries(&named).0);
         kinds
@@ -218,7 +216,8 @@ impl RecordedFile {
 impl OpenFile for RecordedFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
         let most = buffer.len().min(PIECE_BYTES_MAX);
-        let question = self.tree.about("read", &self.name, &[&offset.to_le_bytes(), &(most as u64).to_le_bytes()]);
+        let question =
+            self.tree.about("read", &self.name, &[&offset.to_le_bytes(), &(most as u64).to_le_bytes()]);
         let result = self.inner.read_at(offset, &mut buffer[..most]);
         let known = self.tree.known.lock();
         let own = match &result {

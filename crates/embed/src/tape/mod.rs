@@ -24,13 +24,13 @@ use drydock_contract::{Source, port::Files};
 use drydock_gate::Tape;
 
 pub use answer::foreign_answer;
+pub use diff::{Difference, diff};
 #[doc(hidden)]
 pub use drydock_caps::net::is_piece as is_net_piece;
-pub use diff::{Difference, diff};
 pub use player::{Asked, Divergence, Player, Replayed};
 pub use recorder::{RecordSettings, Recorder};
-pub use sink::Through;
 pub use replay::{BeginReplayError, ReplayRecords};
+pub use sink::Through;
 
 use crate::{OpenTreeError, Setup};
 

@@ -31,7 +31,11 @@ impl PlayedFiles {
 }
 
 /// What the tape answers; a tape that diverges answers that reading failed, and the replay is over.
-fn answer<T>(reel: &Reel, question: Question, read: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> FileResult<T> {
+fn answer<T>(
+    reel: &Reel,
+    question: Question,
+    read: impl FnOnce(&mut Reader<'_>) -> Option<T>,
+) -> FileResult<T> {
     let Question { name, asked } = question;
     let bytes = reel.next(Seam::File, 0, &name, asked).map_err(|_| FileError::Io)?;
     let mut reader = Reader::new(&bytes);
@@ -55,7 +59,8 @@ impl Files for PlayedFiles {
     }
 
     fn open(&self, path: &TreePath, how: OpenHow, _: Timestamp) -> FileResult<Arc<dyn OpenFile>> {
-        let opened = answer(&self.reel, self.tree.about("open", path.as_str(), &[&ways(how)]), |it| it.number());
+        let opened =
+            answer(&self.reel, self.tree.about("open", path.as_str(), &[&ways(how)]), |it| it.number());
         if let Ok(inode) = &opened
             && *inode != 0
         {
@@ -134,7 +139,8 @@ enum Read<'a> {
 impl OpenFile for PlayedFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
         let most = buffer.len().min(super::files::PIECE_BYTES_MAX);
-        let question = self.tree.about("read", &self.name, &[&offset.to_le_bytes(), &(most as u64).to_le_bytes()]);
+        let question =
+            self.tree.about("read", &self.name, &[&offset.to_le_bytes(), &(most as u64).to_le_bytes()]);
         let Question { name, asked } = question;
         let bytes = self.reel.next(Seam::File, 0, &name, asked).map_err(|_| FileError::Io)?;
         let mut reader = Reader::new(&bytes);
@@ -148,7 +154,9 @@ impl OpenFile for PlayedFile {
         let read = match result {
             Some(Err(error)) => return Err(error),
             Some(Ok(Read::Bytes(bytes))) => Some(bytes.to_vec()),
-            Some(Ok(Read::Own(inode, count))) if count <= most => self.tree.known.lock().at(inode, offset, count),
+            Some(Ok(Read::Own(inode, count))) if count <= most => {
+                self.tree.known.lock().at(inode, offset, count)
+            }
             _ => None,
         };
         match read.filter(|it| it.len() <= most) {

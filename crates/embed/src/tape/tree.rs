@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use drydock_contract::{Meter, port::Files};
-use drydock_store::{
-    Access, MemoryFiles, Mounts, Overlay, TenantHome, Volume, WorkspaceName, Workspaces,
-};
+use drydock_store::{Access, MemoryFiles, Mounts, Overlay, TenantHome, Volume, WorkspaceName, Workspaces};
 
 use super::Deck;
 use crate::{

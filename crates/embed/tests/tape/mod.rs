@@ -74,7 +74,8 @@ pub(crate) fn yard() -> Yard {
 pub(crate) fn yard_with(gate: GateSettings) -> Yard {
     let home = tempfile::tempdir().unwrap();
     let egress = Some(local(QuotaLimits { requests_max: 1_000_000, ..QuotaLimits::default() }).0);
-    let dock = Dock::open_with(home.path(), DockSettings { egress, gate, ..DockSettings::default() }).unwrap();
+    let dock =
+        Dock::open_with(home.path(), DockSettings { egress, gate, ..DockSettings::default() }).unwrap();
     let answered = AtomicU64::new(0);
     let server = serve(move |head, to| {
         let n = answered.fetch_add(1, Ordering::Relaxed);
@@ -145,7 +146,8 @@ impl Yard {
             let commands = command_tools(dock, principal, &setup, &shell).unwrap();
             let kept = file_tools(&files, &shell.cwd, &clock).unwrap();
             let world = Provider::new("world", self.tools().into_iter().map(tool).collect()).unwrap();
-            let programs = dock.code(principal, setup, Providers::new([commands, kept, world]).unwrap()).unwrap();
+            let programs =
+                dock.code(principal, setup, Providers::new([commands, kept, world]).unwrap()).unwrap();
             let session = programs.session().clone();
             end(Box::new(move || session.cancel()));
             let options =
@@ -168,10 +170,12 @@ impl Yard {
             let (report, streams) = ran.unwrap();
             writeln!(told, "status {} limit {:?}", report.status, report.limit).unwrap();
             let text = |sink: Sink| String::from_utf8_lossy(&sink.into_captured()).into_owned();
-            writeln!(told, "--- stdout\n{}--- stderr\n{}", text(streams.stdout), text(streams.stderr)).unwrap();
+            writeln!(told, "--- stdout\n{}--- stderr\n{}", text(streams.stdout), text(streams.stderr))
+                .unwrap();
             for it in report.stages {
                 let bytes = (it.stdin_bytes, it.stdout_bytes, it.stderr_bytes);
-                writeln!(told, "--- {} {} {} {bytes:?} {}", it.command, it.status, it.outcome, it.fuel).unwrap();
+                writeln!(told, "--- {} {} {} {bytes:?} {}", it.command, it.status, it.outcome, it.fuel)
+                    .unwrap();
             }
         }
         told
@@ -191,9 +195,8 @@ impl Yard {
     pub(crate) async fn record(&self, kind: Kind, name: &str, text: &str) -> (Seen, TapeBody) {
         let recorder = Recorder::begin(RecordSettings::default());
         let tool = recorder.clone();
-        let told = self
-            .run(&self.dock, (kind, name, text), &recorder, &move |it| tool.tool(it), &|_| ())
-            .await;
+        let told =
+            self.run(&self.dock, (kind, name, text), &recorder, &move |it| tool.tool(it), &|_| ()).await;
         let body = recorder.finish("ended", &[told.as_bytes()]).unwrap();
         (Seen { told, records: self.records(name) }, body)
     }

@@ -39,7 +39,8 @@ impl TapeWriter {
             return false;
         }
         self.scratch.clear();
-        let written = frame.encode(&mut self.scratch).is_ok() && self.encoder.write_all(&self.scratch).is_ok();
+        let written =
+            frame.encode(&mut self.scratch).is_ok() && self.encoder.write_all(&self.scratch).is_ok();
         self.scratch.shrink_to(1 << 20);
         self.frames += 1;
         self.raw_bytes = self.raw_bytes.saturating_add(self.scratch.len() as u64);
@@ -59,7 +60,8 @@ impl TapeWriter {
     /// All of it; none where it was longer than it may be.
     pub fn finish(self) -> Option<TapeBody> {
         let (frames, raw_bytes) = (self.frames, self.raw_bytes);
-        let bytes = self.encoder.finish().ok().filter(|it| !self.is_full && it.len() as u64 <= self.bytes_max)?;
+        let bytes =
+            self.encoder.finish().ok().filter(|it| !self.is_full && it.len() as u64 <= self.bytes_max)?;
         Some(TapeBody { bytes, frames, raw_bytes })
     }
 }

@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut_at_a_character() {
-        let frame = Frame { seam: Seam::File, call: 0, name: "ü".repeat(400), asked: [0; 16], answer: vec![] };
+        let frame =
+            Frame { seam: Seam::File, call: 0, name: "ü".repeat(400), asked: [0; 16], answer: vec![] };
         let mut bytes = Vec::new();
         frame.encode(&mut bytes).unwrap();
         assert_eq!(Frame::read(&mut &bytes[..]).unwrap().unwrap().name, "ü".repeat(256));

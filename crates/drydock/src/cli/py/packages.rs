@@ -12,8 +12,8 @@ use drydock_embed::{
 
 use crate::{
     cli::{powers::Powers, tree},
-    taped::Taping,
     exit, home, show,
+    taped::Taping,
 };
 
 /// The words that are no file's name here; `./add` is.

@@ -11,8 +11,8 @@ use drydock_codemode::{
     runner::{Finished, Guest, Program, ToolDoor},
 };
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Digest, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing, RunReport,
-    RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
+    Artifact, BoxFuture, Cap, CapSet, Digest, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing,
+    RunReport, RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{
         Entry, EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry,
         Runner as _,
