@@ -16,6 +16,7 @@ mod serve;
 mod serve_peers;
 mod shell;
 mod sort;
+mod tape;
 mod tiny;
 mod workspace;
 
@@ -70,6 +71,12 @@ pub(crate) const GROUPS: &[Group] = &[
         about: "lines of a reused shell: against bash with native tools, bashkit and just-bash",
         measure: shell::measure,
         needs: &[Program::Peer],
+    },
+    Group {
+        name: "tape",
+        about: "a pipeline that is recorded and replayed, against the same one that is neither",
+        measure: tape::measure,
+        needs: &[],
     },
     Group {
         name: "sort",

@@ -5,6 +5,8 @@
 //! comparison in its own. Every case is run by both, from the snapshot and plainly; what they print and how they end
 //! must be the same. Then both start, and run a CPU-bound script, in turn: the medians and their ratio are printed, and judged by whoever reads them.
 
+mod replay;
+
 use std::{
     io::Write as _,
     path::{Path, PathBuf},
@@ -13,6 +15,8 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+
+pub(crate) use replay::replays;
 
 /// Arguments and stdin. `file.py` and `package` lie in the working directory.
 const CASES: &[(&[&str], &str)] = &[
@@ -126,6 +130,11 @@ pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
     };
     both.put_files()?;
     std::fs::copy(root.join("xtask/python/cpu.py"), both.dir.path().join("cpu.py"))?;
+    let home = std::env::var_os("DRYDOCK_HOME").context("set DRYDOCK_HOME")?;
+    let replayed = replays(&both.drydock, Path::new(&home))?;
+    if !replayed.is_empty() {
+        bail!("{}", replayed.join("\n"));
+    }
     let different = compare(&both)?;
     measure(&both, "start", &["-c", "print(1)"], rounds)?;
     measure(&both, "cpu", &["cpu.py"], rounds.div_ceil(3))?;

@@ -134,6 +134,12 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
     ]
 }
 
+/// The pipeline on 10 KiB.
+pub(super) fn pipeline() -> Scenario {
+    let (input, wanted) = records(10 << 10);
+    Scenario::of(PIPELINE, input.as_bytes(), wanted.into_bytes())
+}
+
 /// About so many bytes of records, and the names with an `a` in upper case.
 fn records(bytes: usize) -> (String, String) {
     let names = ["ada", "grace", "linus", "edsger", "barbara", "ken", "margaret", "dennis"];

@@ -18,8 +18,13 @@ use drydock_egress::{
 };
 use drydock_gate::{AttemptLog, Permit, Session};
 
+use bytes::Bytes;
+
 use crate::{
-    net::{Net, Ready, not_open},
+    net::{
+        Net, Ready, WayOut, not_open,
+        taped::{self, Is, Piece, SENTENCES},
+    },
     reach::Credentials,
 };
 
@@ -28,14 +33,35 @@ const WHOLE_MAX: Duration = Duration::from_secs(30);
 /// The same for one that is read as it comes.
 const STREAMED_MAX: Duration = Duration::from_secs(600);
 
-pub(crate) async fn perform(
+impl WayOut for Egress {
+    async fn answer(
+        &self,
+        permit: &Permit<'_, Net>,
+        ready: Ready,
+        mut streams: Streams,
+    ) -> Result<Reply, CallError> {
+        let streamed = matches!(streams.stdout, Sink::Stream(_));
+        if let Some(tape) = taped::of(permit) {
+            tape.catch_up().await;
+        }
+        let done = ask(self, permit, ready, &mut streams.stdout, streamed).await;
+        if taped::of(permit).is_some()
+            && let Some((piece, body)) = Piece::end(&done, streamed)
+        {
+            taped::tell(permit, piece.with_attempts(&permit.attempts().told()), body);
+        }
+        Ok(reply(done?, streamed, permit.wants_typed(), streams))
+    }
+}
+
+async fn ask(
     egress: &Egress,
     permit: &Permit<'_, Net>,
     ready: Ready,
-    mut streams: Streams,
-) -> Result<Reply, CallError> {
+    stdout: &mut Sink,
+    streamed: bool,
+) -> Result<FetchAnswer, CallError> {
     let session = permit.session();
-    let streamed = matches!(streams.stdout, Sink::Stream(_));
     let Ready { method, target, headers, body, timeout_ms, max_bytes, decode, opened, label } = ready;
     tracing::trace!(target: "drydock::hop", "caps/net: {label} is judged, and asked if it may be");
     let rules = Rules::only(&target, opened);
@@ -60,28 +86,33 @@ pub(crate) async fn perform(
     };
     let answer = match egress.fetch(&caller, &policy, request).await {
         Err(error) => Err(error),
-        Ok(response) if streamed => match stream(session, response, &mut streams.stdout).await? {
-            Ok(()) => return Ok(Reply::of_value(Ok::<(), FetchFailure>(()), streams)),
-            Err(error) => Err(error),
-        },
+        Ok(response) if streamed => {
+            let nothing =
+                Fetched { status: response.status.as_u16(), headers: Vec::new(), body: Bytes::new() };
+            stream(permit, response, stdout).await?.map(|()| nothing)
+        }
         Ok(response) => whole(response).await,
     };
-    let answer: FetchAnswer = match answer {
-        Ok(fetched) => Ok(fetched),
-        Err(error) => Err(failure(error)?),
-    };
+    match answer {
+        Ok(fetched) => Ok(Ok(fetched)),
+        Err(error) => Ok(Err(failure(error)?)),
+    }
+}
+
+/// The answer as whoever asked takes it.
+pub(crate) fn reply(answer: FetchAnswer, streamed: bool, wants_typed: bool, streams: Streams) -> Reply {
     if streamed {
-        return Ok(Reply::of_value(answer.map(drop), streams));
+        return Reply::of_value(answer.map(drop), streams);
     }
     let digested = answer.as_ref().ok().map(|it| it.body.clone());
-    if permit.wants_typed() {
-        return Ok(Reply { digested, ..Reply::of_value(answer, streams) });
+    if wants_typed {
+        return Reply { digested, ..Reply::of_value(answer, streams) };
     }
     let json = match &answer {
         Ok(fetched) => answer_json(fetched),
         Err(failure) => [&b"{\"error\":"[..], &failure.to_json(), b"}"].concat(),
     };
-    Ok(Reply::of_bytes(json, streams))
+    Reply::of_bytes(json, streams)
 }
 
 /// No more time than the caller has left, no more bytes than it wants.
@@ -108,27 +139,47 @@ async fn whole(response: Response) -> Result<Fetched, FetchError> {
 
 /// Writes frames as they come. Whoever reads them may stop; the session may have no more bytes to spend.
 async fn stream(
-    session: &Session,
+    permit: &Permit<'_, Net>,
     response: Response,
     sink: &mut Sink,
 ) -> Result<Result<(), FetchError>, CallError> {
-    let head = head_json(response.status.as_u16(), &texts(&response.headers));
-    write_all(sink, &frame_of(HEAD, &head)).await?;
+    let (status, headers) = (response.status.as_u16(), texts(&response.headers));
+    if taped::of(permit).is_some() {
+        taped::tell(permit, Piece::new(Is::Head(status, headers.clone())), b"");
+    }
+    write_head(sink, status, &headers).await?;
     let mut body = response.body;
     while let Some(piece) = body.next().await {
         let piece = match piece {
             Ok(piece) => piece,
             Err(error) => return Ok(Err(error)),
         };
-        let bytes = piece.len() as u64;
-        if session.spec().budget.as_ref().is_some_and(|it| !it.reserve(Unit::Bytes, bytes)) {
-            return Err(Denial::BudgetExceeded("bytes").into());
+        if taped::of(permit).is_some() {
+            taped::tell(permit, Piece::new(Is::Body), &piece);
         }
-        // Pieces come out of buffers of some kilobytes.
-        write_all(sink, &frame_head(BODY, u32::try_from(bytes).unwrap_or(u32::MAX))).await?;
-        write_all(sink, &piece).await?;
+        write_body(permit.session(), sink, &piece).await?;
     }
     Ok(Ok(()))
+}
+
+/// The head of an answer that is read as it comes.
+pub(crate) async fn write_head(
+    sink: &mut Sink,
+    status: u16,
+    headers: &[(String, String)],
+) -> Result<(), CallError> {
+    Ok(write_all(sink, &frame_of(HEAD, &head_json(status, headers))).await?)
+}
+
+/// A piece of its body, for which the session pays.
+pub(crate) async fn write_body(session: &Session, sink: &mut Sink, piece: &[u8]) -> Result<(), CallError> {
+    let bytes = piece.len() as u64;
+    if session.spec().budget.as_ref().is_some_and(|it| !it.reserve(Unit::Bytes, bytes)) {
+        return Err(Denial::BudgetExceeded("bytes").into());
+    }
+    // Pieces come out of buffers of some kilobytes.
+    write_all(sink, &frame_head(BODY, u32::try_from(bytes).unwrap_or(u32::MAX))).await?;
+    Ok(write_all(sink, piece).await?)
 }
 
 async fn write_all(sink: &mut Sink, mut bytes: &[u8]) -> Result<(), Fault> {
@@ -155,13 +206,13 @@ fn failure(error: FetchError) -> Result<FetchFailure, CallError> {
             return Err(not_open(&subject).into());
         }
         FetchError::Refused(Refusal::Method { .. }) => {
-            return Err(denied(": CONNECT and TRACE are not sent").into());
+            return Err(denied(SENTENCES[0]).into());
         }
         FetchError::Refused(Refusal::TooManyAddresses { .. }) => {
-            return Err(denied(": it has more addresses than are judged").into());
+            return Err(denied(SENTENCES[1]).into());
         }
         FetchError::SecretNeedsTls { .. } => {
-            return Err(denied(": the secret for it goes over https only").into());
+            return Err(denied(SENTENCES[2]).into());
         }
         FetchError::NotRecorded(error) => return Err(Fault::Unrecorded(error.to_string()).into()),
         _ => {}

@@ -17,6 +17,7 @@ mod progress;
 mod provide;
 mod show;
 mod streams;
+mod taped;
 mod units;
 
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    taped::began_with(&words);
     let command = cli::usual::read(&words).unwrap_or_else(|| {
         let arguments = cli::Arguments::try_parse_from(&words);
         arguments.unwrap_or_else(|error| cli::mistyped::with_subcommand(error).exit()).command
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         cli::Command::Catalog(catalog) => cli::catalog::run(catalog),
         cli::Command::Ws(ws) => cli::ws::run(ws),
         cli::Command::Grants(grants) => cli::grants::run(grants),
+        cli::Command::Tape(tape) => cli::tape::run(tape),
         cli::Command::Audit(audit) => cli::audit::run(audit),
         cli::Command::Revoke(revoke) => cli::revoke::run(revoke),
         cli::Command::Unrevoke(unrevoke) => cli::revoke::unrevoke(unrevoke),

@@ -6,13 +6,27 @@ use anyhow::Context as _;
 use bytes::Bytes;
 use drydock_embed::{ExtensionCode, store::ArtifactStore};
 
-/// Reads an extension: JavaScript where the file is called so, and else a module.
+/// Reads an extension.
 pub(crate) fn read_extension(file: &Path) -> anyhow::Result<ExtensionCode> {
-    if !file.extension().is_some_and(|it| it == "js") {
-        return Ok(Bytes::from(read(file)?).into());
+    extension_of(file, read_extension_bytes(file)?)
+}
+
+/// Reads what an extension is made of: text where the file is called JavaScript, and else a module.
+pub(crate) fn read_extension_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
+    if is_script(file) { Ok(read_bytes(file)?.into()) } else { read(file) }
+}
+
+/// The extension that a file of this name with these bytes is.
+pub(crate) fn extension_of(file: &Path, bytes: Vec<u8>) -> anyhow::Result<ExtensionCode> {
+    if !is_script(file) {
+        return Ok(Bytes::from(bytes).into());
     }
-    let text = String::from_utf8(read_bytes(file)?.into());
+    let text = String::from_utf8(bytes);
     Ok(ExtensionCode::Script(text.with_context(|| format!("`{}` is not UTF-8", file.display()))?))
+}
+
+fn is_script(file: &Path) -> bool {
+    file.extension().is_some_and(|it| it == "js")
 }
 
 /// Reads a module, or what `-` stands for: standard input.

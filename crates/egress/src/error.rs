@@ -127,6 +127,55 @@ pub enum FetchError {
     Timeout,
 }
 
+/// Every code that a fetch or a connection can end with.
+const CODES: [&str; 40] = [
+    "ok",
+    "abandoned",
+    "url_too_long",
+    "url_malformed",
+    "url_scheme",
+    "url_userinfo",
+    "url_host",
+    "quota_in_flight",
+    "quota_requests",
+    "quota_bytes",
+    "method_refused",
+    "host_not_granted",
+    "port_not_granted",
+    "scheme_not_granted",
+    "path_not_granted",
+    "method_not_granted",
+    "beyond_ceiling",
+    "name_unresolved",
+    "resolve_timeout",
+    "too_many_addresses",
+    "address_forbidden",
+    "audit_unavailable",
+    "request_too_large",
+    "secret_needs_tls",
+    "connect_failed",
+    "no_trust_store",
+    "certificate_refused",
+    "tls_failed",
+    "protocol_error",
+    "upgrade_refused",
+    "headers_too_large",
+    "body_too_large",
+    "decoded_too_large",
+    "bad_encoding",
+    "unknown_encoding",
+    "too_many_redirects",
+    "timeout",
+    "internal_error",
+    "denied",
+    "unknown",
+];
+
+/// The code of that spelling, for whoever kept one; `unknown` for what is none.
+pub fn known_code(text: &str) -> &'static str {
+    CODES.into_iter().find(|it| *it == text).unwrap_or("unknown")
+}
+
 impl FetchError {
     /// The stable code that guests, logs and tests match on.
     pub fn code(&self) -> &'static str {

@@ -10,7 +10,7 @@ use drydock_contract::{
     Budget, CallError, CallId, Denial, Limits, LineWorld, Lineage, Meter, Outcome, Principal, ShellGuestSpec,
     Streams, Unit, port::Files,
 };
-use drydock_gate::{LINE_MEMORY_BYTES_MAX, Session, SessionSpec};
+use drydock_gate::{Cut, LINE_MEMORY_BYTES_MAX, Session, SessionSpec};
 use drydock_store::{LineFiles, MemoryFiles, Mounts, Volume};
 
 use crate::{
@@ -263,6 +263,18 @@ impl DockShell {
         self.spec.files.as_ref()
     }
 
+    /// What ended the line: told to its tape where that was time or somebody, or as the tape has it.
+    fn taped_end(&self, call: CallId, end: Option<LineEnd>) -> Option<LineEnd> {
+        let Some(tape) = &self.spec.tape else { return end };
+        if let Some(was) = tape.was_cut(call) {
+            return Some(if was.timed_out { LineEnd::TimedOut } else { LineEnd::Cancelled });
+        }
+        if let Some(LineEnd::TimedOut | LineEnd::Cancelled | LineEnd::Revoked) = end {
+            tape.cut(call, Cut { timed_out: end == Some(LineEnd::TimedOut), fuel: 0 });
+        }
+        end
+    }
+
     async fn run_with(
         &mut self,
         text: &str,
@@ -286,6 +298,7 @@ impl DockShell {
         }
         // Builtins and redirections are no calls, so the line itself asks to begin, and is on record.
         let parent = self.spec.lineage.as_ref().map_or(session.lineage().call, |it| it.call);
+        let own_call = session.lineage().call;
         let work = gate.begin_work(&session, LINE, parent).await?;
         self.line.begin(gate.door(&session), (session, work.mark()), &self.line_limits);
         tracing::trace!(target: "drydock::hop", "embed: a line has a session, a budget and a deadline of its own");
@@ -328,7 +341,7 @@ impl DockShell {
             }
         };
         self.desk.inside.clear();
-        let end = self.line.finish();
+        let end = self.taped_end(own_call, self.line.finish());
         // A line that does not end when it is told to takes its guest along.
         let cut = || (LineReport { was_reset: true, ..LineReport::default() }, Streams::default());
         let (mut report, rest) = done.unwrap_or_else(cut);

@@ -40,7 +40,7 @@ impl<T: Into<Vec<u8>>> From<T> for HostOutput {
     }
 }
 
-type Body = dyn Fn(HostInput) -> BoxFuture<'static, HostOutput> + Send + Sync;
+pub(crate) type Body = dyn Fn(HostInput) -> BoxFuture<'static, HostOutput> + Send + Sync;
 
 /// Closures by name.
 #[derive(Clone, Default)]
@@ -64,6 +64,11 @@ impl HostCommands {
     /// Their names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &CommandName> {
         self.0.keys()
+    }
+
+    /// The same names with other bodies.
+    pub(crate) fn around(&self, body: impl Fn(&CommandName, Arc<Body>) -> Arc<Body>) -> Self {
+        Self(self.0.iter().map(|(name, own)| (name.clone(), body(name, Arc::clone(own)))).collect())
     }
 
     /// These behind what the front end answers itself.

@@ -64,6 +64,7 @@ mod shell_guest;
 mod shell_session;
 mod shipping;
 mod snapshot;
+pub mod tape;
 mod tree;
 mod wiring;
 mod worker;

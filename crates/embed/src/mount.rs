@@ -22,7 +22,7 @@ use crate::Base;
 
 /// What a run may do to a mounted directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub(crate) enum Mode {
     Read,
     Write,
     /// Writes go beside it: into the workspace if there is one, else nowhere that lasts.
@@ -136,6 +136,16 @@ impl Mount {
         format!("/{}", self.guest.as_str())
     }
 
+    /// The same mount as a text that can be read without looking at the host.
+    pub fn to_text(&self) -> String {
+        let mode = match self.mode {
+            Mode::Read => "ro",
+            Mode::Write => "rw",
+            Mode::Copy => "cow",
+        };
+        format!("{}:/{}:{mode}", self.host.display(), self.guest.as_str())
+    }
+
     /// Where it is on the host, as it was said.
     pub fn host(&self) -> &Path {
         &self.host
@@ -146,7 +156,11 @@ impl Mount {
         Ok(workspace.mount(&self.guest, Arc::new(self.open(Access::ReadWrite, Quota::default())?))?)
     }
 
-    fn open(&self, access: Access, quota: Quota) -> Result<HostDir, OpenTreeError> {
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(crate) fn open(&self, access: Access, quota: Quota) -> Result<HostDir, OpenTreeError> {
         let path = || self.host.display().to_string();
         HostDir::within(&self.host, access, quota)
             .map_err(|cause| OpenTreeError::Open { path: path(), cause })
@@ -245,21 +259,27 @@ impl Tree {
             all.mount(&mount.guest_path(), files)?;
             bases.extend(base);
         }
-        let mut roots: Vec<String> = mounts.iter().map(Mount::guest_path).collect();
-        let cwd = roots.first().cloned().unwrap_or_else(|| format!("/{}", Volume::Workspace.name()));
-        for volume in Volume::ALL {
-            let root = format!("/{}", volume.name());
-            if !roots.contains(&root) {
-                roots.push(root);
-            }
-        }
+        let (roots, cwd) = roots(mounts);
         Ok(Some(Self { files: Arc::new(all), roots, cwd, bases }))
     }
 }
 
+/// What lasts or belongs to somebody, and where a run starts.
+pub(crate) fn roots(mounts: &[Mount]) -> (Vec<String>, String) {
+    let mut roots: Vec<String> = mounts.iter().map(Mount::guest_path).collect();
+    let cwd = roots.first().cloned().unwrap_or_else(|| format!("/{}", Volume::Workspace.name()));
+    for volume in Volume::ALL {
+        let root = format!("/{}", volume.name());
+        if !roots.contains(&root) {
+            roots.push(root);
+        }
+    }
+    (roots, cwd)
+}
+
 /// What is around the mounts where there is no workspace: a tree in memory, with the places of a workspace, which are
 /// there without one, too, and can as little be moved.
-fn around(mounts: &[Mount], room: Room) -> Result<Mounts, OpenTreeError> {
+pub(crate) fn around(mounts: &[Mount], room: Room) -> Result<Mounts, OpenTreeError> {
     let meter = Arc::new(Meter::new(room.memory_bytes_max));
     let root = MemoryFiles::with(Arc::clone(&meter));
     // A guest may put something beside what is mounted deeper down.

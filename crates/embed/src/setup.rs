@@ -10,6 +10,7 @@ use drydock_contract::{
 use drydock_egress::ParseInjectionError;
 use drydock_gate::{
     BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, DenialLog, Grant, LINE_MEMORY_BYTES_MAX, Profile, SessionSpec,
+    Tape,
 };
 
 use crate::{HostCommands, Network, SecretName, SystemClock};
@@ -55,6 +56,8 @@ pub struct Setup {
     /// What is spent together by everything that is opened with this setup and its clones: a session's runs, a program
     /// and its tools, lines of shells. Fuel, calls and bytes, as far as they are named.
     pub budget: Option<Arc<Budget>>,
+    /// Who records or replays what enters from outside; none where nobody does.
+    pub tape: Option<Arc<dyn Tape>>,
     /// Closures that are commands too, where no registered one has the name.
     pub host_commands: HostCommands,
     /// Whether a granted name that is in the catalog and not installed is installed when it is called.
@@ -84,6 +87,7 @@ impl Default for Setup {
             clock: None,
             entropy: Entropy::default(),
             budget: None,
+            tape: None,
             host_commands: HostCommands::default(),
             install_missing: false,
             preparing: Arc::default(),
@@ -248,6 +252,7 @@ impl Setup {
             clock: self.clock,
             entropy: self.entropy,
             inside: self.host_commands.within(None),
+            tape: self.tape,
             preparing: Some(self.preparing),
             budget: self.budget,
             ..SessionSpec::new(principal)

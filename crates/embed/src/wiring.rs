@@ -10,15 +10,18 @@ use drydock_caps::{
     commands::Commands,
     exec::Exec,
     instance::{Instance, Shelf},
-    net::Net,
+    net::{Net, Played},
     process::{Process, Tasks},
     tcp::Tcp,
     tool::Tool,
 };
-use drydock_contract::{ArgMode, Digest, Fault, Tenant};
-use drydock_egress::{Egress, Parts};
+use drydock_contract::{
+    ArgMode, Digest, Fault, Tenant,
+    port::{Clock, Journal},
+};
+use drydock_egress::{Egress, Nowhere, Parts};
 use drydock_engine::{Apart, Engine};
-use drydock_gate::{Gate, GateSettings};
+use drydock_gate::{Gate, GateSettings, Recording};
 use drydock_store::{Builtin, CodeCache, FileJournal, Home, Part, Registries, SqliteLedger};
 
 use crate::{
@@ -85,6 +88,37 @@ fn tasks() -> Tasks {
         Ok(runtime) => drop(runtime.spawn(work)),
         Err(_) => drop(work),
     })
+}
+
+/// The gate of a replay: the powers of this machine over the same commands and engine, and a tape in the place of the
+/// network. No ledger: nothing that other processes do reaches into it.
+pub(crate) fn gate_of_replay(
+    dock: &Dock,
+    way: Arc<Played>,
+    clock: Arc<dyn Clock>,
+    journal: Arc<dyn Journal>,
+) -> Gate {
+    let cache = CodeCache::open(&dock.home).ok();
+    let settings = GateSettings {
+        digest_key: digest_key(cache.as_ref()),
+        // What was refused for its rate is on the tape.
+        calls_max: u32::MAX,
+        recording: Recording::Ahead,
+        ..GateSettings::default()
+    };
+    Gate::new(settings, Arc::clone(&clock), journal)
+        .with(Exec::new(Arc::clone(&dock.registry) as _, Arc::clone(&dock.engine) as _))
+        .with(Commands::new(Arc::clone(&dock.registry) as _))
+        .with(Tool)
+        .with(Code)
+        .with(Net::new(way, clock))
+        .with(Instance::new(Arc::new(WithScripts(Arc::clone(&dock.engine))), Arc::clone(&dock.shelf)))
+}
+
+/// The way out of a machine that has none.
+pub(crate) fn no_way_out() -> Arc<Egress> {
+    let (resolver, dialler) = (Arc::new(Nowhere) as _, Arc::new(Nowhere) as _);
+    Arc::new(Egress::new(Parts { resolver, dialler, ..Parts::default() }))
 }
 
 /// What the digests in audit records are keyed with. Without a key of the installation, one of this process: then they

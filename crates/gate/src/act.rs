@@ -159,6 +159,11 @@ pub struct AttemptLog(Mutex<Vec<Attempt>>);
 const ATTEMPTS_MAX: usize = 64;
 
 impl AttemptLog {
+    /// Those that are over.
+    pub fn told(&self) -> Vec<Attempt> {
+        self.0.lock().clone()
+    }
+
     /// One more is over.
     pub fn ended(&self, attempt: Attempt) {
         let mut all = self.0.lock();

@@ -333,6 +333,11 @@ fn facts(
     CallFacts { who, trace, call, parent, operation, subjects, grant, request }
 }
 
+/// A tape that lets through what this gate refuses: there is nothing to let through.
+fn unjudged() -> CallError {
+    Fault::Internal("a refused call was let through".into()).into()
+}
+
 /// Stands in for an operation nobody offers, so that its denial has a record like any other.
 const NOWHERE: CapSpec = CapSpec {
     cap: Cap::Commands,
@@ -395,12 +400,26 @@ impl<C: Capability> Power for C {
             }
             Err(Stop::Refused(Refused { denial, subjects })) => {
                 let facts = facts(&climb, ids, subjects, None, None);
-                return Box::pin(async move { Err(gate.refuse(session, now, facts, denial).await) });
+                return match session.judged(&facts, C::SPEC.cap, Some(denial)) {
+                    Err(CallError::Denied(denial)) => {
+                        Box::pin(async move { Err(gate.refuse(session, now, facts, denial).await) })
+                    }
+                    Err(other) => Box::pin(ready_now(Err(other))),
+                    Ok(()) => Box::pin(ready_now(Err(unjudged()))),
+                };
             }
         };
         let Through { ready, slot, reserved, grant, use_due, request } = through;
         let named = grant.id().cloned();
         let facts = facts(&climb, ids, C::subjects(&ready), named, request);
+        match session.judged(&facts, C::SPEC.cap, None) {
+            Ok(()) => {}
+            Err(CallError::Denied(denial)) => {
+                let facts = CallFacts { grant: None, request: None, ..facts };
+                return Box::pin(async move { Err(gate.refuse(session, now, facts, denial).await) });
+            }
+            Err(other) => return Box::pin(ready_now(Err(other))),
+        }
         let (audited, umask, wants_typed, class) =
             (operation.audited, call.umask, call.wants_typed, operation.class);
         let caps = session.spec().importable.union(climb.grants.caps());

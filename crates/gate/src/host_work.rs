@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use drydock_contract::{
-    CallError, CallId, Denial, Fault, Outcome, SwitchMark,
+    CallError, CallId, Cap, Denial, Fault, Outcome, SwitchMark,
     port::{AuditEvent, AuditRecord, CallEnd, CallFacts, EndKind, Subjects},
 };
 
@@ -30,6 +30,17 @@ impl Gate {
         operation: &'static str,
         parent: CallId,
     ) -> Result<HostWork, CallError> {
+        self.begin_work_on(session, operation, parent, Subjects::none()).await
+    }
+
+    /// The same about something that has a name.
+    pub async fn begin_work_on(
+        self: &Arc<Self>,
+        session: &Session,
+        operation: &'static str,
+        parent: CallId,
+        subjects: Subjects,
+    ) -> Result<HostWork, CallError> {
         let mark = session.mark();
         let lineage = session.lineage();
         let facts = CallFacts {
@@ -38,13 +49,15 @@ impl Gate {
             call: lineage.call,
             parent,
             operation,
-            subjects: Subjects::none(),
+            subjects,
             grant: None,
             request: None,
         };
         let (at, denial) = self.first_rungs(session).await?;
-        if let Some(denial) = denial {
-            return Err(self.refuse(session, at, facts, denial).await);
+        match session.judged(&facts, Cap::Exec, denial) {
+            Ok(()) => {}
+            Err(CallError::Denied(denial)) => return Err(self.refuse(session, at, facts, denial).await),
+            Err(other) => return Err(other),
         }
         let record = AuditRecord { at, call: facts.clone(), event: AuditEvent::Begun };
         if let Some(record) = self.record_begin(session, record)? {

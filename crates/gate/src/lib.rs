@@ -33,6 +33,7 @@ mod revocation;
 mod session;
 mod span;
 mod spec;
+mod tape;
 mod uses;
 mod waits;
 
@@ -53,3 +54,4 @@ pub use program::{ProgramEnd, ProgramStart, StartedProgram};
 pub use revocation::UnrevokeError;
 pub use session::{DefaultLimits, Session, SessionSpec};
 pub use spec::{Audited, CapSpec, Class, Import, Operation};
+pub use tape::{Cut, Tape, TapedCall};

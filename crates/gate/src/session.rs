@@ -3,13 +3,13 @@
 use std::{any::Any, sync::Arc, time::Duration};
 
 use drydock_contract::{
-    Budget, CallId, CapSet, Deadline, Denial, Entropy, GuestTime, Limits, Lineage, Meter, Preparing,
-    Principal, SteppedClock, Switch, SwitchMark, Tenant, Tools,
-    port::{Files, Registry},
+    Budget, CallError, CallId, Cap, CapSet, Deadline, Denial, Entropy, GuestTime, Limits, Lineage, Meter,
+    Preparing, Principal, SteppedClock, Switch, SwitchMark, Tenant, Tools,
+    port::{CallFacts, Files, Registry},
 };
 
 use crate::{
-    Class, DenialLog, Grant, GrantSet, HeldGrants, Inside,
+    Class, DenialLog, Grant, GrantSet, HeldGrants, Inside, Tape, TapedCall,
     account::{Account, InFlight},
     giving::Giving,
     held::not_counted,
@@ -81,6 +81,8 @@ pub struct SessionSpec {
     pub registry: Option<Arc<dyn Registry>>,
     /// Commands the front end answers itself, or none.
     pub inside: Option<Arc<dyn Inside>>,
+    /// Who is told of what enters from outside, or answers for it; none where nobody records or replays.
+    pub tape: Option<Arc<dyn Tape>>,
     /// What is waited for code to be compiled, if it is another session's wait too; none for one of its own.
     pub preparing: Option<Arc<Preparing>>,
 }
@@ -111,6 +113,7 @@ impl SessionSpec {
             credentials: None,
             registry: None,
             inside: None,
+            tape: None,
             preparing: None,
         }
     }
@@ -232,6 +235,15 @@ impl Session {
     #[must_use]
     pub fn telling(&self, denials: Arc<DenialLog>) -> Self {
         Self { denials: Some(denials), ..self.clone() }
+    }
+
+    /// What counts of a verdict: where the session has a tape, what that says.
+    pub(crate) fn judged(&self, facts: &CallFacts, cap: Cap, own: Option<Denial>) -> Result<(), CallError> {
+        match (&self.inner.spec.tape, own) {
+            (Some(tape), own) => tape.judged(&TapedCall::of(facts, cap), own),
+            (None, Some(denial)) => Err(denial.into()),
+            (None, None) => Ok(()),
+        }
     }
 
     pub(crate) fn denials(&self) -> Option<&DenialLog> {

@@ -30,6 +30,7 @@ mod overlay;
 mod processes;
 mod registry;
 mod sqlite;
+mod tapes;
 mod tokens;
 mod tree;
 mod treestore;
@@ -67,6 +68,11 @@ pub use registry::{
 };
 
 pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};
+pub use tapes::{
+    BadFrame, BadTapeId, FRAME_BYTES_MAX, FRAME_NAME_BYTES_MAX, Frame, Frames, Seam, TAPE_BYTES_MAX,
+    TAPES_BYTES_MAX, TAPES_MAX, Tape, TapeBody, TapeError, TapeFacts, TapeId, TapeLabel, TapeWriter, Tapes,
+    asked,
+};
 pub use tokens::{Ceiling, CeilingLimits, NewToken, TOKENS_MAX, Token, Tokens, TokensError};
 pub use treestore::{NewTree, PutTreeError, TREE_BYTES_MAX, TREE_FILES_MAX, TreeBounds, TreeStore};
 pub use workspace::{
@@ -81,6 +87,22 @@ pub mod foreign {
     /// Reads a registry file; true if it is one.
     pub fn registry_file(bytes: &[u8]) -> bool {
         crate::registry::is_document(bytes)
+    }
+
+    /// Reads the compressed frames of a tape; true if all of them are frames.
+    pub fn tape(bytes: &[u8]) -> bool {
+        crate::tapes::count(bytes).is_ok()
+    }
+
+    /// Reads frames that are not compressed; true if all of them are frames.
+    pub fn tape_frames(mut bytes: &[u8]) -> bool {
+        loop {
+            match crate::Frame::read(&mut bytes) {
+                Ok(Some(_)) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
     }
 
     /// Reads a line of the journal; true if it is a record.

@@ -15,6 +15,7 @@ pub(super) fn run(root: &Path, binary: &Path, home: &Path, row: &str) -> anyhow:
             failed.extend(py_programs::run(root, binary, home)?);
             failed.extend(py_revoked::run(binary, home)?);
             failed.extend(python::same_as_native(binary, home)?);
+            failed.extend(python::replays(binary, home)?);
         }
         // The compiler is proven by what it makes.
         "clang" => failed.extend(c_programs::run(root, binary, home)?),

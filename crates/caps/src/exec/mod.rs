@@ -2,6 +2,7 @@
 
 mod policy;
 mod request;
+mod taped;
 #[cfg(test)]
 mod tests;
 
@@ -170,6 +171,11 @@ impl Exec {
         let Target::Module(entry) = target else {
             return Begun::Failed(Box::new(Fault::Internal("a module was to be started".into()).into()));
         };
+        if let Some(tape) = &spec.tape
+            && let Err(fault) = tape.code(permit.call(), entry.name.as_str(), &entry.digest)
+        {
+            return Begun::Failed(Box::new(fault.into()));
+        }
         let env = env.unwrap_or_else(|| Arc::clone(&spec.env));
         let (real_max, due) = due(spec, wall_max);
         let asked = Asked { args: &args, env: &env, wall_max: real_max };
@@ -231,12 +237,17 @@ async fn finish(
     due: Option<Box<Sleep>>,
 ) -> Result<Reply, CallError> {
     let ran = match due {
-        None => running.await,
-        Some(due) => Box::pin(before(*due, running))
-            .await
-            .unwrap_or_else(|| Ok((report_of(Outcome::TimedOut), Streams::default()))),
+        None => Some(running.await),
+        Some(due) => Box::pin(before(*due, running)).await,
     };
-    let (report, streams) = ran?;
+    let (report, streams) = match ran {
+        Some(ran) => {
+            let (report, streams) = ran?;
+            (taped::ended(permit, report), streams)
+        }
+        // By the session's own clock, which is no news to its tape.
+        None => (report_of(Outcome::TimedOut), Streams::default()),
+    };
     Ok(answer(report, permit.wants_typed(), streams))
 }
 
@@ -261,6 +272,7 @@ impl Exec {
             ArgMode::Stdin1 => first_line(&args, stdin),
         };
         launch::raise_line_memory(spec, &options);
+        let limits = taped::limits(permit, limits);
 
         let request = RunRequest {
             artifact,

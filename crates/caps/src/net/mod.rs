@@ -6,6 +6,7 @@
 
 mod policy;
 mod request;
+pub(crate) mod taped;
 #[cfg(test)]
 mod tests;
 
@@ -22,21 +23,33 @@ pub use crate::reach::{Credentials, grants_of};
 pub use policy::{Policy, Ready};
 pub(crate) use policy::{judge_subject, not_open};
 pub use request::Fetch;
+pub use taped::{Answers, Played, is_piece};
+
+/// Who answers requests that were let through: the network, or a tape.
+pub trait WayOut: Send + Sync + Sized + 'static {
+    /// Answers one.
+    fn answer(
+        &self,
+        permit: &Permit<'_, Net<Self>>,
+        ready: Ready,
+        streams: Streams,
+    ) -> impl Future<Output = Result<Reply, CallError>> + Send;
+}
 
 /// The power to make HTTP requests.
-pub struct Net {
-    egress: Arc<Egress>,
+pub struct Net<W = Egress> {
+    way: Arc<W>,
     policy: Policy,
 }
 
-impl Net {
+impl<W: WayOut> Net<W> {
     /// The power over a way out.
-    pub fn new(egress: Arc<Egress>, clock: Arc<dyn Clock>) -> Self {
-        Self { egress, policy: Policy { clock } }
+    pub fn new(way: Arc<W>, clock: Arc<dyn Clock>) -> Self {
+        Self { way, policy: Policy { clock } }
     }
 }
 
-impl Capability for Net {
+impl<W: WayOut> Capability for Net<W> {
     const SPEC: CapSpec = CapSpec {
         cap: Cap::Net,
         operations: &[Operation {
@@ -101,6 +114,6 @@ impl Capability for Net {
         ready: Ready,
         streams: Streams,
     ) -> Result<Reply, CallError> {
-        crate::fetch::perform(&self.egress, &permit, ready, streams).await
+        self.way.answer(&permit, ready, streams).await
     }
 }

@@ -18,5 +18,5 @@ pub(crate) use name::is_identifier;
 pub use name::{BadNamespace, check_namespace, safe_names};
 pub(crate) use set::unknown_tool;
 pub use set::{BadProvider, Provider, ProviderLimits, Providers};
-pub use tool::{Tool, ToolError};
+pub use tool::{Answering, Tool, ToolError};
 pub(crate) use turn::{Turn, Turns};

@@ -60,6 +60,9 @@ pub(super) struct Given {
 pub(super) type Body =
     Arc<dyn Fn(Given, ToolContext) -> BoxFuture<'static, Result<Produced, ToolError>> + Send + Sync>;
 
+/// The answer of a tool, on its way.
+pub type Answering = BoxFuture<'static, Result<Bytes, ToolError>>;
+
 /// One tool of a provider.
 #[derive(Clone)]
 pub struct Tool {
@@ -122,6 +125,36 @@ impl Tool {
         }
     }
 
+    /// The same tool with somebody around each call, who is told its name and its input, and lets the call go on.
+    #[must_use]
+    pub fn around<F>(self, around: F) -> Self
+    where
+        F: Fn(Arc<str>, Option<Bytes>, Answering) -> Answering + Send + Sync + 'static,
+    {
+        let body = Arc::clone(&self.body);
+        let around = Arc::new(around);
+        let body: Body = Arc::new(move |given: Given, context: ToolContext| {
+            let (name, input) = (Arc::clone(&context.original_tool_name), input(&given));
+            let work = body(given, context);
+            let answer = around(name, input, Box::pin(async move { work.await.map(text) }));
+            Box::pin(async move { answer.await.map(Produced::Text) })
+        });
+        Self { body, ..self }
+    }
+
+    /// The tool's name and schemas with somebody else to answer; its own body is gone.
+    #[must_use]
+    pub fn instead<F>(self, answer: F) -> Self
+    where
+        F: Fn(&str, Option<Bytes>) -> Answering + Send + Sync + 'static,
+    {
+        let body: Body = Arc::new(move |given: Given, context: ToolContext| {
+            let answer = answer(&context.original_tool_name, input(&given));
+            Box::pin(async move { answer.await.map(Produced::Text) })
+        });
+        Self { body, ..self }
+    }
+
     /// What it is for, in words.
     #[must_use]
     pub fn describe(self, text: &str) -> Self {
@@ -144,6 +177,18 @@ impl Tool {
     #[must_use]
     pub fn at_most(self, running: usize) -> Self {
         Self { running_max: Some(running.max(1)), ..self }
+    }
+}
+
+fn input(given: &Given) -> Option<Bytes> {
+    let value = || given.value.as_ref().map(|it| it.to_string().into());
+    given.text.as_ref().map(|it| it.bytes().clone()).or_else(value)
+}
+
+fn text(produced: Produced) -> Bytes {
+    match produced {
+        Produced::Value(value) => value.to_string().into(),
+        Produced::Text(text) => text,
     }
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use drydock_embed::{Dock, Sandbox, SandboxSetup, ShellSetup, contract::Limits, line_limits, shell::Mode};
 
 use super::{grants, powers::Powers, tree};
+use crate::taped::Taping;
 use crate::{exit, home, provide};
 
 #[derive(Debug, Args)]
@@ -70,7 +71,7 @@ fn open(dock: &Arc<Dock>, agent: &Agent, principal: &str) -> anyhow::Result<Sand
     let mode = Mode { literal_unknown: true, eval_allowed: agent.eval, ..Mode::default() };
     let mut shell = ShellSetup { mode, ..ShellSetup::default() };
     let mut bases = Vec::new();
-    if let Some(tree) = tree::of(dock.home(), &agent.powers, limits.memory_bytes_max)? {
+    if let Some(tree) = tree::of(dock.home(), &agent.powers, limits.memory_bytes_max, &Taping::Live)? {
         setup.files = Some(tree.files);
         (shell.roots, shell.cwd, bases) = (tree.roots, tree.cwd, tree.bases);
     }

@@ -7,7 +7,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    Dock, ExtensionCode, HANDLER_LIMITS, InstallError, Installed, Network, Setup,
+    Dock, ExtensionCode, HANDLER_LIMITS, InstallError, Installation, Installed, Network, Setup,
     contract::{
         CallError, CommandName, DEFAULT_TENANT, Denial, Limits, LogLevel,
         exit::{CANCELLED, DENIED, LIMITED, TIMED_OUT},
@@ -23,7 +23,10 @@ use super::{
     hosts::{Hosts, SecretFlags},
     run::{PRINCIPAL, cancellable},
 };
-use crate::{exit, home, module, show};
+use crate::{
+    exit, extensions, home, module, show,
+    taped::{self, RecordFlags, Taped, Taping},
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct Ext {
@@ -100,6 +103,8 @@ struct Invoke {
     hosts: Hosts,
     #[command(flatten)]
     secrets: SecretFlags,
+    #[command(flatten)]
+    record: RecordFlags,
     /// Time of the call where the request asks for none, and the most that it may ask for [default: 5000, at most 60000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout_ms: Option<u64>,
@@ -123,7 +128,7 @@ fn header(text: &str) -> Result<(String, String), String> {
 
 pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
     match ext.command {
-        Command::Invoke(invoke) => run_invoke(&invoke),
+        Command::Invoke(invoke) => Ok(run_invoke(&invoke, Taping::Live)?.0),
         Command::Install(install) => manage::install(install),
         Command::List { of } => manage::list(&of),
         Command::Show { name, of } => manage::show_one(&name, &of),
@@ -133,10 +138,21 @@ pub(crate) fn run(ext: Ext) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
+/// Replays one.
+pub(crate) fn on(ext: Ext, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
+    match ext.command {
+        Command::Invoke(invoke) => run_invoke(&invoke, taping),
+        _ => anyhow::bail!("the tape is of nothing that is recorded"),
+    }
+}
+
+fn run_invoke(invoke: &Invoke, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
     let code = match invoke.names_installed() {
         true => None,
-        false => Some(module::read_extension(&invoke.file)?),
+        false => {
+            let bytes = taped::text("module", || module::read_extension_bytes(&invoke.file))?;
+            Some(module::extension_of(&invoke.file, bytes)?)
+        }
     };
     let (request, context) = invoke.request()?;
     let limits = Limits {
@@ -144,13 +160,23 @@ fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
         memory_bytes_max: invoke.memory_mb.map_or(HANDLER_LIMITS.memory_bytes_max, |it| it << 20),
         ..HANDLER_LIMITS
     };
-    let dock = home::dock_invoking()?;
+    let dock = match taping.machine() {
+        Some(dock) => dock.with_extensions(extensions::settings()?),
+        None => home::dock_invoking()?,
+    };
     let (network, denials) = (invoke.network(&dock)?, Arc::new(DenialLog::default()));
     let name = invoke.file.file_stem().unwrap_or_default().to_string_lossy();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (session, module) = match code {
-        Some(code) => {
-            let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::instances(limits) };
+    let installed = match code {
+        Some(_) => None,
+        None => Some(runtime.block_on(invoke.installed(&dock))?),
+    };
+    let usual = if code.is_some() { Setup::instances(limits) } else { Setup::default() };
+    let mut setup = Setup { network, denials: Some(Arc::clone(&denials)), ..usual };
+    let taping = taping.begin(&invoke.record, "ext", &setup, &[])?;
+    taping.deck().prepare(&mut setup);
+    let (session, module) = match (code, installed) {
+        (Some(code), _) => {
             let session = dock.session(PRINCIPAL, setup)?;
             let handed_over = runtime.block_on(async {
                 match code {
@@ -160,28 +186,33 @@ fn run_invoke(invoke: &Invoke) -> anyhow::Result<ExitCode> {
             });
             (session, handed_over)
         }
-        None => {
-            let installed = runtime.block_on(invoke.installed(&dock))?;
-            let setup = Setup { network, denials: Some(Arc::clone(&denials)), ..Setup::default() };
-            (dock.extension_session(PRINCIPAL, &installed, setup)?, installed.module)
-        }
+        (None, Some(installed)) => (dock.extension_session(PRINCIPAL, &installed, setup)?, installed.module),
+        (None, None) => anyhow::bail!("there is no module"),
     };
+    let cancel = session.clone();
+    taping.on_end(move || cancel.cancel());
     let answer = dock.try_out(&session, &module, &name, request);
     let mark = session.inner().mark();
     let invoked = runtime.block_on(cancellable(&session, answer));
-    tell_log(&invoked, &name, &context);
-    grants::tell(&denials.take());
-    show::json(&invoked.envelope)?;
+    let status = match session.inner().lost_since(mark) {
+        Some(Denial::Cancelled) => CANCELLED,
+        Some(denial) => CallError::from(denial).exit_status(),
+        None => status(&invoked.envelope),
+    };
+    let envelope = serde_json::to_vec(&invoked.envelope)?;
+    let taped = taping.keep(&dock, &format!("exited({status})"), &envelope);
+    if taping.shows() {
+        taped.tell();
+        tell_log(&invoked, &name, &context);
+        grants::tell(&denials.take());
+        show::json(&invoked.envelope)?;
+    }
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
     }
     // The process ends here; taking the pool apart page by page would only delay it.
     std::mem::forget(dock);
-    Ok(ExitCode::from(match session.inner().lost_since(mark) {
-        Some(Denial::Cancelled) => CANCELLED,
-        Some(denial) => CallError::from(denial).exit_status(),
-        None => status(&invoked.envelope),
-    }))
+    Ok((ExitCode::from(status), taped))
 }
 
 impl Invoke {
@@ -201,8 +232,15 @@ impl Invoke {
     /// The extension of that name, with these limits where they are less than its own.
     async fn installed(&self, dock: &Dock) -> anyhow::Result<Installed> {
         let name: CommandName = self.file.to_string_lossy().parse()?;
-        let found = dock.installations().find(&name)?;
-        let mut found = found.ok_or_else(|| InstallError::Unknown(name))?;
+        let kept = taped::text("extension", || {
+            let found = dock.installations().find(&name)?;
+            Ok(serde_json::to_vec(&found.ok_or_else(|| InstallError::Unknown(name))?)?)
+        })?;
+        let mut found: Installation = serde_json::from_slice(&kept)?;
+        // A replay asks nobody, so that nobody is to be told a secret.
+        if taped::is_played() {
+            found.settings.secret_headers.clear();
+        }
         let limits = &mut found.settings.limits;
         let less = |most: Option<u64>, asked: Option<u64>| most.into_iter().chain(asked).min();
         limits.timeout_ms = less(limits.timeout_ms, self.timeout_ms);
@@ -230,7 +268,7 @@ impl Invoke {
             let request = ExecuteRequest { context: context.clone(), http, limits: Some(flags) };
             return Ok((serde_json::to_vec(&request)?, context));
         };
-        let sent = module::read_data(file, REQUEST_BYTES_MAX)?;
+        let sent = taped::text("request", || module::read_data(file, REQUEST_BYTES_MAX))?;
         // What is no request is sent as it is: the refusal says why, and is recorded.
         match ExecuteRequest::parse(&sent) {
             Ok(request) => {

@@ -198,14 +198,16 @@ fn read(path: &std::path::Path) -> anyhow::Result<Vec<u8>> {
 
 /// The file of `--grants`, read and judged while arguments are parsed, so that every command says the same of it.
 pub(super) fn file(path: &str) -> Result<GrantFile, String> {
+    let played = crate::taped::is_played();
     // A pipe can be read once, and flags are looked at more than once.
-    if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) || path == "-" {
+    if path == "-" || (!played && std::fs::metadata(path).is_ok_and(|it| !it.is_file())) {
         return Err(
             "it is no regular file; write the grants into one, or keep them with `drydock grants add -`"
                 .into(),
         );
     }
-    let bytes = read(path.as_ref()).map_err(|error| format!("{error:#}"))?;
+    let bytes = crate::taped::text(&format!("grants {path}"), || read(path.as_ref()));
+    let bytes = bytes.map_err(|error| format!("{error:#}"))?;
     let judged = GrantFile::parse(&bytes).and_then(|it| it.check(judge_terms));
     judged.map_err(|bad: BadGrants| bad.to_string())
 }
@@ -213,6 +215,10 @@ pub(super) fn file(path: &str) -> Result<GrantFile, String> {
 /// Adds what was given to the principal before, unless a file says what the session holds.
 pub(super) fn add_stored(dock: &Dock, principal: &str, setup: &mut Setup) -> anyhow::Result<()> {
     if setup.only_grants {
+        return Ok(());
+    }
+    if crate::taped::is_played() {
+        setup.stored = crate::taped::stored()?;
         return Ok(());
     }
     setup.stored = dock.stored_grants(dock.tenant().clone()).of(&principal.parse()?)?;

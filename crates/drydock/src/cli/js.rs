@@ -22,10 +22,15 @@ use drydock_embed::{
 };
 
 use super::{grants, powers::Powers, run, tree};
-use crate::{exit, home, interrupt::Interrupts, show};
+use crate::{
+    exit, home,
+    interrupt::Interrupts,
+    show,
+    taped::{self, RecordFlags, Taped, Taping},
+};
 
 pub(super) mod ahead;
-mod report;
+pub(super) mod report;
 mod runner;
 
 /// Longest program that is read at all; how long one may be is the protocol's own limit.
@@ -76,6 +81,8 @@ pub(crate) struct Js {
     /// Print TypeScript declarations of the tools, and run nothing
     #[arg(long)]
     types: bool,
+    #[command(flatten)]
+    record: RecordFlags,
     /// Print the whole result as JSON: ok, result or error, logs, durationMs
     #[arg(long)]
     json: bool,
@@ -107,13 +114,26 @@ pub(crate) fn usual() -> Limits {
 }
 
 pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
+    on(js, Taping::Live).map(|it| it.0)
+}
+
+/// Runs it on a tape, or on none.
+pub(crate) fn on(js: Js, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if js.file.as_deref() == Some("runner") {
-        let code = runner::run(&runtime);
+        let code = runner::run(&runtime)?;
         runtime.shutdown_background();
-        return code;
+        return Ok((code, Taped::Nothing));
     }
-    let dock = Arc::new(home::dock_with(js.powers.compile.limits())?);
+    if js.record.is_on() && (js.session.is_some() || js.runner.is_some()) {
+        bail!(
+            "--record goes together neither with --session nor with --runner: what those bring is no part of the run"
+        );
+    }
+    let dock = Arc::new(match taping.machine() {
+        Some(dock) => dock,
+        None => home::dock_with(js.powers.compile.limits())?,
+    });
     if js.forget
         && let Some(name) = &js.session
     {
@@ -123,14 +143,15 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
                 true => format!("forgot `{name}`"),
                 false => format!("there was no session `{name}`"),
             })?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok((ExitCode::SUCCESS, Taped::Nothing));
         }
     }
     let text = if js.types { String::new() } else { text(&js)? };
-    let (code, bases, log) = open(&dock, &js)?;
+    let file = taped::optional("path", || js.guest_path());
+    let (code, bases, log, taping) = open(&dock, &js, taping)?;
     if js.types {
         show::line(&code.types())?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok((ExitCode::SUCCESS, Taped::Nothing));
     }
     let limits = js.powers.setup(usual())?.limits.unwrap_or_default();
     let status = runtime.block_on(async {
@@ -144,6 +165,8 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
         }
         ahead::compile(&dock, &text).await;
         let signal = Arc::new(Switch::default());
+        let end = Arc::clone(&signal);
+        taping.on_end(move || end.trip());
         // Said on the command line, it limits the console; a line of it may be empty.
         let console_max = js.powers.output_max().map(|it| it as f64);
         let options = ExecuteOptions {
@@ -156,35 +179,43 @@ pub(crate) fn run(js: Js) -> anyhow::Result<ExitCode> {
             options,
             args: js.args.clone(),
             signal: Some(Arc::clone(&signal)),
-            console: (!js.json).then(|| Console::new(report::console_line)),
-            file: js.guest_path().map(Into::into),
+            console: (!js.json && taping.shows()).then(|| Console::new(report::console_line)),
+            file: file.clone().map(Into::into),
             language: js.language(),
             denials: None,
         };
         let Some(result) = until_interrupted(&signal, code.execute_whole(&text, input)).await else {
-            return anyhow::Ok(CANCELLED);
+            return anyhow::Ok((CANCELLED, Taped::Nothing));
         };
+        let status = if signal.is_tripped() { CANCELLED } else { status(&result) };
+        let denials = log.take();
+        let told = grants::with_denials(result.execute.to_json(), &denials);
+        let taped = taping.keep(&dock, &format!("exited({status})"), &report::but_for_times(&told));
+        if !taping.shows() {
+            return Ok((status, taped));
+        }
         if js.json {
-            show::line(&grants::with_denials(result.execute.to_json(), &log.take()))?;
+            show::line(&report::on(told, &taped))?;
         } else {
+            taped.tell();
             let shown = report::Shown { text: &text, file: js.file.as_deref(), limits: &limits };
             report::show(&result, &shown, signal.is_tripped())?;
-            grants::tell(&log.take());
+            grants::tell(&denials);
         }
         if result.execute.logs_cut {
             report::console_cut(&options);
         }
-        anyhow::Ok(if signal.is_tripped() { CANCELLED } else { status(&result) })
+        Ok((status, taped))
     });
     tree::tell_what_is_dropped(&bases);
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
     }
     runtime.shutdown_background();
-    let status = status?;
+    let (status, taped) = status?;
     // The process ends here; taking the pool apart page by page would only delay it.
     std::mem::forget((dock, code));
-    Ok(ExitCode::from(status))
+    Ok((ExitCode::from(status), taped))
 }
 
 fn status(result: &CodeResult) -> u8 {
@@ -198,6 +229,11 @@ fn text(js: &Js) -> anyhow::Result<String> {
     if let Some(code) = &js.code {
         return Ok(code.clone());
     }
+    let bytes = taped::text("program", || host_text(js))?;
+    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("the program is not UTF-8"))
+}
+
+fn host_text(js: &Js) -> anyhow::Result<Vec<u8>> {
     let (from, what): (Box<dyn std::io::Read>, &str) = match js.file.as_deref() {
         None => bail!("no program: name a FILE, `-` for stdin, or give -e CODE"),
         Some("-") => (Box::new(std::io::stdin().lock()), "stdin"),
@@ -213,18 +249,27 @@ fn text(js: &Js) -> anyhow::Result<String> {
     if bytes.len() as u64 > PROGRAM_BYTES_MAX {
         bail!("the program from `{what}` is longer than {}", show::size(PROGRAM_BYTES_MAX));
     }
-    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("the program from `{what}` is not UTF-8"))
+    if std::str::from_utf8(&bytes).is_err() {
+        bail!("the program from `{what}` is not UTF-8");
+    }
+    Ok(bytes)
 }
 
 /// Code mode with the commands and files that the flags describe, and the directories below it.
-fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>, Arc<DenialLog>)> {
+fn open(
+    dock: &Arc<Dock>,
+    js: &Js,
+    taping: Taping,
+) -> anyhow::Result<(DockCode, Vec<Base>, Arc<DenialLog>, Taping)> {
     let mut setup: Setup = js.powers.setup(Limits::default())?;
     js.powers.leave_fuel_to_each_run(&mut setup);
     grants::add_stored(dock, run::PRINCIPAL, &mut setup)?;
+    let taping = taping.begin(&js.record, "js", &setup, &js.powers.dir)?;
+    taping.deck().prepare(&mut setup);
     let log = setup.denials.clone().unwrap_or_default();
     let mut shell = ShellSetup::default();
     let mut bases = Vec::new();
-    let files = match tree::of(dock.home(), &js.powers, js.powers.builtin_memory())? {
+    let files = match tree::of(dock.home(), &js.powers, js.powers.builtin_memory(), &taping)? {
         Some(tree) => {
             (shell.roots, shell.cwd, bases) = (tree.roots, tree.cwd, tree.bases);
             tree.files
@@ -245,7 +290,7 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>, Arc<D
         None => dock.code(run::PRINCIPAL, setup, providers)?,
     };
     let launch = match js.runner.as_deref() {
-        None | Some("in-process") => return Ok((code, bases, log)),
+        None | Some("in-process") => return Ok((code, bases, log, taping)),
         Some("child") => {
             ChildRunner::new(std::env::current_exe()?, ["js", "runner"]).env("DRYDOCK_HOME", home::path()?)
         }
@@ -257,7 +302,7 @@ fn open(dock: &Arc<Dock>, js: &Js) -> anyhow::Result<(DockCode, Vec<Base>, Arc<D
         }
     };
     let remote = Remote::new(Arc::new(launch), Arc::new(TokioTime::default()));
-    Ok((code.on(Arc::new(remote)), bases, log))
+    Ok((code.on(Arc::new(remote)), bases, log, taping))
 }
 
 /// Runs until it ends; Ctrl-C gives it up. A second one waits for nothing more: the program is dropped,

@@ -33,6 +33,7 @@ pub(crate) mod sh;
 mod snapshot;
 mod start;
 pub(crate) mod stdio;
+pub(crate) mod tape;
 pub(crate) mod tenants;
 pub(crate) mod token;
 mod tree;
@@ -111,6 +112,8 @@ pub(crate) enum Command {
     Token(token::Token),
     /// Register where secrets of extensions come from
     Secret(secret::Secret),
+    /// List, show, replay, compare and remove recorded runs
+    Tape(tape::Tape),
     /// Show what was allowed and what was refused
     Audit(audit::Audit),
     /// Take every power from a principal or a tenant, in every process that uses this data

@@ -22,12 +22,15 @@ use drydock_embed::{
 
 use super::{
     grants,
-    js::{ahead, json_value, until_interrupted},
+    js::{ahead, json_value, report::but_for_times, until_interrupted},
     mistyped,
     powers::Powers,
     run, tree,
 };
-use crate::{exit, home, show, streams};
+use crate::{
+    exit, home, show, streams,
+    taped::{self, RecordFlags, Taped, Taping},
+};
 
 mod packages;
 mod report;
@@ -77,6 +80,8 @@ pub(crate) struct Py {
     /// Print the tools as a program finds them, and run nothing
     #[arg(long)]
     types: bool,
+    #[command(flatten)]
+    record: RecordFlags,
     /// Print the whole result as JSON: ok, result or error, status, stdout, stderr, files, displays
     #[arg(long)]
     json: bool,
@@ -115,22 +120,33 @@ pub(crate) fn usual() -> Limits {
 }
 
 pub(crate) fn run(py: Py) -> anyhow::Result<ExitCode> {
+    on(py, Taping::Live).map(|it| it.0)
+}
+
+/// Runs it on a tape, or on none.
+pub(crate) fn on(py: Py, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
     if let Some(flag) = py.file().filter(|it| it.starts_with('-')) {
         mistyped::flag("py", flag);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if py.file() == Some("runner") {
-        let code = runner::run(&runtime);
+        let code = runner::run(&runtime)?;
         runtime.shutdown_background();
-        return code;
+        return Ok((code, Taped::Nothing));
     }
     if let Some((action, words)) = py.words.split_first()
         && py.code.is_none()
         && packages::ACTIONS.contains(&action.as_str())
     {
-        return packages::run(py.powers, py.json, action, words);
+        return Ok((packages::run(py.powers, py.json, action, words)?, Taped::Nothing));
     }
-    let dock = Arc::new(home::dock_with(py.powers.compile.limits())?);
+    if py.record.is_on() && py.session.is_some() {
+        bail!("--record and --session do not go together: what a session kept is no part of the run");
+    }
+    let dock = Arc::new(match taping.machine() {
+        Some(dock) => dock,
+        None => home::dock_with(py.powers.compile.limits())?,
+    });
     if py.forget
         && let Some(name) = &py.session
     {
@@ -140,7 +156,7 @@ pub(crate) fn run(py: Py) -> anyhow::Result<ExitCode> {
                 true => format!("forgot `{name}`"),
                 false => format!("there was no session `{name}`"),
             })?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok((ExitCode::SUCCESS, Taped::Nothing));
         }
     }
     if py.powers.installs("python") && dock.registry().lookup("python", None).is_none() {
@@ -149,32 +165,41 @@ pub(crate) fn run(py: Py) -> anyhow::Result<ExitCode> {
             exit::warn(&format!("python: not installed: {why}"));
         }
     }
-    let opened = match open(&dock, &py) {
+    // Before anything is recorded: it is an input, if the host has it.
+    let host = if py.types { None } else { host_text(&py)? };
+    let name = taped::optional("path", || py.name());
+    let mut opened = match open(&dock, &py, taping) {
         Ok(opened) => opened,
         Err(error) => {
             let Some(absent) = error.downcast_ref::<OpenPyError>() else { return Err(error) };
             exit::warn(&absent.to_string());
-            return Ok(ExitCode::from(absent.exit_status()));
+            return Ok((ExitCode::from(absent.exit_status()), Taped::Nothing));
         }
     };
     if py.types {
         show::line(&opened.programs.types())?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok((ExitCode::SUCCESS, Taped::Nothing));
     }
-    let text = text(&py, &opened.files)?;
+    let text = text(&py, host, &opened.files)?;
     let limits = Limits { memory_bytes_max: py.powers.builtin_memory(), ..opened.limits };
-    let status = runtime.block_on(execute(&dock, &py, &opened, &text, &limits));
+    let status = runtime.block_on(execute(&dock, &py, &mut opened, (&text, name), &limits));
     if let Err(error) = dock.gate().flush() {
         exit::warn(&error);
     }
     runtime.shutdown_background();
-    let status = status?;
+    let (status, taped) = status?;
     // The process ends here; taking the pool apart page by page would only delay it.
     std::mem::forget((dock, opened));
-    Ok(ExitCode::from(status))
+    Ok((ExitCode::from(status), taped))
 }
 
-async fn execute(dock: &Dock, py: &Py, opened: &Opened, text: &str, limits: &Limits) -> anyhow::Result<u8> {
+async fn execute(
+    dock: &Dock,
+    py: &Py,
+    opened: &mut Opened,
+    (text, name): (&str, Option<String>),
+    limits: &Limits,
+) -> anyhow::Result<(u8, Taped)> {
     // The program's time is not spent on compiling.
     opened.programs.warm().await?;
     if py.powers.installs_any() {
@@ -182,6 +207,8 @@ async fn execute(dock: &Dock, py: &Py, opened: &Opened, text: &str, limits: &Lim
     }
     ahead::compile(dock, text).await;
     let signal = Arc::new(Switch::default());
+    let end = Arc::clone(&signal);
+    opened.taping.on_end(move || end.trip());
     let console_max = py.powers.output_max().map(|it| it as f64);
     let input = PyInput {
         options: ExecuteOptions {
@@ -192,18 +219,28 @@ async fn execute(dock: &Dock, py: &Py, opened: &Opened, text: &str, limits: &Lim
         },
         args: py.args.clone(),
         argv: py.argv(),
-        name: py.name(),
-        stdin: if py.file().is_none() && py.code.is_none() { Source::Empty } else { streams::stdin()? },
-        stdout: if py.json { None } else { Some(streams::stdout()?) },
-        stderr: if py.json { None } else { Some(streams::stderr()?) },
+        name,
+        stdin: if py.file().is_none() && py.code.is_none() {
+            Source::Empty
+        } else {
+            opened.taping.stdin(streams::stdin)?
+        },
+        stdout: if py.json { None } else { Some(opened.taping.sink("stdout", streams::stdout)?) },
+        stderr: if py.json { None } else { Some(opened.taping.sink("stderr", streams::stderr)?) },
         signal: Some(Arc::clone(&signal)),
         denials: None,
     };
     let Some(result) = until_interrupted(&signal, opened.programs.execute(text, input)).await else {
-        return Ok(CANCELLED);
+        return Ok((CANCELLED, Taped::Nothing));
     };
-    show(py, opened, &result, limits, signal.is_tripped())?;
-    Ok(if signal.is_tripped() { CANCELLED } else { result.status })
+    let status = if signal.is_tripped() { CANCELLED } else { result.status };
+    let told = result.to_json().to_string();
+    let taped = opened.taping.keep(dock, &format!("exited({status})"), &but_for_times(&told));
+    if opened.taping.shows() {
+        taped.tell_unless(py.json);
+        show(py, opened, &result, limits, (signal.is_tripped(), &taped))?;
+    }
+    Ok((status, taped))
 }
 
 fn show(
@@ -211,7 +248,7 @@ fn show(
     opened: &Opened,
     result: &PyResult,
     limits: &Limits,
-    was_interrupted: bool,
+    (was_interrupted, taped): (bool, &Taped),
 ) -> anyhow::Result<()> {
     if py.json {
         let mut whole = result.to_json();
@@ -223,6 +260,9 @@ fn show(
         if !denials.is_empty() {
             whole["denials"] = serde_json::to_value(denials)?;
         }
+        if let Some(id) = taped.id() {
+            whole["tape"] = id.into();
+        }
         show::line(&whole.to_string())?;
     } else {
         report::show(result, limits, was_interrupted)?;
@@ -232,30 +272,49 @@ fn show(
     Ok(())
 }
 
-fn text(py: &Py, files: &Arc<dyn Files>) -> anyhow::Result<String> {
+fn text(py: &Py, host: Option<Vec<u8>>, files: &Arc<dyn Files>) -> anyhow::Result<String> {
     if let Some(code) = &py.code {
         return Ok(code.clone());
     }
-    let (from, what): (Box<dyn std::io::Read>, &str) = match py.words.first().map(String::as_str) {
+    let what = match py.words.first().map(String::as_str) {
         None => bail!("no program: name a FILE, `-` for stdin, or give -c CODE"),
+        Some("-") => "stdin",
+        Some(path) => path,
+    };
+    // A path of the workspace is a path too.
+    let bytes = match host.or_else(|| inside(files, what)) {
+        Some(bytes) => bytes,
+        None => {
+            let error = std::fs::File::open(Path::new(what)).err();
+            let error = error.unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
+            return Err(error).with_context(|| format!("could not open `{what}`"));
+        }
+    };
+    if bytes.len() as u64 > PROGRAM_BYTES_MAX {
+        bail!("the program from `{what}` is longer than {}", show::size(PROGRAM_BYTES_MAX));
+    }
+    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("the program from `{what}` is not UTF-8"))
+}
+
+/// The program as the host has it; nothing if it does not.
+fn host_text(py: &Py) -> anyhow::Result<Option<Vec<u8>>> {
+    if py.code.is_some() {
+        return Ok(None);
+    }
+    let (from, what): (Box<dyn std::io::Read>, &str) = match py.words.first().map(String::as_str) {
+        _ if taped::is_played() => return Ok(taped::text("program", || bail!("it is on the tape")).ok()),
+        None => return Ok(None),
         Some("-") => (Box::new(std::io::stdin().lock()), "stdin"),
         Some(path) => match std::fs::File::open(Path::new(path)) {
             Ok(file) => (Box::new(file), path),
-            // A path of the workspace is a path too.
-            Err(error) => match inside(files, path) {
-                Some(bytes) => (Box::new(std::io::Cursor::new(bytes)), path),
-                None => return Err(error).with_context(|| format!("could not open `{path}`")),
-            },
+            Err(_) => return Ok(None),
         },
     };
     let mut bytes = Vec::new();
     from.take(PROGRAM_BYTES_MAX + 1)
         .read_to_end(&mut bytes)
         .with_context(|| format!("could not read the program from `{what}`"))?;
-    if bytes.len() as u64 > PROGRAM_BYTES_MAX {
-        bail!("the program from `{what}` is longer than {}", show::size(PROGRAM_BYTES_MAX));
-    }
-    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("the program from `{what}` is not UTF-8"))
+    taped::text("program", || Ok(bytes)).map(Some)
 }
 
 /// The bytes of a file that a program would see by that absolute path.
@@ -278,18 +337,21 @@ struct Opened {
     bases: Vec<drydock_embed::Base>,
     limits: Limits,
     log: Arc<DenialLog>,
+    taping: Taping,
 }
 
 /// Python with the commands and files that the flags describe.
-fn open(dock: &Arc<Dock>, py: &Py) -> anyhow::Result<Opened> {
+fn open(dock: &Arc<Dock>, py: &Py, taping: Taping) -> anyhow::Result<Opened> {
     let mut setup: Setup = py.powers.setup(Limits::default())?;
     py.powers.leave_fuel_to_each_run(&mut setup);
     grants::add_stored(dock, run::PRINCIPAL, &mut setup)?;
+    let taping = taping.begin(&py.record, "py", &setup, &py.powers.dir)?;
+    taping.deck().prepare(&mut setup);
     let log = setup.denials.clone().unwrap_or_default();
     let limits = py.powers.setup(usual())?.limits.unwrap_or_default();
     let mut shell = ShellSetup::default();
     let mut bases = Vec::new();
-    let files = match tree::of(dock.home(), &py.powers, py.powers.builtin_memory())? {
+    let files = match tree::of(dock.home(), &py.powers, py.powers.builtin_memory(), &taping)? {
         Some(tree) => {
             (shell.roots, shell.cwd, bases) = (tree.roots, tree.cwd, tree.bases);
             tree.files
@@ -307,5 +369,5 @@ fn open(dock: &Arc<Dock>, py: &Py) -> anyhow::Result<Opened> {
         setup.grants.push(Arc::new(Grant::of(Cap::Tool).within(Terms::of(tools.clone()))));
     }
     let programs = dock.py(run::PRINCIPAL, setup, &shell, providers, py.session.as_ref())?;
-    Ok(Opened { programs, files, changes, bases, limits, log })
+    Ok(Opened { programs, files, changes, bases, limits, log, taping })
 }

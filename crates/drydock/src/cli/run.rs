@@ -9,12 +9,18 @@ use drydock_embed::{
 };
 
 use super::{grants, mistyped, powers::Powers, tree};
-use crate::{exit, home, interrupt::Interrupts, local, show, streams, units};
+use crate::{
+    exit, home,
+    interrupt::Interrupts,
+    local, show, streams,
+    taped::{RecordFlags, Taped, Taping},
+    units,
+};
 
 pub(super) mod record;
 
 /// Who a person at the command line is.
-pub(super) const PRINCIPAL: &str = "cli";
+pub(crate) const PRINCIPAL: &str = "cli";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -26,6 +32,8 @@ pub(crate) struct Run {
     /// Bytes the command may read from stdin [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     input_max: Option<u64>,
+    #[command(flatten)]
+    record: RecordFlags,
     /// Print one record of the run as JSON instead of its output
     #[arg(long)]
     json: bool,
@@ -38,7 +46,7 @@ pub(crate) struct Run {
 }
 
 /// What a server does not take from a caller: nothing of the host is named over HTTP, and its limits are its own.
-const NOT_DETACHED: [&str; 19] = [
+const NOT_DETACHED: [&str; 21] = [
     "profile",
     "grants",
     "fuel",
@@ -57,6 +65,8 @@ const NOT_DETACHED: [&str; 19] = [
     "seed",
     "now",
     "input_max",
+    "record",
+    "record_max",
     "json",
 ];
 
@@ -73,6 +83,11 @@ pub(crate) fn usual() -> Limits {
 }
 
 pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
+    on(run, Taping::Live).map(|it| it.0)
+}
+
+/// Runs it on a tape, or on none.
+pub(crate) fn on(run: Run, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
     let (name, args) = run.line.split_first().ok_or_else(|| anyhow::anyhow!("no command named"))?;
     let name = name.to_string_lossy().into_owned();
     if name.starts_with('-') {
@@ -86,20 +101,25 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     let usual = usual();
     let stdin_bytes_max = run.input_max.unwrap_or(usual.stdin_bytes_max);
     let mut setup = run.powers.setup(Limits { stdin_bytes_max, ..usual })?;
-    let dock = home::dock_with(run.powers.compile.limits())?;
+    let dock = match taping.machine() {
+        Some(dock) => dock,
+        None => home::dock_with(run.powers.compile.limits())?,
+    };
     grants::add_stored(&dock, PRINCIPAL, &mut setup)?;
+    let mut taping = taping.begin(&run.record, "run", &setup, &run.powers.dir)?;
+    taping.deck().prepare(&mut setup);
     let log = setup.denials.clone();
     let builtin = run.powers.builtin_memory();
     let blind = run.powers.dir.is_empty() && run.powers.workspace.is_none();
     let mut bases = Vec::new();
-    if let Some(tree) = tree::of(dock.home(), &run.powers, builtin)? {
+    if let Some(tree) = tree::of(dock.home(), &run.powers, builtin, &taping)? {
         bases = tree.bases;
         setup.files = Some(tree.files);
         if !setup.env.iter().any(|(name, _)| name == "PWD") {
             setup.env.push(("PWD".into(), tree.cwd));
         }
     }
-    if let Some(columns) = streams::stdout_columns()
+    if let Some(columns) = streams::stdout_columns().filter(|_| taping.is_live())
         && !json
         && !setup.env.iter().any(|(name, _)| name == "COLUMNS")
     {
@@ -111,13 +131,15 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
         limits.memory_bytes_max = builtin;
     }
     let session = dock.session(PRINCIPAL, setup)?;
+    let cancel = session.clone();
+    taping.on_end(move || cancel.cancel());
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let status = runtime.block_on(async {
+    let (status, taped) = runtime.block_on(async {
         let streams = Streams {
-            stdin: streams::stdin()?,
-            stdout: if json { Sink::capture() } else { streams::stdout()? },
-            stderr: if json { Sink::capture() } else { streams::stderr()? },
+            stdin: taping.stdin(streams::stdin)?,
+            stdout: if json { Sink::capture() } else { taping.sink("stdout", streams::stdout)? },
+            stderr: if json { Sink::capture() } else { taping.sink("stderr", streams::stderr)? },
             ..Streams::default()
         };
         let done = cancellable(&session, session.run_with(&name, &args, streams)).await;
@@ -125,27 +147,37 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
         match done {
             Ok((report, streams)) => {
                 let status = report.outcome.exit_status();
-                match json {
-                    true => show::json(&record::ended(&report, streams, denials))?,
-                    false => {
+                let ended = json.then(|| record::ended(&report, streams, denials.clone()));
+                let taped = match &ended {
+                    Some(ended) => taping.keep(&dock, &report.outcome.to_string(), &ended.but_for_times()),
+                    None => taping.keep(&dock, &report.outcome.to_string(), &costs(&report)),
+                };
+                match ended {
+                    _ if !taping.shows() => {}
+                    Some(ended) => show::json(&ended.on(&taped))?,
+                    None => {
+                        taped.tell();
                         explain(&name, &report, &limits);
                         grants::tell(&denials);
                         hint_at_files(status, blind, &run.line);
                     }
                 }
-                anyhow::Ok(status)
+                anyhow::Ok((status, taped))
             }
             Err(error) => {
+                let taped = taping.keep(&dock, error.code(), b"");
                 let names: Vec<String> = dock.registry().names().iter().map(ToString::to_string).collect();
                 let absent = dock.remedy(&name);
                 match json {
+                    _ if !taping.shows() => {}
                     true => show::json(&record::refused(&error, &names, absent))?,
                     false => {
+                        taped.tell();
                         refuse(&error, &names, &name, absent);
                         grants::tell(&denials);
                     }
                 }
-                Ok(error.exit_status())
+                Ok((error.exit_status(), taped))
             }
         }
     })?;
@@ -157,7 +189,16 @@ pub(crate) fn run(run: Run) -> anyhow::Result<ExitCode> {
     runtime.shutdown_background();
     // The process ends here; taking the pool apart page by page would only delay it.
     std::mem::forget(dock);
-    Ok(ExitCode::from(status))
+    Ok((ExitCode::from(status), taped))
+}
+
+/// What a run cost, but for time.
+fn costs(report: &RunReport) -> Vec<u8> {
+    let RunReport { fuel, memory_bytes, stdin_bytes, stdout_bytes, stderr_bytes, .. } = report;
+    [fuel, memory_bytes, stdin_bytes, stdout_bytes, stderr_bytes]
+        .into_iter()
+        .flat_map(|it| it.to_le_bytes())
+        .collect()
 }
 
 /// Has the server of this data directory start it, and prints its id.

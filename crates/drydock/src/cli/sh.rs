@@ -20,7 +20,13 @@ use drydock_embed::{
 };
 
 use super::{grants, mistyped, powers::Powers, run, tree};
-use crate::{exit, home, interrupt::Interrupts, provide, show, streams, units};
+use crate::{
+    exit, home,
+    interrupt::Interrupts,
+    provide, show, streams,
+    taped::{self, RecordFlags, Taped, Taping},
+    units,
+};
 
 mod colour;
 mod complete;
@@ -84,6 +90,8 @@ pub(crate) struct Sh {
     /// Expand an unknown $name to nothing, as bash does
     #[arg(long)]
     posix_unknown: bool,
+    #[command(flatten)]
+    record: RecordFlags,
     /// Print one record of the line as JSON instead of its output
     #[arg(long)]
     json: bool,
@@ -152,25 +160,39 @@ enum Text {
 }
 
 pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
+    on(sh, Taping::Live).map(|it| it.0)
+}
+
+/// Runs it on a tape, or on none.
+pub(crate) fn on(sh: Sh, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
     // Each line has fuel of its own.
     let mut setup = Setup { budget: None, ..sh.powers.setup(line_limits())? };
-    let dock = home::dock_with(sh.powers.compile.limits())?;
+    let dock = match taping.machine() {
+        Some(dock) => dock,
+        None => home::dock_with(sh.powers.compile.limits())?,
+    };
     if sh.sessions {
-        return session::list(&dock, sh.json);
+        return Ok((session::list(&dock, sh.json)?, Taped::Nothing));
     }
     if session::prepare(&dock, &sh)? == session::Next::Nothing {
-        return Ok(ExitCode::SUCCESS);
+        return Ok((ExitCode::SUCCESS, Taped::Nothing));
+    }
+    if sh.record.is_on() && sh.session.is_some() {
+        bail!("--record and --session do not go together: what a session kept is no part of the run");
     }
     let (text, from_stdin) = text(&sh)?;
+    let mode = mode(&sh);
     grants::add_stored(&dock, run::PRINCIPAL, &mut setup)?;
+    let mut taping = taping.begin(&sh.record, "sh", &setup, &sh.powers.dir)?;
+    taping.deck().prepare(&mut setup);
     let log = setup.denials.clone().unwrap_or_default();
     let limits = setup.limits.unwrap_or_default();
-    let mut shell = ShellSetup { mode: mode(&sh), ..ShellSetup::default() };
+    let mut shell = ShellSetup { mode, ..ShellSetup::default() };
     if let (Some(memory), Some(defaults)) = (sh.line_memory, &mut setup.default_limits) {
         (setup.line_memory_bytes_max, defaults.line_memory) = (memory, false);
     }
     let mut bases = Vec::new();
-    if let Some(tree) = tree::of(dock.home(), &sh.powers, sh.powers.builtin_memory())? {
+    if let Some(tree) = tree::of(dock.home(), &sh.powers, sh.powers.builtin_memory(), &taping)? {
         setup.files = Some(tree.files);
         (shell.roots, shell.cwd, bases) = (tree.roots, tree.cwd, tree.bases);
     }
@@ -186,14 +208,15 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
         None => dock.shell(run::PRINCIPAL, setup, shell)?,
         Some(name) => dock.shell_kept(run::PRINCIPAL, setup, shell, name)?,
     };
-    let status = match text {
+    let (status, taped) = match text {
+        Text::Typed if !taping.is_live() => bail!("--record wants a line or a script: `-c LINE`, or a file"),
         Text::Typed => {
             provide::in_background(&dock, &sh.catalog);
-            prompt::run(&dock, shell, &log, &limits)?
+            (prompt::run(&dock, shell, &log, &limits)?, Taped::Nothing)
         }
         Text::Whole(bytes) => {
             let whole = Whole { text: &text::from_bytes(&bytes), from_stdin, json: sh.json };
-            once(shell, &whole, &log, &limits)?
+            once(shell, &whole, &log, &limits, (&dock, &mut taping))?
         }
     };
     tree::tell_what_is_dropped(&bases);
@@ -202,7 +225,7 @@ pub(crate) fn run(sh: Sh) -> anyhow::Result<ExitCode> {
     }
     // The process ends here; taking the pool apart page by page would only delay it.
     std::mem::forget::<Dock>(dock);
-    Ok(ExitCode::from(status))
+    Ok((ExitCode::from(status), taped))
 }
 
 fn mode(sh: &Sh) -> Mode {
@@ -215,7 +238,7 @@ fn mode(sh: &Sh) -> Mode {
         literal_unknown: !sh.posix_unknown,
         eval_allowed: sh.eval,
         // A directory that is mounted twice has files with two names.
-        scripts_allowed: !overlap(&sh.powers.dir),
+        scripts_allowed: taped::optional("overlap", || overlap(&sh.powers.dir).then(String::new)).is_none(),
         text_from,
         switches: sh.switches.all(),
         ..Mode::default()
@@ -233,12 +256,18 @@ fn text(sh: &Sh) -> anyhow::Result<(Text, bool)> {
         }
         Some(path) if path != "-" => {
             let path = Path::new(path);
-            let file =
-                std::fs::File::open(path).with_context(|| format!("could not open `{}`", path.display()))?;
-            Ok((Text::Whole(read(file, &path.display().to_string())?), false))
+            let shown = path.display().to_string();
+            let bytes = taped::text("script", || {
+                let file = std::fs::File::open(path).with_context(|| format!("could not open `{shown}`"))?;
+                read(file, &shown)
+            })?;
+            Ok((Text::Whole(bytes), false))
         }
-        None if std::io::stdin().is_terminal() && !sh.json => Ok((Text::Typed, false)),
-        _ => Ok((Text::Whole(read(std::io::stdin().lock(), "stdin")?), true)),
+        None if !taped::is_played() && std::io::stdin().is_terminal() && !sh.json => Ok((Text::Typed, false)),
+        _ => {
+            let bytes = taped::text("script", || read(std::io::stdin().lock(), "stdin"))?;
+            Ok((Text::Whole(bytes), true))
+        }
     }
 }
 
@@ -267,7 +296,7 @@ fn name(sh: &Sh, shell: &mut ShellSetup) {
 /// Whether `--` stood before the arguments of a `-c`: that is `$0` then, as everywhere, and whoever reads our arguments
 /// takes it for the end of the options.
 fn lost_dashes(sh: &Sh) -> bool {
-    let all: Vec<OsString> = std::env::args_os().collect();
+    let all: Vec<OsString> = taped::words();
     let before = all.len().checked_sub(sh.rest.len() + 1);
     sh.line.is_some() && before.is_some_and(|at| all[at] == "--")
 }
@@ -280,39 +309,58 @@ struct Whole<'a> {
 }
 
 /// Runs one text to its end.
-fn once(mut shell: DockShell, whole: &Whole<'_>, log: &DenialLog, limits: &Limits) -> anyhow::Result<u8> {
+fn once(
+    mut shell: DockShell,
+    whole: &Whole<'_>,
+    log: &DenialLog,
+    limits: &Limits,
+    (dock, taping): (&Dock, &mut Taping),
+) -> anyhow::Result<(u8, Taped)> {
     let Whole { text, from_stdin, json } = *whole;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let status = runtime.block_on(async {
         let streams = Streams {
-            stdin: if from_stdin { Source::Empty } else { streams::stdin()? },
-            stdout: if json { Sink::capture() } else { streams::stdout()? },
-            stderr: if json { Sink::capture() } else { streams::stderr()? },
+            stdin: if from_stdin { Source::Empty } else { taping.stdin(streams::stdin)? },
+            stdout: if json { Sink::capture() } else { taping.sink("stdout", streams::stdout)? },
+            stderr: if json { Sink::capture() } else { taping.sink("stderr", streams::stderr)? },
             ..Streams::default()
         };
         let interrupt = shell.interrupter();
+        taping.on_end(shell.canceller());
         match until_interrupted(interrupt, shell.run(text, streams)).await {
             Ok((report, streams)) => {
-                match json {
-                    true => show::json(&record::ended(&report, streams, log.take()))?,
-                    false => {
+                let (outcome, status) = (format!("exited({})", report.status), status(&report));
+                let ended = json.then(|| record::ended(&report, streams, log.take()));
+                let rest = match &ended {
+                    _ if taping.is_live() => Vec::new(),
+                    Some(ended) => ended.but_for_times(),
+                    None => record::ended(&report, Streams::default(), Vec::new()).but_for_times(),
+                };
+                let taped = taping.keep(dock, &outcome, &rest);
+                match ended {
+                    _ if !taping.shows() => {}
+                    Some(ended) => show::json(&ended.on(&taped))?,
+                    None => {
+                        taped.tell();
                         explain_end(&report, limits);
                         session::tell(&report);
                         grants::tell(&log.take());
                     }
                 }
-                anyhow::Ok(status(&report))
+                anyhow::Ok((status, taped))
             }
             Err(refused) => {
                 let (code, message) = (refused.code(), refused.to_string());
+                let taped = taping.keep(dock, code, b"");
                 match json {
+                    _ if !taping.shows() => {}
                     true => {
                         let told = serde_json::json!({ "code": code, "message": message });
                         show::json(&serde_json::json!({ "error": told }))?;
                     }
                     false => exit::warn(&format!("{code}: {message}")),
                 }
-                anyhow::Ok(refused.exit_status())
+                anyhow::Ok((refused.exit_status(), taped))
             }
         }
     });

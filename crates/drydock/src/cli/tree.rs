@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use drydock_embed::{Base, Room, Tree, contract::Tenant, store::Home};
 
 use super::powers::Powers;
-use crate::exit;
+use crate::{exit, taped::Taping};
 
 /// Says on a terminal how much of a copy-on-write directory ends with the process, and how to keep it.
 pub(super) fn tell_what_is_dropped(bases: &[Base]) {
@@ -26,8 +26,17 @@ pub(super) fn tell_what_is_dropped(bases: &[Base]) {
 }
 
 /// The tree that the flags describe; none if they describe none.
-pub(crate) fn of(home: &Home, powers: &Powers, memory_bytes_max: u64) -> anyhow::Result<Option<Tree>> {
+pub(crate) fn of(
+    home: &Home,
+    powers: &Powers,
+    memory_bytes_max: u64,
+    taping: &Taping,
+) -> anyhow::Result<Option<Tree>> {
     let room = Room::new(memory_bytes_max, powers.disk_max, powers.links());
     let home = home.tenant(&Tenant::default());
-    Ok(Tree::open(&home, powers.workspace.as_ref(), &powers.dir, room)?)
+    let workspace = powers.workspace.as_ref();
+    Ok(match taping.is_live() {
+        true => Tree::open(&home, workspace, &powers.dir, room)?,
+        false => Tree::on(taping.deck(), &home, workspace, &powers.dir, room)?,
+    })
 }

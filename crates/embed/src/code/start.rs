@@ -21,7 +21,7 @@ use drydock_contract::{
     BoxFuture, Budget, Call, CallError, Denial, Dispatch, Entropy, FailureCode, Fault, Limits, Outcome,
     Streams, Switch, Tenant,
 };
-use drydock_gate::{DefaultLimits, Gate, ProgramEnd, ProgramStart, Session, StartedProgram};
+use drydock_gate::{Cut, DefaultLimits, Gate, ProgramEnd, ProgramStart, Session, StartedProgram};
 
 use super::{CodeInput, CodeResult, JsGuest, Language, Place, guest::OneProgram};
 use crate::DockSession;
@@ -46,7 +46,11 @@ pub(super) async fn through_the_gate<T: Ended, F: Future<Output = T> + Send + 's
     let run = Box::new(move |started: StartedProgram| -> BoxFuture<'static, ProgramEnd> {
         Box::pin(async move {
             let ([principal, session], mark) = (started.session.switches(), started.session.mark());
+            let (tape, call) = (started.session.spec().tape.clone(), started.session.lineage().call);
             let result = run(started).await;
+            if let (Some(tape), Outcome::TimedOut) = (&tape, result.outcome()) {
+                tape.cut(call, Cut { timed_out: true, fuel: 0 });
+            }
             // Code mode's own word for whatever ends a program from outside is a timeout; the record knows better.
             let outcome = match result.outcome() {
                 Outcome::TimedOut if principal.tripped_since(mark) || session.is_tripped() => {
@@ -139,6 +143,18 @@ fn within(asked: ExecuteOptions, limits: Limits, defaults: DefaultLimits) -> Exe
     }
 }
 
+/// The time of a program that is replayed: real time does not end it, unless it did when it was recorded.
+pub(super) fn taped(options: ExecuteOptions, session: &Session) -> ExecuteOptions {
+    let Some(tape) = &session.spec().tape else { return options };
+    if tape.was_cut(session.lineage().call).is_some() {
+        return options;
+    }
+    let usual = RuntimeOptions::default().timeout_ms;
+    let asked = Duration::try_from_secs_f64(options.timeout_ms.unwrap_or(usual) / 1e3);
+    let time = asked.map_or(Duration::MAX, |it| tape.time(it));
+    ExecuteOptions { timeout_ms: Some(time.as_secs_f64() * 1e3), ..options }
+}
+
 /// What the run of a program has of the call that started it.
 #[derive(Clone, Default)]
 pub(super) struct Bearings {
@@ -157,7 +173,9 @@ impl Bearings {
         let spec = started.session.spec();
         Self {
             entropy: started.entropy,
-            budget: spec.budget.clone().filter(|_| !spec.default_limits.fuel),
+            budget: spec.budget.clone().filter(|_| {
+                !spec.default_limits.fuel && spec.tape.as_ref().is_none_or(|it| it.charges_time())
+            }),
             tenant: spec.tenant.clone(),
             depth: started.session.depth().saturating_sub(1),
             door: Some(gate.door(&started.session)),
@@ -208,7 +226,7 @@ impl Job {
                 }
             }
         };
-        let options = bounded(self.input.options, &session);
+        let options = taped(bounded(self.input.options, &session), &session);
         let Programs { gate, providers, place, .. } = &*self.programs;
         let gated = Gated::new(Arc::clone(gate), session);
         let request = ExecuteRequest {

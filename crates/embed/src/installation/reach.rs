@@ -27,6 +27,12 @@ impl fmt::Debug for ExtensionSettings {
 }
 
 impl Dock {
+    /// The same dock, with what this operator says of all extensions.
+    #[must_use]
+    pub fn with_extensions(self, settings: ExtensionSettings) -> Self {
+        Self { extensions: Arc::new(settings), ..self }
+    }
+
     /// The rules of an extension whose own are these, under the operator's list.
     pub fn extension_rules(&self, own: Rules) -> Rules {
         let has_own = !own.hosts.is_empty() || !own.urls.is_empty();

@@ -68,6 +68,11 @@ impl TenantHome {
         self.root.join("sessions")
     }
 
+    /// Where the tapes of its runs lie, a file each.
+    pub fn tapes(&self) -> PathBuf {
+        self.root.join("tapes")
+    }
+
     /// Its counters and cells.
     pub fn ledger_file(&self) -> PathBuf {
         self.root.join("ledger.sqlite")

@@ -8,7 +8,7 @@ use drydock_embed::{
     contract::{FailureCode, Limits, Outcome},
 };
 
-use crate::show;
+use crate::{show, taped::Taped};
 
 /// The program whose end is shown.
 pub(super) struct Shown<'a> {
@@ -104,5 +104,22 @@ mod tests {
         assert!(place(Position { line: 9, column: 1 }, "a", "f.js").is_none());
         let long = "x".repeat(1_000);
         assert!(place(Position { line: 1, column: 500 }, &long, "f").unwrap().len() < 400);
+    }
+}
+
+/// The result without what depends on the machine.
+pub(in crate::cli) fn but_for_times(told: &str) -> Vec<u8> {
+    let mut value: serde_json::Value = serde_json::from_str(told).unwrap_or_default();
+    if let Some(object) = value.as_object_mut() {
+        object.remove("durationMs");
+    }
+    value.to_string().into_bytes()
+}
+
+/// The result of a program that was recorded: which tape it is on comes last.
+pub(in crate::cli) fn on(told: String, taped: &Taped) -> String {
+    match (told.strip_suffix('}'), taped.id()) {
+        (Some(open), Some(id)) => format!("{open},\"tape\":\"{id}\"}}"),
+        _ => told,
     }
 }

@@ -13,6 +13,7 @@ use drydock_embed::{
 use crate::{
     cli::{powers::Powers, tree},
     exit, home, show,
+    taped::Taping,
 };
 
 /// The words that are no file's name here; `./add` is.
@@ -47,7 +48,7 @@ pub(super) fn run(before: Powers, json: bool, action: &str, words: &[String]) ->
         bail!("what is installed would be dropped with the process: give --dir DIR:rw, or --workspace NAME");
     }
     let dock = Arc::new(home::dock()?);
-    let Some(found) = tree::of(dock.home(), &powers, powers.builtin_memory())? else {
+    let Some(found) = tree::of(dock.home(), &powers, powers.builtin_memory(), &Taping::Live)? else {
         bail!("there is no directory");
     };
     let now = drydock_embed::SystemClock.now();

@@ -7,6 +7,8 @@ use drydock_embed::{
 };
 use serde::Serialize;
 
+use crate::taped::Taped;
+
 /// A run that began.
 #[derive(Serialize)]
 pub(super) struct Ended {
@@ -32,6 +34,25 @@ pub(super) struct Ended {
     /// What was refused to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     denials: Vec<DenialDetails>,
+    /// The tape that it was recorded on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tape: Option<String>,
+}
+
+impl Ended {
+    /// The record without what depends on the machine.
+    pub(super) fn but_for_times(&self) -> Vec<u8> {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if let Some(object) = value.as_object_mut() {
+            object.remove("duration_us");
+        }
+        value.to_string().into_bytes()
+    }
+
+    /// The record of a run that was recorded.
+    pub(super) fn on(self, taped: &Taped) -> Self {
+        Self { tape: taped.id(), ..self }
+    }
 }
 
 /// A run that did not begin.
@@ -75,6 +96,7 @@ pub(super) fn ended(report: &RunReport, streams: Streams, denials: Vec<DenialDet
         memory_bytes: report.memory_bytes,
         quota_exceeded: report.quota.map(|it| it.code()),
         denials,
+        tape: None,
     }
 }
 

@@ -6,7 +6,7 @@ use drydock_embed::{
 };
 use serde::Serialize;
 
-use crate::cli::run::record::text_or_base64;
+use crate::{cli::run::record::text_or_base64, taped::Taped};
 
 /// A limit of the shell itself ended it.
 const SHELL_LIMIT: &str = "shell_limit";
@@ -43,6 +43,27 @@ pub(super) struct Ended {
     /// What of its session is not there any more, or could not be kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lost: Vec<String>,
+    /// The tape that it was recorded on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tape: Option<String>,
+}
+
+impl Ended {
+    /// The record without what depends on the machine.
+    pub(super) fn but_for_times(&self) -> Vec<u8> {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        let stages = value.get_mut("stages").and_then(serde_json::Value::as_array_mut);
+        for stage in stages.into_iter().flatten() {
+            stage.as_object_mut().map(|it| it.remove("duration_us"));
+        }
+        value.as_object_mut().map(|it| it.remove("duration_us"));
+        value.to_string().into_bytes()
+    }
+
+    /// The record of a line that was recorded.
+    pub(super) fn on(self, taped: &Taped) -> Self {
+        Self { tape: taped.id(), ..self }
+    }
 }
 
 #[derive(Serialize)]
@@ -98,6 +119,7 @@ pub(super) fn ended(report: &LineReport, streams: Streams, denials: Vec<DenialDe
         duration_us: report.micros,
         was_reset: report.was_reset,
         lost: report.lost.clone(),
+        tape: None,
     }
 }
 

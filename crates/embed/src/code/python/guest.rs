@@ -11,8 +11,8 @@ use drydock_codemode::{
     runner::{Finished, Guest, Program, ToolDoor},
 };
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing, RunReport,
-    RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
+    Artifact, BoxFuture, Cap, CapSet, Digest, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing,
+    RunReport, RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{
         Entry, EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry,
         Runner as _,
@@ -37,6 +37,7 @@ const STDIN_BYTES_MAX: u64 = 1 << 30;
 #[derive(Clone)]
 pub(super) struct Interpreter {
     pub(super) artifact: Artifact,
+    pub(super) digest: Digest,
     pub(super) options: Arc<EntryOptions>,
     pub(super) trees: Vec<EntryTree>,
 }
@@ -53,6 +54,7 @@ impl Interpreter {
         let artifact = registry.to_run(&Entry { digest, ..entry.clone() })?;
         Ok(Some(Self {
             artifact,
+            digest,
             trees: Registry::trees(registry, &entry)?,
             options: Arc::clone(&entry.options),
         }))

@@ -17,7 +17,7 @@ use drydock_codemode::{
     provider::Providers,
 };
 use drydock_contract::{
-    CallError, Cap, Fault, GuestTime, Outcome, Principal, Sink, Source, Switch, Tools, exit,
+    CallError, CallId, Cap, Fault, GuestTime, Outcome, Principal, Sink, Source, Switch, Tools, exit,
     port::{Files, LoadError},
 };
 use drydock_gate::{DenialLog, Gate, SessionSpec, StartedProgram};
@@ -151,6 +151,9 @@ impl Dock {
         let mut setup = setup;
         setup.grant_programs();
         let spec = self.spec_of(setup, principal)?;
+        if let Some(tape) = &spec.tape {
+            tape.code(CallId(0), "python", &interpreter.digest).map_err(BadSetup::from)?;
+        }
         let world = self.world(&spec, shell);
         let tools = Some(Arc::clone(&providers) as Arc<dyn Tools>);
         let session = self.gate.open(SessionSpec { tools, ..spec }).map_err(BadSetup::from)?;
@@ -299,7 +302,7 @@ impl Job {
         let end = Arc::new(Switch::default());
         let [principal, session] = started.session.switches();
         let request = ExecuteRequest {
-            options: start::bounded(options, &started.session),
+            options: start::taped(start::bounded(options, &started.session), &started.session),
             args,
             signal: Some(Arc::clone(&end)),
             ..ExecuteRequest::new(text).with(&providers).through(Arc::new(Gated::new(gate, started.session)))

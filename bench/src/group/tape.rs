@@ -1,0 +1,108 @@
+//! A pipeline that is recorded, against the same one that is not; and its replay, against the pipeline itself.
+
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use bytes::Bytes;
+use drydock_embed::{
+    Dock, Setup, ShellSetup,
+    contract::{Limits, Sink, Source, Streams},
+    store::{TapeBody, TapeLabel, Tapes},
+    tape::{Deck, Live, Player, RecordSettings, Recorder},
+};
+use tokio::runtime::Runtime;
+
+use super::{Bench, shell};
+use crate::{
+    docked::{self, Docked},
+    figure::{Amount, Bound, Figure},
+    harness::{Contender, interleave},
+    scenario::Scenario,
+};
+
+const PLAIN: usize = 0;
+const RECORDED: usize = 1;
+const REPLAYED: usize = 2;
+
+pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
+    let (docked, runtime) = (Docked::open()?, docked::runtime()?);
+    let dock = &docked.dock;
+    let scenario = shell::pipeline();
+    let tapes = dock.tapes()?;
+    let tape = recorded(&runtime, dock, &scenario)?.1;
+    let mut contenders = vec![
+        Contender::timing_itself(|calls| times(calls, || plain(&runtime, dock, &scenario))),
+        Contender::timing_itself(|calls| times(calls, || kept(&runtime, dock, &tapes, &scenario))),
+        Contender::timing_itself(|calls| times(calls, || replayed(&runtime, dock, &tape, &scenario))),
+    ];
+    let samples = interleave(bench.plan, &mut contenders)?;
+    drop(contenders);
+    let figure = |name: &str, ours, bound| Figure {
+        group: "tape",
+        name: name.to_owned(),
+        ours: Amount::Seconds(samples.seconds(ours)),
+        peer: Some(Amount::Seconds(samples.seconds(PLAIN))),
+        judged: samples.ratio(ours, PLAIN),
+        bound,
+    };
+    Ok(vec![
+        figure(
+            "recording `jq | grep | tr` on 10 KiB: times slower than not recording it",
+            RECORDED,
+            Bound::AtMost(1.3),
+        ),
+        figure("replaying it: times the original", REPLAYED, Bound::Known),
+    ])
+}
+
+fn times(calls: usize, mut call: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Vec<f64>> {
+    (0..calls).map(|_| call()).collect()
+}
+
+/// One shell, one line, as a process of the command line has it.
+fn line(runtime: &Runtime, dock: &Dock, deck: &dyn Deck, scenario: &Scenario) -> anyhow::Result<Vec<u8>> {
+    let limits = Limits { fuel_max: u64::MAX / 2, ..Limits::default() };
+    let mut setup = Setup { limits: Some(limits), ..Setup::profile("minimal") };
+    deck.prepare(&mut setup);
+    let mut shell = dock.shell("bench", setup, ShellSetup::default())?;
+    let stdin = Bytes::from(scenario.stdin.clone());
+    let stdin = deck.stream("stdin", &mut || Ok(Source::Bytes(stdin.clone())))?;
+    let streams = Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };
+    let (_, streams) = runtime.block_on(shell.run(&scenario.script, streams))?;
+    let answer = streams.stdout.into_captured();
+    ensure!(answer == scenario.wanted, "ours answered otherwise");
+    Ok(answer)
+}
+
+fn plain(runtime: &Runtime, dock: &Dock, scenario: &Scenario) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    line(runtime, dock, &Live, scenario)?;
+    Ok(started.elapsed().as_secs_f64())
+}
+
+fn recorded(runtime: &Runtime, dock: &Dock, scenario: &Scenario) -> anyhow::Result<(f64, TapeBody)> {
+    let started = Instant::now();
+    let recorder = Recorder::begin(RecordSettings::default());
+    let answer = line(runtime, dock, &recorder, scenario)?;
+    let body = recorder.finish("exited(0)", &[&answer])?;
+    Ok((started.elapsed().as_secs_f64(), body))
+}
+
+/// Recorded, and kept on disk.
+fn kept(runtime: &Runtime, dock: &Dock, tapes: &Tapes, scenario: &Scenario) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    let (_, body) = recorded(runtime, dock, scenario)?;
+    let facts = tapes.keep(TapeLabel::default(), &body)?;
+    let took = started.elapsed().as_secs_f64();
+    tapes.remove(&facts.id)?;
+    Ok(took)
+}
+
+fn replayed(runtime: &Runtime, dock: &Dock, tape: &TapeBody, scenario: &Scenario) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    let player = Player::new(tape.frames(), tape.frames()).context("the tape cannot be read")?;
+    let (machine, _) = dock.replaying(&player);
+    let answer = line(runtime, &machine, &player, scenario)?;
+    player.finish("exited(0)", &[&answer]).context("it diverged")?;
+    Ok(started.elapsed().as_secs_f64())
+}

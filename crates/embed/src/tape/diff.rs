@@ -1,0 +1,64 @@
+//! The first call at which two tapes differ.
+
+use drydock_store::{BadFrame, Frame, Frames};
+
+use super::player::Asked;
+
+/// Where two tapes part.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Difference {
+    /// Which frame, counted from nought.
+    pub frame: u64,
+    /// What the one has there; nothing where it is at its end.
+    pub one: Option<Asked>,
+    /// What the other has.
+    pub other: Option<Asked>,
+    /// Whether the same was asked, and answered otherwise.
+    pub same_question: bool,
+    /// Where the answers differ, in bytes from their beginning, and some of them from there on in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<(usize, String, String)>,
+    /// What both asked before.
+    pub before: Vec<Asked>,
+}
+
+const CONTEXT: usize = 3;
+const HEX_BYTES: usize = 16;
+
+/// Compares two tapes frame by frame; nothing where they are the same.
+pub fn diff(mut one: Frames, mut other: Frames) -> Result<Option<Difference>, BadFrame> {
+    let mut before = Vec::new();
+    for frame in 0.. {
+        let (first, second) = (one.next()?, other.next()?);
+        if first == second {
+            let Some(same) = first else { break };
+            if before.len() == CONTEXT {
+                before.remove(0);
+            }
+            before.push(Asked::of(&same));
+            continue;
+        }
+        let question = |it: &Option<Frame>| it.as_ref().map(Asked::of);
+        let (asked, other_asked) = (question(&first), question(&second));
+        let same_question = asked.is_some() && asked == other_asked;
+        let answers = match (&first, &second) {
+            (Some(first), Some(second)) if same_question => Some(part(&first.answer, &second.answer)),
+            _ => None,
+        };
+        return Ok(Some(Difference {
+            frame,
+            one: asked,
+            other: other_asked,
+            same_question,
+            answers,
+            before,
+        }));
+    }
+    Ok(None)
+}
+
+fn part(one: &[u8], other: &[u8]) -> (usize, String, String) {
+    let at = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let hex = |bytes: &[u8]| bytes[at..].iter().take(HEX_BYTES).map(|it| format!("{it:02x}")).collect();
+    (at, hex(one), hex(other))
+}
