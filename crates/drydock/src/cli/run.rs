@@ -95,7 +95,7 @@ pub(crate) fn on(run: Run, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> 
     }
     let args: Vec<Vec<u8>> = args.iter().map(|it| it.as_bytes().to_vec()).collect();
     if run.detach {
-        return detach(&run.powers, &name, &args);
+        return Ok((detach(&run.powers, &name, &args)?, Taped::Nothing));
     }
     let json = run.json;
     let usual = usual();
