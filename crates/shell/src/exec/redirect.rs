@@ -151,18 +151,19 @@ impl Env {
         self.open_waiting(name, how).await
     }
 
-    /// Opens a name, and waits for somebody at the other side of a pipe that has one.
+    /// Opens a name, and waits for somebody at the other side of a pipe that has one. A stream that is open already, which is
+    /// a device's name, has them.
     async fn open_waiting(&mut self, name: &str, how: Open) -> Eval<Result<Fd, String>> {
         let opened = self.open(name, how).map_err(|error| format!("{name}: {error}"));
-        if let Ok(Fd::PipeIn(_) | Fd::PipeOut(_)) = opened
-            && let Ok(fd) = &opened
+        if let Ok(fd @ (Fd::PipeIn(_) | Fd::PipeOut(_))) = &opened
+            && !name.starts_with("/dev/")
         {
             self.wait_opened(fd).await?;
         }
         Ok(opened)
     }
 
-    /// Nothing is read or written, but somebody is there who could: a pipe of the shell's own has had them from the beginning.
+    /// Nothing is read or written, but somebody is there who could.
     async fn wait_opened(&mut self, fd: &Fd) -> Eval<()> {
         let has_come = poll_fn(|cx| {
             let polled = match fd {
