@@ -10,6 +10,7 @@ mod change;
 mod files;
 mod operation;
 mod process;
+mod prompt;
 mod python;
 mod run;
 mod search;
@@ -185,7 +186,7 @@ impl Sandbox {
 
     /// What a model should know before it uses the operations: what this place is, what it can run and spend.
     pub fn prompt(&self) -> String {
-        operation::prompt(self)
+        prompt::prompt(self)
     }
 
     /// Does one thing. Tripping the switch of `watch` ends what it started.
