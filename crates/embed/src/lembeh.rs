@@ -1,5 +1,6 @@
 //! Guests of the lembeh ABI over a dock: a module's bytes, a policy, and the gate between them; recorded and replayed.
 
+use core::net::{IpAddr, SocketAddr};
 use std::{io::Write, sync::Arc, time::Instant};
 
 use drydock_abi::lembeh::run::{RUN, RunGuest};
@@ -260,10 +261,13 @@ fn process_limits(exec: &ExecPolicy) -> Limits {
 
 /// Hosts as a grant names them. Each address is opened by itself, whether or not it is public; a name opens none.
 fn destinations(net: &NetPolicy) -> Terms {
-    let patterns = net.allow.iter().flat_map(|it| {
-        let place = it.to_string().to_ascii_lowercase();
-        let opened = it.host.parse::<core::net::IpAddr>().is_ok().then(|| format!("{PRIVATE}{place}"));
-        std::iter::once(place).chain(opened)
+    let patterns = net.allow.iter().flat_map(|it| match it.host.parse::<IpAddr>() {
+        // One address has many spellings, and grants have one.
+        Ok(address) => {
+            let place = SocketAddr::new(address.to_canonical(), it.port).to_string();
+            vec![format!("{PRIVATE}{place}"), place]
+        }
+        Err(_) => vec![it.to_string().to_ascii_lowercase()],
     });
     Terms::of(patterns.filter_map(|it| it.parse::<Pattern>().ok()))
 }

@@ -183,11 +183,8 @@ async fn a_module_that_is_no_guest_is_refused_before_it_runs() {
     // One that needs no heap has no base.
     let plain = room.wat(&format!("(module {memory} {handle})"), "{}", LembehSetup::default()).await.unwrap();
     assert_eq!(plain.report.outcome, Outcome::Exited(0));
-    let large = room.wat(
-        &format!("(module (memory (export \"memory\") 8000) {handle})"),
-        "{}",
-        LembehSetup::default(),
-    );
+    let large = format!("(module (memory (export \"memory\") 8000) {handle})");
+    let large = room.wat(&large, "{}", LembehSetup::default());
     assert_eq!(large.await.unwrap().report.outcome, Outcome::OutOfMemory);
 }
 
