@@ -159,6 +159,9 @@ impl WayOut for Played {
     ) -> Result<Reply, CallError> {
         let streamed = matches!(streams.stdout, Sink::Stream(_));
         let broken = || Fault::Internal("the tape has no answer of the network here".into());
+        if let Some(tape) = of(permit) {
+            tape.catch_up().await;
+        }
         loop {
             let bytes = self.0.next(permit.call())?;
             let (piece, body) = Piece::decode(&bytes).ok_or_else(broken)?;

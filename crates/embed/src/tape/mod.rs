@@ -17,6 +17,7 @@ mod sink;
 mod stream;
 mod tools;
 mod tree;
+mod turn;
 
 use std::{io, sync::Arc};
 

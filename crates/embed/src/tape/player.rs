@@ -366,7 +366,7 @@ impl Tape for Reel {
     }
 
     fn catch_up(&self) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
+        Box::pin(tokio::task::yield_now())
     }
 
     fn late(&self) -> Option<Timestamp> {

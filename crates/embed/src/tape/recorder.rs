@@ -168,6 +168,7 @@ impl Tape for Shared {
     fn catch_up(&self) -> BoxFuture<'_, ()> {
         let ahead = self.clock.stands_at().0.saturating_sub(self.real().0);
         Box::pin(async move {
+            tokio::task::yield_now().await;
             if ahead > 0 {
                 tokio::time::sleep(Duration::from_nanos(ahead)).await;
             }

@@ -13,12 +13,15 @@ use super::{
     answer::{Reader, Writer},
     player::Reel,
     recorder::Shared,
+    turn::Turn,
 };
 
 /// The longest piece that is read at once: a frame holds it.
 const PIECE_BYTES_MAX: usize = 4 << 20;
 
 pub(super) struct RecordedSource {
+    turn: Turn,
+    is_begun: bool,
     inner: Source,
     name: String,
     tape: Arc<Shared>,
@@ -26,18 +29,23 @@ pub(super) struct RecordedSource {
 
 impl RecordedSource {
     pub(super) fn new(inner: Source, name: &str, tape: Arc<Shared>) -> Self {
-        Self { inner, name: name.to_owned(), tape }
+        Self { turn: Turn::default(), is_begun: false, inner, name: name.to_owned(), tape }
     }
 }
 
 impl ByteSource for RecordedSource {
     fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        if !self.is_begun && self.turn.poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.is_begun = true;
         let most = buffer.len().min(PIECE_BYTES_MAX);
         let Poll::Ready(read) = self.inner.poll_read(cx, &mut buffer[..most]) else { return Poll::Pending };
         let answer = match &read {
             Ok(count) => Writer::default().byte(0).bytes(&buffer[..*count]).0,
             Err(error) => Writer::default().byte(1).text(&error.to_string()).0,
         };
+        self.is_begun = false;
         self.tape.put(&Frame {
             seam: Seam::Stream,
             call: 0,
@@ -50,18 +58,22 @@ impl ByteSource for RecordedSource {
 }
 
 pub(super) struct PlayedSource {
+    turn: Turn,
     name: String,
     reel: Arc<Reel>,
 }
 
 impl PlayedSource {
     pub(super) fn new(name: &str, reel: Arc<Reel>) -> Self {
-        Self { name: name.to_owned(), reel }
+        Self { turn: Turn::default(), name: name.to_owned(), reel }
     }
 }
 
 impl ByteSource for PlayedSource {
-    fn poll_read(&mut self, _: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        if self.turn.poll(cx).is_pending() {
+            return Poll::Pending;
+        }
         // Whoever waited here when its time was up waits again: the tape has ended it by now.
         let Ok(answer) = self.reel.next(Seam::Stream, 0, &self.name, [0; 16]) else { return Poll::Pending };
         let mut reader = Reader::new(&answer);

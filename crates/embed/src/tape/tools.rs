@@ -30,6 +30,7 @@ impl HostCommands {
                 let (name, tape, asked) = (name.clone(), Arc::clone(&tape), digest(&input));
                 let work = body(input);
                 Box::pin(async move {
+                    tokio::task::yield_now().await;
                     let output = work.await;
                     let HostOutput { status, stdout, stderr } = &output;
                     let answer = Writer::default().byte(*status).bytes(stdout).bytes(stderr).0;
@@ -45,8 +46,11 @@ impl HostCommands {
         self.around(|name, _| {
             let (name, reel) = (name.to_string(), Arc::clone(reel));
             Arc::new(move |input: HostInput| {
-                let output = played_output(&reel, &name, digest(&input)).unwrap_or_default();
-                Box::pin(std::future::ready(output))
+                let (name, reel, asked) = (name.clone(), Arc::clone(&reel), digest(&input));
+                Box::pin(async move {
+                    tokio::task::yield_now().await;
+                    played_output(&reel, &name, asked).unwrap_or_default()
+                })
             })
         })
     }
@@ -75,6 +79,7 @@ impl Recorder {
             let tape = Arc::clone(&tape);
             Box::pin(async move {
                 let asked = asked(&[input.as_deref().unwrap_or_default(), &[u8::from(input.is_some())]]);
+                tokio::task::yield_now().await;
                 let answer = work.await;
                 let bytes = match &answer {
                     Ok(bytes) => Writer::default().byte(0).bytes(bytes),
@@ -98,8 +103,12 @@ impl Player {
         let reel = Arc::clone(self.reel());
         tool.instead(move |name, input| {
             let asked = asked(&[input.as_deref().unwrap_or_default(), &[u8::from(input.is_some())]]);
-            let answer = played_answer(&reel, name, asked);
-            Box::pin(std::future::ready(answer))
+            let (name, reel) = (name.to_owned(), Arc::clone(&reel));
+            // Asked when it is waited for, as it was then.
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                played_answer(&reel, &name, asked)
+            })
         })
     }
 }

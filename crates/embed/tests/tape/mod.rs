@@ -167,7 +167,13 @@ impl Yard {
                 Kind::Kept => shell.run_line(line, streams).await,
                 _ => shell.run(line, streams).await,
             };
-            let (report, streams) = ran.unwrap();
+            let (report, streams) = match ran {
+                Ok(ran) => ran,
+                Err(refused) => {
+                    writeln!(told, "refused: {refused}").unwrap();
+                    continue;
+                }
+            };
             writeln!(told, "status {} limit {:?}", report.status, report.limit).unwrap();
             let text = |sink: Sink| String::from_utf8_lossy(&sink.into_captured()).into_owned();
             writeln!(told, "--- stdout\n{}--- stderr\n{}", text(streams.stdout), text(streams.stderr))
