@@ -3,8 +3,9 @@
 mod dev;
 mod manage;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
 use drydock_embed::{
     Dock, ExtensionCode, HANDLER_LIMITS, InstallError, Installation, Installed, Network, Setup,
@@ -13,7 +14,7 @@ use drydock_embed::{
         exit::{CANCELLED, DENIED, LIMITED, TIMED_OUT},
     },
     extension::runner::{
-        AskedLimits, Context, Envelope, ExecuteRequest, FailureKind, Http, Invoked, REQUEST_BYTES_MAX,
+        AskedLimits, Context, Envelope, ExecuteRequest, FailureKind, Http, Invoked, REQUEST_BYTES_MAX, joined,
     },
     gate::DenialLog,
 };
@@ -250,12 +251,16 @@ impl Invoke {
 
     /// What the flags say. The lists are shown where a map would lose something.
     fn http(&self) -> Http {
-        let (method, path) = (self.method.clone(), self.path.clone());
-        let (query, headers) = (self.query.clone(), self.header.clone());
-        let http = Http::of_lists(method, path, query, headers, self.body.as_ref().map(String::as_bytes));
-        match http.query.len() < self.query.len() || http.headers.len() < self.header.len() {
-            true => http,
-            false => Http { query_all: None, headers_all: None, ..http },
+        let (query, headers) = (self.query.iter().cloned().collect::<BTreeMap<_, _>>(), joined(&self.header));
+        let lost = query.len() < self.query.len() || headers.len() < self.header.len();
+        Http {
+            method: self.method.clone(),
+            path: self.path.clone(),
+            query,
+            headers,
+            query_all: lost.then(|| self.query.clone()),
+            headers_all: lost.then(|| self.header.clone()),
+            body_b64: self.body.as_ref().map(|it| STANDARD.encode(it)),
         }
     }
 
