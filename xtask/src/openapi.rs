@@ -36,13 +36,21 @@ pub(crate) fn run(root: &Path, scratch: &Path, binary: &Path, seconds: u64) -> a
     }
     let seconds = seconds.to_string();
     let mut command = Command::new(python.with_file_name("schemathesis"));
-    command.arg("--config-file").arg(&settings).arg("run").arg(format!("http://{}/openapi.json", server.address));
+    command
+        .arg("--config-file")
+        .arg(&settings)
+        .arg("run")
+        .arg(format!("http://{}/openapi.json", server.address));
     // What it would remove it could not ask for any more.
     command.args(["--exclude-operation-id", "uninstall", "--exclude-operation-id", "workspace_remove"]);
     command.args(["--checks", CHECKS, "--workers", "1", "--max-time", &seconds, "--warnings", "off"]);
     let output = command.current_dir(work.path()).stdin(Stdio::null()).output().context("schemathesis")?;
     let told = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "schemathesis found something: {told}{}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "schemathesis found something: {told}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let cases = told.lines().find(|it| it.contains("generated")).unwrap_or("no cases").trim();
     ensure!(cases.contains("passed"), "schemathesis tried nothing: {told}");
     let answered = server.metric("drydock_extension_answers_total")?;

@@ -9,6 +9,7 @@ mod exit;
 mod home;
 mod interrupt;
 mod limits;
+mod listen;
 mod log;
 mod module;
 mod progress;

@@ -79,8 +79,10 @@ mod tests {
         let mut roots = RootCertStore::empty();
         roots.add(made.cert.der().clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let connector = TlsConnector::from(Arc::new(config.with_root_certificates(roots).with_no_client_auth()));
+        let config =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let connector =
+            TlsConnector::from(Arc::new(config.with_root_certificates(roots).with_no_client_auth()));
         let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         let stream = TcpStream::connect(address).await.unwrap();
         let mut stream = connector.connect(ServerName::try_from("localhost").unwrap(), stream).await.unwrap();
