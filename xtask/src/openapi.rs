@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 
-use crate::{clients::python_with, load::Server, must_succeed};
+use crate::{clients::python_with, load::Server};
 
 /// The fuzzing client.
 pub(crate) const SCHEMATHESIS: &str = "schemathesis==4.32.5";

@@ -10,6 +10,7 @@ mod extensions;
 mod home;
 mod interrupt;
 mod limits;
+mod listen;
 mod local;
 mod log;
 mod module;

@@ -22,6 +22,8 @@ const CONNECTING: &[&str] = &[
 const FILES: &[&str] = &[
     // Takes only addresses that were judged.
     "crates/egress/src/dial.rs",
+    // Binds and listens, with a queue of its own length; it connects nowhere.
+    "crates/drydock/src/listen.rs",
     // Asks once; what it hears is judged before anything is dialled.
     "crates/egress/src/resolve.rs",
     // The command line to the server of its own data directory, by a socket in that directory.

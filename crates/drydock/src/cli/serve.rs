@@ -12,7 +12,7 @@ use clap::Args;
 use drydock_embed::{Dock, store::Tokens};
 use drydock_serve::{App, Bounds, Drained, Reach, ServeSettings, Telemetry, Tls, router, serve, serve_local};
 use tokio::{
-    net::{TcpListener, UnixListener},
+    net::UnixListener,
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
 };
@@ -198,7 +198,7 @@ pub(super) fn serve_until_told<F: Future<Output = ()> + Send + 'static>(
     dock.serve();
     let drained = runtime.block_on(async {
         let listener =
-            TcpListener::bind(listen).await.with_context(|| format!("could not listen on {listen}"))?;
+            crate::listen::bind(listen).with_context(|| format!("could not listen on {listen}"))?;
         let mut ends = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
         let scheme = if tls.is_some() { "https" } else { "http" };
         show::line(&format!("listening on {scheme}://{}", listener.local_addr()?))?;
