@@ -83,8 +83,10 @@ async fn a_process_has_the_arguments_and_variables_it_was_given_in_their_order_a
 #[tokio::test]
 async fn every_failure_of_a_start_is_produced_by_a_guest_under_a_policy() {
     let room = LembehRoom::new();
-    let bad_text =
-        hex(&[&encode_start("tools/echo", 0, &["a"], &[]).unwrap()[..21], b"\xff\0\0\0\0"].concat());
+    let mut bad_text = encode_start("tools/echo", 0, &["a"], &[]).unwrap();
+    let at = bad_text.iter().rposition(|byte| *byte == b'a').unwrap();
+    bad_text[at] = 0xff;
+    let bad_text = hex(&bad_text);
     let cases: &[(&str, String, String)] = &[
         ("t_cap_missing", "{}".into(), "start tools/echo 0 echo".into()),
         ("t_cap_denied", policy(r#""refused": ["exec"]"#), "start tools/echo 0 echo".into()),

@@ -131,6 +131,10 @@ impl LembehPolicy {
     /// Reads a policy.
     pub fn parse(json: &[u8]) -> Result<Self, BadPolicy> {
         let told: Told = serde_json::from_slice(json)?;
+        // A list would be taken for an object's values in their order.
+        if !json.trim_ascii_start().starts_with(b"{") {
+            return Err(BadPolicy::Value("it is no object".into()));
+        }
         let files = told.files.as_ref().map(ToldFiles::policy);
         let net = told.hosts.as_ref().map(ToldHosts::policy).transpose()?;
         let config = told.config.as_ref().map(|it| ConfigPolicy { values: it.iter().map(value).collect() });
