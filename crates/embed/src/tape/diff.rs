@@ -29,7 +29,7 @@ const HEX_BYTES: usize = 16;
 pub fn diff(mut one: Frames, mut other: Frames) -> Result<Option<Difference>, BadFrame> {
     let mut before = Vec::new();
     for frame in 0.. {
-        let (first, second) = (one.next()?, other.next()?);
+        let (first, second) = (one.read()?, other.read()?);
         if first.is_none() && second.is_none() {
             break;
         }
