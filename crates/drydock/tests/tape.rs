@@ -99,18 +99,21 @@ fn what_is_recorded_on_the_command_line_is_replayed_without_files_and_network() 
 #[test]
 fn tapes_are_listed_shown_compared_and_removed() {
     let shell = Shell::new();
-    let fixed = ["--seed", "7", "--now", "2026-01-01T00:00:00Z", "--record"];
-    let record = |line: &str| id(&shell.run(&[&["sh"][..], &fixed, &["-c", line]].concat()));
-    let (one, same, other) = (record("echo a | rev"), record("echo a | rev"), record("echo b | tr b c"));
+    let record =
+        |day: &str, line: &str| id(&shell.run(&["sh", "--record", "--seed", "7", "--now", day, "-c", line]));
+    let one = record("2026-01-01T00:00:00Z", "echo a | rev");
+    let same = record("2026-01-02T00:00:00Z", "echo a | rev");
+    let other = record("2026-01-03T00:00:00Z", "echo a | rev; echo b | tr b c");
     let plain = |said: Said| {
         let text = said.all();
         text.replace(&one, "ONE").replace(&same, "SAME").replace(&other, "OTHER")
     };
     insta::assert_snapshot!(plain(shell.run(&["tape", "list"])));
     insta::assert_snapshot!(plain(shell.run(&["tape", "show", &one])));
+    assert_eq!(shell.run(&["tape", "diff", &one, &same]).stdout, "the same\n");
     let found = shell.run(&["tape", "diff", &one, &other]);
     assert_eq!(found.status, 1, "{}", found.all());
-    assert!(found.stdout.contains("they differ at frame"), "{}", found.stdout);
+    assert!(found.stdout.contains("other: call `exec.command tr`"), "{}", found.stdout);
     let json: Value = serde_json::from_str(&shell.run(&["tape", "list", "--json"]).stdout).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 3);
     assert_eq!(shell.run(&["tape", "rm", &one, &same]).status, 0);

@@ -182,7 +182,7 @@ fn show_one(id: &TapeId, json: bool) -> anyhow::Result<ExitCode> {
     let unreadable = |cause| TapeError::Frames { id: id.clone(), cause };
     let mut rows = Vec::new();
     for number in 0_u64.. {
-        let Some(frame) = frames.next().map_err(unreadable)? else { break };
+        let Some(frame) = frames.read().map_err(unreadable)? else { break };
         if json {
             show::line(
                 &serde_json::json!({

@@ -154,7 +154,7 @@ impl Player {
         };
         let unreadable = |error: drydock_store::BadFrame| broken(error.to_string());
         let (mut cuts, mut left) = (HashMap::new(), HashMap::new());
-        while let Some(frame) = again.next().map_err(unreadable)? {
+        while let Some(frame) = again.read().map_err(unreadable)? {
             let mut reader = Reader::new(&frame.answer);
             if frame.seam == Seam::Verdict && frame.call == 0 {
                 let bytes = reader.number().ok_or_else(|| broken("a verdict cannot be read".into()))?;
@@ -165,7 +165,7 @@ impl Player {
                 cuts.insert(frame.call, Cut { timed_out: timed_out != 0, fuel });
             }
         }
-        let begin = frames.next().map_err(unreadable)?.filter(|it| it.seam == Seam::Begin);
+        let begin = frames.read().map_err(unreadable)?.filter(|it| it.seam == Seam::Begin);
         let begin = begin.ok_or_else(|| broken("it has no beginning".into()))?;
         let mut reader = Reader::new(&begin.answer);
         let inputs = reader.number().zip(reader.number()).zip(reader.bytes().map(<[u8]>::to_vec));
@@ -200,7 +200,7 @@ impl Player {
         if let Some(diverged) = state.diverged.take() {
             return Err(diverged);
         }
-        if let Ok(Some(frame)) = state.frames.next() {
+        if let Ok(Some(frame)) = state.frames.read() {
             let before = state.before.iter().cloned().collect();
             let (recorded, frame) = (Some(Asked::of(&frame)), state.at);
             return Err(Divergence { frame, recorded, replayed: None, before, why: None });
@@ -233,7 +233,7 @@ impl Reel {
         let found = match state.ahead.take() {
             Some(frame) => Ok(Some(frame)),
             None => loop {
-                match state.frames.next() {
+                match state.frames.read() {
                     Ok(Some(frame)) if frame.seam == Seam::Verdict => state.at += 1,
                     other => break other,
                 }

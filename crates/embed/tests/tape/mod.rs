@@ -263,7 +263,7 @@ fn of_records(all: &[AuditRecord]) -> BTreeMap<String, String> {
 
 pub(crate) fn all_frames(body: &TapeBody) -> Vec<Frame> {
     let mut frames: Frames = body.frames();
-    std::iter::from_fn(|| frames.next().unwrap()).collect()
+    std::iter::from_fn(|| frames.read().unwrap()).collect()
 }
 
 pub(crate) fn tape_of(frames: &[Frame]) -> TapeBody {

@@ -92,7 +92,7 @@ impl Frames {
     }
 
     /// The next one; none at the end.
-    pub fn next(&mut self) -> Result<Option<Frame>, BadFrame> {
+    pub fn read(&mut self) -> Result<Option<Frame>, BadFrame> {
         let frame = Frame::read(&mut self.from)?;
         if self.from.limit() == 0 {
             return Err(BadFrame::Compressed);
@@ -105,7 +105,7 @@ impl Frames {
 pub(crate) fn count(bytes: &[u8]) -> Result<u64, BadFrame> {
     let mut frames = Frames::of(bytes.to_vec(), 64 << 20);
     let mut count = 0;
-    while frames.next()?.is_some() {
+    while frames.read()?.is_some() {
         count += 1;
     }
     Ok(count)

@@ -42,9 +42,9 @@ fn a_tape_is_kept_for_its_owner_alone_and_read_as_it_was_written() {
     assert_eq!(tape.facts, facts);
     let mut frames = tape.frames();
     for want in [&b"one"[..], b"", b"two"] {
-        assert_eq!(frames.next().unwrap().unwrap(), frame("stdin", want));
+        assert_eq!(frames.read().unwrap().unwrap(), frame("stdin", want));
     }
-    assert_eq!(frames.next(), Ok(None));
+    assert_eq!(frames.read(), Ok(None));
     let listed: Vec<_> = tapes.list().unwrap().into_iter().map(|(id, facts)| (id, facts.unwrap())).collect();
     assert_eq!(listed, [(facts.id.clone(), facts.clone())]);
     tapes.remove(&facts.id).unwrap();
@@ -119,8 +119,8 @@ fn no_more_tapes_are_kept_than_the_quota_has_room_for() {
 #[test]
 fn compressed_bytes_that_are_more_than_they_claim_are_no_tape() {
     let many = body(&[&[0; 100_000]]);
-    assert!(Frames::of(many.bytes.clone(), many.raw_bytes - 1).next().is_err());
-    assert!(Frames::of(many.bytes.clone(), many.raw_bytes).next().is_ok());
+    assert!(Frames::of(many.bytes.clone(), many.raw_bytes - 1).read().is_err());
+    assert!(Frames::of(many.bytes.clone(), many.raw_bytes).read().is_ok());
     assert!(!crate::foreign::tape(b"no zlib"));
 }
 
