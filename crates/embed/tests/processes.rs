@@ -1,7 +1,7 @@
 //! Processes over a whole dock: real guests, a real disk, ends of every kind, and nothing left behind.
 //!
 //! `DRYDOCK_PROCESSES=10000 cargo test -p drydock-embed --test processes nothing` runs the large form of the count.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{sync::Arc, time::Duration};
 

@@ -5,7 +5,7 @@ use std::any::Any;
 
 use drydock_abi::exec::{COMMAND, START, decode_command, decode_request};
 use drydock_contract::Denial;
-use drydock_gate::process::{ProcessAwait, ProcessKill, ProcessSpawn};
+use drydock_gate::process::{AWAIT, KILL, ProcessAwait, ProcessKill, ProcessSpawn, SPAWN};
 
 /// A request, and the command that it is about.
 pub struct Request {
@@ -36,7 +36,6 @@ impl Request {
 }
 
 pub(super) fn decode(operation: &str, value: Box<dyn Any + Send>) -> Option<Request> {
-    use drydock_gate::process::{AWAIT, KILL, SPAWN};
     let (command, asked) = match operation {
         SPAWN => {
             let spawn = *value.downcast::<ProcessSpawn>().ok()?;
