@@ -356,6 +356,11 @@ fn an_extension_is_uploaded_changed_and_removed_over_http() {
     while server.get("/x/shop/").text() != "three" {
         assert!(began.elapsed() < std::time::Duration::from_secs(10));
     }
+    let script = "const handler = (request) => new Response(request.http.path);";
+    let put =
+        server.ask("PUT", "/v1/extensions/paths", &[("content-type", "text/javascript")], script.as_bytes());
+    assert_eq!((put.status, server.get("/x/paths/a/b").text()), (200, "/a/b".into()), "{}", put.text());
+    assert_eq!(server.ask("DELETE", "/v1/extensions/paths", &[], b"").status, 200);
     for (name, kind, body, status, code) in [
         ("shop", "application/wasm", b"no wasm".to_vec(), 422, "bad_module"),
         ("shop", "application/wasm", wat::parse_str("(module)").unwrap(), 422, "bad_exports"),
@@ -368,7 +373,15 @@ fn an_extension_is_uploaded_changed_and_removed_over_http() {
         ),
         ("shop", "text/plain", Vec::new(), 415, "unsupported_media_type"),
         ("no name", "application/wasm", module("x"), 400, "bad_name"),
-        ("shop", "application/json", b"{}".to_vec(), 400, "bad_json"),
+        ("shop", "application/json", b"{}".to_vec(), 400, "bad_input"),
+        ("shop", "text/javascript", b"\xff".to_vec(), 400, "bad_input"),
+        (
+            "shop",
+            "application/json",
+            json!({ "script": "", "secret_headers": ["a.test X-Key: {{secret:KEY}}"] }).to_string().into(),
+            422,
+            "bad_secret_header",
+        ),
         (
             "shop",
             "application/json",

@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) remembered: Remembered,
     pub(crate) logs: LogWriter,
-    pub(crate) held: BodyBytes,
+    pub(crate) held: Arc<BodyBytes>,
     dock: Dock,
     tenants: RwLock<HashMap<Tenant, Arc<TenantState>>>,
     draining: AtomicBool,
@@ -133,7 +133,7 @@ impl App {
             metrics: Metrics::default(),
             remembered: Remembered::new(bounds.idempotency_max),
             logs: LogWriter::start(),
-            held: BodyBytes { held: AtomicU64::new(0), max: bounds.bodies_bytes_max },
+            held: Arc::new(BodyBytes { held: AtomicU64::new(0), max: bounds.bodies_bytes_max }),
             settings,
             dock,
             tenants: RwLock::default(),
@@ -187,14 +187,14 @@ pub(crate) struct BodyBytes {
 }
 
 /// A share of it, given back when it is dropped.
-pub(crate) struct HeldBytes<'a> {
-    all: &'a BodyBytes,
+pub(crate) struct HeldBytes {
+    all: Arc<BodyBytes>,
     bytes: u64,
 }
 
 impl BodyBytes {
-    pub(crate) fn share(&self) -> HeldBytes<'_> {
-        HeldBytes { all: self, bytes: 0 }
+    pub(crate) fn share(self: &Arc<Self>) -> HeldBytes {
+        HeldBytes { all: Arc::clone(self), bytes: 0 }
     }
 
     pub(crate) fn held(&self) -> u64 {
@@ -202,7 +202,7 @@ impl BodyBytes {
     }
 }
 
-impl HeldBytes<'_> {
+impl HeldBytes {
     /// Takes so many more; false if there are not so many left.
     pub(crate) fn grow(&mut self, bytes: u64) -> bool {
         let before = self.all.held.fetch_add(bytes, Ordering::Relaxed);
@@ -211,7 +211,7 @@ impl HeldBytes<'_> {
     }
 }
 
-impl Drop for HeldBytes<'_> {
+impl Drop for HeldBytes {
     fn drop(&mut self) {
         self.all.held.fetch_sub(self.bytes, Ordering::Relaxed);
     }

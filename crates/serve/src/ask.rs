@@ -10,7 +10,14 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-use crate::{app::Shared, body, caller::Caller, error::ApiError, json, queue::Place};
+use crate::{
+    app::{HeldBytes, Shared},
+    body,
+    caller::Caller,
+    error::ApiError,
+    json,
+    queue::Place,
+};
 
 /// What a handler answers.
 pub(crate) type Answer = Result<Response<Body>, ApiError>;
@@ -22,6 +29,8 @@ pub(crate) struct Ask {
     pub(crate) parts: Parts,
     /// Behind a lock, so that what waits here may go on in another thread.
     body: Mutex<Body>,
+    /// What of its body is counted, as long as it is under way.
+    held: HeldBytes,
     /// What the pattern of the route found in the path, decoded.
     pub(crate) found: Vec<(&'static str, String)>,
     /// The caller's own id of the request, or one of ours.
@@ -37,8 +46,8 @@ impl Ask {
         request_id: Arc<str>,
     ) -> Self {
         let (parts, body) = request.into_parts();
-        let body = Mutex::new(body);
-        Self { app, caller, parts, body, found, request_id }
+        let (body, held) = (Mutex::new(body), app.held.share());
+        Self { app, caller, parts, body, held, found, request_id }
     }
 
     /// What the pattern of the route found under that name.
@@ -49,7 +58,7 @@ impl Ask {
     /// The body, whole.
     pub(crate) async fn body(&mut self, bytes_max: u64) -> Result<Bytes, ApiError> {
         let body = std::mem::take(self.body.get_mut());
-        body::read(&self.app, &self.parts.headers, body, bytes_max).await
+        body::read(&self.app, &self.parts.headers, body, bytes_max, &mut self.held).await
     }
 
     /// The body as JSON.

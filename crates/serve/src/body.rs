@@ -8,14 +8,19 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 
-use crate::{app::Shared, error::ApiError};
+use crate::{
+    app::{HeldBytes, Shared},
+    error::ApiError,
+};
 
-/// Reads all of it. One that says that it is too large is refused before a byte of it is read.
+/// Reads all of it. One that says that it is too large is refused before a byte of it is read. What it holds stays counted
+/// in `held`, until whoever asked for it is done.
 pub(crate) async fn read(
     app: &Shared,
     headers: &HeaderMap,
     mut body: Body,
     bytes_max: u64,
+    held: &mut HeldBytes,
 ) -> Result<Bytes, ApiError> {
     let said = headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
     if said.is_some_and(|it| it > bytes_max) {
@@ -26,7 +31,6 @@ pub(crate) async fn read(
         return Ok(Bytes::new());
     }
     let bounds = &app.settings.bounds;
-    let mut held = app.held.share();
     let reading = async {
         let mut first = Bytes::new();
         let mut all = BytesMut::new();

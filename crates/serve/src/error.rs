@@ -138,8 +138,12 @@ impl From<InstallError> for ApiError {
             InstallError::Name(_) => Self::bad(code, text),
             InstallError::Unknown(_) => Self::absent("extension"),
             InstallError::Conflict(_) => Self::new(StatusCode::CONFLICT, code, text),
-            InstallError::TooMany | InstallError::TooManyEntries(_) | InstallError::NotWasm => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, text)
+            InstallError::TooMany
+            | InstallError::TooManyEntries(_)
+            | InstallError::NotWasm
+            | InstallError::Script => Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, text),
+            InstallError::SecretHeader(_, why) => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, format!("{text}: {why}"))
             }
             InstallError::Module(fault) => match code {
                 "bad_module" | "bad_exports" | "import_not_granted" => {

@@ -7,8 +7,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use drydock_contract::{CommandName, port::Clock as _};
 use drydock_embed::{
-    HostEntry, InstallError, Installation, InstallationLimits, InstallationSettings, SecretName, SecretRef,
-    SystemClock, contract::ARTIFACT_BYTES_MAX, store::GuestLogs,
+    ExtensionCode, HostEntry, InstallError, Installation, InstallationLimits, InstallationSettings,
+    SecretHeader, SecretName, SecretRef, SystemClock, contract::ARTIFACT_BYTES_MAX, store::GuestLogs,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,12 +30,18 @@ const LINES_MAX: usize = 1_000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
-    module_b64: String,
+    /// A module, or
+    module_b64: Option<String>,
+    /// JavaScript in its place.
+    script: Option<String>,
     #[serde(default)]
     allow_host: Vec<HostEntry>,
     /// Names of secrets that are registered for the tenant.
     #[serde(default)]
     secrets: Vec<SecretName>,
+    /// Headers that they are put into, as `drydock ext install --secret-header` has them.
+    #[serde(default)]
+    secret_headers: Vec<SecretHeader>,
     #[serde(default)]
     limits: InstallationLimits,
 }
@@ -44,7 +50,8 @@ fn shown(it: &Installation) -> Value {
     let secrets: Vec<_> = it.settings.secrets.keys().map(ToString::to_string).collect();
     json!({
         "name": it.name, "version": it.version, "module": format!("sha256:{}", it.module), "module_bytes": it.module_bytes,
-        "allow_host": it.settings.allow_host, "secrets": secrets, "limits": it.settings.limits,
+        "allow_host": it.settings.allow_host, "secrets": secrets,
+        "secret_headers": it.settings.secret_headers, "limits": it.settings.limits,
         "installed_ms": it.installed_ms,
     })
 }
@@ -72,29 +79,42 @@ pub(crate) async fn install(mut ask: Ask) -> Answer {
     ask.parameters([])?;
     let kind =
         ask.parts.headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let (module, settings) = match kind.split(';').next().unwrap_or_default().trim() {
-        "application/wasm" => (ask.body(ARTIFACT_BYTES_MAX).await?, InstallationSettings::default()),
+    let (code, settings) = match kind.split(';').next().unwrap_or_default().trim() {
+        "application/wasm" => (ask.body(ARTIFACT_BYTES_MAX).await?.into(), InstallationSettings::default()),
+        "text/javascript" => {
+            let text = String::from_utf8(ask.body(ARTIFACT_BYTES_MAX).await?.into());
+            let text = text.map_err(|_| ApiError::bad("bad_input", "the script is not UTF-8"))?;
+            (ExtensionCode::Script(text), InstallationSettings::default())
+        }
         "application/json" => {
-            let asked: Asked = ask.json(ARTIFACT_BYTES_MAX / 3 * 4 + (64 << 10)).await?;
-            let settings = permitted(&ask, &asked).await?;
-            let module = STANDARD.decode(&asked.module_b64);
-            (
-                module.map_err(|error| ApiError::bad("bad_input", format!("module_b64: {error}")))?.into(),
-                settings,
-            )
+            let mut asked: Asked = ask.json(ARTIFACT_BYTES_MAX / 3 * 4 + (64 << 10)).await?;
+            let code = code(&mut asked)?;
+            (code, permitted(&ask, &asked).await?)
         }
         _ => {
-            let text = "send the module as application/wasm, or application/json with `module_b64`";
+            let text = "send a module as application/wasm, a script as text/javascript, or application/json with \
+                        `module_b64` or `script`";
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", text));
         }
     };
     let turn = ask.turn().await?;
     let dock = Arc::clone(&ask.caller.state.dock);
-    let module: Bytes = module;
-    let made = dock.install_extension(name.clone(), module, settings, SystemClock.now()).await?;
+    let made = dock.install_extension(name.clone(), code, settings, SystemClock.now()).await?;
     drop(turn);
     ask.caller.state.installed.forget(&name);
     Ok(json::ok(&shown(&made)))
+}
+
+/// What was sent to run.
+fn code(asked: &mut Asked) -> Result<ExtensionCode, ApiError> {
+    match (asked.module_b64.take(), asked.script.take()) {
+        (Some(module), None) => match STANDARD.decode(&module) {
+            Ok(module) => Ok(Bytes::from(module).into()),
+            Err(error) => Err(ApiError::bad("bad_input", format!("module_b64: {error}"))),
+        },
+        (None, Some(script)) => Ok(ExtensionCode::Script(script)),
+        _ => Err(ApiError::bad("bad_input", "send `module_b64` or `script`, and one of them")),
+    }
 }
 
 /// What the installation may reach and spend, if the token may give it that.
@@ -128,8 +148,14 @@ async fn permitted(ask: &Ask, asked: &Asked) -> Result<InstallationSettings, Api
         ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_secret", text)
     })?;
     let secrets = secrets.into_iter().map(|it| (it, SecretRef::Registered)).collect();
-    let allow_host = asked.allow_host.clone();
-    Ok(InstallationSettings { allow_host, secrets, limits, ..InstallationSettings::default() })
+    let (allow_host, secret_headers) = (asked.allow_host.clone(), asked.secret_headers.clone());
+    Ok(InstallationSettings {
+        allow_host,
+        secrets,
+        secret_headers,
+        limits,
+        ..InstallationSettings::default()
+    })
 }
 
 /// `DELETE /v1/extensions/{name}`.

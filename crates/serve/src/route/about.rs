@@ -57,7 +57,7 @@ fn limits() -> Value {
 fn extension() -> Value {
     object(json!({
         "name": text(), "version": text(), "module": text(), "module_bytes": number(), "allow_host": list(text()),
-        "secrets": list(text()), "limits": limits(), "installed_ms": number(),
+        "secrets": list(text()), "secret_headers": list(text()), "limits": limits(), "installed_ms": number(),
     }))
 }
 
@@ -167,14 +167,15 @@ pub(crate) fn about(id: &str) -> About {
             let body = json!({
                 "type": "object",
                 "properties": {
-                    "module_b64": text(), "allow_host": list(text()), "secrets": list(text()), "limits": limits(),
+                    "module_b64": text(), "script": text(), "allow_host": list(text()), "secrets": list(text()),
+                    "secret_headers": list(text()), "limits": limits(),
                 },
-                "required": ["module_b64"],
+                "oneOf": [{ "required": ["module_b64"] }, { "required": ["script"] }],
                 "additionalProperties": false,
             });
             let wasm = json!({ "schema": { "type": "string", "format": "binary" } });
             About {
-                body: json!({ "application/json": { "schema": body }, "application/wasm": wasm }),
+                body: json!({ "application/json": { "schema": body }, "application/wasm": wasm, "text/javascript": { "schema": text() } }),
                 body_required: true,
                 ..plain("Install an extension, in the place of another of its name", as_json(extension()))
             }
