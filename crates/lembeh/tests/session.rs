@@ -246,6 +246,10 @@ fn what_a_guest_leaves_behind_ends_with_it() {
     assert_eq!(room.held(), 8);
     room.session.finish();
     room.world.streams.lock().clear();
-    assert_eq!((room.held(), room.meter.held()), (0, 0), "and what a process had is paid for until it is gone");
+    assert_eq!(
+        (room.held(), room.meter.held()),
+        (0, 0),
+        "and what a process had is paid for until it is gone"
+    );
     assert!(matches!(room.write(HUB, b"x"), Poll::Ready(Err(_))));
 }
