@@ -382,8 +382,8 @@ async fn a_read_that_waits_is_ended_by_the_guests_own_deadline() {
     let limits = Limits { wall_max: std::time::Duration::from_millis(200), ..LEMBEH_LIMITS };
     let setup = LembehSetup { limits, ..with_input("hub\nstart tools/cat 3 cat\nread 5") };
     let run = room.run(PROBE, &policy(""), setup).await.unwrap();
+    // How far it came before depends on the machine; by itself it never ends.
     assert_eq!(run.report.outcome, Outcome::TimedOut);
-    assert!(String::from_utf8(run.stdout).unwrap().ends_with("read: "));
 }
 
 #[tokio::test]
