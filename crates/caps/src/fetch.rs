@@ -149,7 +149,12 @@ async fn stream(
     }
     write_head(sink, status, &headers).await?;
     let mut body = response.body;
-    while let Some(piece) = body.next().await {
+    loop {
+        // Each piece takes a turn, whether it is there already or not, so that the guest reads one at a time.
+        if let Some(tape) = taped::of(permit) {
+            tape.catch_up().await;
+        }
+        let Some(piece) = body.next().await else { return Ok(Ok(())) };
         let piece = match piece {
             Ok(piece) => piece,
             Err(error) => return Ok(Err(error)),
@@ -159,7 +164,6 @@ async fn stream(
         }
         write_body(permit.session(), sink, &piece).await?;
     }
-    Ok(Ok(()))
 }
 
 /// The head of an answer that is read as it comes.
