@@ -26,6 +26,7 @@ use super::{
     played_files::PlayedFiles,
     recorder::name_of,
     stream::PlayedSource,
+    turn::turn,
 };
 use crate::{OpenTreeError, Setup};
 
@@ -340,7 +341,7 @@ impl Tape for Reel {
     }
 
     fn catch_up(&self) -> BoxFuture<'_, ()> {
-        Box::pin(tokio::task::yield_now())
+        Box::pin(turn())
     }
 
     fn late(&self) -> Option<Timestamp> {
@@ -371,7 +372,7 @@ impl Answers for Reel {
                 if !self.waits_for_others(Seam::Net, call.0) {
                     return;
                 }
-                tokio::task::yield_now().await;
+                turn().await;
             }
         })
     }
