@@ -227,13 +227,13 @@ impl Reel {
         state.ahead.as_ref()
     }
 
-    /// Whether somebody else asked before this one did.
+    /// Whether somebody else asked before this one did; at the end, an answer that nobody waited for then.
     fn waits_for_others(&self, seam: Seam, call: u64) -> bool {
         let mut state = self.state.lock();
         if state.diverged.is_some() || state.struck {
             return false;
         }
-        Self::peek(&mut state).is_some_and(|it| it.seam != Seam::End && (it.seam, it.call) != (seam, call))
+        Self::peek(&mut state).is_some_and(|it| (it.seam, it.call) != (seam, call))
     }
 
     /// A call that was refused before its request was read is known by its number alone.
