@@ -5,13 +5,13 @@
 //! that would open it.
 
 use core::net::SocketAddr;
-use std::{future::poll_fn, sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::pin, sync::Arc, time::Duration};
 
 use drydock_abi::fetch::{
     BODY, FETCH_BODY_BYTES_MAX, FETCHED_BYTES_MAX, FailureKind, FetchAnswer, FetchFailure, Fetched, HEAD,
     STREAMED_BYTES_MAX, answer_json, frame_head, frame_of, head_json,
 };
-use drydock_contract::{CallError, Denial, Fault, Reply, Sink, Streams, Unit, host::PRIVATE, port};
+use drydock_contract::{CallError, Denial, Fault, Reply, Sink, Streams, Unit, host::PRIVATE, port, schedule};
 use drydock_egress::{
     Caller, Decoding, Egress, FailureKind as Why, FetchError, HeaderMap, Limits, NotRecorded, Observation,
     Observe, Policy, Redirects, Refusal, Request, Response, Rules,
@@ -84,19 +84,33 @@ async fn ask(
         principal: session.spec().principal.clone(),
         observer: Arc::new(Told(permit.attempts())),
     };
-    let answer = match egress.fetch(&caller, &policy, request).await {
+    let answer = match held(egress.fetch(&caller, &policy, request)).await {
         Err(error) => Err(error),
         Ok(response) if streamed => {
             let nothing =
                 Fetched { status: response.status.as_u16(), headers: Vec::new(), body: Bytes::new() };
             stream(permit, response, stdout).await?.map(|()| nothing)
         }
-        Ok(response) => whole(response).await,
+        Ok(response) => held(whole(response)).await,
     };
     match answer {
         Ok(fetched) => Ok(Ok(fetched)),
         Err(error) => Ok(Err(failure(error)?)),
     }
+}
+
+/// Waits for the world. A connection may wake itself while it waits: that is no slice of the session's work, and nobody
+/// else of the session has a turn by it (decision 0072).
+async fn held<T>(work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        let polled = work.as_mut().poll(cx);
+        if polled.is_pending() {
+            schedule::gives_thread_back();
+        }
+        polled
+    })
+    .await
 }
 
 /// The answer as whoever asked takes it.
@@ -149,7 +163,12 @@ async fn stream(
     }
     write_head(sink, status, &headers).await?;
     let mut body = response.body;
-    while let Some(piece) = body.next().await {
+    loop {
+        // Each piece takes a turn, whether it is there already or not, so that the guest reads one at a time.
+        if let Some(tape) = taped::of(permit) {
+            tape.catch_up().await;
+        }
+        let Some(piece) = held(body.next()).await else { return Ok(Ok(())) };
         let piece = match piece {
             Ok(piece) => piece,
             Err(error) => return Ok(Err(error)),
@@ -159,7 +178,6 @@ async fn stream(
         }
         write_body(permit.session(), sink, &piece).await?;
     }
-    Ok(Ok(()))
 }
 
 /// The head of an answer that is read as it comes.

@@ -196,6 +196,7 @@ async fn a_run_that_time_ended_ends_there_again_after_as_much_fuel() {
         setup.limits = Some(Limits {
             wall_max: Duration::from_millis(300),
             fuel_max: u64::MAX,
+            stdout_bytes_max: u64::MAX,
             ..setup.profile.limits()
         });
         deck.prepare(&mut setup);
@@ -329,5 +330,6 @@ async fn a_replay_is_on_record_as_a_replay_and_its_calls_are_not() {
     let all = read_audit(&yard.dock.home().tenant(yard.dock.tenant()), Filter::default()).unwrap();
     let own: Vec<_> = all.map(Result::unwrap).filter(|it| it.principal == "auditor").collect();
     let told: Vec<_> = own.iter().map(|it| (it.operation.as_str(), it.subject.as_str())).collect();
-    assert_eq!(told, [("tape.replay", facts.id.as_str())]);
+    assert!(!told.is_empty(), "its beginning and its end");
+    assert!(told.iter().all(|it| *it == ("tape.replay", facts.id.as_str())), "{told:?}");
 }

@@ -69,9 +69,9 @@ pub use registry::{
 
 pub use sqlite::{FILE_BYTES_MAX, OpenWorkspaceError, Quota, SqliteFiles, StreamError, VOLUME_BYTES_MAX};
 pub use tapes::{
-    BadFrame, BadTapeId, FRAME_BYTES_MAX, FRAME_NAME_BYTES_MAX, Frame, Frames, Seam, TAPE_BYTES_MAX,
-    TAPES_BYTES_MAX, TAPES_MAX, Tape, TapeBody, TapeError, TapeFacts, TapeId, TapeLabel, TapeWriter, Tapes,
-    asked,
+    BadFrame, BadTapeId, FRAME_BYTES_MAX, FRAME_NAME_BYTES_MAX, Frame, Frames, ListedTape, Seam,
+    TAPE_BYTES_MAX, TAPES_BYTES_MAX, TAPES_MAX, Tape, TapeBody, TapeError, TapeFacts, TapeId, TapeLabel,
+    TapeWriter, Tapes, asked,
 };
 pub use tokens::{Ceiling, CeilingLimits, NewToken, TOKENS_MAX, Token, Tokens, TokensError};
 pub use treestore::{NewTree, PutTreeError, TREE_BYTES_MAX, TREE_FILES_MAX, TreeBounds, TreeStore};

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use drydock_abi::fetch::{FailureKind, FetchAnswer, FetchFailure, Fetched};
-use drydock_contract::{CallError, CallId, Denial, Fault, Reply, Sink, Streams, Timestamp, port::Attempt};
+use drydock_contract::{
+    BoxFuture, CallError, CallId, Denial, Fault, Reply, Sink, Streams, Timestamp, port::Attempt,
+};
 use drydock_egress::known_code;
 use drydock_gate::{Permit, Tape};
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,10 @@ use crate::fetch;
 
 /// Who has the answers of a tape.
 pub trait Answers: Send + Sync {
+    /// Waits until the next piece of the answer to this call is what the tape has next: what came before it then comes
+    /// before it now.
+    fn ready(&self, call: CallId) -> BoxFuture<'_, ()>;
+
     /// The next piece of the answer to this call.
     fn next(&self, call: CallId) -> Result<Vec<u8>, Fault>;
 }
@@ -159,10 +165,11 @@ impl WayOut for Played {
     ) -> Result<Reply, CallError> {
         let streamed = matches!(streams.stdout, Sink::Stream(_));
         let broken = || Fault::Internal("the tape has no answer of the network here".into());
-        if let Some(tape) = of(permit) {
-            tape.catch_up().await;
-        }
         loop {
+            if let Some(tape) = of(permit) {
+                tape.catch_up().await;
+            }
+            self.0.ready(permit.call()).await;
             let bytes = self.0.next(permit.call())?;
             let (piece, body) = Piece::decode(&bytes).ok_or_else(broken)?;
             follow(permit, piece.late);

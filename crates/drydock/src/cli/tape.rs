@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, Parser as _, Subcommand};
 use drydock_embed::{
     contract::{Outcome, Timestamp},
-    store::{Frames, Seam, TapeError, TapeFacts, TapeId, Tapes},
+    store::{Frames, ListedTape, Seam, TapeError, TapeId, Tapes},
     tape::{Asked, Difference, Player, diff},
 };
 use serde::Serialize;
@@ -128,7 +128,7 @@ struct Listed {
 }
 
 fn list(json: bool) -> anyhow::Result<ExitCode> {
-    let told = |(id, facts): (TapeId, Result<TapeFacts, TapeError>)| {
+    let told = |(id, facts): ListedTape| {
         let error = facts.as_ref().err().map(ToString::to_string);
         let facts = facts.ok();
         let id = id.to_string();

@@ -2,7 +2,7 @@
 
 use drydock_store::{BadFrame, Frame, Frames, Seam};
 
-use super::player::Asked;
+use super::Asked;
 
 /// Where two tapes part.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]

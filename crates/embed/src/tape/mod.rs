@@ -7,6 +7,7 @@
 
 mod answer;
 mod diff;
+mod divergence;
 mod files;
 mod known;
 mod played_files;
@@ -26,9 +27,10 @@ use drydock_gate::Tape;
 
 pub use answer::foreign_answer;
 pub use diff::{Difference, diff};
+pub use divergence::{Asked, Divergence};
 #[doc(hidden)]
 pub use drydock_caps::net::is_piece as is_net_piece;
-pub use player::{Asked, Divergence, Player, Replayed};
+pub use player::{Player, Replayed};
 pub use recorder::{RecordSettings, Recorder};
 pub use replay::{BeginReplayError, ReplayRecords};
 pub use sink::Through;

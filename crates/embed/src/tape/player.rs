@@ -5,7 +5,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    fmt, io,
+    io,
     sync::Arc,
     time::Duration,
 };
@@ -20,88 +20,24 @@ use drydock_store::{Frame, Frames, Seam, asked};
 use parking_lot::Mutex;
 
 use super::{
-    Deck,
+    Asked, Deck, Divergence,
     answer::{Reader, read_verdict},
     files::TreeTape,
     played_files::PlayedFiles,
     recorder::name_of,
     stream::PlayedSource,
+    turn::turn,
 };
 use crate::{OpenTreeError, Setup};
 
 /// Frames before the divergence that are shown with it.
 const CONTEXT: usize = 3;
 
+/// How often an answer waits for what came before it. Whoever waits longer diverges.
+const TURNS_MAX: u32 = 10_000;
+
 /// What real time a replay has for what time ended when it was recorded.
 const TIME_MAX: Duration = Duration::from_secs(60 * 60);
-
-/// A question, as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Asked {
-    /// At which seam.
-    pub seam: &'static str,
-    /// The call that asked.
-    pub call: String,
-    /// What was asked.
-    pub name: String,
-    /// The digest of all of it.
-    pub digest: String,
-}
-
-impl Asked {
-    pub(super) fn of(frame: &Frame) -> Self {
-        Self::new(frame.seam, frame.call, &frame.name, frame.asked)
-    }
-
-    fn new(seam: Seam, call: u64, name: &str, asked: [u8; 16]) -> Self {
-        let digest = asked.iter().map(|it| format!("{it:02x}")).collect();
-        Self { seam: seam.as_str(), call: format!("{call:016x}"), name: name.to_owned(), digest }
-    }
-}
-
-impl fmt::Display for Asked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} `{}` (call {}, digest {})", self.seam, self.name.escape_debug(), self.call, self.digest)
-    }
-}
-
-/// Where a replay is not what was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Divergence {
-    /// Which frame, counted from nought.
-    pub frame: u64,
-    /// What the tape has there; nothing where it is at its end, or cannot be read on.
-    pub recorded: Option<Asked>,
-    /// What was asked; nothing where the run ended, and the tape goes on.
-    pub replayed: Option<Asked>,
-    /// What was asked last before it.
-    pub before: Vec<Asked>,
-    /// What else is known of it.
-    pub why: Option<String>,
-}
-
-impl fmt::Display for Divergence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "the replay diverges at frame {}", self.frame)?;
-        for before in &self.before {
-            writeln!(f, "    both: {before}")?;
-        }
-        match &self.recorded {
-            Some(recorded) => writeln!(f, "recorded: {recorded}")?,
-            None => writeln!(f, "recorded: nothing more")?,
-        }
-        match &self.replayed {
-            Some(replayed) => write!(f, "replayed: {replayed}")?,
-            None => write!(f, "replayed: nothing more")?,
-        }
-        match &self.why {
-            Some(why) => write!(f, "\nbecause {why}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for Divergence {}
 
 /// What a tape is compared with at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -276,6 +212,42 @@ impl Reel {
         self.left.get(name).copied()
     }
 
+    /// The next frame, without taking it.
+    fn peek(state: &mut State) -> Option<&Frame> {
+        if state.ahead.is_none() {
+            // What cannot be read is met again by whoever asks.
+            state.ahead = loop {
+                match state.frames.read() {
+                    Ok(Some(frame)) if frame.seam == Seam::Verdict => state.at += 1,
+                    Ok(frame) => break frame,
+                    Err(_) => break None,
+                }
+            };
+        }
+        state.ahead.as_ref()
+    }
+
+    /// Whether somebody else asked before this one did; at the end, an answer that nobody waited for then.
+    fn waits_for_others(&self, seam: Seam, call: u64) -> bool {
+        let mut state = self.state.lock();
+        if state.diverged.is_some() || state.struck {
+            return false;
+        }
+        Self::peek(&mut state).is_some_and(|it| (it.seam, it.call) != (seam, call))
+    }
+
+    /// A call that was refused before its request was read is known by its number alone.
+    fn refused_unread(&self, call: &TapedCall<'_>) -> Option<String> {
+        let mut state = self.state.lock();
+        let next = Self::peek(&mut state)?;
+        let is_it = next.seam == Seam::Call
+            && next.call == call.call.0
+            && next.asked == [0; 16]
+            && !next.answer.is_empty()
+            && next.name.split(' ').next() == Some(call.operation);
+        is_it.then(|| next.name.clone())
+    }
+
     /// What was answered last cannot be read, or does not fit.
     pub(super) fn broken(&self) {
         self.diverge("the answer on the tape does not fit the question");
@@ -335,7 +307,10 @@ impl Deck for Player {
 
 impl Tape for Reel {
     fn judged(&self, call: &TapedCall<'_>, own: Option<Denial>) -> Result<(), CallError> {
-        let (name, asked) = (name_of(call), call.request.unwrap_or_default());
+        let (name, asked) = match self.refused_unread(call) {
+            Some(name) => (name, [0; 16]),
+            None => (name_of(call), call.request.unwrap_or_default()),
+        };
         let answer = self.next(Seam::Call, call.call.0, &name, asked).map_err(|_| Self::over())?;
         if answer.is_empty() {
             return match own {
@@ -366,7 +341,7 @@ impl Tape for Reel {
     }
 
     fn catch_up(&self) -> BoxFuture<'_, ()> {
-        Box::pin(tokio::task::yield_now())
+        Box::pin(turn())
     }
 
     fn late(&self) -> Option<Timestamp> {
@@ -391,6 +366,17 @@ impl Tape for Reel {
 }
 
 impl Answers for Reel {
+    fn ready(&self, call: CallId) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            for _ in 0..TURNS_MAX {
+                if !self.waits_for_others(Seam::Net, call.0) {
+                    return;
+                }
+                turn().await;
+            }
+        })
+    }
+
     fn next(&self, call: CallId) -> Result<Vec<u8>, Fault> {
         Self::next(self, Seam::Net, call.0, "answer", [0; 16]).map_err(|_| Self::over())
     }

@@ -24,6 +24,7 @@ use super::{
     answer::{Writer, verdict},
     files::{RecordedFiles, TreeTape},
     stream::RecordedSource,
+    turn::{held, turn},
 };
 use crate::{OpenTreeError, Setup, SystemClock};
 
@@ -168,9 +169,9 @@ impl Tape for Shared {
     fn catch_up(&self) -> BoxFuture<'_, ()> {
         let ahead = self.clock.stands_at().0.saturating_sub(self.real().0);
         Box::pin(async move {
-            tokio::task::yield_now().await;
+            turn().await;
             if ahead > 0 {
-                tokio::time::sleep(Duration::from_nanos(ahead)).await;
+                held(tokio::time::sleep(Duration::from_nanos(ahead))).await;
             }
         })
     }

@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use drydock_contract::{ByteSource, Source};
+use drydock_contract::{ByteSource, Source, schedule};
 use drydock_store::{Frame, Seam};
 
 use super::{
@@ -40,7 +40,10 @@ impl ByteSource for RecordedSource {
         }
         self.is_begun = true;
         let most = buffer.len().min(PIECE_BYTES_MAX);
-        let Poll::Ready(read) = self.inner.poll_read(cx, &mut buffer[..most]) else { return Poll::Pending };
+        let Poll::Ready(read) = self.inner.poll_read(cx, &mut buffer[..most]) else {
+            schedule::gives_thread_back();
+            return Poll::Pending;
+        };
         let answer = match &read {
             Ok(count) => Writer::default().byte(0).bytes(&buffer[..*count]).0,
             Err(error) => Writer::default().byte(1).text(&error.to_string()).0,

@@ -13,6 +13,7 @@ use super::{
     answer::{Reader, Writer},
     player::Reel,
     recorder::Shared,
+    turn::{held, turn},
 };
 use crate::{HostCommands, HostInput, HostOutput};
 
@@ -30,8 +31,8 @@ impl HostCommands {
                 let (name, tape, asked) = (name.clone(), Arc::clone(&tape), digest(&input));
                 let work = body(input);
                 Box::pin(async move {
-                    tokio::task::yield_now().await;
-                    let output = work.await;
+                    turn().await;
+                    let output = held(work).await;
                     let HostOutput { status, stdout, stderr } = &output;
                     let answer = Writer::default().byte(*status).bytes(stdout).bytes(stderr).0;
                     tape.put(&Frame { seam: Seam::Command, call: 0, name, asked, answer });
@@ -48,7 +49,7 @@ impl HostCommands {
             Arc::new(move |input: HostInput| {
                 let (name, reel, asked) = (name.clone(), Arc::clone(&reel), digest(&input));
                 Box::pin(async move {
-                    tokio::task::yield_now().await;
+                    turn().await;
                     played_output(&reel, &name, asked).unwrap_or_default()
                 })
             })
@@ -79,8 +80,8 @@ impl Recorder {
             let tape = Arc::clone(&tape);
             Box::pin(async move {
                 let asked = asked(&[input.as_deref().unwrap_or_default(), &[u8::from(input.is_some())]]);
-                tokio::task::yield_now().await;
-                let answer = work.await;
+                turn().await;
+                let answer = held(work).await;
                 let bytes = match &answer {
                     Ok(bytes) => Writer::default().byte(0).bytes(bytes),
                     Err(ToolError::Message(text)) => Writer::default().byte(1).text(text),
@@ -106,7 +107,7 @@ impl Player {
             let (name, reel) = (name.to_owned(), Arc::clone(&reel));
             // Asked when it is waited for, as it was then.
             Box::pin(async move {
-                tokio::task::yield_now().await;
+                turn().await;
                 played_answer(&reel, &name, asked)
             })
         })

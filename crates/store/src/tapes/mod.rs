@@ -124,6 +124,9 @@ impl Tape {
     }
 }
 
+/// A tape in a listing, or why it cannot be used.
+pub type ListedTape = (TapeId, Result<TapeFacts, TapeError>);
+
 /// The tapes of one tenant.
 #[derive(Clone)]
 pub struct Tapes {
@@ -192,7 +195,7 @@ impl Tapes {
     }
 
     /// All of them, the oldest first, those included that cannot be used.
-    pub fn list(&self) -> Result<Vec<(TapeId, Result<TapeFacts, TapeError>)>, TapeError> {
+    pub fn list(&self) -> Result<Vec<ListedTape>, TapeError> {
         let facts = |id: TapeId| {
             let facts = sealed::facts(&self.file(&id), &id, self.tenant.tenant(), &self.key);
             (id, facts)
