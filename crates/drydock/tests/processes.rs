@@ -187,7 +187,7 @@ fn a_command_is_detached_listed_followed_and_killed() {
     insta::assert_snapshot!(none.all(), @r"
     [125]
     ---
-    drydock: no server of this data directory runs; start one with `drydock serve`
+    drydock: error: no server of this data directory runs; start one with `drydock serve`
     ");
     assert_eq!(shell.run(&["ps"]).stdout, "no processes\n");
     let server = Server::start(&shell, &[]);
@@ -245,6 +245,6 @@ fn a_command_is_detached_listed_followed_and_killed() {
     let gone = shell.run(&["run", "--detach", "cat"]);
     assert_eq!(
         gone.stderr,
-        "drydock: no server of this data directory runs; start one with `drydock serve`\n"
+        "drydock: error: no server of this data directory runs; start one with `drydock serve`\n"
     );
 }

@@ -337,6 +337,7 @@ async fn of_many_processes_of_which_half_are_killed_at_any_moment_nothing_is_lef
     // Threads of the audit and of the store may have opened what they keep open.
     assert!(open_files() <= files + 8, "{} files before, {} after", files, open_files());
     let kept = all.list().await.unwrap();
-    assert!(kept.len() <= 257, "{}", kept.len());
+    // What is too much goes when the next one is started; those that ran then may have ended since.
+    assert!(kept.len() <= 256 + 32, "{}", kept.len());
     assert!(kept.iter().all(|it| it.stage.is_over()));
 }
