@@ -55,8 +55,8 @@ pub use principal::{BadPrincipal, Principal};
 pub use remark::size_text;
 pub use run::{Entropy, GuestTime, RunReport, RunRequest, WorkingDir};
 pub use stream::{
-    BrokenWrites, ByteSink, ByteSource, NamedPipes, Numbered, OpenPipeError, PIPE_BYTES_MAX, PipeName, PipeReader,
-    PipeWriter, SharedSink, SharedSource, Sink, Source, StreamFile, Ways, paid_pipe, pipe,
+    BrokenWrites, ByteSink, ByteSource, NamedPipes, Numbered, OpenPipeError, PIPE_BYTES_MAX, PipeName,
+    PipeReader, PipeWriter, SharedSink, SharedSource, Sink, Source, StreamFile, Ways, paid_pipe, pipe,
 };
 pub use switch::{Switch, SwitchMark};
 pub use tenant::{BadTenant, DEFAULT_TENANT, Node, Tenant};

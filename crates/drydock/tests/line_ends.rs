@@ -74,7 +74,9 @@ fn ctrl_c_runs_a_trap_and_the_line_goes_on() {
 #[test]
 fn a_named_pipe_that_nobody_opens_ends_with_the_line() {
     let shell = Shell::sharing();
-    for line in ["mkfifo p; cat p", "mkfifo p; echo x > p", "mkfifo p; read x < p", "mkfifo p; exec 3<p; echo never"] {
+    for line in
+        ["mkfifo p; cat p", "mkfifo p; echo x > p", "mkfifo p; read x < p", "mkfifo p; exec 3<p; echo never"]
+    {
         let started = Instant::now();
         let said = shell.run(&["sh", "--timeout", "500ms", "-c", line]);
         assert_eq!((said.status, said.stdout.as_str()), (124, ""), "{line}: {}", said.stderr);
@@ -98,7 +100,8 @@ fn outside_of_a_line_a_named_pipe_connects_nobody() {
     let shell = Shell::sharing();
     let made = shell.run(&["run", "mkfifo", "p"]);
     assert_eq!(made.status, 0, "{}", made.all());
-    let said = shell.run(&["sh", "-c", "mkfifo p; ls -l p | cut -c1; readlink p; echo $?; chmod 600 p; echo $?"]);
+    let said =
+        shell.run(&["sh", "-c", "mkfifo p; ls -l p | cut -c1; readlink p; echo $?; chmod 600 p; echo $?"]);
     assert_eq!(said.stdout, "p\n1\n1\n", "{}", said.stderr);
 }
 
@@ -129,7 +132,11 @@ fn commands_see_the_places_every_system_has() {
 #[test]
 fn a_directory_of_the_tree_hides_a_stub() {
     let shell = Shell::sharing();
-    let said = shell.run(&["sh", "-c", "mkdir /bin && echo mine > /bin/own && ls /bin && cat /bin/own; rm -r /bin; ls /bin | grep -x jq"]);
+    let said = shell.run(&[
+        "sh",
+        "-c",
+        "mkdir /bin && echo mine > /bin/own && ls /bin && cat /bin/own; rm -r /bin; ls /bin | grep -x jq",
+    ]);
     assert_eq!(said.stdout, "own\nmine\njq\n", "{}", said.stderr);
 }
 
@@ -138,13 +145,21 @@ fn a_script_on_stdin_reads_what_follows_it() {
     let shell = Shell::sharing();
     let script = "read x\nhello there\necho \"got $x\"\nwhile read -r y; do\n  [ \"$y\" = . ] && break\n  echo \"<$y>\"\ndone\na(\nb\n.\nsort\nz\nq\n";
     let said = shell.pipe(&["sh"], script.as_bytes());
-    assert_eq!((said.status, said.stdout.as_str()), (0, "got hello there\n<a(>\n<b>\nq\nz\n"), "{}", said.stderr);
+    assert_eq!(
+        (said.status, said.stdout.as_str()),
+        (0, "got hello there\n<a(>\n<b>\nq\nz\n"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
 fn what_never_began_is_told_as_json_too() {
     let shell = Shell::sharing();
-    for args in [&["sh", "--json", "--dir", "/no/such/place", "-c", "true"][..], &["run", "--json", "--dir", "/no/such/place", "true"]] {
+    for args in [
+        &["sh", "--json", "--dir", "/no/such/place", "-c", "true"][..],
+        &["run", "--json", "--dir", "/no/such/place", "true"],
+    ] {
         let said = shell.run(args);
         let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap_or_default();
         assert_eq!((said.status, told["error"]["code"].as_str()), (125, Some("not_begun")), "{}", said.all());

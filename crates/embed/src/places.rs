@@ -8,8 +8,8 @@ use std::sync::Arc;
 use drydock_contract::{
     Cap, Timestamp,
     port::{
-        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, Mode, OpenFile, OpenHow,
-        Registry as _, Stat, TreePath,
+        DirEntry, FileError, FileKind, FileResult, FileTimes, Files, Follow, Interrupt, Mode, OpenFile,
+        OpenHow, Registry as _, Stat, TreePath,
     },
 };
 use drydock_gate::HeldGrants;
@@ -147,7 +147,11 @@ impl Files for SystemPlaces {
         let read = self.inner.read_dir(path);
         let (Err(FileError::NotFound), Some(stub)) = (&read, self.stub(path)) else { return read };
         let at = path.as_str().trim_matches('/');
-        let entry = |name: &str, kind| DirEntry { name: name.to_owned(), kind, inode: inode(&format!("{at}/{name}")) };
+        let entry = |name: &str, kind| DirEntry {
+            name: name.to_owned(),
+            kind,
+            inode: inode(&format!("{at}/{name}")),
+        };
         let mut all: Vec<DirEntry> = match stub {
             Stub::Program(_) => return Err(FileError::NotADirectory),
             Stub::Programs => self.commands.names().iter().map(|it| entry(it, FileKind::File)).collect(),

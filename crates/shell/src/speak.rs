@@ -32,7 +32,9 @@ impl Env {
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
                 if matches!(fd, Fd::Capture(_)) {
                     let max = self.shared.limits.expansion_bytes_max;
-                    return Err(self.abort(format!("a command substitution gave more than {max} bytes; --line-memory allows more")));
+                    return Err(self.abort(format!(
+                        "a command substitution gave more than {max} bytes; --line-memory allows more"
+                    )));
                 }
                 let is_limited = matches!(&fd, Fd::File(file) if file.bytes_max.is_some());
                 if is_limited && !self.traps.has("XFSZ") {

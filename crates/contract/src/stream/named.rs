@@ -206,9 +206,17 @@ mod tests {
         assert_eq!(name.to_string(), "/dev/pipe/640/00000000000000ab");
         assert_eq!(PipeName::of(&name.to_string()), Some(name));
         let wrong = [
-            "", "/dev/pipe/", "/dev/pipe/640/ab", "/dev/pipe/640/00000000000000AB", "/dev/pipe/10000/00000000000000ab",
-            "/dev/pipe/+40/00000000000000ab", "/dev/pipe/640/+0000000000000ab", "/dev/pipe/640/00000000000000ab/x",
-            "dev/pipe/640/00000000000000ab", "/dev/pipe/648/00000000000000ab", "/dev/pipe//00000000000000ab",
+            "",
+            "/dev/pipe/",
+            "/dev/pipe/640/ab",
+            "/dev/pipe/640/00000000000000AB",
+            "/dev/pipe/10000/00000000000000ab",
+            "/dev/pipe/+40/00000000000000ab",
+            "/dev/pipe/640/+0000000000000ab",
+            "/dev/pipe/640/00000000000000ab/x",
+            "dev/pipe/640/00000000000000ab",
+            "/dev/pipe/648/00000000000000ab",
+            "/dev/pipe//00000000000000ab",
         ];
         for text in wrong {
             assert_eq!(PipeName::of(text), None, "{text:?}");

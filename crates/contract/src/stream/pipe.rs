@@ -68,7 +68,8 @@ pub fn paid_pipe(paid: impl Any + Send) -> (PipeReader, PipeWriter) {
 
 fn made(paid: Option<Box<dyn Any + Send>>) -> (PipeReader, PipeWriter) {
     let (readers, writers, readers_ever, writers_ever) = (1, 1, 1, 1);
-    let state = State { readers, writers, readers_ever, writers_ever, ends: 2, _paid: paid, ..State::default() };
+    let state =
+        State { readers, writers, readers_ever, writers_ever, ends: 2, _paid: paid, ..State::default() };
     let state = Arc::new(Mutex::new(state));
     let end = |number| End { number, alone_since: 0 };
     (PipeReader(Arc::clone(&state), end(0)), PipeWriter(state, end(1)))

@@ -75,7 +75,9 @@ pub(super) fn write(env: &Env, to: &mut Writer) {
                 None => put(Open::Lost("its text is at its end")),
             },
             Fd::Capture(_) => put(Open::Lost("its output was that of a line")),
-            Fd::PipeIn(_) | Fd::PipeOut(_) | Fd::PipeBoth(_) => put(Open::Lost("it was a pipe, or a stream of a line")),
+            Fd::PipeIn(_) | Fd::PipeOut(_) | Fd::PipeBoth(_) => {
+                put(Open::Lost("it was a pipe, or a stream of a line"))
+            }
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::{future::poll_fn, sync::Arc, task::Poll};
 
 use drydock_contract::{
-    SharedSource, schedule,
+    SharedSource,
     port::{FileError, FileKind, Follow, Mode, OpenHow, TreePath},
+    schedule,
 };
 
 use super::file_error;

@@ -245,7 +245,8 @@ impl Fed {
             self.whole = Bytes::from(text::to_bytes(source.text()).into_owned());
         }
         let before = self.now.take().map(|it| it.0);
-        let is_ours = |fd: Option<&Fd>, ours: &SharedSource| matches!(fd, Some(Fd::Input(it)) if it.is_same(ours));
+        let is_ours =
+            |fd: Option<&Fd>, ours: &SharedSource| matches!(fd, Some(Fd::Input(it)) if it.is_same(ours));
         self.is_over |= before.is_some_and(|it| !is_ours(env.fds.get(0), &it));
         if self.is_over || self.whole.len() != source.text().len() {
             return;

@@ -119,7 +119,9 @@ impl Env {
         self.check_expired()?;
         let max = self.shared.limits.variable_bytes_max;
         if words.iter().map(String::len).sum::<usize>() > max {
-            return Err(self.abort(format!("the words of a command have more than {max} bytes; --line-memory allows more")));
+            return Err(self.abort(format!(
+                "the words of a command have more than {max} bytes; --line-memory allows more"
+            )));
         }
         Ok(())
     }

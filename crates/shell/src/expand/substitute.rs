@@ -24,7 +24,9 @@ impl Env {
         let status = self.run_apart(inner, Arc::clone(script)).await?;
         if capture.is_full() {
             let max = self.shared.limits.expansion_bytes_max;
-            return Err(self.abort(format!("a command substitution gave more than {max} bytes; --line-memory allows more")));
+            return Err(self.abort(format!(
+                "a command substitution gave more than {max} bytes; --line-memory allows more"
+            )));
         }
         self.status = status;
         self.results.substituted = Some(status);
@@ -53,7 +55,9 @@ impl Env {
             all.extend_from_slice(&buffer[..count]);
             let max = self.shared.limits.expansion_bytes_max;
             if all.len() > max {
-                return Err(self.abort(format!("`$(<` gave more than {max} bytes; --line-memory allows more")));
+                return Err(
+                    self.abort(format!("`$(<` gave more than {max} bytes; --line-memory allows more"))
+                );
             }
         }
         self.results.substituted = Some(0);

@@ -27,7 +27,8 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         let Some(world) = world(caller.data_mut()) else { return Ok(BAD) };
         Ok(world.handles.add_pipe(held).map_or_else(|why| why, u32::cast_signed))
     })?;
-    linker.func_wrap(SPACE, "named", |mut caller: Ctx<'_>, fd: u32| -> i32 { named(caller.data_mut(), fd) })?;
+    linker
+        .func_wrap(SPACE, "named", |mut caller: Ctx<'_>, fd: u32| -> i32 { named(caller.data_mut(), fd) })?;
     linker.func_wrap(SPACE, "close", |mut caller: Ctx<'_>, handle: u32, end: u32| {
         if let Some(world) = world(caller.data_mut()) {
             world.handles.close(handle, end);
