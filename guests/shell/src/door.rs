@@ -7,8 +7,8 @@ use crate::pump::{Drain, Feed};
 use crate::{executor, host};
 use drydock_abi::exec::decode_report;
 use drydock_abi::shell::{
-    Answered, BAD, CATCHES_INTERRUPT, COMMAND_NAMES, HAS_COMMAND, NONE, NOT_FOUND, NumberedStream, READS, TOO_MANY, WAS_CHANGED,
-    WRITES, encode, file,
+    Answered, BAD, CATCHES_INTERRUPT, COMMAND_NAMES, HAS_COMMAND, NONE, NOT_FOUND, NumberedStream, READS,
+    TOO_MANY, WAS_CHANGED, WRITES, encode, file,
 };
 use drydock_abi::shell::{Refusal, RefusalKind, Start as Head};
 use drydock_contract::port::{Clock, TreePath};
