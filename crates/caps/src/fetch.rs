@@ -21,10 +21,8 @@ use drydock_gate::{AttemptLog, Permit, Session};
 use bytes::Bytes;
 
 use crate::{
-    net::{
-        Net, Ready, WayOut, not_open,
-        taped::{self, Is, Piece, SENTENCES},
-    },
+    net::{Net, Ready, WayOut, not_open},
+    played::{self, Is, Piece, SENTENCES},
     reach::Credentials,
 };
 
@@ -41,14 +39,14 @@ impl WayOut for Egress {
         mut streams: Streams,
     ) -> Result<Reply, CallError> {
         let streamed = matches!(streams.stdout, Sink::Stream(_));
-        if let Some(tape) = taped::of(permit) {
+        if let Some(tape) = played::of(permit) {
             tape.catch_up().await;
         }
         let done = ask(self, permit, ready, &mut streams.stdout, streamed).await;
-        if taped::of(permit).is_some()
+        if played::of(permit).is_some()
             && let Some((piece, body)) = Piece::end(&done, streamed)
         {
-            taped::tell(permit, piece.with_attempts(&permit.attempts().told()), body);
+            played::tell(permit, piece.with_attempts(&permit.attempts().told()), body);
         }
         Ok(reply(done?, streamed, permit.wants_typed(), streams))
     }
@@ -158,14 +156,14 @@ async fn stream(
     sink: &mut Sink,
 ) -> Result<Result<(), FetchError>, CallError> {
     let (status, headers) = (response.status.as_u16(), texts(&response.headers));
-    if taped::of(permit).is_some() {
-        taped::tell(permit, Piece::new(Is::Head(status, headers.clone())), b"");
+    if played::of(permit).is_some() {
+        played::tell(permit, Piece::new(Is::Head(status, headers.clone())), b"");
     }
     write_head(sink, status, &headers).await?;
     let mut body = response.body;
     loop {
         // Each piece takes a turn, whether it is there already or not, so that the guest reads one at a time.
-        if let Some(tape) = taped::of(permit) {
+        if let Some(tape) = played::of(permit) {
             tape.catch_up().await;
         }
         let Some(piece) = held(body.next()).await else { return Ok(Ok(())) };
@@ -173,8 +171,8 @@ async fn stream(
             Ok(piece) => piece,
             Err(error) => return Ok(Err(error)),
         };
-        if taped::of(permit).is_some() {
-            taped::tell(permit, Piece::new(Is::Body), &piece);
+        if played::of(permit).is_some() {
+            played::tell(permit, Piece::new(Is::Body), &piece);
         }
         write_body(permit.session(), sink, &piece).await?;
     }

@@ -5,6 +5,7 @@
 
 pub mod code;
 pub mod commands;
+mod cut;
 pub mod exec;
 mod fetch;
 mod handler;
@@ -13,6 +14,7 @@ mod kernel;
 mod launch;
 mod lembeh;
 pub mod net;
+mod played;
 pub mod process;
 mod processes;
 mod program;

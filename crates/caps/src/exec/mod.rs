@@ -2,7 +2,6 @@
 
 mod policy;
 mod request;
-mod taped;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +26,7 @@ use policy::Target;
 pub use request::ExecStart;
 
 use crate::{
+    cut,
     launch::{self, Asked, Start},
     program::{self, Program},
 };
@@ -243,7 +243,7 @@ async fn finish(
     let (report, streams) = match ran {
         Some(ran) => {
             let (report, streams) = ran?;
-            (taped::ended(permit, report), streams)
+            (cut::ended(permit, report), streams)
         }
         // By the session's own clock, which is no news to its tape.
         None => (report_of(Outcome::TimedOut), Streams::default()),
@@ -272,7 +272,7 @@ impl Exec {
             ArgMode::Stdin1 => first_line(&args, stdin),
         };
         launch::raise_line_memory(spec, &options);
-        let limits = taped::limits(permit, limits);
+        let limits = cut::limits(permit, limits);
 
         let request = RunRequest {
             artifact,

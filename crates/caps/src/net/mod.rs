@@ -6,7 +6,6 @@
 
 mod policy;
 mod request;
-pub(crate) mod taped;
 #[cfg(test)]
 mod tests;
 
@@ -19,11 +18,11 @@ use drydock_gate::{
     Audited, CapSpec, Capability, Class, Import, NotAdmitted, Operation, Permit, Refused, Session,
 };
 
+pub use crate::played::{Answers, Played, is_piece};
 pub use crate::reach::{Credentials, grants_of};
 pub use policy::{Policy, Ready};
 pub(crate) use policy::{judge_subject, not_open};
 pub use request::Fetch;
-pub use taped::{Answers, Played, is_piece};
 
 /// Who answers requests that were let through: the network, or a tape.
 pub trait WayOut: Send + Sync + Sized + 'static {

@@ -316,5 +316,5 @@ fn a_grant_of_tools_that_means_nothing_is_refused_with_what_to_write() {
     }
     assert!(judged(rule("a")).unwrap_err().contains("`a` is no JSON pointer"));
     assert!(judged(Terms::of(["files".parse().unwrap()])).unwrap_err().contains("`files` names no tools"));
-    assert!(crate::judge_terms(Cap::Tcp, &rule("/port")).unwrap_err().contains("`tcp` has no arguments"));
+    assert!(crate::judge_terms(Cap::Udp, &rule("/port")).unwrap_err().contains("`udp` has no arguments"));
 }

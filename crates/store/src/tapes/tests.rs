@@ -1,3 +1,5 @@
+//! Tapes as they are kept: sealed, bounded, under a quota, and each damage a clear error.
+
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, os::unix::fs::PermissionsExt as _};

@@ -79,7 +79,7 @@ pub(super) const OWNED: &[(&str, &[&str])] = &[
     ("wasmtime", &["engine"]),
     ("wasmparser", &["engine"]),
     ("rusqlite", &["store"]),
-    ("blake3", &["store", "engine", "gate"]),
+    ("blake3", &["store", "engine", "gate", "embed"]),
     ("tokio", &["egress", "engine", "embed", "catalog", "mcp", "serve", "drydock", "testkit"]),
     ("axum", &["serve"]),
     ("rmcp", &["mcp"]),

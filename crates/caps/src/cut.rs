@@ -3,10 +3,10 @@
 use drydock_contract::{Limits, Outcome, RunReport};
 use drydock_gate::{Cut, Permit};
 
-use super::Exec;
+use crate::exec::Exec;
 
 /// The limits of a run. Where it is replayed, real time does not end it; what ended it then does, after as much fuel.
-pub(super) fn limits(permit: &Permit<'_, Exec>, limits: Limits) -> Limits {
+pub(crate) fn limits(permit: &Permit<'_, Exec>, limits: Limits) -> Limits {
     let Some(tape) = &permit.session().spec().tape else { return limits };
     let limits = Limits { wall_max: tape.time(limits.wall_max), ..limits };
     match tape.was_cut(permit.call()) {
@@ -16,7 +16,7 @@ pub(super) fn limits(permit: &Permit<'_, Exec>, limits: Limits) -> Limits {
 }
 
 /// What came of a run: told to the tape if it did not end by itself, or as the tape has it.
-pub(super) fn ended(permit: &Permit<'_, Exec>, mut report: RunReport) -> RunReport {
+pub(crate) fn ended(permit: &Permit<'_, Exec>, mut report: RunReport) -> RunReport {
     let Some(tape) = &permit.session().spec().tape else { return report };
     if let Some(was) = tape.was_cut(permit.call()) {
         report.outcome = if was.timed_out { Outcome::TimedOut } else { Outcome::Cancelled };

@@ -14,8 +14,10 @@ use drydock_egress::known_code;
 use drydock_gate::{Permit, Tape};
 use serde::{Deserialize, Serialize};
 
-use super::{Net, Ready, WayOut, not_open};
-use crate::fetch;
+use crate::{
+    fetch,
+    net::{Net, Ready, WayOut, not_open},
+};
 
 /// Who has the answers of a tape.
 pub trait Answers: Send + Sync {
