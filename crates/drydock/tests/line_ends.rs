@@ -132,12 +132,13 @@ fn commands_see_the_places_every_system_has() {
 #[test]
 fn a_directory_of_the_tree_hides_a_stub() {
     let shell = Shell::sharing();
-    let said = shell.run(&[
-        "sh",
-        "-c",
-        "mkdir /bin && echo mine > /bin/own && ls /bin && cat /bin/own; rm -r /bin; ls /bin | grep -x jq",
-    ]);
-    assert_eq!(said.stdout, "own\nmine\njq\n", "{}", said.stderr);
+    let folder = shell.path("hides");
+    std::fs::create_dir(&folder).unwrap();
+    let line =
+        "mkdir /bin && echo mine > /bin/own && ls /bin && cat /bin/own; rm -r /bin; ls /bin | grep -x jq
+        rm -rf /dev/null /dev 2> /dev/null; ls /dev | head -2";
+    let said = shell.run(&["sh", "--dir", &folder.display().to_string(), "-c", line]);
+    assert_eq!(said.stdout, "own\nmine\njq\nfd\nnull\n", "{}", said.stderr);
 }
 
 #[test]
@@ -156,14 +157,11 @@ fn a_script_on_stdin_reads_what_follows_it() {
 #[test]
 fn what_never_began_is_told_as_json_too() {
     let shell = Shell::sharing();
-    for args in [
-        &["sh", "--json", "--dir", "/no/such/place", "-c", "true"][..],
-        &["run", "--json", "--dir", "/no/such/place", "true"],
-    ] {
-        let said = shell.run(args);
-        let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap_or_default();
-        assert_eq!((said.status, told["error"]["code"].as_str()), (125, Some("not_begun")), "{}", said.all());
-    }
+    let said = shell.run(&["sh", "--json", "/no/such/script"]);
+    let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap_or_default();
+    assert_eq!((said.status, told["error"]["code"].as_str()), (125, Some("not_begun")), "{}", said.all());
+    let plain = shell.run(&["sh", "/no/such/script"]);
+    assert!(plain.status == 125 && plain.stdout.is_empty(), "{}", plain.all());
 }
 
 #[test]

@@ -309,7 +309,7 @@ impl DockShell {
                 streams,
                 door: Arc::clone(&self.line) as _,
                 desk: Arc::clone(&self.desk) as _,
-                files: Arc::clone(&self.files) as _,
+                files: self.spec.files.clone().unwrap_or_else(|| Arc::clone(&self.files) as _),
                 time: self.spec.time,
                 clock: self.spec.clock.clone(),
             };

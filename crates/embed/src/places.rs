@@ -169,11 +169,17 @@ impl Files for SystemPlaces {
     }
 
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
-        self.inner.remove_dir(path, now)
+        match self.inner.remove_dir(path, now) {
+            Err(FileError::NotFound) if self.stub(path).is_some() => Err(FileError::Denied),
+            done => done,
+        }
     }
 
     fn unlink(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
-        self.inner.unlink(path, now)
+        match self.inner.unlink(path, now) {
+            Err(FileError::NotFound) if self.stub(path).is_some() => Err(FileError::Denied),
+            done => done,
+        }
     }
 
     fn rename(&self, from: &TreePath, to: &TreePath, now: Timestamp) -> FileResult<()> {
