@@ -104,8 +104,7 @@ fn the_list_shows_commands_and_applets() {
     let shell = Shell::new();
     shell.add("mine", &guests::exit(0));
     let text = shell.run(&["commands", "list"]).stdout;
-    for word in ["NAME", "mine", "registered", "jq", "grep", "upper", "wbox", "builtin", "Applets", " sort "]
-    {
+    for word in ["NAME", "mine", "registered", "jq", "grep", "upper", "wbox", "builtin", "Applets", " sort"] {
         assert!(text.contains(word), "{word}\n{text}");
     }
     let rows: serde_json::Value =

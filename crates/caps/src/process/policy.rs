@@ -24,7 +24,7 @@ pub(super) enum Act {
 }
 
 pub(super) fn check(table: &Processes, session: &Session, request: Request) -> Result<Ready, Refused> {
-    let command: Arc<str> = short(request.subject()).into();
+    let command = short(request.subject());
     let own = |number: u64, command: &str| {
         let missing = || {
             let shown = short(command);

@@ -19,11 +19,14 @@ struct Streamed {
     ends: VecDeque<u64>,
 }
 
+/// A call of the control plane: its number, what was asked and what was answered.
+type Ctl = (u64, Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// All of them.
 #[derive(Default)]
 pub(super) struct ByStream {
     handles: BTreeMap<i32, Streamed>,
-    ctl: VecDeque<(u64, Option<Vec<u8>>, Option<Vec<u8>>)>,
+    ctl: VecDeque<Ctl>,
     logs: VecDeque<(u64, Vec<u8>, Vec<u8>)>,
     faults: VecDeque<(u64, Recorded)>,
 }
@@ -73,7 +76,7 @@ impl ByStream {
         self.handles.entry(h).or_default()
     }
 
-    pub(super) fn ctl(&mut self) -> Result<(u64, Option<Vec<u8>>, Option<Vec<u8>>), Divergence> {
+    pub(super) fn ctl(&mut self) -> Result<Ctl, Divergence> {
         self.ctl.pop_front().ok_or_else(|| over("_ctl"))
     }
 

@@ -21,7 +21,7 @@ use drydock_codemode::{
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, CallLimits, Denial, Digest, Dispatch, Entropy, FailureCode, Fault,
     GuestLog, GuestTime, LiveError, LiveKind, LiveReply, LiveSpec, NoLog, Outcome, Reply, RunReport,
-    RunRequest, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools,
+    RunRequest, SharedLembeh, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools,
     port::{LiveInstance, Runner},
 };
 use drydock_engine::Engine;
@@ -65,6 +65,14 @@ pub(crate) struct WithScripts(pub(crate) Arc<Engine>);
 impl Runner for WithScripts {
     fn run(&self, request: RunRequest) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
         self.0.run(request)
+    }
+
+    fn run_lembeh(
+        &self,
+        request: RunRequest,
+        host: SharedLembeh,
+    ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        self.0.run_lembeh(request, host)
     }
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
