@@ -1,6 +1,6 @@
 //! Any calls to any host, written down and replayed: the same answers, the same streams however they are cut, and the first
 //! line that is gone or changed found at its call.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{
     collections::BTreeMap,

@@ -190,7 +190,7 @@ pub(super) fn read_verdict(bytes: &[u8], call: &TapedCall<'_>) -> Option<(String
         "cancelled" => Some(Denial::Cancelled),
         "rate_limited" => Some(Denial::RateLimited { calls_max: first, window_s: second }),
         "too_many_processes" => Some(Denial::TooManyProcesses { max: first }),
-        "budget_exceeded" => units.into_iter().find(|it| *it == why).map(|it| Denial::BudgetExceeded(it)),
+        "budget_exceeded" => units.into_iter().find(|it| *it == why).map(Denial::BudgetExceeded),
         "denied" => lapsed.into_iter().find(|it| *it == why).map(|why| Denial::NotGranted {
             cap: call.cap,
             subjects: call.subjects.clone(),

@@ -80,6 +80,7 @@ struct State {
 
 impl Player {
     /// Over these frames; `again` has the same ones from the first.
+    #[expect(clippy::result_large_err, reason = "a replay diverges once")]
     pub fn new(mut frames: Frames, mut again: Frames) -> Result<Self, Divergence> {
         let broken = |why: String| Divergence {
             frame: 0,
@@ -130,6 +131,7 @@ impl Player {
     }
 
     /// It is over, and this came of it.
+    #[expect(clippy::result_large_err, reason = "a replay diverges once")]
     pub fn finish(&self, outcome: &str, pieces: &[&[u8]]) -> Result<Replayed, Divergence> {
         let _ = self.0.next(Seam::End, 0, outcome, asked(pieces));
         let mut state = self.0.state.lock();
