@@ -1,5 +1,5 @@
 //! What a collector of OpenTelemetry is told of a server's requests.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

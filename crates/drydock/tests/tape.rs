@@ -1,5 +1,5 @@
 //! `--record` and `drydock tape` as a person or a script uses them.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

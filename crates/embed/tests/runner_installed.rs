@@ -67,7 +67,7 @@ async fn ask(room: &Room, settings: serde_json::Value, beside: Rules, url: &str)
 async fn the_operators_list_is_that_of_an_extension_without_one_and_bounds_one_that_has() {
     let site = site();
     let (port, place) = (site.address.port(), site.address.to_string());
-    let opened = || Rules::parse(&[], &[], &[place.clone()]).unwrap();
+    let opened = || Rules::parse(&[], &[], std::slice::from_ref(&place)).unwrap();
     for (own, list, host, passes) in [
         (None, None, "listed.test", false),
         (None, Some("listed.test"), "listed.test", true),

@@ -93,20 +93,6 @@ fn place(at: Position, text: &str, file: &str) -> Option<String> {
     ))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_and_the_column_are_shown() {
-        let text = place(Position { line: 2, column: 5 }, "a\n\tthrow x\n", "f.js").unwrap();
-        assert_eq!(text, " --> f.js:2:5\n2 |  throw x\n  |     ^");
-        assert!(place(Position { line: 9, column: 1 }, "a", "f.js").is_none());
-        let long = "x".repeat(1_000);
-        assert!(place(Position { line: 1, column: 500 }, &long, "f").unwrap().len() < 400);
-    }
-}
-
 /// The result without what depends on the machine.
 pub(in crate::cli) fn but_for_times(told: &str) -> Vec<u8> {
     let mut value: serde_json::Value = serde_json::from_str(told).unwrap_or_default();
@@ -121,5 +107,19 @@ pub(in crate::cli) fn on(told: String, taped: &Taped) -> String {
     match (told.strip_suffix('}'), taped.id()) {
         (Some(open), Some(id)) => format!("{open},\"tape\":\"{id}\"}}"),
         _ => told,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_and_the_column_are_shown() {
+        let text = place(Position { line: 2, column: 5 }, "a\n\tthrow x\n", "f.js").unwrap();
+        assert_eq!(text, " --> f.js:2:5\n2 |  throw x\n  |     ^");
+        assert!(place(Position { line: 9, column: 1 }, "a", "f.js").is_none());
+        let long = "x".repeat(1_000);
+        assert!(place(Position { line: 1, column: 500 }, &long, "f").unwrap().len() < 400);
     }
 }
