@@ -234,7 +234,9 @@ impl Yard {
         let own = all.filter(|it| it.principal == principal);
         own.map(|it| {
             let end = it.outcome.clone().map(|outcome| (outcome, it.status));
-            let at: Vec<_> = it.attempts.iter().map(|it| (it.address.clone(), it.status)).collect();
+            // How far a request came that nobody waited for any more is a matter of time.
+            let answered = it.attempts.iter().filter(|it| it.status.is_some());
+            let at: Vec<_> = answered.map(|it| (it.address.clone(), it.status)).collect();
             let facts = format!("{} {} {} {} {end:?} {at:?}", it.trace, it.parent, it.operation, it.subject);
             (it.call, facts)
         })
@@ -250,7 +252,7 @@ fn of_records(all: &[AuditRecord]) -> BTreeMap<String, String> {
         let (mut end, mut at) = (None, Vec::new());
         if let AuditEvent::Ended(ended) = &record.event {
             end = ended.outcome.as_ref().map(|it| (it.code().to_owned(), it.status()));
-            let made = ended.attempts.iter().flat_map(|it| it.iter());
+            let made = ended.attempts.iter().flat_map(|it| it.iter()).filter(|it| it.status.is_some());
             at = made.map(|it| (it.address.to_string(), it.status)).collect();
         }
         let subject = call.subjects.first();
