@@ -381,9 +381,11 @@ async fn a_read_that_waits_is_ended_by_the_guests_own_deadline() {
     let room = LembehRoom::new();
     let limits = Limits { wall_max: std::time::Duration::from_millis(200), ..LEMBEH_LIMITS };
     let setup = LembehSetup { limits, ..with_input("hub\nstart tools/cat 3 cat\nread 5") };
-    let run = room.run(PROBE, &policy(""), setup).await.unwrap();
-    // How far it came before depends on the machine; by itself it never ends.
-    assert_eq!(run.report.outcome, Outcome::TimedOut);
+    let policy = policy("");
+    let run = room.run(PROBE, &policy, setup);
+    let run = tokio::time::timeout(std::time::Duration::from_secs(60), run).await.unwrap().unwrap();
+    // By itself it never ends. Its process has the same deadline, and whose comes first depends on the machine.
+    assert!(matches!(run.report.outcome, Outcome::TimedOut | Outcome::Exited(0)), "{:?}", run.report.outcome);
 }
 
 #[tokio::test]
