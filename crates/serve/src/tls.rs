@@ -53,6 +53,7 @@ impl Tls {
 mod tests {
     use std::sync::Arc;
 
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
     use drydock_embed::Dock;
     use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
     use tokio::{
@@ -64,10 +65,15 @@ mod tests {
     use super::*;
     use crate::{App, ServeSettings, router, serve};
 
+    fn pem(kind: &str, der: &[u8]) -> String {
+        format!("-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n", STANDARD.encode(der))
+    }
+
     #[tokio::test]
     async fn with_a_certificate_it_speaks_tls_and_nothing_else() {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let chain = pem("CERTIFICATE", made.cert.der());
+        let key = pem("PRIVATE KEY", &made.signing_key.serialize_der());
         let tls = Tls::of_pem(chain.as_bytes(), key.as_bytes()).unwrap();
         let home = tempfile::tempdir().unwrap();
         let app = App::new(Dock::open(home.path()).unwrap(), ServeSettings::default());
