@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 use drydock_embed::{
-    Dock, DockSettings, InstallationLimits, InstallationSettings, SystemClock, WorkerProgram,
+    Dock, DockSettings, ExtensionCode, InstallationLimits, InstallationSettings, SystemClock, WorkerProgram,
     contract::port::Clock as _, gate::GateSettings,
 };
 use drydock_serve::{App, Bounds, ServeSettings, router, serve};
@@ -133,7 +133,7 @@ impl Served {
             let module = wat::parse_str(wat)?;
             servers.block_on(dock.install_extension(
                 name.parse()?,
-                module.into(),
+                ExtensionCode::Module(module.into()),
                 settings,
                 SystemClock.now(),
             ))?;
