@@ -105,17 +105,17 @@ pub(crate) const CASES: &[Case] = &[
         ..PLAIN
     },
     Case {
-        name: "the network is not there yet",
+        name: "a host that nobody granted names the flag",
         code: "import urllib.request\nurllib.request.urlopen('https://example.com')",
         status: 1,
-        stderr_has: "the network is not there yet",
+        stderr_has: "--allow-host example.com grants it",
         ..PLAIN
     },
     Case {
         name: "sockets say so too",
         code: "import socket\nsocket.create_connection(('a', 1))",
         status: 1,
-        stderr_has: "the network is not there yet",
+        stderr_has: "there are no sockets here",
         ..PLAIN
     },
     Case {
