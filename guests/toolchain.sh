@@ -70,7 +70,8 @@ build_std() {
   for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
     flags="$flags --remap-path-prefix=$registry=/registry"
   done
-  env RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=s \
+  # Its own folder, whatever the caller's builds go to.
+  env CARGO_TARGET_DIR="$project/target" RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=s \
     RUSTFLAGS="$flags" \
     nice cargo build --release -Zbuild-std=std,panic_abort --target "$target"
   rm -f "$rustlib/$target/lib/"*.rlib

@@ -5,6 +5,7 @@ mod concurrent;
 mod egress;
 mod interruption;
 mod js;
+mod kept;
 mod lembeh;
 mod mcp;
 pub(crate) mod memory;
@@ -12,11 +13,12 @@ mod neighbour;
 mod power;
 mod process;
 mod programs;
-mod serve;
+pub(crate) mod serve;
 mod serve_peers;
-mod shell;
+pub(crate) mod shell;
+mod socket;
 mod sort;
-mod tape;
+pub(crate) mod tape;
 mod tiny;
 mod workspace;
 
@@ -91,6 +93,12 @@ pub(crate) const GROUPS: &[Group] = &[
         needs: &[],
     },
     Group {
+        name: "kept",
+        about: "values by key and messages, against bare SQLite",
+        measure: kept::measure,
+        needs: &[],
+    },
+    Group {
         name: "js",
         about: "a program in a fresh JavaScript guest: against native QuickJS and quickjs-emscripten",
         measure: js::measure,
@@ -118,6 +126,12 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "egress",
         about: "a request through egress, against a bare call of hyper",
         measure: egress::measure,
+        needs: &[],
+    },
+    Group {
+        name: "socket",
+        about: "messages over a connection of the power `tcp`, against a direct socket",
+        measure: socket::measure,
         needs: &[],
     },
     Group {

@@ -33,6 +33,11 @@ cargo xtask bench [GROUP...] [--quick] [--json] [--write]
   --json    the figures as JSON
   --write   also rewrite docs/benchmarks.md; measures every group
 
+To be looked at with a profiler, or asked in turn with another build of itself:
+  probe-serve product|native|both CONNECTIONS SECONDS ROUNDS
+  probe-tape  plain|recorded|kept|replayed COUNT
+  probe-line  reads `SCENARIO COUNT` a line: echo, pipeline, loop, big, colon, plain
+
 Groups (default: all):
 ";
 
@@ -56,6 +61,18 @@ fn main() -> ExitCode {
 fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     if let Some((group::memory::PROBE, rest)) = args.split_first().map(|(word, rest)| (word.as_str(), rest)) {
         group::memory::probe(rest)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(("probe-serve", rest)) = args.split_first().map(|(word, rest)| (word.as_str(), rest)) {
+        group::serve::probe(rest)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(("probe-line", rest)) = args.split_first().map(|(word, rest)| (word.as_str(), rest)) {
+        group::shell::probe(rest)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(("probe-tape", rest)) = args.split_first().map(|(word, rest)| (word.as_str(), rest)) {
+        group::tape::probe(rest)?;
         return Ok(ExitCode::SUCCESS);
     }
     let (mut quick, mut json, mut write, mut wanted) = (false, false, false, Vec::new());

@@ -1,8 +1,9 @@
-//! The house-keeping: `cargo xtask tidy | notices | guests | bench | catalog | clients | dist | fuzz | load | python | sdk | help`.
+//! The house-keeping: `cargo xtask tidy | agents | notices | guests | bench | catalog | clients | dist | fuzz | load | python | sdk | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
 
+mod agents;
 mod bench;
 mod catalog;
 mod clients;
@@ -35,6 +36,7 @@ cargo xtask WORD [ARGS...]
   clients                         foreign clients from the registries against the binary
   dist [KIND...] [--profile P]    make archive, wheel and npm package in target/dist (`--try`: and use them)
   fuzz [--seconds N] [TARGET]     run every fuzz target, or one, for N seconds each (default 60)
+  agents [--runs N] [--sessions N] runs of agents killed at random points, and many at once; figures
   load [--seconds N] [--release]  the server under load, in a crowd of 10,000, for long, and killed
   python [--native PYTHON]        an installed python against the machine's own, by bytes and by the clock
   sdk [--check]                   build the examples of the guest SDKs, or compare them with their sources
@@ -64,6 +66,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         "bench" => bench::run(&root(), rest)?,
         "catalog" => catalog::run(&root(), rest)?,
         "clients" => clients::run(&root(), rest)?,
+        "agents" => agents::run(&root(), rest)?,
         "load" => load::run(&root(), rest)?,
         "python" => python::run(&root(), rest)?,
         "dist" => dist::run(&root(), rest)?,

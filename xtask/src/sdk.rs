@@ -1,4 +1,4 @@
-//! `cargo xtask sdk`: builds the examples of `sdk/rust` and `sdk/c` into `sdk/modules/`.
+//! `cargo xtask sdk`: builds the examples of `sdk/rust`, `sdk/rust-host` and `sdk/c` into `sdk/modules/`.
 //!
 //! ```text
 //! cargo xtask sdk            build, and write the modules and their lock file
@@ -22,9 +22,11 @@ use crate::{guests::Toolchain, must_succeed};
 
 /// Handlers have no WASI.
 const TARGET: &str = "wasm32-unknown-unknown";
-/// The examples of each language.
-const EXAMPLES: [&str; 2] = ["ok", "quotes"];
-/// What `sdk/c/drydock.h` says to compile with, and what keeps a build from telling where it ran.
+/// The examples of each language: extensions, and guests that use `env.host_*`.
+const EXAMPLES: [&str; 4] = ["ok", "quotes", "counter", "shout"];
+/// Which of them each crate of Rust has.
+const RUST: [(&str, &[&str]); 2] = [("rust", &["ok", "quotes"]), ("rust-host", &["counter", "shout"])];
+/// What the headers of `sdk/c` say to compile with, and what keeps a build from telling where it ran.
 const C_FLAGS: [&str; 10] = [
     "--target=wasm32",
     "-O2",
@@ -46,7 +48,9 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
             let modules = sdk.join("modules");
             fs::create_dir_all(&modules)?;
             let toolchain = Toolchain::find(&root.join("guests"))?;
-            rust(&sdk.join("rust"), &modules, &toolchain)?;
+            for (folder, examples) in RUST {
+                rust(&sdk.join(folder), examples, &modules, &toolchain)?;
+            }
             c(&sdk.join("c"), &modules, &toolchain)?;
             let lock = serde_json::to_string_pretty(&described(&sdk)?)? + "\n";
             Ok(fs::write(lock_file(&sdk), lock)?)
@@ -83,8 +87,15 @@ fn described(sdk: &Path) -> Result<BTreeMap<String, String>> {
             all.insert(name, hex(Sha256::digest(module).as_slice()));
         }
     }
-    let rust = ["rust/Cargo.toml", "rust/Cargo.lock", "rust/src", "rust/examples"];
-    for (name, places) in [("sources of rust", &rust[..]), ("sources of c", &["c/drydock.h", "c/examples"])] {
+    let of_crate =
+        |folder: &str| ["Cargo.toml", "Cargo.lock", "src", "examples"].map(|it| format!("{folder}/{it}"));
+    let c = ["c/drydock.h", "c/drydock_host.h", "c/examples"].map(str::to_owned);
+    let sources = [
+        ("sources of rust", &of_crate("rust")[..]),
+        ("sources of rust-host", &of_crate("rust-host")[..]),
+        ("sources of c", &c[..]),
+    ];
+    for (name, places) in sources {
         let mut files = Vec::new();
         for place in places {
             collect(&sdk.join(place), &mut files)?;
@@ -116,7 +127,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn rust(folder: &Path, modules: &Path, toolchain: &Toolchain) -> Result<()> {
+fn rust(folder: &Path, examples: &[&str], modules: &Path, toolchain: &Toolchain) -> Result<()> {
     let mut flags = vec![format!("--remap-path-prefix={}=/sdk", folder.display())];
     flags.extend(toolchain.remapped()?);
     let mut cargo = toolchain.cargo(folder);
@@ -128,7 +139,7 @@ fn rust(folder: &Path, modules: &Path, toolchain: &Toolchain) -> Result<()> {
         cargo.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
     }
     must_succeed(&mut cargo)?;
-    for example in EXAMPLES {
+    for example in examples {
         let built = folder.join(format!("target/{TARGET}/release/examples/{example}.wasm"));
         // Not `copy`, which would take over that it is executable.
         fs::write(modules.join(format!("rust-{example}.wasm")), fs::read(built)?)?;

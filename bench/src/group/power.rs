@@ -31,6 +31,11 @@ use crate::{
 
 /// Calls in one run: so many that starting the guest is no part of the figure.
 const CALLS: usize = 10_000;
+/// Guests that ask at once, each as often as the one does by itself divided by five.
+const CALLERS: usize = 64;
+const CALLS_EACH: usize = CALLS / 5;
+/// Threads that they share.
+const WORKERS: usize = 2;
 
 /// Calls the import as often as it says.
 fn caller(calls: usize) -> String {
@@ -47,31 +52,65 @@ fn caller(calls: usize) -> String {
 }
 
 pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
-    let runtime = docked::runtime()?;
-    let ours = Ours::open()?;
+    let (runtime, crowded) = (docked::runtime()?, workers()?);
+    let (ours, crowd) = (Ours::open(CALLS)?, Arc::new(Ours::open(CALLS_EACH)?));
     let theirs = bare::HostCalls::prepare(&caller(CALLS)).map_err(bare::told)?;
+    let their_crowd = Arc::new(bare::HostCalls::prepare(&caller(CALLS_EACH)).map_err(bare::told)?);
     let samples = interleave(
         bench.plan,
         &mut [
-            Contender::timing_itself(|calls| ours.time(&runtime, calls)),
-            Contender::timing_itself(|calls| {
-                let runs = std::iter::repeat_with(|| {
-                    let started = Instant::now();
-                    runtime.block_on(theirs.run()).map_err(bare::told)?;
-                    Ok(started.elapsed().as_secs_f64() / CALLS as f64)
-                });
-                runs.take(calls).collect()
+            Contender::timing_itself(|runs| times(runs, || ours.time(&runtime))),
+            Contender::timing_itself(|runs| times(runs, || alone(&runtime, &theirs))),
+            Contender::timing_itself(|runs| {
+                times(runs, || at_once(&crowded, &crowd, |it| async move { it.run().await }))
+            }),
+            Contender::timing_itself(|runs| {
+                let run = |it: Arc<bare::HostCalls>| async move { it.run().await.map_err(bare::told) };
+                times(runs, || at_once(&crowded, &their_crowd, run))
             }),
         ],
     )?;
-    Ok(vec![Figure {
+    let figure = |name: &str, ours: usize, peer: usize| Figure {
         group: "power",
-        name: "a power that does nothing, called by a guest: seconds more than a bare host call".into(),
-        ours: Amount::Seconds(samples.seconds(0)),
+        name: name.into(),
+        ours: Amount::Seconds(samples.seconds(ours)),
         peer: None,
-        judged: samples.more(0, 1),
+        judged: samples.more(ours, peer),
         bound: Bound::AtMost(1.5e-6),
-    }])
+    };
+    Ok(vec![
+        figure("a power that does nothing, called by a guest: seconds more than a bare host call", 0, 1),
+        figure("the same by 64 guests at once: seconds of a thread more than a bare host call", 2, 3),
+    ])
+}
+
+fn workers() -> anyhow::Result<Runtime> {
+    let builder = &mut tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(WORKERS).enable_all().build().context("no runtime")
+}
+
+fn times(runs: usize, run: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Vec<f64>> {
+    std::iter::repeat_with(run).take(runs).collect()
+}
+
+/// Seconds of a call.
+fn alone(runtime: &Runtime, theirs: &bare::HostCalls) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    runtime.block_on(theirs.run()).map_err(bare::told)?;
+    Ok(started.elapsed().as_secs_f64() / CALLS as f64)
+}
+
+/// Seconds that a thread spends on a call, where all threads are busy with guests.
+fn at_once<T, F>(runtime: &Runtime, whose: &Arc<T>, run: impl Fn(Arc<T>) -> F) -> anyhow::Result<f64>
+where
+    F: Future<Output = anyhow::Result<()>> + Send + 'static,
+{
+    let started = Instant::now();
+    let guests: Vec<_> = (0..CALLERS).map(|_| runtime.spawn(run(Arc::clone(whose)))).collect();
+    for guest in guests {
+        runtime.block_on(guest)??;
+    }
+    Ok(started.elapsed().as_secs_f64() * WORKERS as f64 / (CALLERS * CALLS_EACH) as f64)
 }
 
 /// A gate with the one power, and an engine that runs the guest.
@@ -84,7 +123,7 @@ struct Ours {
 }
 
 impl Ours {
-    fn open() -> anyhow::Result<Self> {
+    fn open(calls: usize) -> anyhow::Result<Self> {
         let home = tempfile::tempdir().context("no temporary folder")?;
         let journal = Arc::new(FileJournal::open(&Home::open(home.path())?));
         let settings = GateSettings { calls_max: u32::MAX, ..GateSettings::default() };
@@ -92,20 +131,20 @@ impl Ours {
         let grants = std::iter::once(Grant::of(Cap::Commands)).collect();
         let session = gate.open(SessionSpec { grants, ..SessionSpec::new("bench".parse()?) })?;
         let engine = Engine::new(EngineSettings::default(), None)?;
-        let module = Artifact::hash(wat::parse_str(caller(CALLS))?);
+        let module = Artifact::hash(wat::parse_str(caller(calls))?);
         Ok(Self { engine, session, gate, module, _home: home })
     }
 
-    fn time(&self, runtime: &Runtime, runs: usize) -> anyhow::Result<Vec<f64>> {
-        let run = || {
-            let request = self.request();
-            let started = Instant::now();
-            let (report, _) = runtime.block_on(self.engine.run(request))?;
-            let seconds = started.elapsed().as_secs_f64() / CALLS as f64;
-            ensure!(report.outcome == Outcome::Exited(0), "the guest ended as {}", report.outcome);
-            Ok(seconds)
-        };
-        std::iter::repeat_with(run).take(runs).collect()
+    fn time(&self, runtime: &Runtime) -> anyhow::Result<f64> {
+        let started = Instant::now();
+        runtime.block_on(self.run())?;
+        Ok(started.elapsed().as_secs_f64() / CALLS as f64)
+    }
+
+    async fn run(&self) -> anyhow::Result<()> {
+        let (report, _) = self.engine.run(self.request()).await?;
+        ensure!(report.outcome == Outcome::Exited(0), "the guest ended as {}", report.outcome);
+        Ok(())
     }
 
     fn request(&self) -> RunRequest {

@@ -63,6 +63,45 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
+/// `probe-serve product|native|both|echo-count CONNECTIONS SECONDS ROUNDS`: one load, to be looked at with a profiler.
+pub(crate) fn probe(args: &[String]) -> anyhow::Result<()> {
+    let served = Served::start()?;
+    let arg = |at: usize| args.get(at).map(String::as_str).unwrap_or_default();
+    let connections: usize = arg(1).parse()?;
+    let length = Duration::from_secs_f64(arg(2).parse()?);
+    let rounds: usize = arg(3).parse().unwrap_or(1);
+    let product = || served.load(served.product, "/x/echo/a?b=c", connections, length);
+    let native = || served.load(served.native, "/native/a?b=c", connections, length);
+    let tell = |name: &str, load: &Load| {
+        println!("{name} {:.0}/s cpu {:.2} us p99 {:.0} us", load.per_second, load.cpu * 1e6, load.p99 * 1e6);
+    };
+    match arg(0) {
+        "product" => {
+            for _ in 0..rounds {
+                tell("product", &product()?);
+            }
+        }
+        "native" => {
+            for _ in 0..rounds {
+                tell("native", &native()?);
+            }
+        }
+        _ => {
+            product()?;
+            let (mut ratios, mut more) = (Vec::new(), Vec::new());
+            for _ in 0..rounds {
+                let (native, product) = (native()?, product()?);
+                ratios.push(product.per_second / native.per_second);
+                more.push((product.cpu - native.cpu) * 1e6);
+                tell("native", &native);
+                tell("product", &product);
+            }
+            println!("{connections}: ratio {:.3} more cpu {:.1} us", median(&ratios), median(&more));
+        }
+    }
+    Ok(())
+}
+
 /// What one load gave.
 pub(super) struct Load {
     pub(super) per_second: f64,

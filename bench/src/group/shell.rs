@@ -196,3 +196,29 @@ fn native_bash(bash: &Path, scenario: &Scenario, input: &Path) -> anyhow::Result
     ensure!(answer == scenario.wanted, "bash answered {} bytes", answer.len());
     Ok(())
 }
+
+/// `probe-line`: reads `SCENARIO CALLS` a line and answers the median seconds of each block, for a shell that stays.
+pub(crate) fn probe(_: &[String]) -> anyhow::Result<()> {
+    let (docked, runtime) = (Docked::open()?, docked::runtime()?);
+    let limits = Limits {
+        fuel_max: u64::MAX / 2,
+        stdout_bytes_max: 1 << 30,
+        memory_bytes_max: 1 << 30,
+        ..Limits::default()
+    };
+    let setup = Setup { limits: Some(limits), ..Setup::profile("minimal") };
+    let mut shell = docked.dock.shell("bench", setup, ShellSetup::default())?;
+    let mut scenarios = scenarios();
+    scenarios.push(("colon", Scenario::of(":", b"", Vec::new())));
+    scenarios.push(("plain", Scenario::of("echo hi", b"", b"hi\n".to_vec())));
+    for line in std::io::stdin().lines() {
+        let line = line?;
+        let (name, calls) = line.split_once(' ').unwrap_or((&line, "20"));
+        let found = scenarios.iter().find(|it| it.0 == name);
+        let Some((_, scenario)) = found else { anyhow::bail!("no scenario {name}") };
+        let mut seconds = ours(&runtime, &mut shell, scenario, calls.parse()?)?;
+        seconds.sort_by(f64::total_cmp);
+        println!("{:e}", seconds[seconds.len() / 2]);
+    }
+    Ok(())
+}

@@ -1,10 +1,28 @@
-//! `tcp.connect`: a connection to an address that was judged, as bytes both ways. Asked by hosts only, so it travels as a
-//! value and has no encoding.
+//! `tcp.request`: bytes to an address that was judged, and what comes back. `tcp.connect`: a connection there, as bytes both
+//! ways; asked by hosts only, so it travels as a value and has no encoding.
 
 use drydock_contract::{Sink, Source};
 
-/// The operation.
+use crate::{
+    broker::OperationText,
+    exchange::{exchange_input, exchange_output},
+};
+
+/// One request and its reply.
+pub const REQUEST: &str = "tcp.request";
+/// A connection.
 pub const CONNECT: &str = "tcp.connect";
+
+/// What programs and models are told of it.
+pub const OPERATIONS: &[OperationText] = &[OperationText {
+    name: REQUEST,
+    title: "Send over TCP",
+    description: "Connects to a host and port that were granted, sends bytes, and reads up to 1 MiB until the other side \
+                  closes or 10 seconds are over. A reply is complete where `ended` is `closed`.",
+    is_read: false,
+    input: exchange_input,
+    output: exchange_output,
+}];
 
 /// Where to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,9 @@ use drydock_abi::fetch::{
     BODY, FETCH_BODY_BYTES_MAX, FETCHED_BYTES_MAX, FailureKind, FetchAnswer, FetchFailure, Fetched, HEAD,
     STREAMED_BYTES_MAX, answer_json, frame_head, frame_of, head_json,
 };
-use drydock_contract::{CallError, Denial, Fault, Reply, Sink, Streams, Unit, host::PRIVATE, port, schedule};
+use drydock_contract::{
+    CallError, Cap, Denial, Fault, Reply, Sink, Streams, Unit, host::PRIVATE, port, schedule,
+};
 use drydock_egress::{
     Caller, Decoding, Egress, FailureKind as Why, FetchError, HeaderMap, Limits, NotRecorded, Observation,
     Observe, Policy, Redirects, Refusal, Request, Response, Rules,
@@ -99,7 +101,7 @@ async fn ask(
 
 /// Waits for the world. A connection may wake itself while it waits: that is no slice of the session's work, and nobody
 /// else of the session has a turn by it (decision 0072).
-async fn held<T>(work: impl Future<Output = T>) -> T {
+pub(crate) async fn held<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     poll_fn(|cx| {
         let polled = work.as_mut().poll(cx);
@@ -191,7 +193,7 @@ pub(crate) async fn write_head(
 pub(crate) async fn write_body(session: &Session, sink: &mut Sink, piece: &[u8]) -> Result<(), CallError> {
     let bytes = piece.len() as u64;
     if session.spec().budget.as_ref().is_some_and(|it| !it.reserve(Unit::Bytes, bytes)) {
-        return Err(Denial::BudgetExceeded("bytes").into());
+        return Err(Denial::spent("bytes").into());
     }
     // Pieces come out of buffers of some kilobytes.
     write_all(sink, &frame_head(BODY, u32::try_from(bytes).unwrap_or(u32::MAX))).await?;
@@ -215,11 +217,11 @@ fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
 
 /// What a guest is told of a fetch that brought nothing; what policy refused is the gate's to say.
 fn failure(error: FetchError) -> Result<FetchFailure, CallError> {
-    let denied = |why| Denial::HostNotGranted { host: "".into(), why, rules: None };
+    let denied = |why| Denial::HostNotGranted { cap: Cap::Net, host: "".into(), why, rules: None };
     match &error {
         FetchError::Refused(Refusal::AddressForbidden { address, port, .. }) => {
             let subject = format!("{PRIVATE}{}", SocketAddr::new(*address, *port));
-            return Err(not_open(&subject).into());
+            return Err(not_open(Cap::Net, &subject).into());
         }
         FetchError::Refused(Refusal::Method { .. }) => {
             return Err(denied(SENTENCES[0]).into());

@@ -11,8 +11,10 @@ use drydock_abi::runner::{
     Answered, Code, EffectiveLimits, Envelope, FailureKind, LogLine, RESPONSE_BYTES_MAX,
 };
 use drydock_contract::{
-    CallError, CallLimits, Fault, GuestLog, LiveError, LiveKind, LiveSpec, LogLevel, Outcome, Waited,
-    port::Runner, text::printable,
+    BoxFuture, CallError, CallLimits, Cap, CapSet, Fault, GuestLog, LiveError, LiveKind, LiveSpec, LogLevel,
+    Outcome, Waited,
+    port::{LiveInstance, Runner},
+    text::printable,
 };
 use drydock_gate::Permit;
 use parking_lot::Mutex;
@@ -25,23 +27,40 @@ use crate::{
 pub(crate) async fn invoke(
     runner: &dyn Runner,
     permit: &Permit<'_, Instance>,
-    ready: InvokeReady,
+    ready: Box<InvokeReady>,
 ) -> Result<Answered, CallError> {
-    let log = Arc::new(Lines::of(&ready));
-    let response = match answer(runner, permit, ready, Arc::clone(&log)).await {
+    let mut log = None;
+    let response = match begin(runner, permit, ready, &mut log) {
+        Ok(begun) => begun.answer().await,
+        Err(error) => Err(error),
+    };
+    let response = match response {
         Ok(response) => Ok(response.into()),
         Err(error) => Err(failed(error)?),
     };
-    Ok(Answered { response, log: std::mem::take(&mut *log.lines.lock()) })
+    let log = log.map(|it| std::mem::take(&mut *it.lines.lock())).unwrap_or_default();
+    Ok(Answered { response, log })
 }
 
-async fn answer(
-    runner: &dyn Runner,
+/// A request whose instance is being made.
+struct Begun<'a> {
+    opening: BoxFuture<'a, Result<Box<dyn LiveInstance>, LiveError>>,
+    /// As the guest is shown it.
+    shown: Vec<u8>,
+    held: Held,
+    limits: CallLimits,
+    began: Instant,
+    waited: Waited,
+}
+
+/// What takes no time, and so is no part of the future.
+fn begin<'a>(
+    runner: &'a dyn Runner,
     permit: &Permit<'_, Instance>,
-    ready: InvokeReady,
-    log: Arc<Lines>,
-) -> Result<Vec<u8>, LiveError> {
-    let InvokeReady { artifact, request, tenant, extension, limits } = ready;
+    ready: Box<InvokeReady>,
+    log: &mut Option<Arc<Lines>>,
+) -> Result<Begun<'a>, LiveError> {
+    let InvokeReady { artifact, request, tenant, extension, limits } = *ready;
     let session = permit.session();
     let EffectiveLimits { timeout_ms, memory_mb, fuel } = limits;
     let (wall_max, fuel_max) = (Duration::from_millis(timeout_ms), fuel.unwrap_or(u64::MAX));
@@ -49,12 +68,8 @@ async fn answer(
     if wall_max.is_zero() {
         return Err(LiveError::Ended(Outcome::TimedOut));
     }
-    let calling = |wall_max, fuel_max| CallLimits {
-        wall_max,
-        fuel_max,
-        reply_bytes_max: RESPONSE_BYTES_MAX,
-        budget: session.spec().budget.clone(),
-    };
+    let budget = session.spec().budget.clone();
+    let limits_of_call = CallLimits { wall_max, fuel_max, reply_bytes_max: RESPONSE_BYTES_MAX, budget };
     tracing::trace!(target: "drydock::hop", "caps/instance: a request as the guest is shown it, and its limits");
     // What the host holds of a request, as it was sent and as it is shown, is memory that the session has no more.
     let bytes = request.bytes().saturating_mul(2);
@@ -64,30 +79,45 @@ async fn answer(
         max,
     })?;
     let shown = request.shown(&tenant, &extension, limits);
-    drop(request);
+    let request = request.context.request_id.unwrap_or_default();
+    let lines = Arc::new(Lines { lines: Mutex::default(), tenant, extension, request });
+    *log = Some(Arc::clone(&lines));
     let (began, waited) = (Instant::now(), Waited::from_now(Some(Arc::clone(session.preparing()))));
-    let spec = LiveSpec {
+    let opening = runner.open(LiveSpec {
         artifact,
         kind: LiveKind::Handler,
         memory_bytes_max: memory_mb.saturating_mul(1 << 20),
         memory: session.spec().memory.clone(),
-        opening: calling(wall_max, fuel_max),
+        opening: limits_of_call.clone(),
         lane: None,
         compile: None,
+        caps: of_handlers(permit.caps()),
         door: permit.door(),
         switches: session.switches(),
         preparing: Some(Arc::clone(session.preparing())),
         depth: session.depth(),
         tenant: session.spec().tenant.clone(),
-        log,
-    };
-    let instance = runner.open(spec).await?;
-    // One deadline for both: what the start function took, the handler does not have. Compiling is nobody's time.
-    let left = (wall_max + waited.so_far()).saturating_sub(began.elapsed());
-    let fuel_left = fuel_max.saturating_sub(instance.opening_fuel());
-    let reply = instance.call(&shown, calling(left, fuel_left)).await?;
-    drop(held);
-    Ok(reply.bytes)
+        log: lines,
+    });
+    Ok(Begun { opening, shown, held, limits: limits_of_call, began, waited })
+}
+
+impl Begun<'_> {
+    async fn answer(self) -> Result<Vec<u8>, LiveError> {
+        let Self { opening, shown, held, mut limits, began, waited } = self;
+        let instance = opening.await?;
+        // One deadline for both: what the start function took, the handler does not have. Compiling is nobody's time.
+        limits.wall_max = (limits.wall_max + waited.so_far()).saturating_sub(began.elapsed());
+        limits.fuel_max = limits.fuel_max.saturating_sub(instance.opening_fuel());
+        let reply = instance.call(&shown, limits).await?;
+        drop(held);
+        Ok(reply.bytes)
+    }
+}
+
+/// The powers that handlers have imports for, as far as they are there.
+fn of_handlers(caps: CapSet) -> CapSet {
+    caps.iter().filter(|it| *it == Cap::Kv).collect()
 }
 
 /// What a caller is told of a call without an answer.
@@ -121,17 +151,6 @@ struct Lines {
     tenant: String,
     extension: String,
     request: String,
-}
-
-impl Lines {
-    fn of(ready: &InvokeReady) -> Self {
-        Self {
-            lines: Mutex::default(),
-            tenant: ready.tenant.clone(),
-            extension: ready.extension.clone(),
-            request: ready.request.context.request_id.clone().unwrap_or_default(),
-        }
-    }
 }
 
 impl GuestLog for Lines {

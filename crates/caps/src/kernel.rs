@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use drydock_abi::kernel::{KernelFailure, OUTPUT_BYTES_MAX, Output, encode_opened, encode_output};
 use drydock_contract::{
-    CallError, CallLimits, Denial, Fault, LiveError, LiveKind, LiveSpec, NoLog, port::Runner,
+    CallError, CallLimits, CapSet, Denial, Fault, LiveError, LiveKind, LiveSpec, NoLog, port::Runner,
 };
 use drydock_gate::Permit;
 
@@ -33,6 +33,7 @@ pub(crate) async fn open(
         },
         lane: None,
         compile: None,
+        caps: CapSet::EMPTY,
         door: permit.door(),
         switches: session.switches(),
         preparing: Some(Arc::clone(session.preparing())),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use drydock_abi::fetch::{FailureKind, FetchAnswer, FetchFailure, Fetched};
 use drydock_contract::{
-    BoxFuture, CallError, CallId, Denial, Fault, Reply, Sink, Streams, Timestamp, port::Attempt,
+    BoxFuture, CallError, CallId, Cap, Denial, Fault, Reply, Sink, Streams, Timestamp, port::Attempt,
 };
 use drydock_egress::known_code;
 use drydock_gate::{Permit, Tape};
@@ -30,6 +30,7 @@ pub trait Answers: Send + Sync {
 }
 
 /// The way out of a replay: a tape, and nothing behind it.
+#[derive(Clone)]
 pub struct Played(pub Arc<dyn Answers>);
 
 /// A piece of an answer: this as JSON behind its length, and then bytes of a body.
@@ -66,6 +67,14 @@ pub(crate) enum Is {
     Refused(String),
     /// It could not be recorded.
     Unrecorded(String),
+    /// What a broker answered, which follows as JSON.
+    Answer,
+    /// What a broker could not have, as a code and a sentence.
+    Lacks(String, String),
+    /// A bound of the broker's own, likewise.
+    Bound(String, String),
+    /// The session's budget had too little of this unit: how much was needed, and how much was left.
+    Spent(String, u64, u64),
 }
 
 /// A connection.
@@ -158,6 +167,39 @@ pub(crate) fn of<'a>(permit: &'a Permit<'_, impl drydock_gate::Capability>) -> O
     permit.session().spec().tape.as_ref()
 }
 
+/// The answer to this call, whole, and the world's lateness and connections with it.
+pub(crate) async fn next_whole(
+    answers: &dyn Answers,
+    permit: &Permit<'_, impl drydock_gate::Capability>,
+) -> Result<(Is, Vec<u8>), CallError> {
+    if let Some(tape) = of(permit) {
+        tape.catch_up().await;
+    }
+    answers.ready(permit.call()).await;
+    let bytes = answers.next(permit.call())?;
+    let (piece, body) = Piece::decode(&bytes).ok_or_else(broken)?;
+    follow(permit, piece.late);
+    replay_attempts(permit, piece.attempts)?;
+    Ok((piece.is, body.to_vec()))
+}
+
+/// The tape has something else here.
+pub(crate) fn broken() -> Fault {
+    Fault::Internal("the tape has no such answer here".into())
+}
+
+fn replay_attempts(
+    permit: &Permit<'_, impl drydock_gate::Capability>,
+    attempts: Vec<Made>,
+) -> Result<(), CallError> {
+    let log = permit.attempts();
+    for Made(address, status, bytes_sent, bytes_received, code) in attempts {
+        let address = address.parse().map_err(|_| broken())?;
+        log.ended(Attempt { address, status, bytes_sent, bytes_received, code: known_code(&code) });
+    }
+    Ok(())
+}
+
 impl WayOut for Played {
     async fn answer(
         &self,
@@ -166,7 +208,6 @@ impl WayOut for Played {
         mut streams: Streams,
     ) -> Result<Reply, CallError> {
         let streamed = matches!(streams.stdout, Sink::Stream(_));
-        let broken = || Fault::Internal("the tape has no answer of the network here".into());
         loop {
             if let Some(tape) = of(permit) {
                 tape.catch_up().await;
@@ -175,12 +216,7 @@ impl WayOut for Played {
             let bytes = self.0.next(permit.call())?;
             let (piece, body) = Piece::decode(&bytes).ok_or_else(broken)?;
             follow(permit, piece.late);
-            let log = permit.attempts();
-            for Made(address, status, bytes_sent, bytes_received, code) in piece.attempts {
-                let Ok(address) = address.parse() else { return Err(broken().into()) };
-                let code = known_code(&code);
-                log.ended(Attempt { address, status, bytes_sent, bytes_received, code });
-            }
+            replay_attempts(permit, piece.attempts)?;
             let answer: FetchAnswer = match piece.is {
                 Is::Head(status, headers) if streamed => {
                     fetch::write_head(&mut streams.stdout, status, &headers).await?;
@@ -200,13 +236,15 @@ impl WayOut for Played {
                     let kind = KINDS.into_iter().find(|it| *it as i32 == kind).ok_or_else(broken)?;
                     Err(FetchFailure { kind, code: known_code(&code), message, flag: None })
                 }
-                Is::NotOpen(subject) => return Err(not_open(&subject).into()),
+                Is::NotOpen(subject) => return Err(not_open(Cap::Net, &subject).into()),
                 Is::Refused(why) => {
                     let why = SENTENCES.into_iter().find(|it| *it == why).ok_or_else(broken)?;
-                    return Err(Denial::HostNotGranted { host: "".into(), why, rules: None }.into());
+                    return Err(
+                        Denial::HostNotGranted { cap: Cap::Net, host: "".into(), why, rules: None }.into()
+                    );
                 }
                 Is::Unrecorded(text) => return Err(Fault::Unrecorded(text).into()),
-                Is::Head(..) | Is::Body | Is::Ended | Is::Whole(..) => return Err(broken().into()),
+                _ => return Err(broken().into()),
             };
             return Ok(fetch::reply(answer, streamed, permit.wants_typed(), streams));
         }
@@ -229,6 +267,10 @@ mod tests {
             Is::Ended,
             Is::Failed(5, "timeout".into(), "late".into()),
             Is::NotOpen("private:127.0.0.1:1".into()),
+            Is::Answer,
+            Is::Lacks("timed_out".into(), "late".into()),
+            Is::Bound("queue_full".into(), "full".into()),
+            Is::Spent("tokens".into(), 7, u64::MAX),
         ] {
             let piece = Piece {
                 is,

@@ -50,6 +50,11 @@ impl Entry {
         self.now.lock().state.clone()
     }
 
+    /// What let it begin is gone, though its session lives.
+    pub(crate) fn lost_grant(&self) -> bool {
+        self.now.lock().lease.as_ref().is_some_and(Lease::lost_grant)
+    }
+
     /// Its run was let through.
     pub(crate) fn begin(&self) {
         let mut now = self.now.lock();

@@ -53,6 +53,11 @@ pub(crate) fn short(name: &str) -> Arc<str> {
     name[..name.floor_char_boundary(SUBJECT_BYTES_MAX)].into()
 }
 
+/// All names that begin so, as a record says it.
+pub(crate) fn all(prefix: &str) -> Arc<str> {
+    format!("{}*", short(prefix)).into()
+}
+
 /// Whether a name is a path, which no registered name is.
 pub(crate) fn is_path(name: &str) -> bool {
     name.contains('/') && !name.ends_with('/')

@@ -11,7 +11,7 @@ use std::{
 
 use drydock_contract::{Artifact, Denial, Digest, Switch, SwitchMark, Tenant, port::LiveInstance};
 use drydock_gate::Session;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 /// Kernels of one session.
 pub(crate) const SESSION_KERNELS_MAX: u32 = 1_024;
@@ -23,7 +23,7 @@ const KERNELS_MAX: u32 = 4_096;
 /// Modules and kernels of one machine.
 #[derive(Default)]
 pub struct Shelf {
-    modules: Mutex<HashMap<Digest, (Artifact, usize)>>,
+    modules: RwLock<HashMap<Digest, (Artifact, usize)>>,
     kernels: Mutex<Kernels>,
 }
 
@@ -91,7 +91,7 @@ impl Shelved {
 
 impl Drop for Shelved {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut module) = self.shelf.modules.lock().entry(self.digest) {
+        if let Entry::Occupied(mut module) = self.shelf.modules.write().entry(self.digest) {
             module.get_mut().1 -= 1;
             if module.get().1 == 0 {
                 module.remove();
@@ -105,7 +105,7 @@ impl Shelf {
     #[must_use]
     pub fn put(self: &Arc<Self>, artifact: Artifact) -> Shelved {
         let digest = artifact.digest();
-        self.modules.lock().entry(digest).or_insert((artifact, 0)).1 += 1;
+        self.modules.write().entry(digest).or_insert((artifact, 0)).1 += 1;
         Shelved { shelf: Arc::clone(self), digest }
     }
 
@@ -117,8 +117,17 @@ impl Shelf {
         }
     }
 
+    /// Gives up the kernels of sessions that were cancelled or whose principal was revoked. Nobody can call them any more;
+    /// what they hold is free when this was done, or when somebody opens another one.
+    pub fn sweep(&self) {
+        let over: Vec<Owned> =
+            self.kernels.lock().open.extract_if(|_, it| it.is_over()).map(|(_, it)| it).collect();
+        // Their memory is given back when nobody waits for the shelf.
+        drop(over);
+    }
+
     pub(crate) fn module(&self, digest: Digest) -> Option<Artifact> {
-        self.modules.lock().get(&digest).map(|(artifact, _)| artifact.clone())
+        self.modules.read().get(&digest).map(|(artifact, _)| artifact.clone())
     }
 
     /// Takes a place for one more kernel of the session.

@@ -32,14 +32,17 @@ pub fn runtime(name: &str) -> Option<&'static Module> {
 /// Every built-in module.
 pub const MODULES: &[Module] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
-/// The built-in commands, each with its modules. A module `box-part` with applets belongs to `box`; the
-/// applets of a module that stands alone are its other names.
+/// The built-in commands, each with its modules. A module `box-part` with applets belongs to `box` if there is one; the
+/// applets of a module that stands alone, like `npm-fetch`, are its other names.
 pub fn commands() -> Vec<(&'static str, Vec<&'static Module>)> {
     let mut all: Vec<(&'static str, Vec<&'static Module>)> = Vec::new();
     for module in MODULES.iter().filter(|module| module.kind == ModuleKind::Command) {
         let owner = match module.applets {
             [] => module.name,
-            _ => module.name.split('-').next().unwrap_or(module.name),
+            _ => {
+                let (first, _) = module.name.split_once('-').unwrap_or((module.name, ""));
+                MODULES.iter().find(|it| it.name == first).map_or(module.name, |it| it.name)
+            }
         };
         match all.iter_mut().find(|(name, _)| *name == owner) {
             Some((_, modules)) => modules.push(module),
@@ -59,6 +62,16 @@ mod tests {
     fn the_seeds_four_are_built_in() {
         let names: Vec<_> = commands().iter().map(|(name, _)| *name).collect();
         assert!(["grep", "jq", "upper", "wbox"].iter().all(|it| names.contains(it)), "{names:?}");
+    }
+
+    #[test]
+    fn a_module_is_a_command_by_its_own_name_unless_it_is_part_of_another() {
+        let named = |wanted: &str| commands().into_iter().find(|it| it.0 == wanted).map(|it| it.1.len());
+        for name in ["html-to-markdown", "npm-fetch", "pip-run", "tcp-send"] {
+            assert_eq!(named(name), Some(1), "{name}");
+        }
+        assert!(named("wbox").is_some_and(|it| it > 1) && named("wbox-text").is_none());
+        assert!(named("html").or(named("npm")).is_none());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What one run may spend, what several share, and the counter of what the host holds on their behalf.
 
 use std::{
+    fmt,
+    str::FromStr,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -52,6 +54,46 @@ pub enum Unit {
     Calls,
     /// Bytes of requests and replies that cross the gate.
     Bytes,
+    /// What models read and write, as their servers count it.
+    Tokens,
+    /// What models cost, in millionths of the money in which prices are configured.
+    CostMicros,
+}
+
+impl Unit {
+    /// Every unit.
+    pub const ALL: &'static [Unit] = &[Self::Fuel, Self::Calls, Self::Bytes, Self::Tokens, Self::CostMicros];
+
+    /// The word in options, records and messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fuel => "fuel",
+            Self::Calls => "calls",
+            Self::Bytes => "bytes",
+            Self::Tokens => "tokens",
+            Self::CostMicros => "cost_micros",
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text names no unit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not what a budget is counted in: use fuel, calls, bytes, tokens or cost_micros")]
+pub struct UnknownUnit(String);
+
+impl FromStr for Unit {
+    type Err = UnknownUnit;
+
+    fn from_str(text: &str) -> Result<Self, UnknownUnit> {
+        let found = Self::ALL.iter().copied().find(|it| it.as_str() == text);
+        found.ok_or_else(|| UnknownUnit(text.chars().take(64).collect::<String>().escape_debug().to_string()))
+    }
 }
 
 /// What a microsecond of computing costs where instructions are not counted: about what they would have been.
@@ -60,9 +102,8 @@ pub const FUEL_PER_MICROSECOND: u64 = 1_000;
 /// Amounts that several runs share. What is spent is reserved before: no unit is ever spent twice.
 #[derive(Debug, Default)]
 pub struct Budget {
-    fuel: Option<AtomicU64>,
-    calls: Option<AtomicU64>,
-    bytes: Option<AtomicU64>,
+    /// A tank for each unit that has an end, at its place in [`Unit::ALL`].
+    tanks: [Option<AtomicU64>; Unit::ALL.len()],
     within: Option<Arc<Budget>>,
 }
 
@@ -71,7 +112,7 @@ impl Budget {
     pub fn of(amounts: impl IntoIterator<Item = (Unit, u64)>) -> Self {
         let mut budget = Self::default();
         for (unit, amount) in amounts {
-            *budget.place(unit) = Some(AtomicU64::new(amount));
+            budget.tanks[unit as usize] = Some(AtomicU64::new(amount));
         }
         budget
     }
@@ -119,28 +160,37 @@ impl Budget {
 
     /// Gives back what was reserved and not spent.
     pub fn settle(&self, unit: Unit, unspent: u64) {
-        if let Some(tank) = self.tank(unit) {
-            tank.fetch_add(unspent, Ordering::Relaxed);
-        }
+        self.add(unit, unspent);
         if let Some(shared) = &self.within {
             shared.settle(unit, unspent);
         }
     }
 
-    fn tank(&self, unit: Unit) -> Option<&AtomicU64> {
-        match unit {
-            Unit::Fuel => self.fuel.as_ref(),
-            Unit::Calls => self.calls.as_ref(),
-            Unit::Bytes => self.bytes.as_ref(),
+    /// Takes what was spent beyond what was reserved, here and wherever this stands within: down to nothing, never below.
+    /// It happened, so nobody can say no to it; the next one who reserves finds less.
+    pub fn charge(&self, unit: Unit, spent: u64) {
+        let less = |left: u64| Some(left.saturating_sub(spent));
+        if let Some(tank) = self.tank(unit) {
+            // The closure always answers.
+            let _ = tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        }
+        if let Some(shared) = &self.within {
+            shared.charge(unit, spent);
         }
     }
 
-    fn place(&mut self, unit: Unit) -> &mut Option<AtomicU64> {
-        match unit {
-            Unit::Fuel => &mut self.fuel,
-            Unit::Calls => &mut self.calls,
-            Unit::Bytes => &mut self.bytes,
+    /// Adds to it while it is in use, as a person does who was asked for more. A unit without an end stays without one, and
+    /// what this stands within is somebody else's and stays as it is.
+    pub fn add(&self, unit: Unit, more: u64) {
+        let sum = |left: u64| Some(left.saturating_add(more));
+        if let Some(tank) = self.tank(unit) {
+            // The closure always answers.
+            let _ = tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
         }
+    }
+
+    fn tank(&self, unit: Unit) -> Option<&AtomicU64> {
+        self.tanks[unit as usize].as_ref()
     }
 }
 
@@ -259,6 +309,42 @@ mod tests {
         assert_eq!((one.left(Unit::Fuel), two.left(Unit::Fuel)), (Some(5), Some(5)));
         assert!(one.reserve(Unit::Calls, 1) && !two.reserve(Unit::Calls, 1));
         assert_eq!((one.left(Unit::Calls), one.left(Unit::Bytes)), (Some(0), None));
+    }
+
+    #[test]
+    fn every_unit_is_read_by_its_word_and_has_a_tank_of_its_own() {
+        for (at, unit) in Unit::ALL.iter().enumerate() {
+            assert_eq!((unit.as_str().parse(), *unit as usize), (Ok(*unit), at));
+            let budget = Budget::of([(*unit, 7)]);
+            for other in Unit::ALL {
+                assert_eq!(budget.left(*other), (other == unit).then_some(7), "{unit} {other}");
+            }
+        }
+        let told = "euro\n".parse::<Unit>().unwrap_err().to_string();
+        assert!(Unit::ALL.iter().all(|it| told.contains(it.as_str())), "{told}");
+    }
+
+    #[test]
+    fn what_was_spent_beyond_its_reservation_is_charged_everywhere_and_never_below_nothing() {
+        let shared = Arc::new(Budget::of([(Unit::Tokens, 100)]));
+        let own = Budget::of([(Unit::Tokens, 30)]).within(Some(Arc::clone(&shared)));
+        own.charge(Unit::Tokens, 50);
+        own.charge(Unit::CostMicros, 50);
+        assert_eq!((own.left(Unit::Tokens), shared.left(Unit::Tokens)), (Some(0), Some(50)));
+        assert!(!own.reserve(Unit::Tokens, 1));
+        own.add(Unit::Tokens, 60);
+        assert_eq!(
+            (own.left(Unit::Tokens), shared.left(Unit::Tokens)),
+            (Some(50), Some(50)),
+            "not more than is shared"
+        );
+        own.add(Unit::CostMicros, 5);
+        own.add(Unit::Tokens, u64::MAX);
+        assert_eq!(
+            (own.left(Unit::CostMicros), own.left(Unit::Tokens)),
+            (None, Some(50)),
+            "no end stays no end"
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The powers a principal may hold, as a closed list and as a set of bits.
 //!
 //! The list is the seed's (`002`, capability profiles), `tool` and `code` for code mode (seed `000`), `instance` for
-//! what is called from outside (seeds `001` and `002`), and `process` for what goes on after its call (seeds `002` and
-//! `004`). A name that is not on it grants nothing.
+//! what is called from outside (seeds `001` and `002`), `process` for what goes on after its call (seeds `002` and `004`),
+//! `serve` for whoever listens for a guest, and `search` for what an agent asks the web (seed `002`). A name that is not on
+//! it grants nothing.
 
 use std::{fmt, str::FromStr};
 
@@ -37,9 +38,9 @@ caps! {
     Kv "kv" "Keeps values by key, per tenant.",
     Secrets "secrets" "Signs with a secret it can never read.",
     Queue "queue" "Passes messages between guests of a tenant.",
-    Tcp "tcp" "Sends one request over a raw TCP connection to a public address.",
-    Udp "udp" "Sends one datagram to a public address and reads one back.",
-    Tls "tls" "Sends one request over verified TLS to a public address.",
+    Tcp "tcp" "Sends bytes over TCP to a host that a grant names, and reads what comes back.",
+    Udp "udp" "Sends one datagram to a host that a grant names, and reads one back.",
+    Tls "tls" "Sends bytes over verified TLS to a host that a grant names, and reads what comes back.",
     Net "net" "Makes HTTP requests to public addresses.",
     Llm "llm" "Asks a language model.",
     Browse "browse" "Reads a web page as text.",
@@ -49,6 +50,8 @@ caps! {
     Code "code" "Runs programs in JavaScript and Python.",
     Instance "instance" "Makes instances of modules that are called from outside: handlers and kernels.",
     Process "process" "Starts commands that go on after the call, waits for them and ends them.",
+    Serve "serve" "Listens where its grant says, for a guest that answers.",
+    Search "search" "Searches the web with a provider that the host configured.",
 }
 
 /// The text names no power.

@@ -91,6 +91,8 @@ pub enum Denial {
     /// No grant names the host, opens its address, or allows such a request to it.
     #[error("host `{}` is not granted{why}", shown(host))]
     HostNotGranted {
+        /// The power that was asked to go there.
+        cap: Cap,
         /// `host:port`, or `private:address:port` where an address is not public.
         host: Arc<str>,
         /// Empty, or what stands in the way.
@@ -106,8 +108,36 @@ pub enum Denial {
         max: u32,
     },
     /// The session's budget is spent.
-    #[error("budget exceeded: {0}")]
-    BudgetExceeded(&'static str),
+    #[error("budget exceeded: {what}{}", lacking(*.needed, *.left))]
+    BudgetExceeded {
+        /// Which part of it: a unit, or what else is counted.
+        what: &'static str,
+        /// How much would have been needed; 0 where that says nothing.
+        needed: u64,
+        /// How much was left.
+        left: u64,
+    },
+    /// Only grants that want a person's word first admit the call.
+    #[error("`{}` needs a review: only a grant that wants a person's word admits it", shown(.subjects.first()))]
+    ReviewNeeded {
+        /// The power that was asked for.
+        cap: Cap,
+        /// What it was asked for.
+        subjects: Subjects,
+        /// What that grant comes to once somebody said yes: for this call, and with no more words to be had. None where it
+        /// cannot be said exactly.
+        grant: Option<Arc<GrantSpec>>,
+    },
+    /// A bound of the power's own: how much may be kept, which names there can be.
+    #[error("{why}")]
+    ByPower {
+        /// Whose bound.
+        cap: Cap,
+        /// The stable code, which the power lists.
+        code: &'static str,
+        /// What was asked, what the bound is, and what to do.
+        why: String,
+    },
 }
 
 /// A denial as a value: for `--json`, for an agent, for whoever approves.
@@ -131,6 +161,14 @@ pub struct DenialDetails {
     pub flag: Option<String>,
 }
 
+/// How much of a budget a call lacks, where there is a number.
+fn lacking(needed: u64, left: u64) -> String {
+    match needed {
+        0 => String::new(),
+        _ => format!(": {needed} needed, {left} left"),
+    }
+}
+
 /// A guest's text without the power to move a cursor or to start a line.
 fn shown(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
@@ -143,6 +181,11 @@ impl Denial {
     pub const GRANT_EXPIRED: &'static str = ": the grant has expired";
     /// The same.
     pub const GRANT_USED_UP: &'static str = ": the grant is used up";
+
+    /// The budget has nothing left of this.
+    pub const fn spent(what: &'static str) -> Self {
+        Self::BudgetExceeded { what, needed: 0, left: 0 }
+    }
 
     /// The stable code, as the seeds spell it.
     pub const fn code(&self) -> &'static str {
@@ -161,14 +204,16 @@ impl Denial {
             Self::ToolNotGranted { .. } => "tool_not_granted",
             Self::HostNotGranted { .. } => "host_not_granted",
             Self::TooManyProcesses { .. } => "too_many_processes",
-            Self::BudgetExceeded(_) => "budget_exceeded",
+            Self::BudgetExceeded { .. } => "budget_exceeded",
+            Self::ReviewNeeded { .. } => "review_needed",
+            Self::ByPower { code, .. } => code,
         }
     }
 
     /// The power that a grant would have to be of, and what it would have to name.
     fn about(&self) -> (Option<Cap>, Option<&str>) {
         match self {
-            Self::NotGranted { cap, subjects, .. } => {
+            Self::NotGranted { cap, subjects, .. } | Self::ReviewNeeded { cap, subjects, .. } => {
                 (Some(*cap), Some(subjects.first()).filter(|it| !it.is_empty()))
             }
             Self::CommandNotGranted { command: name, .. } | Self::UnknownCommand(name) => {
@@ -176,7 +221,8 @@ impl Denial {
             }
             Self::NotExecutable { path, .. } => (Some(Cap::Exec), Some(path)),
             Self::ToolNotGranted { tool, .. } => (Some(Cap::Tool), Some(tool)),
-            Self::HostNotGranted { host, .. } => (Some(Cap::Net), Some(host)),
+            Self::HostNotGranted { cap, host, .. } => (Some(*cap), Some(host)),
+            Self::ByPower { cap, .. } => (Some(*cap), None),
             _ => (None, None),
         }
     }
@@ -186,6 +232,7 @@ impl Denial {
     /// chooses the request must not choose that a wider grant is proposed than the one they asked for.
     pub fn remedy(&self) -> Option<GrantSpec> {
         let (grant, rules) = match self {
+            Self::ReviewNeeded { grant, .. } => return grant.as_deref().cloned(),
             // What lapsed had rules and an end of its own, and a guest can bring that about by asking often enough.
             Self::NotGranted {
                 why: Self::GRANT_REVOKED | Self::GRANT_EXPIRED | Self::GRANT_USED_UP, ..
@@ -200,8 +247,8 @@ impl Denial {
             Self::ToolNotGranted { tool: name, rules, .. } => {
                 (GrantSpec::exactly(Cap::Tool, [&**name])?, rules.as_deref()?)
             }
-            Self::HostNotGranted { host, rules, .. } => {
-                (GrantSpec::exactly(Cap::Net, [&**host])?, rules.as_deref()?)
+            Self::HostNotGranted { cap, host, rules, .. } => {
+                (GrantSpec::exactly(*cap, [&**host])?, rules.as_deref()?)
             }
             _ => return None,
         };
@@ -223,7 +270,7 @@ impl Denial {
 
     /// What a person says on the command line in the place of that grant, where there is a flag for it.
     pub fn flag(&self) -> Option<String> {
-        host::flag(&self.remedy().filter(|it| it.cap == Cap::Net)?)
+        host::flag(&self.remedy()?)
     }
 
     /// As much of a guest's text as a denial holds on to: all that a grant could name. What is longer ends with three
@@ -264,14 +311,31 @@ impl Denial {
                     Must::Equal(Scalar::Text("/etc/a".into())),
                 )])),
             },
-            Self::HostNotGranted { host: "a.test:443".into(), why: "", rules: Some(Arc::new([])) },
             Self::HostNotGranted {
+                cap: Cap::Net,
+                host: "a.test:443".into(),
+                why: "",
+                rules: Some(Arc::new([])),
+            },
+            Self::HostNotGranted {
+                cap: Cap::Tcp,
                 host: "private:127.0.0.1:8080".into(),
                 why: ": this address is not public",
                 rules: Some(Arc::new([])),
             },
             Self::TooManyProcesses { max: 64 },
-            Self::BudgetExceeded("fuel"),
+            Self::spent("fuel"),
+            Self::BudgetExceeded { what: "tokens", needed: 4_200, left: 900 },
+            Self::ReviewNeeded {
+                cap: Cap::Tool,
+                subjects: Subjects::cut("agent.git"),
+                grant: GrantSpec::exactly(Cap::Tool, ["agent.git"]).map(Arc::new),
+            },
+            Self::ByPower {
+                cap: Cap::Kv,
+                code: "value_too_large",
+                why: "a value of 2000000 bytes exceeds the limit of 1048576".into(),
+            },
         ]
     }
 }
@@ -305,9 +369,12 @@ mod tests {
         tool_not_granted     tool `files.write` is not granted [{"cap":"tool","subjects":["files.write"]}]
         tool_not_granted     tool `files.write` is not granted with these arguments [{"cap":"tool","subjects":["files.write"],"rules":[{"argument":"/path","equal":"/etc/a"}]}]
         host_not_granted     host `a.test:443` is not granted [{"cap":"net","subjects":["a.test:443"]}]
-        host_not_granted     host `private:127.0.0.1:8080` is not granted: this address is not public [{"cap":"net","subjects":["private:127.0.0.1:8080"]}]
+        host_not_granted     host `private:127.0.0.1:8080` is not granted: this address is not public [{"cap":"tcp","subjects":["private:127.0.0.1:8080"]}]
         too_many_processes   64 commands are running already for this principal []
         budget_exceeded      budget exceeded: fuel []
+        budget_exceeded      budget exceeded: tokens: 4200 needed, 900 left []
+        review_needed        `agent.git` needs a review: only a grant that wants a person's word admits it [{"cap":"tool","subjects":["agent.git"]}]
+        value_too_large      a value of 2000000 bytes exceeds the limit of 1048576 []
         "#);
     }
 

@@ -63,7 +63,7 @@ impl CallError {
     pub const fn exit_status(&self) -> u8 {
         match self {
             Self::Denied(Denial::UnknownCommand(_)) => UNKNOWN,
-            Self::Denied(Denial::TooLarge { .. } | Denial::Malformed(_) | Denial::BudgetExceeded(_)) => {
+            Self::Denied(Denial::TooLarge { .. } | Denial::Malformed(_) | Denial::BudgetExceeded { .. }) => {
                 LIMITED
             }
             Self::Denied(Denial::Cancelled) => CANCELLED,
@@ -129,6 +129,8 @@ mod tests {
         host_not_granted     126
         too_many_processes   126
         budget_exceeded      125
+        review_needed        126
+        value_too_large      126
         timed_out            124
         internal_error       125
         timeout              124

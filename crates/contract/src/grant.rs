@@ -100,6 +100,9 @@ pub struct GrantSpec {
     /// The grant that it narrows: that one must allow the call too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<GrantId>,
+    /// Whether it admits nothing by itself: a person is to be asked about each call that no other grant admits.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
 }
 
 fn moment<S: Serializer>(moment: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
@@ -109,7 +112,16 @@ fn moment<S: Serializer>(moment: &Option<Timestamp>, to: S) -> Result<S::Ok, S::
 impl GrantSpec {
     /// The whole power, without end.
     pub fn of(cap: Cap) -> Self {
-        Self { id: None, cap, subjects: None, rules: Vec::new(), until: None, uses: None, parent: None }
+        Self {
+            id: None,
+            cap,
+            subjects: None,
+            rules: Vec::new(),
+            until: None,
+            uses: None,
+            parent: None,
+            review: false,
+        }
     }
 
     /// The power for these subjects, if patterns can name them all.
@@ -144,7 +156,7 @@ impl GrantSpec {
     }
 }
 
-const FIELDS: &[&str] = &["id", "cap", "subjects", "rules", "until", "uses", "parent"];
+const FIELDS: &[&str] = &["id", "cap", "subjects", "rules", "until", "uses", "parent", "review"];
 
 impl<'de> Deserialize<'de> for GrantSpec {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -158,7 +170,7 @@ impl<'de> Deserialize<'de> for GrantSpec {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<GrantSpec, A::Error> {
-                let (mut id, mut cap, mut parent) = (None, None::<Text<Cap>>, None);
+                let (mut id, mut cap, mut parent, mut review) = (None, None::<Text<Cap>>, None, None);
                 let (mut subjects, mut rules) = (None::<Listed<Pattern>>, None::<Listed<ArgumentRule>>);
                 let (mut until, mut uses) = (None::<Text<Timestamp>>, None::<u64>);
                 while let Some(name) = map.next_key::<Cow<'de, str>>()? {
@@ -170,6 +182,7 @@ impl<'de> Deserialize<'de> for GrantSpec {
                         "until" => put(&mut map, &mut until, &name)?,
                         "uses" => put(&mut map, &mut uses, &name)?,
                         "parent" => put(&mut map, &mut parent, &name)?,
+                        "review" => put(&mut map, &mut review, &name)?,
                         other => return Err(A::Error::unknown_field(&shown(other), FIELDS)),
                     }
                 }
@@ -190,7 +203,8 @@ impl<'de> Deserialize<'de> for GrantSpec {
                         "field `uses`: a grant without uses grants nothing; use 1 or more",
                     ));
                 }
-                Ok(GrantSpec { id, cap, subjects, rules, until: until.map(|it| it.0), uses, parent })
+                let (until, review) = (until.map(|it| it.0), review.unwrap_or_default());
+                Ok(GrantSpec { id, cap, subjects, rules, until, uses, parent, review })
             }
         }
 

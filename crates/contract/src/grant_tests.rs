@@ -12,7 +12,7 @@ fn file(text: &str) -> Result<GrantFile, BadGrants> {
 fn a_file_of_grants_is_read_as_it_is_written() {
     let text = concat!(
         r#"{"grants":[{"id":"read","cap":"tool","subjects":["files.*"],"rules":[{"argument":"/path","starts_with":"/data/"}],"#,
-        r#""until":"2026-12-01T00:00:00Z","uses":3},{"id":"jq","cap":"exec","subjects":["jq"]}]}"#
+        r#""until":"2026-12-01T00:00:00Z","uses":3},{"id":"jq","cap":"exec","subjects":["jq"],"review":true}]}"#
     );
     let read = file(text).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), text);
@@ -39,7 +39,7 @@ fn each_mistake_is_named_with_its_grant_and_its_field() {
         (
             "{\"grants\":[{\"cap\":\"exec\"},\n{\"cap\":\"exec\",\"subject\":[\"jq\"]}]}",
             "bad_grants",
-            "grant 2: unknown field `subject`, expected one of `id`, `cap`, `subjects`, `rules`, `until`, `uses`, `parent`",
+            "grant 2: unknown field `subject`, expected one of `id`, `cap`, `subjects`, `rules`, `until`, `uses`, `parent`, `review`",
         ),
         (r#"{"grants":[{"cap":"root"}]}"#, "bad_grants", "grant 1: field `cap`: `root` is not a capability"),
         (
@@ -66,6 +66,11 @@ fn each_mistake_is_named_with_its_grant_and_its_field() {
             r#"{"grants":[{"cap":"exec","until":"tomorrow"}]}"#,
             "bad_grants",
             "grant 1: field `until`: `tomorrow` is not a moment: use RFC 3339, such as 2026-01-31T12:00:00Z, from 1970 to 2554",
+        ),
+        (
+            r#"{"grants":[{"cap":"exec","review":"yes"}]}"#,
+            "bad_grants",
+            "grant 1: field `review`: invalid type: string \"yes\", expected a boolean",
         ),
         (
             r#"{"grants":[{"cap":"exec","id":"a/b"}]}"#,
@@ -190,8 +195,9 @@ fn spec() -> impl Strategy<Value = GrantSpec> {
     let subjects = prop::option::of(prop::collection::vec(subject, 0..4));
     let cap = (0..Cap::ALL.len()).prop_map(|at| Cap::ALL[at]);
     let (until, uses) = (prop::option::of(any::<u64>()), prop::option::of(1_u64..));
-    (cap, subjects, prop::collection::vec(rule(), 0..3), until, uses).prop_map(
-        |(cap, subjects, rules, until, uses)| GrantSpec {
+    (cap, subjects, prop::collection::vec(rule(), 0..3), until, uses, any::<bool>()).prop_map(
+        |(cap, subjects, rules, until, uses, review)| GrantSpec {
+            review,
             subjects,
             rules,
             until: until.map(Timestamp),

@@ -1,9 +1,9 @@
-//! How grants of `net` name hosts, and the flags of the command line that say the same.
+//! How grants of `net`, `tcp`, `tls` and `udp` name hosts, and the flags of the command line that say the same.
 //!
 //! A subject is `host:port`; of an address that is not public it is `private:address:port`, which has to be named letter for
 //! letter, and also opens the address to names that resolve to it. What may be asked of a host is said by rules about `/method`, `/path` and `/scheme`.
 
-use crate::{ArgumentRule, GrantSpec, Must, Scalar};
+use crate::{ArgumentRule, Cap, GrantSpec, Must, Scalar};
 
 /// What stands before an address and a port that a grant opens.
 pub const PRIVATE: &str = "private:";
@@ -18,6 +18,15 @@ pub const SCHEME: &str = "/scheme";
 pub(crate) fn flag(grant: &GrantSpec) -> Option<String> {
     let [subject] = grant.subjects.as_deref()? else { return None };
     let host = subject.literal()?;
+    match grant.cap {
+        Cap::Net => {}
+        // The subject itself, that of an address which is not public with it: each opens for its own power.
+        Cap::Tcp | Cap::Tls | Cap::Udp if grant.rules.is_empty() => {
+            return Some(format!("--allow-{} {host}", grant.cap));
+        }
+        Cap::Secrets if grant.rules.is_empty() => return Some(format!("--allow-secret {host}")),
+        _ => return None,
+    }
     if let Some(opened) = host.strip_prefix(PRIVATE) {
         return Some(format!("--allow-private {opened}"));
     }
@@ -53,6 +62,16 @@ mod tests {
         ] {
             let grant = GrantSpec::exactly(Cap::Net, [subject]).unwrap();
             assert_eq!(flag(&grant).as_deref(), Some(want));
+        }
+        for (cap, subject, want) in [
+            (Cap::Tcp, "a.test:25", Some("--allow-tcp a.test:25")),
+            (Cap::Tls, "a.test:443", Some("--allow-tls a.test:443")),
+            (Cap::Udp, "private:127.0.0.1:53", Some("--allow-udp private:127.0.0.1:53")),
+            (Cap::Secrets, "KEY", Some("--allow-secret KEY")),
+            (Cap::Exec, "jq", None),
+        ] {
+            let grant = GrantSpec::exactly(cap, [subject]).unwrap();
+            assert_eq!(flag(&grant).as_deref(), want);
         }
         let rule = |argument: &str, must| ArgumentRule::new(argument, must);
         let grant = GrantSpec {

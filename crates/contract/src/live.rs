@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    Artifact, Budget, Dispatch, Fault, Meter, Outcome, Preparing, Switch, Tenant,
+    Artifact, Budget, CapSet, Dispatch, Fault, Meter, Outcome, Preparing, Switch, Tenant,
     port::{CompileLimits, LaneChoice},
 };
 
@@ -26,6 +26,8 @@ pub struct LiveSpec {
     pub lane: Option<LaneChoice>,
     /// What compiling it may take, where that is not the usual.
     pub compile: Option<CompileLimits>,
+    /// Powers whose imports it may name, where its kind has such.
+    pub caps: CapSet,
     /// Its only way to the world.
     pub door: Arc<dyn Dispatch>,
     /// Any of these, tripped, ends a call in flight, and the instance with it.

@@ -8,11 +8,11 @@ use std::{
 
 use anyhow::Context as _;
 use drydock_embed::{
-    ExtensionSettings, SecretRef,
+    ExtensionSettings, KeyRef, SecretRef,
     egress::{Rules, SECRET_BYTES_MAX},
 };
 
-use crate::taped;
+use crate::{home, taped};
 
 /// Hosts that extensions may reach, with commas between them.
 const ALLOW_LIST: &str = "EXT_EGRESS_ALLOWLIST";
@@ -34,15 +34,23 @@ pub(crate) fn settings() -> anyhow::Result<ExtensionSettings> {
 }
 
 /// The value that a reference leads to.
-fn secret(from: &SecretRef) -> io::Result<Vec<u8>> {
+pub(crate) fn secret(from: &SecretRef) -> io::Result<Vec<u8>> {
     match from {
         SecretRef::Env(name) => match std::env::var(name) {
             Ok(value) => Ok(value.into_bytes()),
             Err(_) => Err(io::Error::new(io::ErrorKind::NotFound, "there is no such variable")),
         },
         SecretRef::File(path) => read_secret_file(path),
-        SecretRef::Registered => Err(io::Error::new(io::ErrorKind::NotFound, "it is registered nowhere")),
+        SecretRef::Registered | SecretRef::Kept => {
+            Err(io::Error::new(io::ErrorKind::NotFound, "it is registered nowhere"))
+        }
     }
+}
+
+/// The value of a key that the host sends along itself.
+pub(crate) fn key(from: &KeyRef) -> io::Result<Vec<u8>> {
+    let home = home::path().map_err(io::Error::other)?;
+    from.read(&home, &secret)
 }
 
 /// As much as a secret may have, and a little more, which makes it none.

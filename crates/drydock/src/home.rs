@@ -12,7 +12,7 @@ use drydock_embed::{
 };
 use etcetera::BaseStrategy as _;
 
-use crate::{extensions, progress, provide};
+use crate::{extensions, models, progress, provide, searches};
 
 /// The data directory.
 pub(crate) fn path() -> anyhow::Result<PathBuf> {
@@ -72,6 +72,8 @@ fn open_dock(settings: DockSettings) -> anyhow::Result<Dock> {
         worker: Some(worker()),
         shipped: shipped(),
         provider: Some(Arc::new(provide::provider())),
+        models: Some(models::source()),
+        search: Some(searches::source()),
         ..settings
     };
     Ok(Dock::open_with(path()?, settings)?)

@@ -13,12 +13,16 @@ mod limits;
 mod listen;
 mod local;
 mod log;
+mod models;
 mod module;
 mod progress;
 mod provide;
+mod searches;
 mod show;
 mod streams;
 mod taped;
+mod trusted;
+mod typed;
 mod units;
 
 use std::process::ExitCode;
@@ -68,6 +72,10 @@ fn main() -> ExitCode {
         cli::Command::Lembeh(lembeh) => {
             return cli::lembeh::run(lembeh).unwrap_or_else(|error| exit::could_not_run(&error));
         }
+        cli::Command::ServeGuest(guest) => {
+            let json = guest.is_json();
+            return cli::serve_guest::run(guest).unwrap_or_else(|error| exit::never_began(&error, json));
+        }
         cli::Command::Egress(egress) => cli::egress::run(egress),
         cli::Command::Serve(serve) => cli::serve::run(serve),
         cli::Command::Tenants(tenants) => cli::tenants::run(tenants),
@@ -76,6 +84,8 @@ fn main() -> ExitCode {
         cli::Command::Kill(kill) => cli::process::kill(kill),
         cli::Command::Token(token) => cli::token::run(token),
         cli::Command::Secret(secret) => cli::secret::run(secret),
+        cli::Command::Agent(agent) => cli::agent::run(agent),
+        cli::Command::Review(review) => cli::review::run(review),
         cli::Command::Mcp(mcp) => cli::mcp::run(mcp),
         cli::Command::Stdio(stdio) => cli::stdio::run(stdio),
         cli::Command::Explain(explain) => cli::explain::run(explain),
@@ -83,13 +93,17 @@ fn main() -> ExitCode {
         cli::Command::Build(build) => cli::build::run(build),
         cli::Command::BuildInline(build) => cli::build::inline(build),
         cli::Command::Catalog(catalog) => cli::catalog::run(catalog),
+        cli::Command::Toolkit(toolkit) => cli::toolkit::run(toolkit),
         cli::Command::Ws(ws) => cli::ws::run(ws),
+        cli::Command::Kv(kv) => cli::kv::run(kv),
+        cli::Command::Queue(queue) => cli::queue::run(queue),
         cli::Command::Grants(grants) => cli::grants::run(grants),
         cli::Command::Tape(tape) => cli::tape::run(tape),
         cli::Command::Audit(audit) => cli::audit::run(audit),
         cli::Command::Revoke(revoke) => cli::revoke::run(revoke),
         cli::Command::Unrevoke(unrevoke) => cli::revoke::unrevoke(unrevoke),
         cli::Command::Profiles(profiles) => cli::profiles::run(profiles),
+        cli::Command::Models(models) => cli::models::run(models),
         cli::Command::Doctor(doctor) => cli::doctor::run(doctor),
         cli::Command::Config(config) => cli::config::run(config),
         cli::Command::Warm(warm) => cli::warm::run(warm),

@@ -20,7 +20,27 @@ pub(crate) fn line(text: &str) -> io::Result<()> {
 pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
     let terminal = io::IsTerminal::is_terminal(&io::stdout());
     let text = if terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
-    line(&text?)
+    let text = text?;
+    line(&if terminal { harmless(&text) } else { text })
+}
+
+/// The same JSON with nothing in it that a terminal would obey or that hides text: JSON itself escapes only what is below
+/// U+0020. Outside its texts there is none of these.
+fn harmless(json: &str) -> String {
+    let is_harmful = |c: char| {
+        matches!(c, '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}')
+            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+            || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    };
+    let mut all = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_harmful(c) {
+            all.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            all.push(c);
+        }
+    }
+    all
 }
 
 /// Text of unknown origin, with nothing in it that a terminal would obey.
@@ -55,3 +75,12 @@ pub(crate) fn table<const N: usize>(
 
 /// A size as people write it.
 pub(crate) use drydock_embed::contract::size_text as size;
+
+#[test]
+fn json_for_a_terminal_is_the_same_json_without_what_a_terminal_obeys() {
+    let said = "a\u{9b}31m\u{202e}b\u{e0041}\u{7f}\u{200b}é😀\x1b";
+    let json = serde_json::to_string_pretty(&[said]).unwrap_or_default();
+    let shown = harmless(&json);
+    assert!(shown.contains("\\u009b31m\\u202eb\\udb40\\udc41\\u007f\\u200bé😀"), "{shown}");
+    assert_eq!(serde_json::from_str::<Vec<String>>(&shown).ok(), Some(vec![said.to_owned()]));
+}

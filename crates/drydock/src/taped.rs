@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::{exit, units};
 
 /// What `run`, `sh`, `js`, `py` and `ext invoke` have of recording.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RecordFlags {
     /// Record what enters the run from outside; `drydock tape replay` goes through it again
     #[arg(long)]
@@ -41,6 +41,11 @@ impl RecordFlags {
     /// Whether it was asked for.
     pub(crate) fn is_on(&self) -> bool {
         self.record
+    }
+
+    /// The longest tape.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.record_max.unwrap_or(TAPE_BYTES_MAX)
     }
 }
 

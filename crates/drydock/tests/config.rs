@@ -90,3 +90,29 @@ fn a_damaged_file_is_named_with_the_place_and_nothing_runs() {
     fs::remove_file(project.join("drydock.toml")).unwrap();
     assert_eq!(run(&shell, &project, &["run", "echo", "hi"]).1, "hi\n");
 }
+
+#[test]
+fn a_table_of_searches_is_no_flag_and_one_of_a_project_stops_nothing() {
+    let (shell, project) = room();
+    let search = "[search]\nprovider = \"searxng\"\nbase-url = \"http://127.0.0.1:8080\"\n";
+    for place in [project.join("drydock.toml"), shell.path("config/drydock/drydock.toml")] {
+        fs::write(&place, search).unwrap();
+        let (status, stdout, stderr) = run(&shell, &project, &["run", "echo", "hi"]);
+        assert_eq!((status, stdout.as_str()), (0, "hi\n"), "{stderr}");
+        fs::remove_file(place).unwrap();
+    }
+}
+
+#[test]
+fn models_of_a_project_are_named_as_ignored_with_the_place_of_the_users_own() {
+    let (shell, project) = room();
+    let models = "[models.small]\nbase-url = \"https://models.example.com/v1\"\n";
+    fs::write(project.join("drydock.toml"), models).unwrap();
+    let (status, stdout, stderr) = run(&shell, &project, &["models"]);
+    assert_eq!((status, stdout.contains("no model is configured")), (0, true), "{stderr}");
+    assert!(stderr.contains("project/drydock.toml` is ignored"), "{stderr}");
+    assert!(stderr.contains("config/drydock/drydock.toml"), "{stderr}");
+    fs::rename(project.join("drydock.toml"), shell.path("config/drydock/drydock.toml")).unwrap();
+    let (_, stdout, stderr) = run(&shell, &project, &["models"]);
+    assert!(stdout.contains("small") && stderr.is_empty(), "{stdout}{stderr}");
+}

@@ -34,6 +34,37 @@ fn a_refused_command_prints_the_grant_that_a_file_would_hold() {
 }
 
 #[test]
+fn a_grant_that_wants_a_review_prints_the_grant_for_that_one_call_and_a_plain_one_beside_it_admits() {
+    let shell = Shell::sharing();
+    let asks = r#"{"cap":"exec","subjects":["up*"],"review":true}"#;
+    let file = shell.file("asks.json", grants(asks));
+    let said = shell.pipe(&["run", "--grants", &file, "upper"], b"it works");
+    assert_eq!((said.status, proposed(&said.stderr).len()), (126, 1), "{}", said.stderr);
+    let smallest = proposed(&said.stderr)[0].to_owned();
+    assert!(
+        smallest.starts_with(r#"{"cap":"exec","subjects":["upper"]"#) && !smallest.contains("review"),
+        "{smallest}"
+    );
+    let told: Value =
+        serde_json::from_str(&shell.run(&["run", "--json", "--grants", &file, "upper"]).stdout).unwrap();
+    assert_eq!(told["error"]["code"], "review_needed");
+    // In a line it is not a command that nobody knows.
+    let line = shell.run(&["sh", "--grants", &file, "-c", "echo x | upper"]);
+    assert_eq!((line.status, proposed(&line.stderr)), (126, vec![&*smallest]), "{}", line.stderr);
+    let both = shell.file("both.json", grants(&format!("{asks},{smallest}")));
+    let said = shell.pipe(&["run", "--grants", &both, "upper"], b"it works");
+    assert_eq!((said.status, said.stdout.as_str()), (0, "IT WORKS"), "{}", said.stderr);
+    // In a home of its own: what is kept there is kept for whoever comes later.
+    let shell = Shell::new();
+    let kept =
+        shell.file("kept.json", grants(r#"{"id":"asks","cap":"exec","subjects":["up*"],"review":true}"#));
+    let added = shell.run(&["grants", "add", &kept]);
+    assert_eq!(added.status, 0, "{}", added.stderr);
+    let shown = shell.run(&["grants", "show", "asks"]).stdout;
+    assert_eq!(shown.trim(), r#"{"id":"asks","cap":"exec","subjects":["up*"],"review":true}"#);
+}
+
+#[test]
 fn a_line_prints_each_grant_it_lacked_once_and_its_record_has_them() {
     let shell = Shell::sharing();
     let line = "upper </dev/null; upper </dev/null; nope </dev/null; true";
@@ -153,7 +184,7 @@ fn a_bad_file_of_grants_is_refused_by_name() {
     let missing = shell.run(&["sh", "--grants", "gone.json", "-c", "true"]);
     all.push_str(missing.stderr.lines().next().unwrap());
     insta::assert_snapshot!(all, @r#"
-    error: invalid value 'unknown.json' for '--grants <FILE>': grant 1: unknown field `subject`, expected one of `id`, `cap`, `subjects`, `rules`, `until`, `uses`, `parent` at line 1 column 34
+    error: invalid value 'unknown.json' for '--grants <FILE>': grant 1: unknown field `subject`, expected one of `id`, `cap`, `subjects`, `rules`, `until`, `uses`, `parent`, `review` at line 1 column 34
     error: invalid value 'cap.json' for '--grants <FILE>': grant 1: field `cap`: `root` is not a capability at line 1 column 25
     error: invalid value 'parent.json' for '--grants <FILE>': grant 1: field `parent`: there is no grant `gone` here; add it, or take the field away
     error: invalid value 'cycle.json' for '--grants <FILE>': grant 1 (`a`): field `parent`: it hangs from itself by way of its parents; one of them must have none

@@ -64,6 +64,7 @@ fn ctrl_c_runs_a_trap_and_the_line_goes_on() {
         ("trap 'echo caught; exit 3' INT; echo started; while :; do :; done", 3, "caught\n"),
         ("trap 'echo caught; exit 4' INT; echo started; yes > /dev/null | cat; echo never", 4, "caught\n"),
         ("trap 'x=1' INT; echo started; until [ \"$x\" ]; do sleep 60; done; echo out", 0, "out\n"),
+        ("trap 'echo caught; exit 6' INT; echo started; read x; echo never", 6, "caught\n"),
         ("f() { trap 'echo bye' EXIT; trap 'exit 5' INT; }; f; echo started; sleep 60", 5, "bye\n"),
     ];
     for (line, status, said) in cases {

@@ -468,7 +468,7 @@ fn a_secret_is_never_typed_and_a_template_without_one_is_refused() {
         told.push_str(&format!("[{}] {first}\n", said.status));
     }
     insta::assert_snapshot!(told, @r"
-    [125] drydock: error: --secret: use NAME=env:VAR or NAME=file:PATH: the secret itself is never typed
+    [125] drydock: error: --secret: use NAME=env:VAR, NAME=file:PATH or NAME=kept: the secret itself is never typed
     [125] drydock: error: --secret: there is no variable `NO_SUCH_VARIABLE`
     [125] drydock: error: --secret: could not read `/no/such/file`: No such file or directory (os error 2)
     [125] drydock: error: there is no secret `API`

@@ -6,13 +6,14 @@ mod common;
 use std::{
     fs::{File, OpenOptions},
     io::{Read as _, Write as _},
+    path::Path,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
 
-use common::Shell;
+use common::{Shell, agent::Agents};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// Nothing here takes a minute unless it hangs.
@@ -30,6 +31,10 @@ impl Terminal {
     }
 
     fn running(shell: &Shell, args: &[&str]) -> Self {
+        Self::running_with(shell, args, &[])
+    }
+
+    fn running_with(shell: &Shell, args: &[&str], variables: &[(&str, &Path)]) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -42,6 +47,8 @@ impl Terminal {
             .env_clear()
             .envs([("TERM", "xterm"), ("PATH", "/usr/bin:/bin")])
             .env("DRYDOCK_HOME", shell.home())
+            .envs(variables.iter().copied())
+            .current_dir(shell.path("."))
             .stdin(Stdio::from(theirs.try_clone().unwrap()))
             .stdout(Stdio::from(theirs.try_clone().unwrap()))
             .stderr(Stdio::from(theirs))
@@ -286,4 +293,134 @@ fn a_terminal_sees_what_an_installation_hashes_unpacks_compiles_and_checks() {
     terminal.expect("row-seen: checking");
     terminal.expect("proven");
     assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_prompt_asks_by_read_knows_aliases_and_remembers_its_lines() {
+    let shell = Shell::new();
+    let mut terminal = Terminal::running(&shell, &["sh", "--eval"]);
+    terminal.expect("$ ");
+    // What is typed is shown too, so nothing that is waited for stands in a line as it is.
+    terminal.type_in("p=who; read -p \"$p> \" n; echo got-$n\r");
+    terminal.expect("who> ");
+    terminal.type_in("bob\r");
+    terminal.expect("got-bob\r\n");
+    terminal.type_in("history\r");
+    terminal.expect("    1  p=who; read");
+    terminal.expect("    2  history\r\n");
+    terminal.type_in("alias hi='echo ali''ased'\r");
+    terminal.expect("$ ");
+    terminal.type_in("hi\r");
+    terminal.expect("aliased\r\n");
+    terminal.type_in("history\r");
+    terminal.expect("    4  hi\r\n");
+    terminal.type_in("exit\r");
+    terminal.child.wait().unwrap();
+}
+
+#[test]
+fn a_secret_is_typed_unseen_and_ctrl_c_keeps_none() {
+    let shell = Shell::new();
+    let mut terminal = Terminal::running(&shell, &["secret", "keep", "TYPED"]);
+    terminal.expect("value of `TYPED` (it is not shown; Enter ends it): ");
+    terminal.type_in("nobody-sees-this\r");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
+    let seen = terminal.seen.lock().unwrap().clone();
+    assert!(!seen.contains("nobody"), "{seen}");
+    let mut terminal = Terminal::running(&shell, &["secret", "keep", "DROPPED"]);
+    terminal.expect("Enter ends it): ");
+    terminal.type_in("half-of-it\x03");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(130));
+    let listed = shell.run(&["secret", "list"]).stdout;
+    assert!(listed.contains("TYPED") && !listed.contains("DROPPED"), "{listed}");
+}
+
+#[test]
+fn what_reads_a_terminal_says_so() {
+    let shell = Shell::new();
+    for args in [&["kv", "put", "key"][..], &["queue", "publish", "topic"]] {
+        let mut terminal = Terminal::running(&shell, args);
+        terminal.expect("reading stdin; Ctrl-D ends it");
+        terminal.type_in("text\r\x04");
+        assert_eq!(terminal.child.wait().unwrap().code(), Some(0), "{args:?}");
+    }
+    assert_eq!(shell.run(&["kv", "get", "key"]).stdout, "text\n");
+}
+
+#[test]
+fn what_a_run_of_an_agent_asks_is_answered_in_place() {
+    let agents = Agents::demo();
+    let args = [
+        "agent",
+        "run",
+        "examples/agent/bookkeeper.md",
+        "--task",
+        "t",
+        "--dir",
+        "examples/agent/shop",
+        "--review",
+        "edit_file",
+    ];
+    let config = agents.config();
+    let mut terminal = Terminal::running_with(&agents.shell, &args, &[("XDG_CONFIG_HOME", &config)]);
+    terminal.expect("total += $2 * $3");
+    terminal.expect("approve?");
+    terminal.type_in("maybe\r");
+    terminal.expect("that is none of them");
+    terminal.expect("approve?");
+    terminal.type_in("o\r");
+    terminal.expect("The orders come to 52.20.");
+    assert!(terminal.child.wait().unwrap().success());
+}
+
+#[test]
+fn what_was_typed_before_a_question_answers_none() {
+    let agents = Agents::demo();
+    let args = [
+        "agent",
+        "run",
+        "examples/agent/bookkeeper.md",
+        "--task",
+        "t",
+        "--dir",
+        "examples/agent/shop",
+        "--review",
+        "*",
+    ];
+    let config = agents.config();
+    let mut terminal = Terminal::running_with(&agents.shell, &args, &[("XDG_CONFIG_HOME", &config)]);
+    terminal.type_in("o\ro\ro");
+    terminal.expect("what was typed before this question is no answer to it");
+    terminal.expect("approve?");
+    // A second question comes by itself, and the rest of what was typed at the first is none to it.
+    terminal.type_in("o\ro\ro\r");
+    terminal.expect("what was typed before this question is no answer to it");
+    terminal.expect("approve?");
+    terminal.type_in("q\r");
+    terminal.expect("drydock agent resume");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(126));
+    assert_eq!(agents.waiting().len(), 1);
+}
+
+#[test]
+fn ctrl_c_at_a_question_leaves_the_run_to_be_resumed() {
+    let agents = Agents::demo();
+    let args = [
+        "agent",
+        "run",
+        "examples/agent/bookkeeper.md",
+        "--task",
+        "t",
+        "--dir",
+        "examples/agent/shop",
+        "--review",
+        "edit_file",
+    ];
+    let config = agents.config();
+    let mut terminal = Terminal::running_with(&agents.shell, &args, &[("XDG_CONFIG_HOME", &config)]);
+    terminal.expect("approve?");
+    terminal.type_in("\x03");
+    terminal.expect("drydock agent resume");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(126));
+    assert_eq!(agents.waiting().len(), 1);
 }

@@ -179,6 +179,13 @@ fn commands_lines_and_programs_run_over_the_files_of_a_workspace() {
     );
     assert_eq!((&ran.json()["status"], &ran.json()["stderr"]), (&json!(3), &json!("done\n")));
     assert_eq!(server.get(&format!("{files}/out.txt")).body, b"two\none\n");
+    // More than is read at a time.
+    let large: Vec<u8> = (0..3_000_000_u32).map(|it| (it % 251) as u8).collect();
+    assert_eq!(server.ask("PUT", &format!("{files}/large"), &[], &large).status, 200);
+    let back = server.get(&format!("{files}/large"));
+    assert_eq!((back.status, back.header("content-length")), (200, Some("3000000")));
+    assert!(back.body == large);
+    assert_eq!(server.ask("DELETE", &format!("{files}/large"), &[], b"").status, 200);
     let ran = server.post("/v1/js", &json!({ "code": "(await files.read({path:'in/a.txt'})).length + args.n", "args": { "n": 1 }, "workspace": name }));
     assert_eq!(ran.json()["result"], 9, "{ran:?}");
     let ran = server.post("/v1/sh", &json!({ "script": "cat a.txt", "files": { "a.txt": "given" } }));

@@ -2,7 +2,7 @@
 //!
 //! It holds the connection, the principal's place and the end of the record; dropping it gives all three back.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -19,6 +19,7 @@ pub struct Body {
     pub(crate) source: Incoming,
     pub(crate) host: Host,
     pub(crate) deadline: Instant,
+    pub(crate) idle_max: Duration,
     pub(crate) bytes_max: u64,
     pub(crate) decoder: Option<Decoder>,
     pub(crate) redactor: Option<Redactor>,
@@ -66,7 +67,8 @@ impl Body {
     }
 
     async fn read(&mut self) -> Result<(), FetchError> {
-        let frame = tokio::time::timeout_at(self.deadline, self.source.frame());
+        let until = self.deadline.min(Instant::now() + self.idle_max);
+        let frame = tokio::time::timeout_at(until, self.source.frame());
         let frame = frame.await.map_err(|_| FetchError::Timeout)?;
         let Some(frame) = frame else { return self.end() };
         let frame = frame.map_err(|cause| self.broken(cause))?;

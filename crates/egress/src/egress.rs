@@ -67,7 +67,7 @@ impl Default for Parts {
 pub struct Egress {
     resolver: Arc<dyn Resolve>,
     pub(crate) dialler: Arc<dyn Dial>,
-    trust: Trust,
+    pub(crate) trust: Trust,
     pub(crate) quotas: Quotas,
 }
 
@@ -88,6 +88,11 @@ impl Egress {
     /// Says what would be decided about a request. Looks names up, and connects nowhere.
     pub async fn explain(&self, rules: &Rules, method: &Method, url: &str, limits: &Limits) -> Explanation {
         explain::explain(rules, method, url, self.look_up(limits, limits.resolve_max)).await
+    }
+
+    /// Waits for a while of real time, for whoever is to ask again later.
+    pub async fn pause(&self, time: Duration) {
+        tokio::time::sleep(time.min(TOTAL_MAX)).await;
     }
 
     /// Makes the request in the caller's name. Runs on a runtime of tokio, with time and network.
@@ -175,7 +180,8 @@ impl Egress {
                     watched.bytes_sent = hop.body.len() as u64;
                     let request = message(hop, &headers);
                     let sending = exchange::send(connection, hop.target.host(), request, limits);
-                    timeout_at(deadline, sending).await.unwrap_or(Err(FetchError::Timeout))
+                    let until = deadline.min(Instant::now() + limits.idle_max.min(TOTAL_MAX));
+                    timeout_at(until, sending).await.unwrap_or(Err(FetchError::Timeout))
                 }
                 // Nothing was sent, so another address may be tried: all of them were judged.
                 Err(error @ FetchError::Connect { .. }) => {
@@ -321,7 +327,19 @@ fn answer(
     });
     let host = hop.target.host().clone();
     let (state, ready) = (Reading::Open, VecDeque::new());
-    let body =
-        Body { source, host, deadline, bytes_max, decoder, redactor, state, ready, watched, place, driver };
+    let body = Body {
+        source,
+        host,
+        deadline,
+        idle_max: limits.idle_max.min(TOTAL_MAX),
+        bytes_max,
+        decoder,
+        redactor,
+        state,
+        ready,
+        watched,
+        place,
+        driver,
+    };
     Ok(Response { status, headers, target: hop.target, hops, body })
 }

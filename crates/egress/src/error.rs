@@ -45,6 +45,33 @@ pub enum FetchError {
         #[source]
         cause: io::Error,
     },
+    /// There is no socket for datagrams.
+    #[error("could not open a socket to {host}")]
+    Open {
+        /// Whom to.
+        host: Host,
+        /// What the machine says.
+        #[source]
+        cause: io::Error,
+    },
+    /// A datagram could not be sent.
+    #[error("could not send to {host}")]
+    Send {
+        /// Whom to.
+        host: Host,
+        /// What the machine says.
+        #[source]
+        cause: io::Error,
+    },
+    /// The connection broke before anything came, or a datagram was answered by nobody.
+    #[error("{host} answered nothing")]
+    Receive {
+        /// Who.
+        host: Host,
+        /// What the machine says.
+        #[source]
+        cause: io::Error,
+    },
     /// The machine's trust store is of no use.
     #[error("there is no certificate to trust: {why}")]
     TrustStore {
@@ -128,7 +155,7 @@ pub enum FetchError {
 }
 
 /// Every code that a fetch or a connection can end with.
-const CODES: [&str; 40] = [
+const CODES: [&str; 43] = [
     "ok",
     "abandoned",
     "url_too_long",
@@ -154,6 +181,9 @@ const CODES: [&str; 40] = [
     "request_too_large",
     "secret_needs_tls",
     "connect_failed",
+    "open_failed",
+    "send_failed",
+    "recv_failed",
     "no_trust_store",
     "certificate_refused",
     "tls_failed",
@@ -186,6 +216,9 @@ impl FetchError {
             Self::RequestTooLarge { .. } => "request_too_large",
             Self::SecretNeedsTls { .. } => "secret_needs_tls",
             Self::Connect { .. } => "connect_failed",
+            Self::Open { .. } => "open_failed",
+            Self::Send { .. } => "send_failed",
+            Self::Receive { .. } => "recv_failed",
             Self::TrustStore { .. } => "no_trust_store",
             Self::Certificate { .. } => "certificate_refused",
             Self::Tls { .. } => "tls_failed",
@@ -215,6 +248,9 @@ impl FetchError {
             Self::Timeout => FailureKind::Timeout,
             Self::Connect { cause, .. } if cause.kind() == io::ErrorKind::TimedOut => FailureKind::Timeout,
             Self::Connect { .. }
+            | Self::Open { .. }
+            | Self::Send { .. }
+            | Self::Receive { .. }
             | Self::TrustStore { .. }
             | Self::Certificate { .. }
             | Self::Tls { .. }

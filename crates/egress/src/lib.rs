@@ -15,6 +15,7 @@ mod dial;
 mod egress;
 mod error;
 mod exchange;
+mod exchange_raw;
 mod explain;
 mod header;
 mod host;
@@ -36,9 +37,10 @@ mod tls;
 
 pub use address::{Forbidden, judge};
 pub use body::Body;
-pub use dial::{Connection, Dial, TcpDialler};
+pub use dial::{Connection, Datagrams, Dial, TcpDialler};
 pub use egress::{Egress, Parts};
 pub use error::{FetchError, known_code};
+pub use exchange_raw::{RawEnd, RawReply};
 pub use explain::{AddressVerdict, Explanation};
 pub use host::{BadHost, Host, HostName};
 /// The types of headers, methods and status codes that requests and answers are made of.

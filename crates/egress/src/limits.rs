@@ -21,6 +21,8 @@ pub struct Limits {
     pub connect_max: Duration,
     /// Time for everything, from the look-up to the last byte.
     pub total_max: Duration,
+    /// Time in which nothing comes: before the head of an answer, and between two pieces of its body.
+    pub idle_max: Duration,
 }
 
 impl Default for Limits {
@@ -34,6 +36,7 @@ impl Default for Limits {
             resolve_max: Duration::from_secs(5),
             connect_max: Duration::from_secs(10),
             total_max: Duration::from_secs(30),
+            idle_max: Duration::from_secs(24 * 60 * 60),
         }
     }
 }

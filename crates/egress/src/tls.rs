@@ -76,11 +76,32 @@ impl Trust {
         Ok(Arc::new(config))
     }
 
-    /// Speaks TLS over the connection, with the host as the name that the server must prove.
+    /// Speaks TLS over the connection, with the host as the name that the server must prove, and HTTP in it.
     pub(crate) async fn connect(
         &self,
         host: &Host,
         to: &Pinned,
+        connection: Box<dyn Connection>,
+    ) -> Result<Box<dyn Connection>, FetchError> {
+        self.secure(self.config(to).await?, host, connection).await
+    }
+
+    /// The same for whoever speaks something else than HTTP: no protocol is named.
+    pub(crate) async fn connect_raw(
+        &self,
+        host: &Host,
+        to: &Pinned,
+        connection: Box<dyn Connection>,
+    ) -> Result<Box<dyn Connection>, FetchError> {
+        let mut config = ClientConfig::clone(&*self.config(to).await?);
+        config.alpn_protocols.clear();
+        self.secure(Arc::new(config), host, connection).await
+    }
+
+    async fn secure(
+        &self,
+        config: Arc<ClientConfig>,
+        host: &Host,
         connection: Box<dyn Connection>,
     ) -> Result<Box<dyn Connection>, FetchError> {
         let name = match host {
@@ -88,7 +109,7 @@ impl Trust {
                 .map_err(|error| FetchError::Tls { host: host.clone(), cause: io::Error::other(error) })?,
             Host::Address(address) => ServerName::IpAddress((*address).into()),
         };
-        let connector = TlsConnector::from(self.config(to).await?);
+        let connector = TlsConnector::from(config);
         let stream = connector.connect(name, connection).await.map_err(|cause| failure(host, cause))?;
         Ok(Box::new(stream))
     }

@@ -2,15 +2,17 @@
 
 use std::{path::Path, sync::Arc};
 
-use drydock_caps::instance::Shelf;
+use drydock_caps::{instance::Shelf, llm::ModelSource, search::SearchSource};
 use drydock_contract::{
-    Denial, Fault, Node, Principal, Tenant,
-    port::{EntryOptions, LedgerError},
+    Denial, Fault, Node, Principal, Tenant, Tools,
+    port::{Agents, EntryOptions, LedgerError},
 };
 use drydock_egress::Egress;
 use drydock_engine::{CompileEvent, Engine, EngineSettings, Facts};
 use drydock_gate::{Gate, GateSettings, SessionSpec};
-use drydock_store::{BadBuiltin, CommandRegistry, Home, OpenHomeError, Registries, Shipped, SqliteLedger};
+use drydock_store::{
+    BadBuiltin, CommandRegistry, Home, OpenHomeError, Registries, Shipped, SqliteLedger, Vault,
+};
 
 use crate::{
     BadSetup, CompileLimits, DockSession, ExtensionSettings, Provider, Setup, WorkerProgram,
@@ -34,8 +36,14 @@ pub struct Dock {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) egress: Arc<Egress>,
     pub(crate) extensions: Arc<ExtensionSettings>,
+    /// What all tenants keep secret.
+    pub(crate) vault: Arc<Vault>,
     /// Those that go on by themselves.
     pub(crate) processes: Arc<RunningProcesses>,
+    /// Runs of agents, of all tenants.
+    pub(crate) agents: Arc<dyn Agents>,
+    /// Somebody here answered what a run of an agent waits for.
+    pub(crate) agents_answered: Arc<event_listener::Event>,
 }
 
 /// What an embedder may choose. The default runs built-in commands and no others: those need a worker.
@@ -60,6 +68,10 @@ pub struct DockSettings {
     pub provider: Option<Arc<dyn Provider>>,
     /// What holds for all extensions.
     pub extensions: ExtensionSettings,
+    /// Knows the models that sessions may be granted; without it there is none.
+    pub models: Option<Arc<ModelSource>>,
+    /// Knows who searches the web for sessions that may; without it nobody does.
+    pub search: Option<Arc<SearchSource>>,
 }
 
 /// The machine could not be put together.
@@ -99,9 +111,19 @@ impl Dock {
 
     /// The same for the tools of a program, whose waits are the program's.
     pub(crate) fn session_beside(&self, principal: &str, setup: Setup) -> Result<DockSession, BadSetup> {
+        self.session_with(principal, setup, None)
+    }
+
+    /// The same with tools of its own.
+    pub(crate) fn session_with(
+        &self,
+        principal: &str,
+        setup: Setup,
+        tools: Option<Arc<dyn Tools>>,
+    ) -> Result<DockSession, BadSetup> {
         let principal: Principal = principal.parse()?;
         let may_install = setup.install_missing;
-        let mut spec = self.spec_of(setup, principal)?;
+        let mut spec = SessionSpec { tools, ..self.spec_of(setup, principal)? };
         let (files, grants) = (spec.files.clone(), spec.grants.clone());
         spec.inside = self.providing(spec.inside, may_install, files, grants);
         let session = self.gate.open(spec)?;
@@ -139,6 +161,11 @@ impl Dock {
     /// What every process of this home agrees on: revocations, counters, cells.
     pub fn ledger(&self) -> &Arc<SqliteLedger> {
         &self.ledger
+    }
+
+    /// Keeps secrets, and shows none.
+    pub fn vault(&self) -> &Arc<Vault> {
+        &self.vault
     }
 
     /// The way out.

@@ -95,6 +95,12 @@ impl LineRefused {
     }
 }
 
+impl From<LineRefused> for CallError {
+    fn from(refused: LineRefused) -> Self {
+        refused.0
+    }
+}
+
 /// What the record of a line calls it.
 const LINE: &str = "line.run";
 
@@ -203,6 +209,19 @@ impl DockShell {
         text: &str,
         streams: Streams,
     ) -> Result<(LineReport, Streams), LineRefused> {
+        self.run_with(text, streams, false).await
+    }
+
+    /// The same for a tool's call that is part of `call`: what the line asks for hangs from it, and is as deep as what the
+    /// tool's caller starts.
+    pub(crate) async fn run_called(
+        &mut self,
+        (call, depth): (CallId, u32),
+        text: &str,
+        streams: Streams,
+    ) -> Result<(LineReport, Streams), LineRefused> {
+        self.spec.lineage = Some(self.session.lineage().at(call, depth));
+        self.depth = depth;
         self.run_with(text, streams, false).await
     }
 

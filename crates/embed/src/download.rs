@@ -4,7 +4,7 @@
 
 use std::{
     fs::File,
-    io::{self, Write as _},
+    io::{self, Write},
     sync::Arc,
     task::{Context, Poll},
     time::{Duration, Instant},
@@ -15,7 +15,7 @@ use drydock_contract::{ByteSink, Call, Fault, Sink, Streams};
 use drydock_egress::{ParseUrlError, Scheme, Target};
 use parking_lot::Mutex;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::DockSession;
 
@@ -100,7 +100,10 @@ impl DockSession {
                 return Err(DownloadError::NoTls { host });
             }
             let left = until.saturating_duration_since(Instant::now());
-            let asked = self.ask(&target, limits.bytes_max, left, &arriving).await;
+            let timeout_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
+            let request =
+                json!({ "url": target.href(), "max_bytes": limits.bytes_max, "timeout_ms": timeout_ms });
+            let asked = self.ask(&request, &arriving).await;
             let mut state = arriving.lock();
             if let Some(error) = state.broken.take() {
                 return Err(DownloadError::Write(error));
@@ -116,15 +119,26 @@ impl DockSession {
         Err(DownloadError::TooManyRedirects)
     }
 
-    async fn ask(
+    /// Asks for something that may take longer than what is handed over whole, and reads what comes, whatever its status.
+    pub(crate) async fn fetch_long(&self, request: &Value) -> Result<(u16, Vec<u8>), DownloadError> {
+        let keeps = Keeps::All;
+        let arriving =
+            Arc::new(Mutex::new(Arriving { keeps, ..Arriving::new(Vec::new(), Arc::new(|_| {})) }));
+        let asked = self.ask(request, &arriving).await;
+        let mut state = arriving.lock();
+        if let Some(error) = state.broken.take() {
+            return Err(DownloadError::Write(error));
+        }
+        asked?;
+        let status = state.head.take().unwrap_or_default().status;
+        Ok((status, std::mem::take(&mut state.file)))
+    }
+
+    async fn ask<W: Write + Send + 'static>(
         &self,
-        target: &Target,
-        bytes_max: u64,
-        time_max: Duration,
-        arriving: &Arc<Mutex<Arriving>>,
+        request: &Value,
+        arriving: &Arc<Mutex<Arriving<W>>>,
     ) -> Result<(), DownloadError> {
-        let timeout_ms = u64::try_from(time_max.as_millis()).unwrap_or(u64::MAX).max(1);
-        let request = json!({ "url": target.href(), "max_bytes": bytes_max, "timeout_ms": timeout_ms });
         let request = request.to_string().into_bytes();
         let stdout = Sink::Stream(Box::new(Frames(Arc::clone(arriving))));
         let call = Call::new(FETCH, &request, Streams { stdout, ..Streams::default() }).answered_typed();
@@ -152,8 +166,9 @@ impl Head {
 }
 
 /// An answer as far as it is there: frames of a letter, a length and bytes.
-struct Arriving {
-    file: File,
+struct Arriving<W> {
+    file: W,
+    keeps: Keeps,
     seen: Seen,
     /// The beginning of a frame, or the whole of one that is a head.
     begun: Vec<u8>,
@@ -164,9 +179,27 @@ struct Arriving {
     broken: Option<io::Error>,
 }
 
-impl Arriving {
-    fn new(file: File, seen: Seen) -> Self {
-        Self { file, seen, begun: Vec::new(), body_left: 0, head: None, bytes: 0, broken: None }
+/// Which answers' bodies are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    /// Those that are what was asked for.
+    Found,
+    /// What an error says, too.
+    All,
+}
+
+impl<W: Write> Arriving<W> {
+    fn new(file: W, seen: Seen) -> Self {
+        Self {
+            file,
+            keeps: Keeps::Found,
+            seen,
+            begun: Vec::new(),
+            body_left: 0,
+            head: None,
+            bytes: 0,
+            broken: None,
+        }
     }
 
     /// Takes some of the bytes, at least one.
@@ -175,7 +208,7 @@ impl Arriving {
             let piece = &bytes[..bytes.len().min(self.body_left)];
             self.body_left -= piece.len();
             // What another answer says is nothing to keep.
-            if self.head.as_ref().is_some_and(|it| it.status == 200) {
+            if self.keeps == Keeps::All || self.head.as_ref().is_some_and(|it| it.status == 200) {
                 self.file.write_all(piece)?;
                 self.bytes += piece.len() as u64;
                 (self.seen)(self.bytes);
@@ -203,9 +236,9 @@ impl Arriving {
     }
 }
 
-struct Frames(Arc<Mutex<Arriving>>);
+struct Frames<W>(Arc<Mutex<Arriving<W>>>);
 
-impl ByteSink for Frames {
+impl<W: Write + Send> ByteSink for Frames<W> {
     fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut arriving = self.0.lock();
         let taken = arriving.take(bytes);
@@ -229,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    fn arriving() -> (Arriving, File) {
+    fn arriving() -> (Arriving<File>, File) {
         let file = tempfile::tempfile().unwrap();
         (Arriving::new(file.try_clone().unwrap(), Arc::new(|_| {})), file)
     }

@@ -128,11 +128,16 @@ impl Dock {
         extension: &str,
         request: PreparedRequest,
     ) -> (Result<HttpAnswer, Failure>, Vec<LogLine>) {
-        let bytes = usize::try_from(request.bytes()).unwrap_or(usize::MAX);
-        let sent = off_thread_if(bytes, move || SentRequest::of(request)).await;
+        // Here or there, and not one future that could be either: what it would hold is moved with every request.
+        let sent = match usize::try_from(request.bytes()) {
+            Ok(..=AT_ONCE_BYTES_MAX) => SentRequest::of(request),
+            _ => Box::pin(off_thread(move || SentRequest::of(request))).await,
+        };
         let answered = self.ask(session, module, extension, ContextFrom::Host, sent).await;
-        let bytes = answered.response.as_ref().map_or(0, Bytes::len);
-        off_thread_if(bytes, move || http_answer_of(answered)).await
+        match answered.response.as_ref().map_or(0, Bytes::len) {
+            ..=AT_ONCE_BYTES_MAX => http_answer_of(answered),
+            _ => Box::pin(off_thread(move || http_answer_of(answered))).await,
+        }
     }
 
     /// The same for a developer, whose requests may name the tenant and the extension that the guest is to see. What a

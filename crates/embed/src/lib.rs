@@ -35,8 +35,10 @@
 //! Runs happen on the thread that awaits them, inside a tokio runtime with its timer enabled. This
 //! crate wires the rooms together and decides nothing.
 
+pub mod agent;
 mod clock;
 mod code;
+mod connect;
 mod desk;
 mod dock;
 mod dock_shell;
@@ -46,8 +48,11 @@ mod grants;
 mod host_command;
 mod installation;
 mod instance;
+mod kept;
+mod keys;
 mod lembeh;
 mod line;
+mod models;
 mod mount;
 mod network;
 mod output;
@@ -58,6 +63,8 @@ mod processes;
 mod provide;
 mod revocations;
 mod sandbox;
+mod searches;
+mod served;
 mod session;
 mod setup;
 mod shell_guest;
@@ -72,9 +79,11 @@ mod workspace;
 
 pub use clock::SystemClock;
 pub use code::{
-    ChangeLog, ChangedFile, ChildRunner, CodeInput, CodeResult, DockCode, DockPy, JsGuest, Language,
-    OpenPyError, Position, PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools, file_tools,
+    BadCommandTools, ChangeLog, ChangedFile, ChildRunner, CodeInput, CodeResult, DockCode, DockPy, JsGuest,
+    Language, OpenPyError, Position, PyGuest, PyInput, PyResult, SITE_PACKAGES, TokioTime, command_tools,
+    file_tools, program_tools,
 };
+pub use connect::ConnectError;
 pub use dock::{Dock, DockSettings, OpenDockError};
 pub use dock_shell::{DockShell, LineRefused, ShellSetup, empty_tree};
 pub use download::{DownloadError, DownloadLimits, Seen};
@@ -85,16 +94,24 @@ pub use host_command::{HostCommands, HostInput, HostOutput};
 pub use installation::{
     BadSecretHeader, BadSecretRef, ENTRIES_MAX, ExtensionCode, ExtensionSettings, HostEntry,
     INSTALLATIONS_MAX, InstallError, Installation, InstallationLimits, InstallationSettings, Installations,
-    Installed, PrivateEntry, SecretHeader, SecretName, SecretRef, SecretSource, StoredSecrets,
+    Installed, PrivateEntry, SecretHeader, SecretName, SecretRef, SecretSource, StoredSecret, StoredSecrets,
 };
 pub use instance::{DockKernel, HANDLER_LIMITS, HandedOver, KERNEL_LIMITS, KernelError};
+pub use keys::{BadKeyRef, KeyReader, KeyRef};
 pub use lembeh::{LEMBEH_LIMITS, LembehError, LembehRun, LembehSetup};
+pub use models::{BadModel, ModelDialect, ModelPrice, ModelSettings};
 pub use mount::{BadMount, Mount, OpenTreeError, Room, Tree, overlap};
 pub use network::Network;
 pub use output::{ExecEvent, ExecStream, OutputListener, OutputStream};
 pub use processes::{DockProcesses, NewProcess, ProcessError, ProcessPiece, process_limits};
 pub use provide::{InstallTime, Provider, StandIn};
 pub use sandbox::{Base, Effect, Operation, Sandbox, SandboxError, SandboxSetup, Watch, process_tools};
+pub use searches::{BadSearch, SearchSettings};
+pub use served::{
+    CLIENT_CALLS_MAX, CONNECTION_WALL_MAX, CONNECTIONS_MAX, DISPATCH_WALL_MAX, GAP, Protocol,
+    RESPONSE_BYTES_MAX, SERVED_REQUEST_BYTES_MAX, ServeHandler, ServeSetup, Served, ServedConnection,
+    TextRequest, TextResponse, command_handler, decode_response, encode_request, serve_subject,
+};
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup, ordinary_variables};
 pub use shell_guest::ExplainError;
@@ -115,6 +132,13 @@ pub use drydock_store as store;
 
 /// What a line is made of and what it did.
 pub use drydock_abi::shell;
+/// What a connection of a session is.
+pub use drydock_abi::tcp::{ConnectFailure, Connected};
+/// Requests and answers of brokers: values by key, and messages.
+pub use drydock_abi::{broker, kv, listing, queue};
+/// Models, as whoever knows them says what they are.
+pub use drydock_caps::llm::{Model, ModelSource};
+pub use drydock_caps::search::{Provider as SearchProvider, ProviderKind, SearchSource};
 /// Names that people type and that are no command here.
 pub use drydock_commands::catalog;
 

@@ -19,7 +19,8 @@ pub struct Network {
 }
 
 impl Network {
-    pub(crate) fn grants(&self) -> Vec<Arc<Grant>> {
+    /// The rules as grants, each for what one of them opens.
+    pub fn grants(&self) -> Vec<Arc<Grant>> {
         grants_of(&self.rules)
     }
 

@@ -50,7 +50,7 @@ pub(crate) struct KnownCommands {
 
 impl KnownCommands {
     fn admits(&self, name: &str) -> bool {
-        self.grants.now().would_admit(Cap::Exec, name, self.dock.gate.now())
+        self.grants.now().could_admit(Cap::Exec, name, self.dock.gate.now())
     }
 
     fn has(&self, name: &str) -> bool {

@@ -1,7 +1,8 @@
 //! Hears what other processes of the home revoke: a thread asks the ledger four times a second, which is one look at a
 //! file while nothing has changed.
 //!
-//! A ledger that cannot be read for a second revokes everybody here until it can: nobody knows what it would say.
+//! A ledger that cannot be read for a second revokes everybody here until it can: nobody knows what it would say. Kernels
+//! of whoever was revoked or cancelled meanwhile are given up at each look.
 
 use std::{
     sync::{Arc, Weak},
@@ -9,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use drydock_caps::instance::Shelf;
 use drydock_contract::port::Ledger;
 use drydock_gate::Gate;
 
@@ -18,17 +20,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const FAILED_LOOKS_MAX: u32 = 4;
 
 /// Starts listening, for as long as the gate lives. Without a thread nobody could, and then nothing begins.
-pub(crate) fn hear(gate: &Arc<Gate>, ledger: Arc<dyn Ledger>) -> std::io::Result<()> {
-    let gate = Arc::downgrade(gate);
-    thread::Builder::new().name("drydock-ledger".into()).spawn(move || listen(&gate, &*ledger)).map(drop)
+pub(crate) fn hear(gate: &Arc<Gate>, ledger: Arc<dyn Ledger>, shelf: &Arc<Shelf>) -> std::io::Result<()> {
+    let (gate, shelf) = (Arc::downgrade(gate), Arc::downgrade(shelf));
+    let listening = move || listen(&gate, &*ledger, &shelf);
+    thread::Builder::new().name("drydock-ledger".into()).spawn(listening).map(drop)
 }
 
-fn listen(gate: &Weak<Gate>, ledger: &dyn Ledger) {
+fn listen(gate: &Weak<Gate>, ledger: &dyn Ledger, shelf: &Weak<Shelf>) {
     let mut state = Heard::default();
     loop {
         let Some(gate) = gate.upgrade() else { return };
         state.look(&gate, ledger);
         drop(gate);
+        if let Some(shelf) = shelf.upgrade() {
+            shelf.sweep();
+        }
         thread::sleep(LOOK_EVERY);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use drydock_abi::exec::{START, encode_request, take_report};
-use drydock_contract::{Call, CallError, CallId, Fault, Outcome, RunReport, Sink, Source, Streams};
+use drydock_contract::{Call, CallError, CallId, Fault, Outcome, Reply, RunReport, Sink, Source, Streams};
 use drydock_gate::{DenialLog, Gate, Session};
 
 /// A session of a [`Dock`](crate::Dock). Cheap to clone; clones are the same session.
@@ -92,6 +92,11 @@ impl DockSession {
     /// The same session for what belongs to a call elsewhere.
     pub(crate) fn at(&self, call: CallId, depth: u32) -> Self {
         Self { gate: Arc::clone(&self.gate), session: self.session.at(call, depth) }
+    }
+
+    /// Asks for anything else at the gate.
+    pub(crate) async fn dispatch(&self, call: Call<'_>) -> Result<Reply, CallError> {
+        self.gate.dispatch(&self.session, call).await
     }
 
     /// Ends every run of this session in flight.

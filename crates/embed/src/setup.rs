@@ -9,8 +9,8 @@ use drydock_contract::{
 };
 use drydock_egress::ParseInjectionError;
 use drydock_gate::{
-    BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, DenialLog, Grant, LINE_MEMORY_BYTES_MAX, Profile, SessionSpec,
-    Tape,
+    BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, DenialLog, Grant, HeldGrants, LINE_MEMORY_BYTES_MAX, Profile,
+    SessionSpec, Tape,
 };
 
 use crate::{HostCommands, Network, SecretName, SystemClock};
@@ -21,6 +21,8 @@ use crate::{HostCommands, Network, SecretName, SystemClock};
 pub struct Setup {
     /// The named set of powers and the memory limit.
     pub profile: &'static Profile,
+    /// Powers of the profile that it does not get: neither granted nor importable by it. A grant that names one still holds.
+    pub withheld: CapSet,
     /// These commands and no others, whatever the profile says of `exec`.
     pub allow: Option<Vec<CommandName>>,
     /// Further grants, such as ones that expire or are used up.
@@ -30,6 +32,9 @@ pub struct Setup {
     pub only_grants: bool,
     /// Grants that the principal was given before. They only ever add: what holds without them holds with them.
     pub stored: Vec<Arc<Grant>>,
+    /// Grants that are held in common ([`Setup::hold`]): then they are all, and what one session of them is given or loses
+    /// the others have or have not from then on.
+    pub held: Option<HeldGrants>,
     /// Told what is refused to the session and to whatever it starts, for whoever shows it to a person.
     pub denials: Option<Arc<DenialLog>>,
     /// Limits of each run, if not the profile's.
@@ -71,10 +76,12 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             profile: Profile::named("compute"),
+            withheld: CapSet::EMPTY,
             allow: None,
             grants: Vec::new(),
             only_grants: false,
             stored: Vec::new(),
+            held: None,
             denials: None,
             limits: None,
             builtin_memory_bytes_max: None,
@@ -170,6 +177,34 @@ impl Setup {
         Ok(self)
     }
 
+    /// From now on all that is opened with this and its clones holds its grants in common: those that it would have been
+    /// opened with, and what any of them is given later.
+    pub fn hold(&mut self) -> HeldGrants {
+        let held = self.held();
+        self.held = Some(held.clone());
+        held
+    }
+
+    /// What a session of it holds.
+    fn held(&self) -> HeldGrants {
+        if let Some(held) = &self.held {
+            return held.clone();
+        }
+        let kept = |cap| match self.only_grants {
+            true => cap == Cap::Vfs,
+            false => self.allow.is_none() || cap != Cap::Exec,
+        };
+        let of_profile =
+            self.profile.grants().filter(|it| kept(it.cap()) && !self.withheld.contains(it.cap()));
+        let mut grants: Vec<Arc<Grant>> = of_profile.map(Arc::new).collect();
+        if let Some(names) = &self.allow {
+            grants.push(Arc::new(Grant::of(Cap::Exec).only(names.iter().cloned())));
+        }
+        grants.extend(self.grants.iter().chain(&self.stored).cloned());
+        grants.extend(self.network.grants());
+        grants.into_iter().collect()
+    }
+
     /// Whoever opens code mode may run programs, and call the tools that were handed over; grants of the setup's own
     /// decide instead where there are any.
     pub(crate) fn grant_programs(&mut self) {
@@ -224,21 +259,11 @@ impl Setup {
         let builtin_memory_bytes_max = self.builtin_memory();
         let default_limits = self.default_limits();
         self.one_clock();
-        let kept = |cap| match self.only_grants {
-            true => cap == Cap::Vfs,
-            false => self.allow.is_none() || cap != Cap::Exec,
-        };
-        let of_profile = self.profile.grants().filter(|grant| kept(grant.cap()));
-        let mut grants: Vec<Arc<Grant>> = of_profile.map(Arc::new).collect();
-        if let Some(names) = self.allow {
-            grants.push(Arc::new(Grant::of(Cap::Exec).only(names)));
-        }
-        grants.extend(self.grants.into_iter().chain(self.stored));
-        grants.extend(self.network.grants());
+        let grants = self.held();
         let credentials = self.network.credentials();
         Ok(SessionSpec {
-            grants: grants.into_iter().collect(),
-            importable: importable(self.profile),
+            grants,
+            importable: importable(self.profile).iter().filter(|it| !self.withheld.contains(*it)).collect(),
             credentials,
             denials: self.denials,
             limits: self.limits.unwrap_or_else(|| self.profile.limits()),

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, Fault, GuestTime, Limits,
     Reply, RunRequest, Sink, Source, Streams, WorkingDir,
-    port::{Entry, EntryImage, EntryOptions, Mode, Registry, SnapshotRecipe},
+    port::{Entry, EntryImage, EntryOptions, Mode, Registry, SnapshotFile, SnapshotRecipe},
 };
 use drydock_engine::SnapshotError;
 use drydock_store::{PutArtifactError, RegisterError, Registration};
@@ -36,6 +36,9 @@ pub enum SnapshotCommandError {
     /// A file of the recipe cannot be put there.
     #[error(transparent)]
     Files(#[from] BadSetup),
+    /// The recipe names a text that did not come with Drydock.
+    #[error("`{0}` is no text that came with Drydock")]
+    NoPart(String),
     /// It was not made.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
@@ -52,7 +55,7 @@ impl SnapshotCommandError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unknown(denial) => denial.code(),
-            Self::Files(_) => "snapshot_recipe",
+            Self::Files(_) | Self::NoPart(_) => "snapshot_recipe",
             Self::Snapshot(error) => error.code(),
             Self::Keep(error) => error.code(),
             Self::Register(error) => error.code(),
@@ -81,7 +84,10 @@ impl Dock {
     ) -> Result<EntryImage, SnapshotCommandError> {
         let options = &*entry.options;
         let lane = self.engine.lane(options.lane()).map_err(SnapshotError::from)?;
-        let files = recipe.files.iter().map(|it| (&it.path, &it.text));
+        let mut files = Vec::with_capacity(recipe.files.len());
+        for file in &recipe.files {
+            files.push((&file.path, text_of(file)?));
+        }
         let request = RunRequest {
             artifact,
             argv: bytes(&recipe.argv),
@@ -132,6 +138,13 @@ impl Dock {
         let how = Registration { mode: entry.mode, options, ..Registration::default() };
         Ok(self.registry.register_again(name, entry.digest, how)?)
     }
+}
+
+/// What is in a file of a recipe.
+fn text_of(file: &SnapshotFile) -> Result<&str, SnapshotCommandError> {
+    let Some(name) = &file.part else { return Ok(&file.text) };
+    let part = name.strip_prefix("python/").and_then(crate::code::python_part);
+    part.ok_or_else(|| SnapshotCommandError::NoPart(name.clone()))
 }
 
 fn bytes(words: &[String]) -> Vec<Vec<u8>> {

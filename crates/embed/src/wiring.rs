@@ -6,14 +6,25 @@ use std::{
 };
 
 use drydock_caps::{
+    broker::{Brokered, Policy},
+    browse::Browse,
     code::Code,
     commands::Commands,
     exec::Exec,
     instance::{Instance, Shelf},
+    kv::Kv,
+    llm::Llm,
     net::{Net, Played},
+    parallel::Parallel,
     process::{Process, Tasks},
+    queue::Queue,
+    search::Search,
+    secrets::Secrets,
+    serve::Serve,
     tcp::Tcp,
+    tls::Tls,
     tool::Tool,
+    udp::Udp,
 };
 use drydock_contract::{
     ArgMode, Digest, Fault, Tenant,
@@ -22,7 +33,10 @@ use drydock_contract::{
 use drydock_egress::{Egress, Nowhere, Parts};
 use drydock_engine::{Apart, Engine};
 use drydock_gate::{Gate, GateSettings, Recording};
-use drydock_store::{Builtin, CodeCache, FileJournal, Home, Part, Registries, SqliteLedger};
+use drydock_store::{
+    Builtin, CodeCache, FileJournal, Home, Part, Registries, SqliteAgents, SqliteKeyValues, SqliteLedger,
+    SqliteQueues, Vault,
+};
 
 use crate::{
     Dock, DockSettings, OpenDockError, SystemClock, code::handler::WithScripts, revocations,
@@ -48,22 +62,47 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
     }
     let engine = Arc::new(engine);
     let journal = Arc::new(FileJournal::open(&home));
+    let vault = Arc::new(Vault::new(&home, Arc::clone(&ledger) as _));
     let shelf = Arc::new(Shelf::default());
     let egress = settings.egress.unwrap_or_else(|| Arc::new(Egress::new(Parts::default())));
+    let models = settings.models.unwrap_or_else(|| Arc::new(|_: &str| Ok(None)));
+    let llm = Llm::new(Arc::clone(&egress), models);
+    let search = settings.search.unwrap_or_else(|| Arc::new(|| Ok(None)));
+    let search = Search::new(Arc::clone(&egress), search);
+    let policy = Policy { clock: Arc::new(SystemClock) };
+    let browse =
+        Browse::new(Arc::clone(&egress), Arc::clone(&registry) as _, Arc::clone(&engine) as _, policy);
     let gate_settings = GateSettings { digest_key: digest_key(cache.as_deref()), ..settings.gate };
     let gate = Gate::new(gate_settings, Arc::new(SystemClock), journal)
         .with(Exec::new(Arc::clone(&registry) as _, Arc::clone(&engine) as _))
         .with(Commands::new(Arc::clone(&registry) as _))
         .with(Tool)
         .with(Code)
+        .with(Parallel::default())
         .with(Net::new(Arc::clone(&egress), Arc::new(SystemClock)))
+        .with(Brokered::new(
+            Kv::new(Arc::new(SqliteKeyValues::of(&home)), Arc::new(SystemClock)),
+            Arc::new(SystemClock),
+        ))
+        .with(Brokered::new(
+            Queue::new(Arc::new(SqliteQueues::of(&home)), Arc::new(SystemClock)),
+            Arc::new(SystemClock),
+        ))
+        .with(Brokered::new(llm, Arc::new(SystemClock)))
+        .with(Brokered::new(browse, Arc::new(SystemClock)))
+        .with(Brokered::new(search, Arc::new(SystemClock)))
         .with(Process::new(tasks(), Arc::new(SystemClock)))
         .with(Tcp::new(Arc::clone(&egress), Arc::new(SystemClock)))
+        .with(Tls::new(Arc::clone(&egress), Arc::new(SystemClock)))
+        .with(Udp::new(Arc::clone(&egress), Arc::new(SystemClock)))
+        .with(Brokered::new(Secrets::new(Arc::clone(&vault) as _), Arc::new(SystemClock)))
+        .with(Serve::new(Arc::clone(&engine) as _, Arc::clone(&shelf), Arc::new(SystemClock)))
         .with(Instance::new(Arc::new(WithScripts(Arc::clone(&engine))), Arc::clone(&shelf)));
     // Whoever cannot read what is revoked lets nobody in. Where nothing ever was, this is one look at a name.
     let gate = Arc::new(gate.agreeing_by(Arc::clone(&ledger) as _)?);
-    revocations::hear(&gate, Arc::clone(&ledger) as _)
+    revocations::hear(&gate, Arc::clone(&ledger) as _, &shelf)
         .map_err(|error| OpenDockError::Engine(Fault::Internal(format!("no thread: {error}"))))?;
+    let agents = Arc::new(SqliteAgents::of(&home));
     let tenant = Tenant::default();
     let (provider, extensions) = (settings.provider, Arc::new(settings.extensions));
     Ok(Dock {
@@ -78,7 +117,10 @@ pub(crate) fn wire(home: Home, settings: DockSettings) -> Result<Dock, OpenDockE
         shelf,
         egress,
         extensions,
+        vault,
         processes: Arc::default(),
+        agents,
+        agents_answered: Arc::default(),
     })
 }
 
@@ -111,7 +153,17 @@ pub(crate) fn gate_of_replay(
         .with(Commands::new(Arc::clone(&dock.registry) as _))
         .with(Tool)
         .with(Code)
-        .with(Net::new(way, clock))
+        .with(Brokered::<Kv, Played>::over(way.as_ref().clone(), Arc::clone(&clock)))
+        .with(Brokered::<Queue, Played>::over(way.as_ref().clone(), Arc::clone(&clock)))
+        .with(Net::new(Arc::clone(&way), Arc::clone(&clock)))
+        .with(Tcp::new(Arc::clone(&way), Arc::clone(&clock)))
+        .with(Tls::new(Arc::clone(&way), Arc::clone(&clock)))
+        .with(Udp::new(Arc::clone(&way), Arc::clone(&clock)))
+        .with(Brokered::<Secrets, Played>::over(way.as_ref().clone(), Arc::clone(&clock)))
+        .with(Parallel::default())
+        .with(Brokered::<Llm, _>::over(Played::clone(&way), Arc::clone(&clock)))
+        .with(Brokered::<Browse, _>::over(Played::clone(&way), Arc::clone(&clock)))
+        .with(Brokered::<Search, _>::over(Played::clone(&way), Arc::clone(&clock)))
         .with(Instance::new(Arc::new(WithScripts(Arc::clone(&dock.engine))), Arc::clone(&dock.shelf)))
 }
 

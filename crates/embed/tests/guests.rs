@@ -212,6 +212,11 @@ async fn bc_counts_as_gnu_bc_does() {
 }
 
 #[tokio::test]
+async fn dc_calculates_on_its_stack() {
+    check("dc", 12).await;
+}
+
+#[tokio::test]
 async fn xan_cuts_joins_and_counts_csv() {
     check("xan", 30).await;
     check("qsv", 3).await;

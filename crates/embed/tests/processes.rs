@@ -286,6 +286,16 @@ fn next(seed: &mut u64) -> u64 {
     *seed >> 33
 }
 
+/// Bytes of this process that are in memory.
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|it| it.parse::<u64>().ok()).unwrap_or_default();
+    pages * 4096
+}
+
+/// What memory may grow by once a quarter of them is through: what an allocator keeps, and nothing for each process.
+const GROWTH_BYTES_MAX: u64 = 24 << 20;
+
 fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").map_or(0, |all| all.count())
 }
@@ -303,8 +313,11 @@ async fn of_many_processes_of_which_half_are_killed_at_any_moment_nothing_is_lef
     let session = yard.session(process_limits(1 << 20));
     let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let files = open_files();
-    let mut started = 0;
+    let (mut started, mut before) = (0, None);
     while started < count {
+        if started >= count / 4 {
+            before.get_or_insert_with(resident);
+        }
         let mut round = tokio::task::JoinSet::new();
         for _ in 0..16.min(count - started) {
             started += 1;
@@ -343,6 +356,12 @@ async fn of_many_processes_of_which_half_are_killed_at_any_moment_nothing_is_lef
         assert!(began.elapsed() < HANG, "tasks are left");
         tokio::task::yield_now().await;
     }
+    let (before, after) = (before.unwrap_or_default(), resident());
+    eprintln!("{} KiB in memory after a quarter, {} KiB at the end", before >> 10, after >> 10);
+    assert!(
+        after <= before + GROWTH_BYTES_MAX,
+        "{before} bytes in memory after a quarter, {after} at the end"
+    );
     // Threads of the audit and of the store may have opened what they keep open.
     assert!(open_files() <= files + 8, "{} files before, {} after", files, open_files());
     let kept = all.list().await.unwrap();

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, fs, path::Path};
 use drydock_embed::{
     SPECS,
     contract::{Cap, Denial, Outcome},
-    engine::IMPORTS,
+    engine::{IMPORTS, OWN_IMPORTS, SERVING_IMPORTS},
     gate::{Audited, Profile, RUNGS},
 };
 
@@ -30,14 +30,13 @@ fn the_page_of_capabilities_is_up_to_date() {
     let mut text = String::from("# Capabilities\n\n| capability | what it gives | state |\n|---|---|---|\n");
     for cap in Cap::ALL {
         let built = SPECS.iter().any(|spec| spec.cap == *cap) || *cap == Cap::Vfs;
-        let state = match (cap, built) {
-            (Cap::Net, _) => "judged and recorded, and refused: nothing dials out yet",
-            (_, true) => "built",
-            (_, false) => "named, not built yet",
+        let state = match built {
+            true => "built",
+            false => "named, not built yet",
         };
         writeln!(text, "| `{cap}` | {} | {state} |", cap.summary()).unwrap();
     }
-    text.push_str("\n`vfs` has no operation of its own: it is the preopened directory of WASI.\n");
+    text.push_str("\n`vfs` has no operation of its own: it is the preopened directory of WASI, and two imports below.\n");
     for spec in SPECS {
         writeln!(
             text,
@@ -63,6 +62,16 @@ fn the_page_of_capabilities_is_up_to_date() {
         for it in spec.imports {
             writeln!(text, "| `{}.{}` | `{}` |", it.module, it.name, it.signature).unwrap();
         }
+    }
+    text.push_str(
+        "\n## Imports without a call\n\nThey are answered from what the run has, and leave no record.\n\n| import | type | needs |\n|---|---|---|\n",
+    );
+    for (space, name, signature, cap) in OWN_IMPORTS {
+        let needs = cap.map_or("nothing".to_owned(), |it| format!("`{it}`"));
+        writeln!(text, "| `{space}.{name}` | `{signature}` | {needs} |").unwrap();
+    }
+    for (space, name, signature) in SERVING_IMPORTS {
+        writeln!(text, "| `{space}.{name}` | `{signature}` | to be a serving guest |").unwrap();
     }
     check("capabilities.md", &text);
 }

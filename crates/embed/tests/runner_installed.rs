@@ -123,6 +123,14 @@ async fn a_secret_is_read_when_a_session_begins_if_a_header_has_it_and_only_then
     assert!(room.dock.secrets().put(&"KEY".parse().unwrap(), &"env:KEY".parse().unwrap()).unwrap());
     let told = ask(&room, registered, Rules::default(), &site.url("/")).await.unwrap();
     assert_eq!(told, "key [redacted]");
+    // The same name, kept: nobody's environment is asked.
+    let value = zeroize::Zeroizing::new(b"canary-kept-0123456789".to_vec());
+    room.dock.vault().keep(room.dock.tenant(), &"KEY".parse().unwrap(), &value).unwrap();
+    let told =
+        ask(&room, with(json!({ "KEY": "registered" }), header.clone()), Rules::default(), &site.url("/"))
+            .await;
+    assert_eq!(told.unwrap(), "key [redacted]");
+    assert!(site.heads().last().unwrap().contains("x-key: canary-kept-0123456789\r\n"));
     let unknown = ask(&room, with(json!({}), header), Rules::default(), &site.url("/")).await.unwrap_err();
     assert_eq!(unknown, "bad_secret_header", "it names a secret that there is not");
 }

@@ -16,13 +16,13 @@ use std::{
 
 use drydock_embed::{
     HostOutput, Network, Setup,
-    contract::{Limits, Source, Streams},
+    contract::{Limits, Source, Streams, Tenant},
     egress::{InjectedHeader, Rules, Secret, Secrets},
     gate::GateSettings,
     store::{Filter, Seam, TapeLabel, read_audit},
     tape::{Deck, Player, RecordSettings, Recorder, diff},
 };
-use room::{Kind, Yard, all_frames, cases, tape_of, yard, yard_with};
+use room::{Kind, Yard, all_frames, cases, tape_of, yard, yard_compiling, yard_with};
 
 fn corpus() -> Vec<(Kind, String, &'static str)> {
     let plain = [
@@ -32,14 +32,21 @@ fn corpus() -> Vec<(Kind, String, &'static str)> {
         include_str!("determinism/plain.txt"),
         include_str!("tape/http.txt"),
         include_str!("tape/racing.txt"),
+        include_str!("tape/brokers.txt"),
     ];
     let of = |kind: Kind, text| {
         cases(text).into_iter().map(move |(name, text)| (kind, format!("{kind:?}-{name}"), text))
     };
     let lines = plain.into_iter().flat_map(|text| of(Kind::Line, text));
     let kept = of(Kind::Kept, include_str!("tape/kept.txt"));
-    let programs = [include_str!("determinism/programs.txt"), include_str!("tape/programs.txt")];
-    lines.chain(kept).chain(programs.into_iter().flat_map(|text| of(Kind::Program, text))).collect()
+    let programs = [
+        include_str!("determinism/programs.txt"),
+        include_str!("tape/programs.txt"),
+        include_str!("tape/processes.txt"),
+    ];
+    let programs = programs.into_iter().flat_map(|text| of(Kind::Program, text));
+    let powers = of(Kind::Powers, include_str!("tape/powers.txt"));
+    lines.chain(kept).chain(programs).chain(powers).collect()
 }
 
 /// Nothing of the world is as it was.
@@ -49,24 +56,50 @@ fn change_the_world(yard: &Yard) {
         let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path));
     }
     std::fs::write(yard.shared.path().join("words.txt"), "changed\n").unwrap();
+    for file in ["kv.sqlite", "queue.sqlite"] {
+        let path = yard.kept(file);
+        std::fs::rename(&path, path.with_extension("away")).unwrap();
+    }
+    // Whoever signs now has another key.
+    yard.dock.vault().generate(&Tenant::default(), &room::SECRET.parse().unwrap()).unwrap();
 }
 
 #[tokio::test]
 async fn the_corpus_replays_identically_on_another_machine_state() {
     let yard = yard();
     let mut taped = Vec::new();
-    let mut of_the_world = 0;
+    let (mut of_the_world, mut of_brokers) = (0, 0);
     for (kind, name, text) in corpus() {
         of_the_world += usize::from(text.contains("URL") || kind == Kind::Kept || text.contains("world."));
+        let brokers = ["kv ", "queue ", "TCP"].iter().any(|it| text.contains(it));
+        of_brokers += usize::from(kind == Kind::Powers || brokers);
         let text = yard.text(text);
         let (seen, body) = yard.record(kind, &name, &text).await;
         taped.push((kind, name, text, seen, body));
     }
-    assert!(taped.len() >= 260, "{}", taped.len());
-    assert!(of_the_world >= 60, "{of_the_world}");
+    assert!(taped.len() >= 300, "{}", taped.len());
+    assert!(of_the_world >= 75, "loopback HTTP, kept shells, processes: {of_the_world}");
+    assert!(of_brokers >= 40, "values, messages, bytes over TCP and UDP, signatures: {of_brokers}");
+    for (name, wanted) in [
+        ("Line-kv_adds", "1\n5\n4\n"),
+        ("Line-queue_in_order", "one\ntwo"),
+        ("Line-tcp_one", " said hi\n"),
+        ("Line-tcp_into_kv", " said k\n"),
+        ("Powers-kv_value", "one"),
+        ("Powers-queue_waits", "1"),
+        ("Powers-udp", " said hello"),
+        ("Powers-tcp", " said hello"),
+        ("Program-process", "LOUD"),
+        ("Powers-process_is_on_no_tape", "a process is on no tape"),
+    ] {
+        let told = &taped.iter().find(|it| it.1 == name).unwrap().3.told;
+        assert!(told.contains(wanted), "{name}: {told}");
+    }
     change_the_world(&yard);
     let (asked, heads) = (yard.asked.load(Ordering::Relaxed), yard.server.heads().len());
     assert!(asked > 0 && heads > 60, "{asked} {heads}");
+    let (answered, processes) = (yard.answered.load(Ordering::Relaxed), yard.processes().await);
+    assert!(answered >= 15 && processes >= 8, "{answered} {processes}");
     let mut differ = String::new();
     for (kind, name, text, seen, body) in &taped {
         match yard.replay(*kind, name, text, body).await {
@@ -82,9 +115,81 @@ async fn the_corpus_replays_identically_on_another_machine_state() {
     assert!(differ.is_empty(), "{differ}");
     assert_eq!(yard.asked.load(Ordering::Relaxed), asked, "no tool of the embedder was called");
     assert_eq!(yard.server.heads().len(), heads, "nobody reached the server");
+    assert_eq!(yard.answered.load(Ordering::Relaxed), answered, "nor the others");
+    assert_eq!(yard.processes().await, processes, "no process was started");
+    assert!(!yard.kept("kv.sqlite").exists() && !yard.kept("queue.sqlite").exists(), "nothing was kept");
     let left: Vec<_> =
         std::fs::read_dir(yard.shared.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, ["words.txt"], "and nobody wrote into the directory");
+}
+
+/// `keep put|get|send|take NAME [BYTES]`: what it was answered, or the code and status 1.
+const KEEP: &str = r#"(module
+  (import "env" "host_kv_put" (func $put (param i32 i32 i32 i32) (result i32)))
+  (import "env" "host_kv_get" (func $get (param i32 i32 i32 i32) (result i32)))
+  (import "env" "host_publish" (func $send (param i32 i32 i32 i32) (result i32)))
+  (import "env" "host_poll" (func $take (param i32 i32 i32 i32) (result i32)))
+  (import "env" "host_error" (func $error (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (memory (export "memory") 3)
+  (func $length (param $at i32) (result i32) (local $n i32)
+    (block $end (loop $next
+      (br_if $end (i32.eqz (i32.load8_u (i32.add (local.get $at) (local.get $n)))))
+      (local.set $n (i32.add (local.get $n) (i32.const 1)))
+      (br $next)))
+    (local.get $n))
+  (func $say (param $at i32) (param $len i32)
+    (i32.store8 (i32.add (local.get $at) (local.get $len)) (i32.const 10))
+    (i32.store (i32.const 0) (local.get $at))
+    (i32.store (i32.const 4) (i32.add (local.get $len) (i32.const 1)))
+    (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))
+  (func (export "_start") (local $op i32) (local $name i32) (local $bytes i32) (local $n i32)
+    (drop (call $args (i32.const 2048) (i32.const 4096)))
+    (local.set $op (i32.load8_u (i32.load (i32.const 2052))))
+    (local.set $name (i32.load (i32.const 2056)))
+    (local.set $bytes (i32.load (i32.const 2060)))
+    (if (i32.eq (local.get $op) (i32.const 112)) (then (local.set $n (call $put
+      (local.get $name) (call $length (local.get $name)) (local.get $bytes) (call $length (local.get $bytes))))))
+    (if (i32.eq (local.get $op) (i32.const 115)) (then (local.set $n (call $send
+      (local.get $name) (call $length (local.get $name)) (local.get $bytes) (call $length (local.get $bytes))))))
+    (if (i32.eq (local.get $op) (i32.const 103)) (then (local.set $n (call $get
+      (local.get $name) (call $length (local.get $name)) (i32.const 65536) (i32.const 65536)))
+      (if (i32.ge_s (local.get $n) (i32.const 0)) (then (call $say (i32.const 65536) (local.get $n))))))
+    (if (i32.eq (local.get $op) (i32.const 116)) (then (local.set $n (call $take
+      (local.get $name) (call $length (local.get $name)) (i32.const 65536) (i32.const 65536)))
+      (if (i32.ge_s (local.get $n) (i32.const 0)) (then (call $say (i32.const 65536) (local.get $n))))))
+    (if (i32.lt_s (local.get $n) (i32.const 0)) (then
+      (call $say (i32.const 512) (call $error (i32.const 512) (i32.const 64)))
+      (call $exit (i32.const 1))))))"#;
+
+#[tokio::test]
+async fn what_guests_keep_is_told_by_the_tape_and_a_replay_keeps_nothing() {
+    let yard = yard_compiling();
+    let mode = drydock_embed::contract::ArgMode::Argv;
+    yard.dock.registry().add("keep", wat::parse_str(KEEP).unwrap(), mode, None).unwrap();
+    let mut taped = Vec::new();
+    for (name, text) in cases(include_str!("tape/values.txt")) {
+        let (seen, body) = yard.record(Kind::Line, name, text).await;
+        taped.push((name, text, seen, body));
+    }
+    let told = |wanted: &str| &taped.iter().find(|it| it.0 == wanted).unwrap().2.told;
+    assert!(told("put_get").contains("--- stdout\none\n"), "{}", told("put_get"));
+    assert!(told("found_again").contains("here\n") && told("found_before").contains("not_found\n"));
+    assert!(told("not_granted").contains("denied\n1\n"), "{}", told("not_granted"));
+    assert!(told("fan").contains("1\n2\n3\n4\n5\nempty\n"), "{}", told("fan"));
+    // Nothing that was kept is there any more.
+    for file in ["kv.sqlite", "queue.sqlite"] {
+        let path = yard.dock.home().tenant(yard.dock.tenant()).root().join(file);
+        std::fs::rename(&path, path.with_extension("away")).unwrap();
+    }
+    for (name, text, seen, body) in &taped {
+        let again = yard.replay(Kind::Line, name, text, body).await.unwrap();
+        assert_eq!(again, *seen, "{name}: {text}");
+    }
+    let root = yard.dock.home().tenant(yard.dock.tenant()).root().to_owned();
+    assert!(!root.join("kv.sqlite").exists() && !root.join("queue.sqlite").exists());
 }
 
 #[tokio::test]

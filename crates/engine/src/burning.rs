@@ -13,18 +13,21 @@ use crate::{guest::Guest, spending::Burnt};
 pub(crate) struct Burning {
     /// Taken at the end only.
     store: Option<Store<Guest>>,
-    fuel_max: u64,
+    /// None where fuel is not counted.
+    fuel_max: Option<u64>,
     burnt: Option<Arc<Burnt>>,
 }
 
 impl Burning {
-    pub(crate) fn new(store: Store<Guest>, fuel_max: u64, burnt: Option<Arc<Burnt>>) -> Self {
+    /// Where fuel is not counted, `fuel_max` is none: asking the store for it would make an error each time.
+    pub(crate) fn new(store: Store<Guest>, fuel_max: Option<u64>, burnt: Option<Arc<Burnt>>) -> Self {
         Self { store: Some(store), fuel_max, burnt }
     }
 
     /// One more call begins, which may burn so much and is paid for by itself.
     pub(crate) fn begin_call(&mut self, fuel_max: u64, burnt: Option<Arc<Burnt>>) {
-        (self.fuel_max, self.burnt) = (fuel_max, burnt);
+        self.fuel_max = self.fuel_max.map(|_| fuel_max);
+        self.burnt = burnt;
     }
 
     /// The call is over; what it burnt.
@@ -43,8 +46,11 @@ impl Burning {
 
     fn tell(&self) -> u64 {
         // Where none is counted, none was used.
-        let left = self.store.as_ref().and_then(|store| store.get_fuel().ok());
-        let fuel = left.map_or(0, |left| self.fuel_max.saturating_sub(left));
+        let burnt = |fuel_max: u64| {
+            let left = self.store.as_ref().and_then(|store| store.get_fuel().ok());
+            left.map_or(0, |left| fuel_max.saturating_sub(left))
+        };
+        let fuel = self.fuel_max.map_or(0, burnt);
         if let Some(burnt) = &self.burnt {
             burnt.see(fuel);
         }

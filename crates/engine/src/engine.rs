@@ -5,8 +5,8 @@
 use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
-    Artifact, BoxFuture, Fault, LiveError, LiveKind, LiveSpec, RunReport, RunRequest, SharedLembeh,
-    ShellGuestSpec, Streams, Tenant,
+    Artifact, BoxFuture, CapSet, Exchange, Fault, LiveError, LiveKind, LiveSpec, RunReport, RunRequest,
+    SharedLembeh, ShellGuestSpec, Streams, Tenant,
     port::{CompileThreads, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, Slots},
 };
 use drydock_store::CodeCache;
@@ -213,6 +213,30 @@ impl Runner for Engine {
         let choice = request.lane.unwrap_or_else(|| Self::usual(&request.artifact));
         match self.lane(choice) {
             Ok(lane) => lane.run_lembeh(request, host),
+            Err(fault) => Box::pin(async { Err(fault) }),
+        }
+    }
+
+    fn run_serving(
+        &self,
+        request: RunRequest,
+        exchange: Arc<Exchange>,
+    ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        let choice = request.lane.unwrap_or_else(|| Self::usual(&request.artifact));
+        match self.lane(choice) {
+            Ok(lane) => lane.run_serving(request, exchange),
+            Err(fault) => Box::pin(async { Err(fault) }),
+        }
+    }
+
+    fn check_serving(
+        &self,
+        artifact: &Artifact,
+        caps: CapSet,
+        tenant: Tenant,
+    ) -> BoxFuture<'_, Result<(), Fault>> {
+        match self.lane(Self::usual(artifact)) {
+            Ok(lane) => lane.check_serving(artifact, caps, tenant),
             Err(fault) => Box::pin(async { Err(fault) }),
         }
     }

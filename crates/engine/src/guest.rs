@@ -17,7 +17,7 @@ use rand_core::{RngCore, SeedableRng};
 use wasmtime::Caller;
 
 use crate::{
-    entry::{Growth, handler::LINES_MAX, lembeh},
+    entry::{Growth, handler::LINES_MAX, lembeh, serving},
     host::{Answers, ToolCalls, shell},
     occupied::Running,
     outcome::Stop,
@@ -41,17 +41,27 @@ pub(crate) struct Guest {
     pub(crate) umask: Mode,
     pub(crate) door: Arc<dyn Dispatch>,
     /// The code of the last refusal, for `env.host_error`.
-    pub(crate) last_error: &'static str,
+    pub(crate) last_error: std::borrow::Cow<'static, str>,
+    /// The answer of the last call of a broker, until `env.host_reply` fetches it.
+    pub(crate) kept_reply: Option<crate::host::KeptReply>,
     /// The exit status of the last nested command, for `env.host_status`.
     pub(crate) last_status: i32,
+    /// The exit statuses of the last map, for `env.host_parallel_status`.
+    pub(crate) last_mapped: Vec<i32>,
+    /// Lines that `env.host_log` wrote.
+    pub(crate) logged: u32,
     /// The calls of tools that are open.
     pub(crate) tools: ToolCalls,
     /// The line that it runs, if it is a shell.
     pub(crate) line: Option<Box<shell::Line>>,
     /// Its streams and what goes on beside it, if it is a guest of lembeh.
     pub(crate) lembeh: Option<Box<lembeh::State>>,
+    /// The request that it answers, if it serves.
+    pub(crate) serving: Option<Box<serving::State>>,
     /// Whether it may call tools at all, and so has `/dev/drydock`.
     pub(crate) has_tools: bool,
+    /// Whether it may ask for the network at all, and so has `/dev/http`.
+    pub(crate) has_net: bool,
     pub(crate) memory: Option<wasmtime::Memory>,
     /// Whether it is stopped where it asks for input, or was.
     pub(crate) at_input: AtInput,
@@ -61,8 +71,8 @@ pub(crate) struct Guest {
     pub(crate) refused: Option<u64>,
     /// Where it logs, if its kind does.
     pub(crate) log: Option<Log>,
-    /// Its allocator, if it is a handler.
-    pub(crate) alloc: Option<wasmtime::TypedFunc<u32, u32>>,
+    /// Its allocator, if it is a handler. Untyped, because few handlers ask for something to be placed.
+    pub(crate) alloc: Option<wasmtime::Func>,
     /// Requests that it made in this call.
     pub(crate) fetches: u32,
     /// Answers that it reads as they come.
@@ -136,12 +146,17 @@ impl Guest {
             descriptors,
             umask: request.umask,
             door: request.door,
-            last_error: "",
+            last_error: "".into(),
+            kept_reply: None,
             last_status: -1,
+            last_mapped: Vec::new(),
+            logged: 0,
             tools: ToolCalls::default(),
             line: None,
             lembeh: None,
+            serving: None,
             has_tools: request.caps.contains(Cap::Tool),
+            has_net: request.caps.contains(Cap::Net),
             memory: None,
             at_input: AtInput::Reads,
             growth: Growth::Ends,

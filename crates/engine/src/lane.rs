@@ -7,8 +7,8 @@ use std::{
 };
 
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Fault, LiveError, LiveKind, LiveSpec, Outcome, Preparing, RunReport,
-    RunRequest, SharedLembeh, ShellGuestSpec, Streams, Switch, Tenant, WAITED_MAX,
+    Artifact, BoxFuture, Cap, CapSet, Exchange, Fault, LiveError, LiveKind, LiveSpec, Outcome, Preparing,
+    RunReport, RunRequest, SharedLembeh, ShellGuestSpec, Streams, Switch, Tenant, WAITED_MAX,
     port::{CompileLimits, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, SnapshotRecipe},
 };
 
@@ -22,6 +22,7 @@ use crate::{
         kernel,
         lembeh::LEMBEH,
         program::{Image, PROGRAM},
+        serving::SERVING,
         shell::SHELL,
     },
     guest::AtInput,
@@ -54,11 +55,12 @@ async fn nobodys_time<T>(told: Option<&Arc<Preparing>>, loading: impl Future<Out
 struct Used {
     kind: &'static Kind,
     lembeh: Option<SharedLembeh>,
+    exchange: Option<Arc<Exchange>>,
 }
 
 impl Used {
     const fn as_(kind: &'static Kind) -> Self {
-        Self { kind, lembeh: None }
+        Self { kind, lembeh: None, exchange: None }
     }
 }
 
@@ -120,7 +122,7 @@ impl Lane {
         tenant: Tenant,
     ) -> Result<(), Fault> {
         let loaded = self.modules.get(artifact, Wanted { limits: None, tenant }).await?;
-        loaded.prepared(&self.engine, live::kind_of(kind), CapSet::EMPTY).map(drop)
+        loaded.prepared(&self.engine, live::kind_of(kind), CapSet::of(Cap::ALL)).map(drop)
     }
 
     fn start<'a>(
@@ -142,14 +144,21 @@ impl Lane {
         used: Used,
         image: Option<&'a mut Image>,
     ) -> BoxFuture<'a, Result<(RunReport, Streams), Fault>> {
-        let Used { kind, lembeh } = used;
+        let Used { kind, lembeh, exchange } = used;
         let prepared = match loaded.prepared(&self.engine, kind, request.caps) {
             Ok(prepared) => prepared,
             Err(fault) => return Box::pin(ready(Err(fault))),
         };
         let (ticker, running) = (self.ticker.as_deref(), self.modules.run());
-        let place =
-            run::Place { engine: &self.engine, prepared, ticker, slots: &self.slots, running, lembeh };
+        let place = run::Place {
+            engine: &self.engine,
+            prepared,
+            ticker,
+            slots: &self.slots,
+            running,
+            lembeh,
+            exchange,
+        };
         run::run(place, request, image)
     }
 
@@ -175,23 +184,33 @@ impl Lane {
     }
 
     /// Loads and links the module as what it is to be, and makes an instance of it.
-    async fn make(&self, spec: LiveSpec) -> Result<live::Live, LiveError> {
-        let loaded = match self.modules.ready(spec.artifact.digest()) {
-            Some(loaded) if spec.artifact.is_verified() => loaded,
-            _ => {
-                let wanted = Wanted { limits: spec.compile, tenant: spec.tenant.clone() };
-                let patience = patience(spec.opening.wall_max);
-                let loading = self.wait_for_code(&spec.artifact, wanted, patience, &spec.switches);
-                nobodys_time(spec.preparing.as_ref(), loading).await.map_err(LiveError::Ended)??
+    async fn load(&self, spec: &LiveSpec) -> Result<Arc<Loaded>, LiveError> {
+        let wanted = Wanted { limits: spec.compile, tenant: spec.tenant.clone() };
+        let patience = patience(spec.opening.wall_max);
+        let loading = self.wait_for_code(&spec.artifact, wanted, patience, &spec.switches);
+        Ok(nobodys_time(spec.preparing.as_ref(), loading).await.map_err(LiveError::Ended)??)
+    }
+
+    fn make(
+        &self,
+        loaded: &Loaded,
+        spec: LiveSpec,
+    ) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
+        let prepared = loaded.prepared(&self.engine, live::kind_of(&spec.kind), spec.caps);
+        let checked = prepared.and_then(|prepared| {
+            if let LiveKind::Kernel(kernel) = &spec.kind {
+                kernel::check_entry(prepared.pre.module(), spec.artifact.digest(), kernel)?;
             }
-        };
-        let prepared = loaded.prepared(&self.engine, live::kind_of(&spec.kind), CapSet::EMPTY)?;
-        if let LiveKind::Kernel(kernel) = &spec.kind {
-            kernel::check_entry(prepared.pre.module(), spec.artifact.digest(), kernel)?;
+            Ok(prepared)
+        });
+        match checked {
+            Ok(prepared) => {
+                let (ticker, running) = (self.ticker.clone(), self.modules.run());
+                let place = live::Place { engine: &self.engine, ticker, slots: &self.slots, running };
+                live::open(place, prepared, spec)
+            }
+            Err(fault) => Box::pin(ready(Err(fault.into()))),
         }
-        let (ticker, running) = (self.ticker.clone(), self.modules.run());
-        let place = live::Place { engine: &self.engine, ticker, slots: &self.slots, running };
-        live::open(place, &prepared, spec).await
     }
 
     /// Makes an instance of the shell's guest.
@@ -275,13 +294,39 @@ impl Runner for Lane {
         request: RunRequest,
         host: SharedLembeh,
     ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
-        self.start(request, Used { kind: &LEMBEH, lembeh: Some(host) }, None)
+        self.start(request, Used { lembeh: Some(host), ..Used::as_(&LEMBEH) }, None)
+    }
+
+    fn run_serving(
+        &self,
+        request: RunRequest,
+        exchange: Arc<Exchange>,
+    ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        self.start(request, Used { exchange: Some(exchange), ..Used::as_(&SERVING) }, None)
+    }
+
+    fn check_serving(
+        &self,
+        artifact: &Artifact,
+        caps: CapSet,
+        tenant: Tenant,
+    ) -> BoxFuture<'_, Result<(), Fault>> {
+        let artifact = artifact.clone();
+        Box::pin(async move {
+            let loaded = self.modules.get(&artifact, Wanted { limits: None, tenant }).await?;
+            loaded.prepared(&self.engine, &SERVING, caps).map(drop)
+        })
     }
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
-        Box::pin(async {
-            let live = self.make(spec).await?;
-            Ok(Box::new(live) as _)
-        })
+        let ready = spec.artifact.is_verified().then(|| self.modules.ready(spec.artifact.digest())).flatten();
+        match ready {
+            Some(loaded) => self.make(&loaded, spec),
+            // What waiting for code takes is no part of what every request makes.
+            None => Box::pin(async {
+                let loaded = self.load(&spec).await?;
+                self.make(&loaded, spec).await
+            }),
+        }
     }
 }

@@ -40,8 +40,10 @@ pub use engine::Engine;
 pub use entry::handler::{
     LINE_BYTES_MAX as HANDLER_LINE_BYTES_MAX, LINES_MAX as HANDLER_LINES_MAX, line as handler_line,
 };
+/// What serving guests import besides.
+pub use entry::serving::SERVING_IMPORTS;
 pub use features::needed_features;
-pub use host::IMPORTS;
+pub use host::{IMPORTS, OWN_IMPORTS, OwnImport};
 pub use lane::Lane;
 pub use shell::{ShellGuest, ShellReply};
 pub use snapshot::SnapshotError;

@@ -5,16 +5,16 @@
 //! instances are mapped on demand: an idle one takes no slot of the pool, and counts for nothing that goes on. While it is
 //! made and while it is called it has a slot of its own lane, for which it waits as runs do.
 
-use std::{pin::pin, sync::Arc, time::Instant};
+use std::{future::ready, pin::pin, sync::Arc, time::Instant};
 
 use drydock_contract::{
-    BoxFuture, CallLimits, CapSet, Deadline, Entropy, GuestTime, Limits, LiveError, LiveKind, LiveReply,
-    LiveSpec, Outcome, Preparing, RunRequest, Streams, Switch, Waited, WorkingDir,
+    BoxFuture, CallLimits, CapSet, Deadline, Entropy, Fault, GuestTime, Limits, LiveError, LiveKind,
+    LiveReply, LiveSpec, Meter, Outcome, Preparing, RunRequest, Streams, Switch, Waited, WorkingDir,
     port::{LiveInstance, Mode},
 };
 use parking_lot::Mutex;
-use tracing::Span;
-use wasmtime::{Engine, Store};
+use tracing::{Instrument as _, Span};
+use wasmtime::{Engine, Instance, Store};
 
 use crate::{
     burning::Burning,
@@ -106,64 +106,141 @@ struct Living {
     idle: Option<Waiting>,
 }
 
-/// Makes an instance: memory, start function, and the functions that will be called.
-#[tracing::instrument(target = "drydock::engine", name = "open", skip_all, fields(kind = prepared.kind.name))]
-pub(crate) async fn open(place: Place<'_>, prepared: &Prepared, spec: LiveSpec) -> Result<Live, LiveError> {
+/// Makes an instance: memory, start function, and the functions that will be called. What takes no time is done here and
+/// now, so that it is no part of the future, which is moved with all that it holds.
+pub(crate) fn open<'a>(
+    place: Place<'a>,
+    prepared: Arc<Prepared>,
+    spec: LiveSpec,
+) -> BoxFuture<'a, Result<Box<dyn LiveInstance>, LiveError>> {
     tracing::trace!(target: "drydock::hop", "engine: an instance that lives, linked as a {}", prepared.kind.name);
-    let LiveSpec { kind, memory_bytes_max, opening, switches, preparing, log, .. } = &spec;
-    let (kind, memory_bytes_max, opening) = (kind.clone(), *memory_bytes_max, opening.clone());
-    let (switches, preparing, sink) = (switches.clone(), preparing.clone(), Arc::clone(log));
-    let (asked, shared) = (Asked::for_live(&spec), spec.memory.clone());
+    let span = tracing::info_span!(target: "drydock::engine", "open", kind = prepared.kind.name);
+    let asked = Asked::for_live(&spec);
     let started = Instant::now();
-    let deadline = Deadline::new(started, opening.wall_max, Waited::from_now(preparing.clone()));
-    // Declared before the store, which may be dropped here: it goes last.
-    let slot = slot_for(place.slots, asked.clone(), &deadline, &switches).await?;
-    let mut guest = Guest::new(without_wasi(spec), started, deadline.clone(), place.running);
-    guest.growth = prepared.kind.growth;
-    guest.log = Some(Log::new(sink));
-    let timed = place.ticker.is_some();
-    let mut spending = opening.budget.map(|it| Spending::new(it, opening.fuel_max, timed));
-    let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
-    guest.burnt = burnt.clone().map(|it| (it, opening.fuel_max));
-    let mut store = Burning::new(Store::new(place.engine, guest), opening.fuel_max, burnt);
-    store.limiter(|guest| guest);
-    arm(&mut store, place.ticker.as_deref(), opening.fuel_max).map_err(Failure::from)?;
-    let ending = {
-        let making = pin!(instantiate(&mut store, prepared));
-        watch(making, &deadline, &switches, place.ticker.as_deref(), paid_by(spending.as_mut())).await
-    };
-    let instance = match ended(ending)? {
-        Ok(instance) => instance,
-        Err(error) => {
-            let refused = store.data().refused;
-            return Err(match (LiveError::from(Failure::Guest(error)), refused) {
-                // Nothing of the guest's has run: what it declares is too much.
-                (LiveError::Fault(_), Some(bytes)) => {
-                    let left = shared.map_or(u64::MAX, |it| it.max().saturating_sub(it.held()));
-                    LiveError::InitialMemory { bytes, max: memory_bytes_max.min(left) }
-                }
-                (error, _) => error,
-            });
+    let waited = Waited::from_now(spec.preparing.clone());
+    let deadline = Deadline::new(started, spec.opening.wall_max, waited);
+    if deadline.is_over(started) {
+        return Box::pin(ready(Err(LiveError::Ended(Outcome::TimedOut))));
+    }
+    match place.slots.try_take_for(&asked) {
+        Some(slot) => match Opening::new(place, asked, slot.owned(), prepared, spec, (started, deadline)) {
+            Ok(opening) => Box::pin(opening.go_on().instrument(span)),
+            Err(error) => Box::pin(ready(Err(error))),
+        },
+        None => Box::pin(
+            async move {
+                let slot = slot_for(place.slots, asked.clone(), &deadline, &spec.switches).await?;
+                Opening::new(place, asked, slot, prepared, spec, (started, deadline))?.go_on().await
+            }
+            .instrument(span),
+        ),
+    }
+}
+
+/// An instance that is being made: it has a slot and a store.
+struct Opening {
+    store: Burning,
+    /// Held until the store is gone, so it comes after it.
+    slot: OwnedSlot,
+    prepared: Arc<Prepared>,
+    kind: LiveKind,
+    ticker: Option<Arc<Ticker>>,
+    slots: Arc<Slots>,
+    asked: Asked,
+    switches: [Arc<Switch>; 2],
+    preparing: Option<Arc<Preparing>>,
+    deadline: Deadline,
+    spending: Option<Spending>,
+    /// The most memory that it may have by itself, and what it shares with others.
+    memory: (u64, Option<Arc<Meter>>),
+}
+
+impl Opening {
+    fn new(
+        place: Place<'_>,
+        asked: Asked,
+        slot: OwnedSlot,
+        prepared: Arc<Prepared>,
+        spec: LiveSpec,
+        (started, deadline): (Instant, Deadline),
+    ) -> Result<Self, LiveError> {
+        let (kind, switches, preparing) = (spec.kind.clone(), spec.switches.clone(), spec.preparing.clone());
+        let (memory, sink) = ((spec.memory_bytes_max, spec.memory.clone()), Arc::clone(&spec.log));
+        let (budget, fuel_max) = (spec.opening.budget.clone(), spec.opening.fuel_max);
+        let Place { engine, ticker, slots, running } = place;
+        let (slots, timed) = (Arc::clone(slots), ticker.is_some());
+        let spending = budget.map(|it| Spending::new(it, fuel_max, timed));
+        let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
+        let mut guest = Guest::new(without_wasi(spec), started, deadline.clone(), running);
+        guest.growth = prepared.kind.growth;
+        guest.log = Some(Log::new(sink));
+        guest.burnt = burnt.clone().map(|it| (it, fuel_max));
+        let counted = (!timed).then_some(fuel_max);
+        let mut store = Burning::new(Store::new(engine, guest), counted, burnt);
+        store.limiter(|guest| guest);
+        arm(&mut store, ticker.as_deref(), fuel_max).map_err(Failure::from)?;
+        Ok(Self {
+            store,
+            slot,
+            prepared,
+            kind,
+            ticker,
+            slots,
+            asked,
+            switches,
+            preparing,
+            deadline,
+            spending,
+            memory,
+        })
+    }
+
+    fn go_on(self) -> impl Future<Output = Result<Box<dyn LiveInstance>, LiveError>> + Send {
+        let mut opening = self;
+        async move {
+            let ending = {
+                let Self { store, prepared, deadline, switches, ticker, spending, .. } = &mut opening;
+                let making = pin!(instantiate(store, prepared));
+                watch(making, deadline, switches, ticker.as_deref(), paid_by(spending.as_mut())).await
+            };
+            let instance = ended(ending)?.map_err(|error| opening.cannot_be_made(error))?;
+            opening.made(instance)
         }
-    };
-    let driver = match (&prepared.exports, kind) {
-        (Exports::Handler(functions), _) => {
-            handler::Driver::new(&mut store, instance, functions).map(Driver::Handler)
+    }
+
+    fn cannot_be_made(&self, error: wasmtime::Error) -> LiveError {
+        match (LiveError::from(Failure::Guest(error)), self.store.data().refused) {
+            // Nothing of the guest's has run: what it declares is too much.
+            (LiveError::Fault(_), Some(bytes)) => {
+                let (memory_bytes_max, shared) = &self.memory;
+                let left = shared.as_ref().map_or(u64::MAX, |it| it.max().saturating_sub(it.held()));
+                LiveError::InitialMemory { bytes, max: left.min(*memory_bytes_max) }
+            }
+            (error, _) => error,
         }
-        (_, LiveKind::Kernel(kernel)) => {
-            kernel::Driver::new(&mut store, instance, kernel).map(Driver::Kernel)
-        }
-        (_, LiveKind::Handler) => Err(wasmtime::Error::msg("it was not linked as a handler")),
-    };
-    let driver = driver.map_err(Failure::from)?;
-    let opening_fuel = store.end_call();
-    store.data_mut().burnt = None;
-    let idle = Some(store.data().running.waits());
-    // A handler is made for one request, and in the middle of it nobody should have to wait anew, or be refused.
-    let first = matches!(driver, Driver::Handler(_)).then_some(slot);
-    let (ticker, slots) = (place.ticker, Arc::clone(place.slots));
-    let living = Living { store, driver, ticker, switches, preparing, slots, asked, first, idle };
-    Ok(Live { state: Mutex::new(State::Idle(Box::new(living))), opening_fuel })
+    }
+
+    fn made(self, instance: Instance) -> Result<Box<dyn LiveInstance>, LiveError> {
+        // The slot before the store, which may be dropped here: it goes last.
+        let Self { slot, mut store, prepared, kind, ticker, slots, asked, switches, preparing, .. } = self;
+        let driver = match (&prepared.exports, kind) {
+            (Exports::Handler(functions), _) => {
+                handler::Driver::new(&mut store, instance, functions).map(Driver::Handler)
+            }
+            (_, LiveKind::Kernel(kernel)) => {
+                kernel::Driver::new(&mut store, instance, kernel).map(Driver::Kernel)
+            }
+            (_, LiveKind::Handler) => Err(wasmtime::Error::msg("it was not linked as a handler")),
+        };
+        let driver = driver.map_err(Failure::from)?;
+        let opening_fuel = store.end_call();
+        store.data_mut().burnt = None;
+        let idle = Some(store.data().running.waits());
+        // A handler is made for one request, and in the middle of it nobody should have to wait anew, or be refused.
+        let first = matches!(driver, Driver::Handler(_)).then_some(slot);
+        let living = Living { store, driver, ticker, switches, preparing, slots, asked, first, idle };
+        Ok(Box::new(Live { state: Mutex::new(State::Idle(Box::new(living))), opening_fuel }))
+    }
 }
 
 /// A slot of the lane, waited for within the time of what is to be done. Who has no time begins nothing.
@@ -233,7 +310,7 @@ impl Living {
         skip_all,
         fields(fuel, memory_bytes, outcome)
     )]
-    async fn call(&mut self, input: &[u8], limits: CallLimits) -> (Result<LiveReply, LiveError>, Fate) {
+    async fn call(&mut self, input: &[u8], limits: &CallLimits) -> (Result<LiveReply, LiveError>, Fate) {
         tracing::trace!(target: "drydock::hop", "engine: one call of it, with a deadline and limits of its own");
         let started = Instant::now();
         let waited = Waited::from_now(self.preparing.clone());
@@ -249,7 +326,7 @@ impl Living {
         drop(self.idle.take());
         let timed = self.ticker.is_some();
         let mut spending = limits.budget.clone().map(|it| Spending::new(it, limits.fuel_max, timed));
-        let (answer, fate) = self.answer(input, &limits, &deadline, spending.as_mut()).await;
+        let (answer, fate) = self.answer(input, limits, &deadline, spending.as_mut()).await;
         let fuel = self.store.end_call();
         self.store.data_mut().end_call();
         let guest = self.store.data();
@@ -272,7 +349,7 @@ impl Living {
         input: &[u8],
         limits: &CallLimits,
         deadline: &Deadline,
-        mut spending: Option<&mut Spending>,
+        spending: Option<&mut Spending>,
     ) -> (Result<Vec<u8>, LiveError>, Fate) {
         let Self { store, driver, ticker, switches, .. } = self;
         let ticker = ticker.as_deref();
@@ -290,18 +367,25 @@ impl Living {
                 (ending.and_then(|done| done.map_err(LiveError::from)), Ok(()))
             }
             Driver::Handler(handler) => {
-                let ending = {
-                    let work = pin!(handler.call(store, input, limits.reply_bytes_max));
-                    ended(watch(work, deadline, switches, ticker, paid_by(spending.as_deref_mut())).await)
+                // An answer that was read stays one, whatever comes of giving the memory back.
+                let mut answered = None;
+                let settled = {
+                    let work = pin!(async {
+                        let (answer, used) = handler.call(store, input, limits.reply_bytes_max).await?;
+                        answered = Some(answer);
+                        handler.settle(store, used).await.map_err(Failure::Guest)
+                    });
+                    ended(watch(work, deadline, switches, ticker, paid_by(spending)).await)
                 };
-                let (answer, used) = match ending.and_then(|done| done.map_err(LiveError::from)) {
-                    Ok(done) => done,
-                    Err(error) => return (Err(error), Ok(())),
-                };
-                let work = pin!(handler.settle(store, used));
-                let ending = ended(watch(work, deadline, switches, ticker, paid_by(spending)).await);
-                let settled = ending.and_then(|done| done.map_err(|error| Failure::Guest(error).into()));
-                (answer, settled.map_err(|error| format!("its `dealloc` failed ({error})").into()))
+                match (answered, settled.and_then(|done| done.map_err(LiveError::from))) {
+                    (Some(answer), settled) => {
+                        (answer, settled.map_err(|error| format!("its `dealloc` failed ({error})").into()))
+                    }
+                    (None, Err(error)) => (Err(error), Ok(())),
+                    (None, Ok(())) => {
+                        (Err(Fault::Internal("a handler ended without an answer".into()).into()), Ok(()))
+                    }
+                }
             }
         }
     }
@@ -318,7 +402,7 @@ impl LiveInstance for Live {
             // From here on, whoever drops this leaves a dead instance.
             let mut turn =
                 Turn { instance: self, after: State::Dead("a call was dropped before its end".into()) };
-            let (answer, fate) = living.call(input, limits).await;
+            let (answer, fate) = living.call(input, &limits).await;
             turn.after = match fate {
                 Ok(()) => State::Idle(living),
                 Err(why) => State::Dead(why),

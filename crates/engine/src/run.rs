@@ -13,8 +13,8 @@ use std::{
 };
 
 use drydock_contract::{
-    BoxFuture, Deadline, Fault, Outcome, RunReport, RunRequest, SharedLembeh, SteppedClock, Streams, Switch,
-    Waited, WorkingDir, schedule,
+    BoxFuture, Deadline, Exchange, Fault, Outcome, RunReport, RunRequest, SharedLembeh, SteppedClock,
+    Streams, Switch, Waited, WorkingDir, schedule,
 };
 use tracing::{Instrument as _, Span, field::Empty};
 use wasmtime::{Engine, Store};
@@ -23,7 +23,7 @@ use crate::{
     blocking::off_thread,
     burning::Burning,
     config::FUEL_BETWEEN_YIELDS,
-    entry::{Exports, Prepared, command, lembeh, program, program::Image},
+    entry::{Exports, Prepared, command, lembeh, program, program::Image, serving},
     guest::{AtInput, Guest},
     occupied::Running,
     outcome::classify,
@@ -54,6 +54,8 @@ pub(crate) struct Place<'a> {
     pub(crate) running: Running,
     /// What stands behind the imports of a lembeh guest.
     pub(crate) lembeh: Option<SharedLembeh>,
+    /// What a serving guest is asked.
+    pub(crate) exchange: Option<Arc<Exchange>>,
 }
 
 /// Runs the prepared module. Whatever takes no time is done before there is a future: a future is moved with all that it
@@ -123,7 +125,7 @@ impl<'a> Begun<'a> {
         image: Option<&Image>,
     ) -> Result<Self, Fault> {
         tracing::trace!(target: "drydock::hop", "engine: a fresh instance with a deadline and limits of work and memory");
-        let Place { engine, prepared, ticker, running, lembeh, .. } = place;
+        let Place { engine, prepared, ticker, running, lembeh, exchange, .. } = place;
         let (fuel_max, switches) = (request.limits.fuel_max, request.switches.clone());
         let spending = request.budget.take().map(|it| Spending::new(it, fuel_max, ticker.is_some()));
         if prepared.starts_in_pwd {
@@ -135,8 +137,9 @@ impl<'a> Begun<'a> {
         guest.at_input = image.map_or(AtInput::Reads, |it| it.at_input);
         guest.growth = prepared.kind.growth;
         guest.lembeh = lembeh.map(|host| Box::new(lembeh::State::new(host)));
+        guest.serving = exchange.map(|it| Box::new(serving::State::new(it)));
         let clock = guest.clock.stepped().cloned();
-        let mut store = Burning::new(Store::new(engine, guest), fuel_max, burnt);
+        let mut store = Burning::new(Store::new(engine, guest), ticker.is_none().then_some(fuel_max), burnt);
         store.limiter(|guest| guest);
         arm(&mut store, ticker, fuel_max).map_err(|error| Fault::Internal(format!("{error:#}")))?;
         Ok(Self { store, slot, prepared, ticker, started, deadline, switches, spending, clock })
@@ -300,6 +303,7 @@ async fn execute(
         Exports::Command(start) => command::drive(store, instance, start).await,
         Exports::Program(starts) => program::drive(store, instance, starts, image).await,
         Exports::Lembeh(functions) => lembeh::drive(store, instance, functions).await,
+        Exports::Serving(functions) => serving::drive(store, instance, functions).await,
         Exports::Handler(_) | Exports::Named => {
             Err(wasmtime::Error::msg("only an instance that lives is called by others"))
         }

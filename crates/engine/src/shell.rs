@@ -81,7 +81,7 @@ pub(crate) async fn open(
     let slot = slot_for(place.slots, asked.clone(), &deadline, &switches).await?;
     let (memory_bytes_max, preparing) = (spec.memory_bytes_max, spec.preparing.clone());
     let guest = Guest::new(request(spec, &switches), started, deadline.clone(), place.running);
-    let mut store = Burning::new(Store::new(place.engine, guest), 0, None);
+    let mut store = Burning::new(Store::new(place.engine, guest), place.ticker.is_none().then_some(0), None);
     store.limiter(|guest| guest);
     arm(&mut store, place.ticker.as_deref(), 0).map_err(Failure::from)?;
     let ending = {

@@ -156,6 +156,11 @@ impl Slots {
         self.take_general(|free| free.waiting == 0).then(|| Slot::taken(self, session()))
     }
 
+    /// The same for an instance that lives.
+    pub(crate) fn try_take_for(self: &Arc<Self>, asked: &Asked) -> Option<Slot<'_>> {
+        self.take_general(|free| free.waiting == 0).then(|| Slot::taken(self, asked.session.clone()))
+    }
+
     fn take_general(&self, may: impl Fn(Free) -> bool) -> bool {
         let take = |word| {
             let free = Free::of(word);

@@ -40,6 +40,11 @@ pub(crate) struct Burnt {
 }
 
 impl Burnt {
+    /// Whether time is charged, and fuel is not counted.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed
+    }
+
     /// So much was burnt by now.
     pub(crate) fn see(&self, fuel: u64) {
         if !self.timed {

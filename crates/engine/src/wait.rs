@@ -69,7 +69,7 @@ fn begin(caller: &Caller<'_, Guest>) -> Option<Waits> {
 
 fn seen<'a>(caller: &'a Caller<'_, Guest>) -> Option<(&'a Arc<Burnt>, u64)> {
     let (burnt, fuel_max) = caller.data().burnt.as_ref()?;
-    // Where none is counted, none is seen.
-    let left = caller.get_fuel().unwrap_or(*fuel_max);
+    // Where none is counted, none is seen, and asking for it would make an error.
+    let left = if burnt.is_timed() { *fuel_max } else { caller.get_fuel().unwrap_or(*fuel_max) };
     Some((burnt, fuel_max.saturating_sub(left)))
 }

@@ -8,8 +8,8 @@ use std::{sync::Arc, time::Duration};
 
 use common::{ClosedDoor, engine};
 use drydock_contract::{
-    Artifact, BoxFuture, Call, CallError, CallLimits, Denial, Dispatch, GuestLog, LiveError, LiveKind,
-    LiveReply, LiveSpec, LogLevel, Meter, NoLog, Outcome, Reply, Switch, Tenant, port::Runner as _,
+    Artifact, BoxFuture, Call, CallError, CallLimits, CapSet, Denial, Dispatch, GuestLog, LiveError,
+    LiveKind, LiveReply, LiveSpec, LogLevel, Meter, NoLog, Outcome, Reply, Switch, Tenant, port::Runner as _,
 };
 use drydock_engine::{Engine, EngineSettings};
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
@@ -31,6 +31,7 @@ fn spec(wat: &str) -> LiveSpec {
         opening: limits(),
         lane: None,
         compile: None,
+        caps: CapSet::EMPTY,
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
         preparing: None,

@@ -13,8 +13,8 @@ use std::{
 
 use common::{ClosedDoor, engine, request};
 use drydock_contract::{
-    Artifact, Budget, CallLimits, Kernel, LiveError, LiveKind, LiveSpec, Meter, NoLog, Outcome, RunRequest,
-    Switch, Tenant, Unit,
+    Artifact, Budget, CallLimits, CapSet, Kernel, LiveError, LiveKind, LiveSpec, Meter, NoLog, Outcome,
+    RunRequest, Switch, Tenant, Unit,
     port::{Interruption, LaneChoice, LiveInstance, Runner as _},
 };
 use drydock_engine::{CompileEvent, Engine, EngineSettings};
@@ -36,6 +36,7 @@ fn spec(wat: &str) -> LiveSpec {
         opening: limits(HANG),
         lane: None,
         compile: None,
+        caps: CapSet::EMPTY,
         door: Arc::new(ClosedDoor),
         switches: [Arc::default(), Arc::default()],
         preparing: None,

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use common::request;
 use drydock_contract::{
-    Artifact, BoxFuture, CallLimits, Kernel, Limits, LiveError, LiveKind, LiveSpec, NoLog, Outcome,
+    Artifact, BoxFuture, CallLimits, CapSet, Kernel, Limits, LiveError, LiveKind, LiveSpec, NoLog, Outcome,
     RunRequest, Switch, WAITED_MAX,
     port::{CompileError, CompileLimits, CompileThreads, Compiler, LaneSettings, Runner as _},
 };
@@ -57,6 +57,7 @@ fn live(wat: &str) -> LiveSpec {
         opening: CallLimits { wall_max, fuel_max: u64::MAX, reply_bytes_max: 0, budget: None },
         lane: None,
         compile: None,
+        caps: CapSet::EMPTY,
         door,
         switches,
         preparing: None,

@@ -42,6 +42,13 @@ pub trait Capability: Send + Sync + Sized + 'static {
         None
     }
 
+    /// What else tells it from another request and is none of those parts: numbers, conditions, receipts. Empty where there
+    /// is nothing.
+    fn digested_besides(request: &Self::Request) -> Vec<u8> {
+        let _ = request;
+        Vec::new()
+    }
+
     /// The name the request is about: what a grant's patterns are compared with, and what the
     /// audit record says.
     fn subject(request: &Self::Request) -> &str;

@@ -25,10 +25,11 @@ impl Digester {
         payload: &[u8],
         bytes: u64,
     ) -> Digested {
+        let besides = C::digested_besides(request);
         let hash = match C::digested(request) {
             // Most requests are short, and then a hasher costs more than the hash.
             None => blake3::keyed_hash(&self.key, payload),
-            Some([first, second]) if first.len() + second.len() < SHORT_BYTES => {
+            Some([first, second]) if first.len() + second.len() < SHORT_BYTES && besides.is_empty() => {
                 let mut whole = [0; SHORT_BYTES];
                 whole[..first.len()].copy_from_slice(first);
                 let end = first.len() + 1 + second.len();
@@ -37,7 +38,11 @@ impl Digester {
             }
             Some([first, second]) => {
                 let mut hasher = blake3::Hasher::new_keyed(&self.key);
-                hasher.update(first).update(&[0]).update(second).finalize()
+                hasher.update(first).update(&[0]).update(second);
+                if !besides.is_empty() {
+                    hasher.update(&[0]).update(&besides);
+                }
+                hasher.finalize()
             }
         };
         Digested { digest: half(&hash), bytes }

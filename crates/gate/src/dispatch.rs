@@ -387,7 +387,9 @@ impl<C: Capability> Power for C {
         let mark = session.mark();
         let climb = gate.climb(session, &C::SPEC, operation, payload_bytes);
         let now = climb.now;
-        let digester = (operation.audited == Audited::Everything).then_some(&gate.digester);
+        // A tape knows each call by all of its request, whether it is on record or not.
+        let wanted = operation.audited == Audited::Everything || session.spec().tape.is_some();
+        let digester = wanted.then_some(&gate.digester);
         let asked = Asked { payload: call.payload, typed: &mut call.typed, digester };
         let through = match ladder::climb(self, &climb, asked) {
             Ok(through) => through,

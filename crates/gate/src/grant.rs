@@ -24,13 +24,16 @@ pub struct Grant {
     uses: Option<Uses>,
     parent: Option<Arc<Grant>>,
     revoked: Arc<Switch>,
+    /// It admits nothing by itself: a person is asked first.
+    review: bool,
 }
 
 impl Grant {
     /// The whole power, without end.
     pub fn of(cap: Cap) -> Self {
         let terms = Terms::default();
-        Self { id: None, cap, terms, expires: None, uses: None, parent: None, revoked: Arc::default() }
+        let revoked = Arc::default();
+        Self { id: None, cap, terms, expires: None, uses: None, parent: None, revoked, review: false }
     }
 
     /// The grants of a file, made live, each finished by `finish`. Parents come before their children in one, so each
@@ -58,6 +61,7 @@ impl Grant {
             expires: spec.until,
             uses,
             parent: parent.map(Arc::clone),
+            review: spec.review,
             ..Self::of(spec.cap)
         }
     }
@@ -91,6 +95,12 @@ impl Grant {
     #[must_use]
     pub fn until(self, moment: Timestamp) -> Self {
         Self { expires: Some(moment), ..self }
+    }
+
+    /// Admitting nothing by itself: a person is asked about each call that no other grant admits.
+    #[must_use]
+    pub fn upon_review(self) -> Self {
+        Self { review: true, ..self }
     }
 
     /// Good for this many calls.
@@ -134,7 +144,31 @@ impl Grant {
             until: self.expires,
             uses: self.uses.as_ref().map(Uses::left),
             parent: self.parent.as_ref().and_then(|it| it.id.clone()),
+            review: self.review,
         }
+    }
+
+    /// Whether a person is to be asked before it admits anything: a child is as narrow as its parent in this too.
+    fn wants_review(&self) -> bool {
+        self.line().any(|grant| grant.review)
+    }
+
+    /// What it comes to for one call, which `call` names exactly, once a person said yes. Of what it hangs from it keeps
+    /// what wants no review. None where that has no name to hang from: then the grant would outlive it.
+    pub(crate) fn reviewed(&self, call: GrantSpec) -> Option<GrantSpec> {
+        let last = self.line().enumerate().filter(|(_, it)| it.review).last()?.0;
+        let skipped = || self.line().take(last + 1);
+        let parent = match self.line().nth(last).and_then(|it| it.parent.as_ref()) {
+            None => None,
+            Some(above) => Some(above.id.clone()?),
+        };
+        let until = skipped().filter_map(|it| it.expires).min();
+        // A power that says no arguments of a call exactly is held to the rules there are.
+        let rules = match call.rules.is_empty() {
+            true => skipped().flat_map(|it| it.terms.rules.iter().cloned()).collect(),
+            false => call.rules,
+        };
+        Some(GrantSpec { rules, until, parent, ..call })
     }
 
     /// Takes it back, and what hangs from it: neither lets a call through from now on.
@@ -202,6 +236,15 @@ pub enum NotAdmitted {
     ByTerms,
 }
 
+/// Why no live grant admits a request.
+#[derive(Debug)]
+pub(crate) enum Unadmitted<'a> {
+    /// None would.
+    Refused(NotAdmitted),
+    /// This one does once a person said yes.
+    WantsReview(&'a Arc<Grant>),
+}
+
 /// Everything a session holds at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct GrantSet(Vec<Arc<Grant>>);
@@ -247,21 +290,25 @@ impl GrantSet {
         Err(why)
     }
 
-    /// The first live grant of the power that admits the subject and whose terms the request keeps.
+    /// The first live grant of the power that admits the subject and whose terms the request keeps. One that wants a review
+    /// is only named where no other admits it.
     pub(crate) fn admitting(
         &self,
         cap: Cap,
         subject: &str,
         now: Timestamp,
         within: &dyn Fn(&Terms) -> bool,
-    ) -> Result<&Arc<Grant>, NotAdmitted> {
-        let mut refusal = NotAdmitted::ByName;
+    ) -> Result<&Arc<Grant>, Unadmitted<'_>> {
+        let mut refusal = Unadmitted::Refused(NotAdmitted::ByName);
         for grant in self.0.iter().filter(|it| it.cap == cap && it.admits(subject)) {
             // One that lapsed had rules too: whatever is proposed instead is for these arguments and no others.
-            if grant.lapsed(now).is_none() && grant.satisfied(within) {
-                return Ok(grant);
+            let admits = grant.lapsed(now).is_none() && grant.satisfied(within);
+            match (&refusal, admits) {
+                (_, true) if !grant.wants_review() => return Ok(grant),
+                (Unadmitted::WantsReview(_), _) => {}
+                (_, true) => refusal = Unadmitted::WantsReview(grant),
+                (_, false) => refusal = Unadmitted::Refused(NotAdmitted::ByTerms),
             }
-            refusal = NotAdmitted::ByTerms;
         }
         Err(refusal)
     }
@@ -271,9 +318,14 @@ impl GrantSet {
         self.admitting(cap, subject, now, &|_| true).is_ok()
     }
 
-    /// The subjects that live grants of the power name letter for letter. A star names none.
+    /// The same where a person may have to say yes first: whoever is told of the subject learns that from the call.
+    pub fn could_admit(&self, cap: Cap, subject: &str, now: Timestamp) -> bool {
+        !matches!(self.admitting(cap, subject, now, &|_| true), Err(Unadmitted::Refused(_)))
+    }
+
+    /// The subjects that live grants of the power name letter for letter, and admit without a review. A star names none.
     pub fn named_exactly(&self, cap: Cap, now: Timestamp) -> Vec<String> {
-        let live = self.0.iter().filter(|it| it.cap == cap && it.lapsed(now).is_none());
+        let live = self.0.iter().filter(|it| it.cap == cap && it.lapsed(now).is_none() && !it.wants_review());
         let patterns = live.flat_map(|grant| {
             let own = grant.terms.subjects.iter().flatten().filter_map(Pattern::literal);
             own.filter(|it| grant.admits(it)).map(Cow::into_owned)
@@ -284,7 +336,7 @@ impl GrantSet {
     /// Whether a live grant lets this subject through whatever the request says, and as often as it is asked.
     pub fn admits_freely(&self, cap: Cap, subject: &str, now: Timestamp) -> bool {
         let free = |it: &Terms| it.rules.is_empty();
-        let uncounted = |grant: &Grant| grant.line().all(|it| it.uses.is_none());
+        let uncounted = |grant: &Grant| grant.line().all(|it| it.uses.is_none() && !it.review);
         let live = self.0.iter().filter(|it| it.cap == cap && it.lapsed(now).is_none());
         live.into_iter().map(|it| &**it).any(|it| it.admits(subject) && it.satisfied(&free) && uncounted(it))
     }

@@ -9,7 +9,7 @@
 //! | 4 depth | `max_depth` | the session |
 //! | 5 size | `too_large` | the operation's spec |
 //! | 6 decode | `malformed` | the power |
-//! | 7 policy | `command_not_granted`, `unknown_command`, … | the grant's constraint, then the power |
+//! | 7 policy | `command_not_granted`, `review_needed`, `unknown_command`, … | the grant's constraint, then the power |
 //! | 8 room | `too_many_processes`, `budget_exceeded` | the accounts' counters, the budget |
 
 use std::sync::Arc;
@@ -20,10 +20,11 @@ use drydock_contract::{
 };
 
 use crate::{
-    Capability, Grant, GrantSet, Operation, Session,
+    Capability, Grant, GrantSet, NotAdmitted, Operation, Session,
     account::Slot,
     capability::Refused,
     digest::Digester,
+    grant::Unadmitted,
     rate::{Counted, Leasing, Rate},
     reserved::Reserved,
     uses::{KeptUses, NoUse},
@@ -120,7 +121,10 @@ pub(crate) fn climb<'a, C: Capability>(
     let within = |terms: &Terms| more.iter().all(|it| terms.name(it)) && C::within(&request, terms);
     let grant = climb.grants.admitting(C::SPEC.cap, subject, climb.now, &within).map_err(|why| Refused {
         subjects: named(subject, &more, shorten),
-        denial: C::not_admitted(&request, why),
+        denial: match why {
+            Unadmitted::Refused(why) => C::not_admitted(&request, why),
+            Unadmitted::WantsReview(grant) => review_needed::<C>(&request, grant),
+        },
     })?;
     let digest = digester.map(|it| it.request::<C>(&request, payload, climb.payload_bytes));
     let ready = C::check(capability.policy(), session, request)?;
@@ -134,6 +138,15 @@ pub(crate) fn climb<'a, C: Capability>(
         Err(NoUse::UsedUp) => return Err(named(used_up::<C>(&ready)).into()),
     };
     Ok(Through { grant: Arc::clone(grant), ready, slot, reserved, use_due, request: digest })
+}
+
+/// The denial for a request that only a grant admits which wants a person's word first: with the same grant for this request
+/// alone, as its power says what it asks for.
+fn review_needed<C: Capability>(request: &C::Request, grant: &Grant) -> Denial {
+    let subjects = named(C::subject(request), &C::more_subjects(request), Denial::subject);
+    let exactly = C::not_admitted(request, NotAdmitted::ByTerms).remedy();
+    let grant = exactly.and_then(|it| grant.reviewed(it)).map(Arc::new);
+    Denial::ReviewNeeded { cap: C::SPEC.cap, subjects, grant }
 }
 
 /// The denial for a grant whose last use was taken meanwhile.

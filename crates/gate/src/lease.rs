@@ -56,6 +56,12 @@ impl Lease {
         self.session.lost_since(self.open.mark).is_none() && self.session.still_holds(&self.open.grant)
     }
 
+    /// Whether the grant is gone that let the call through. The run that it started, which another grant let through, does
+    /// not hear of that: whoever holds the lease ends it.
+    pub fn lost_grant(&self) -> bool {
+        !self.session.still_holds(&self.open.grant)
+    }
+
     /// The gate for whatever was started.
     pub fn door(&self) -> Arc<dyn Dispatch> {
         Arc::new(Door { gate: Arc::clone(&self.gate), session: self.session.clone() })

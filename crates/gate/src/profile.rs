@@ -16,8 +16,17 @@ pub const LINE_MEMORY_BYTES_MAX: u64 = 384 << 20;
 
 /// Powers that reach out of the session: to hosts, to other guests, to secrets and to models. No profile grants them, so
 /// that none becomes live by being built: hosts, topics and secrets are named by a grant.
-pub const REACHING: CapSet =
-    CapSet::of(&[Cap::Secrets, Cap::Queue, Cap::Tcp, Cap::Udp, Cap::Tls, Cap::Net, Cap::Llm, Cap::Browse]);
+pub const REACHING: CapSet = CapSet::of(&[
+    Cap::Secrets,
+    Cap::Queue,
+    Cap::Tcp,
+    Cap::Udp,
+    Cap::Tls,
+    Cap::Net,
+    Cap::Llm,
+    Cap::Browse,
+    Cap::Search,
+]);
 
 /// A memory limit, a call timeout and a set of powers under one name.
 #[derive(Debug, PartialEq, Eq)]

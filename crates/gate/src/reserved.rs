@@ -23,19 +23,19 @@ impl<'a> Reserved<'a> {
             return Ok(Self { budget: None, request_bytes: 0, reply_bytes: 0, is_begun: false });
         };
         if budget.left(Unit::Fuel) == Some(0) {
-            return Err(Denial::BudgetExceeded("fuel"));
+            return Err(Denial::spent("fuel"));
         }
         if !budget.reserve(Unit::Calls, 1) {
-            return Err(Denial::BudgetExceeded("calls"));
+            return Err(Denial::spent("calls"));
         }
         if !budget.reserve(Unit::Bytes, request_bytes) {
             budget.settle(Unit::Calls, 1);
-            return Err(Denial::BudgetExceeded("bytes"));
+            return Err(Denial::spent("bytes"));
         }
         let reply_bytes = budget.reserve_up_to(Unit::Bytes, reply_bytes_max);
         let reserved = Self { budget: Some(budget), request_bytes, reply_bytes, is_begun: false };
         if reply_bytes == 0 && reply_bytes_max > 0 {
-            return Err(Denial::BudgetExceeded("bytes"));
+            return Err(Denial::spent("bytes"));
         }
         Ok(reserved)
     }
@@ -52,7 +52,7 @@ impl<'a> Reserved<'a> {
         let bytes = reply.digested.as_ref().map_or(reply.payload.len(), |it| it.len()) as u64;
         let short = bytes.saturating_sub(self.reply_bytes);
         if !budget.reserve(Unit::Bytes, short) {
-            return Err(Denial::BudgetExceeded("bytes"));
+            return Err(Denial::spent("bytes"));
         }
         self.reply_bytes = (self.reply_bytes + short).saturating_sub(bytes);
         Ok(())

@@ -43,11 +43,13 @@ pub enum Class {
     Fetch,
     /// A process lives, or ended and was not awaited. What it runs is counted as a run of its own.
     Process,
+    /// A listener, or a connection that came by one. What its requests run is counted as runs.
+    Connection,
 }
 
 impl Class {
     /// How many there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
 
     pub(crate) const fn index(self) -> usize {
         self as usize

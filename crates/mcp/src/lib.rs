@@ -1,12 +1,14 @@
-//! MCP over two streams of bytes: a [`Sandbox`]'s operations as tools, its files as resources. And the same
-//! operations as plain JSON lines, for our clients in other languages ([`clients`]).
+//! MCP over two streams of bytes or over HTTP: a [`Sandbox`]'s operations as tools, its files as resources. And the
+//! same operations as plain JSON lines, for our clients in other languages ([`clients`]).
 //!
 //! This room only spells: what a tool may do, see and spend was decided when the sandbox was opened, and every
 //! call is the gate's to judge. The protocol itself is the official SDK's; ours is how messages are cut out of
 //! the stream, because a line of any length must be answered and must not cost its length in memory.
 
+mod agent;
 mod answer;
 pub mod clients;
+mod http;
 mod line;
 mod resource;
 mod server;
@@ -18,6 +20,8 @@ use drydock_embed::Sandbox;
 use rmcp::ServiceExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub use agent::{AgentDoor, AgentWanted, SYSTEM};
+pub use http::{HttpBounds, HttpServer, HttpSessions};
 pub use line::{LINE_BYTES_MAX, Line, Lines};
 use server::Server;
 use transport::{LineTransport, writer};
@@ -34,14 +38,20 @@ pub enum ServeError {
     Broken(#[from] tokio::task::JoinError),
 }
 
-/// Serves one client until it goes away. Calls in flight are cancelled then, and their guests ended.
-pub async fn serve<R, W>(sandbox: Arc<Sandbox>, read: R, write: W) -> Result<(), ServeError>
+/// Serves one client until it goes away, with runs of agents where there is a door to them. Calls in flight are cancelled then, and their guests ended.
+pub async fn serve<R, W>(
+    sandbox: Arc<Sandbox>,
+    agents: Option<Arc<dyn AgentDoor>>,
+    read: R,
+    write: W,
+) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let (out, written) = writer(write);
-    let server = Server::new(sandbox);
+    let tools = server::tools(&sandbox, agents.is_some());
+    let server = Server::new(sandbox, tools, None, agents);
     let began = server.serve(LineTransport::new(read, out)).await;
     let running = match began {
         Ok(running) => running,
@@ -56,9 +66,12 @@ where
 }
 
 /// Serves whoever started this process, on its stdin and stdout.
-pub async fn serve_stdio(sandbox: Arc<Sandbox>) -> Result<(), ServeError> {
+pub async fn serve_stdio(
+    sandbox: Arc<Sandbox>,
+    agents: Option<Arc<dyn AgentDoor>>,
+) -> Result<(), ServeError> {
     let (read, write) = rmcp::transport::stdio_pipes();
-    serve(sandbox, read, write).await
+    serve(sandbox, agents, read, write).await
 }
 
 /// The parser of foreign bytes, for the fuzzers and nobody else.

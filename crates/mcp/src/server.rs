@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -12,17 +12,21 @@ use drydock_embed::{Effect, Operation, Sandbox, SandboxError, Watch, contract::S
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, InitializeResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse,
-        ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig,
-        Tool, ToolAnnotations,
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, GetTaskParams, GetTaskResult,
+        Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+        ProgressToken, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+        ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        UpdateTaskParams,
     },
     service::{Peer, RequestContext},
 };
 use serde_json::{Value, json};
 
-use crate::{answer, resource};
+use crate::{
+    agent::{self, AgentDoor},
+    answer, resource,
+};
 
 /// Resources in one answer.
 const PAGE: usize = 500;
@@ -30,20 +34,49 @@ const PAGE: usize = 500;
 /// How often a client that asked is told how far a call is.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
+/// Opens a sandbox for one protocol session.
+pub(crate) type OpenSandbox = Arc<dyn Fn() -> Result<Arc<Sandbox>, SandboxError> + Send + Sync>;
+
+/// What one connection, one protocol session or one request without a session is answered by.
 pub(crate) struct Server {
-    sandbox: Arc<Sandbox>,
-    tools: Vec<Tool>,
+    /// What there is for whoever has no protocol session, and what is told of the tools.
+    shared: Arc<Sandbox>,
+    tools: Arc<[Tool]>,
+    /// Opens what a protocol session has for itself, if it has anything.
+    open: Option<OpenSandbox>,
+    opened: OnceLock<Arc<Sandbox>>,
+    /// The way to runs of agents, if the caller has one.
+    agents: Option<Arc<dyn AgentDoor>>,
+}
+
+/// The tools of a sandbox, and those of agents, as the protocol lists them.
+pub(crate) fn tools(sandbox: &Sandbox, with_agents: bool) -> Arc<[Tool]> {
+    let agents = agent::tools().filter(|_| with_agents);
+    sandbox.operations().map(tool).chain(agents).collect()
 }
 
 impl Server {
-    pub(crate) fn new(sandbox: Arc<Sandbox>) -> Self {
-        let tools = sandbox.operations().map(tool).collect();
-        Self { sandbox, tools }
+    pub(crate) fn new(
+        shared: Arc<Sandbox>,
+        tools: Arc<[Tool]>,
+        open: Option<OpenSandbox>,
+        agents: Option<Arc<dyn AgentDoor>>,
+    ) -> Self {
+        Self { shared, tools, open, opened: OnceLock::new(), agents }
+    }
+
+    /// The way to tasks. Where there is none, the protocol has said so before.
+    fn tasks(&self) -> Result<&dyn AgentDoor, ErrorData> {
+        self.agents.as_deref().ok_or_else(|| ErrorData::invalid_params("there is no such task", None))
+    }
+
+    fn sandbox(&self) -> &Arc<Sandbox> {
+        self.opened.get().unwrap_or(&self.shared)
     }
 
     async fn list(&self) -> Result<Value, SandboxError> {
         let everything = json!({ "path": "/", "recursive": true });
-        self.sandbox.call("list_files", everything, &Watch::default()).await
+        self.sandbox().call("list_files", everything, &Watch::default()).await
     }
 }
 
@@ -81,10 +114,31 @@ impl Progress {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources();
+        let capabilities = match self.agents {
+            None => capabilities.build(),
+            Some(_) => capabilities.enable_tasks().build(),
+        };
         InitializeResult::new(capabilities)
             .with_server_info(Implementation::new("drydock", env!("CARGO_PKG_VERSION")))
-            .with_instructions(self.sandbox.prompt())
+            .with_instructions(self.sandbox().prompt())
+    }
+
+    /// Only what has a handshake comes by here: over HTTP that is what has a protocol session, with files of its own.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        if let Some(open) = &self.open {
+            let opened = open().map_err(|error| {
+                ErrorData::internal_error(format!("{}: {}", error.code, error.message), None)
+            })?;
+            // A second handshake changes nothing.
+            let _ = self.opened.set(opened);
+        }
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
     }
 
     async fn list_tools(
@@ -92,7 +146,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.clone()))
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -105,6 +159,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let name = request.name.as_ref();
+        if let (Some(agents), true) = (&self.agents, agent::is_ours(name)) {
+            return agent::call(agents, request, &context).await;
+        }
         // `commit` may be asked for where it is not offered: the gate refuses it, and keeps a record.
         if Operation::named(name).is_none() {
             return Err(ErrorData::invalid_params(format!("there is no tool `{name}`"), None));
@@ -127,7 +184,7 @@ impl ServerHandler for Server {
             progress.tell().await;
         }
         let input = Value::Object(request.arguments.unwrap_or_default());
-        let mut call = std::pin::pin!(self.sandbox.call(name, input, &watch));
+        let mut call = std::pin::pin!(self.sandbox().call(name, input, &watch));
         let done = loop {
             let tick = async {
                 match &mut progress {
@@ -153,6 +210,30 @@ impl ServerHandler for Server {
             Err(error) => answer::failed(&error),
         }
         .into())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        agent::task::get(self.tasks()?, &request.task_id).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        agent::task::update(self.tasks()?, &request.task_id, &request.input_responses).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        agent::task::cancel(self.tasks()?, &request.task_id).await
     }
 
     async fn list_resources(
@@ -196,7 +277,7 @@ impl ServerHandler for Server {
         let absent = |why: String| ErrorData::resource_not_found(why, Some(json!({ "uri": uri })));
         let path =
             resource::path(&uri).ok_or_else(|| absent(format!("`{uri}` is no file of this sandbox")))?;
-        let read = self.sandbox.call("read_file", json!({ "path": path }), &Watch::default()).await;
+        let read = self.sandbox().call("read_file", json!({ "path": path }), &Watch::default()).await;
         let read = read.map_err(|error| absent(format!("{}: {}", error.code, error.message)))?;
         let contents = match (read["text"].as_str(), read["base64"].as_str()) {
             (Some(text), _) => ResourceContents::text(text, uri.as_str()).with_mime_type("text/plain"),

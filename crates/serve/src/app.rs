@@ -14,7 +14,8 @@ use drydock_embed::{Dock, store::Tokens};
 use parking_lot::{Mutex, RwLock};
 
 use crate::{
-    idempotency::Remembered, installed::InstalledCache, log::LogWriter, metrics::Metrics, queue::Queue,
+    agents::Drivers, idempotency::Remembered, installed::InstalledCache, log::LogWriter, mcp::McpServers,
+    metrics::Metrics, queue::Queue,
 };
 
 /// The server. Clones are the same one.
@@ -29,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) remembered: Remembered,
     pub(crate) logs: LogWriter,
     pub(crate) held: Arc<BodyBytes>,
+    pub(crate) mcp: McpServers,
+    pub(crate) drivers: Arc<Drivers>,
     dock: Dock,
     tenants: RwLock<HashMap<Tenant, Arc<TenantState>>>,
     draining: AtomicBool,
@@ -87,6 +90,16 @@ pub struct Bounds {
     pub process_output_bytes_max: u64,
     /// Bytes of output of all processes of a tenant that are kept.
     pub process_spool_bytes_max: u64,
+    /// Sessions of MCP of all callers at once.
+    pub mcp_sessions_max: usize,
+    /// Sessions of MCP of one caller at once.
+    pub mcp_caller_sessions_max: usize,
+    /// How long a session of MCP lives without a message.
+    pub mcp_idle_max: Duration,
+    /// Runs of agents of all tenants that are driven at once.
+    pub agents_max: usize,
+    /// Runs of agents of one tenant that are driven at once.
+    pub tenant_agents_max: usize,
 }
 
 impl Default for Bounds {
@@ -107,6 +120,11 @@ impl Default for Bounds {
             drain_max: Duration::from_secs(30),
             process_output_bytes_max: 64 << 20,
             process_spool_bytes_max: 1 << 30,
+            mcp_sessions_max: 256,
+            mcp_caller_sessions_max: 64,
+            mcp_idle_max: Duration::from_secs(10 * 60),
+            agents_max: 64,
+            tenant_agents_max: 16,
         }
     }
 }
@@ -133,6 +151,8 @@ impl App {
             metrics: Metrics::default(),
             remembered: Remembered::new(bounds.idempotency_max),
             logs: LogWriter::start(),
+            mcp: McpServers::new(bounds),
+            drivers: Arc::new(Drivers::new(bounds)),
             held: Arc::new(BodyBytes { held: AtomicU64::new(0), max: bounds.bodies_bytes_max }),
             settings,
             dock,
@@ -148,6 +168,7 @@ impl App {
     /// From now on the server says that it is about to end.
     pub(crate) fn drain(&self) {
         self.0.draining.store(true, Ordering::Relaxed);
+        self.0.mcp.end();
     }
 
     /// Writes what extensions logged and nobody wrote yet.
@@ -169,6 +190,7 @@ impl Shared {
         let mut all = self.tenants.write();
         let made = || {
             let dock = Arc::new(self.dock.for_tenant(tenant.clone()));
+            self.drivers.take_up(dock.agents(), tenant.clone());
             Arc::new(TenantState { dock, installed: InstalledCache::default() })
         };
         Arc::clone(all.entry(tenant.clone()).or_insert_with(made))

@@ -13,6 +13,16 @@ use crate::{
     error::ApiError,
 };
 
+/// Whether there is nothing to read: most requests have none, and need no timer for it.
+pub(crate) fn is_empty(headers: &HeaderMap, body: &Body) -> bool {
+    said(headers) == Some(0) || body.is_end_stream()
+}
+
+/// How long it says that it is.
+fn said(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok())
+}
+
 /// Reads all of it. One that says that it is too large is refused before a byte of it is read. What it holds stays counted
 /// in `held`, until whoever asked for it is done.
 pub(crate) async fn read(
@@ -22,13 +32,8 @@ pub(crate) async fn read(
     bytes_max: u64,
     held: &mut HeldBytes,
 ) -> Result<Bytes, ApiError> {
-    let said = headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
-    if said.is_some_and(|it| it > bytes_max) {
+    if said(headers).is_some_and(|it| it > bytes_max) {
         return Err(too_large(bytes_max));
-    }
-    // Most requests have none, and need no timer for it.
-    if said == Some(0) || body.is_end_stream() {
-        return Ok(Bytes::new());
     }
     let bounds = &app.settings.bounds;
     let reading = async {

@@ -32,10 +32,18 @@ pub(crate) enum Power {
     Invoke,
     /// Installing, listing and removing extensions.
     Install,
+    /// Naming, keeping and forgetting secrets.
+    Secrets,
     /// Commands, lines and programs.
     Run,
     /// Workspaces.
     Workspaces,
+    /// What guests keep: values by key, and messages.
+    Kept,
+    /// Runs of agents, whose models cost the operator's money: only where a token names it.
+    Agents,
+    /// Answering what runs of agents ask a person: only where a token names it.
+    Reviews,
     /// The tenant's own records.
     Audit,
     /// Figures about the whole process, so of all tenants: only where a token names it.
@@ -48,8 +56,12 @@ impl Power {
             Self::Open => "open",
             Self::Invoke => "invoke",
             Self::Install => "install",
+            Self::Secrets => "secrets",
             Self::Run => "run",
             Self::Workspaces => "workspaces",
+            Self::Kept => "kept",
+            Self::Agents => "agents",
+            Self::Reviews => "reviews",
             Self::Audit => "audit",
             Self::Metrics => "metrics",
         }
@@ -105,7 +117,7 @@ impl Caller {
     pub(crate) fn may(&self, power: Power) -> Result<(), ApiError> {
         let Some(token) = &self.token else { return Ok(()) };
         let held = match &token.ceiling.powers {
-            None => power != Power::Metrics,
+            None => !matches!(power, Power::Metrics | Power::Agents | Power::Reviews),
             Some(powers) => powers.iter().any(|it| it == power.name()),
         };
         if held { Ok(()) } else { Err(beyond("power", power.name())) }
@@ -121,6 +133,11 @@ impl Caller {
     /// The time that was asked for, or the usual, unless it is more than the token may ask for.
     pub(crate) fn timeout_ms(&self, asked: Option<u64>, usual: u64) -> Result<u64, ApiError> {
         within("timeout_ms", asked, usual, self.token.as_ref().and_then(|it| it.ceiling.limits.timeout_ms))
+    }
+
+    /// How long a request waits for what comes: not at all if it is not said, and within the same time.
+    pub(crate) fn wait_ms(&self, asked: Option<u64>) -> Result<u64, ApiError> {
+        within("wait_ms", asked, 0, self.token.as_ref().and_then(|it| it.ceiling.limits.timeout_ms))
     }
 
     /// The memory that was asked for, likewise.

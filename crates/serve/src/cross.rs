@@ -20,6 +20,13 @@ pub(crate) fn check(settings: &ServeSettings, uri: &Uri, headers: &HeaderMap) ->
         let text = "this server is called by another name; `--host-name` adds one";
         return Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", text));
     }
+    own_page(uri, headers)
+}
+
+/// Refuses what a page of another origin asks for. Who asks is no page, most of the time, and names no origin.
+pub(crate) fn own_page(uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
+    let named = headers.get(header::HOST).and_then(|it| it.to_str().ok());
+    let host = uri.authority().map(|it| it.as_str()).or(named).unwrap_or_default();
     let origin = headers.get(header::ORIGIN).map(|it| it.to_str().unwrap_or_default());
     let same = |origin: &str| {
         let place = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));

@@ -2,6 +2,7 @@
 //! handler; then what is told of it.
 
 use std::{
+    future::ready,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -24,7 +25,7 @@ use crate::{
     cross,
     error::ApiError,
     idempotency::{self, ANSWER_BYTES_MAX, Begun},
-    route::{ROUTES, Route},
+    route::{Answering, ROUTES, Route},
 };
 
 /// The header of a request's id, accepted and returned.
@@ -35,13 +36,14 @@ const REQUEST_ID_BYTES_MAX: usize = 128;
 /// What the path said.
 pub(crate) type Found = Result<Vec<(&'static str, String)>, ApiError>;
 
-/// Takes one request through.
-pub(crate) async fn enter(
+/// Takes one request through. What takes no time is done here and now: a request's future is moved on its way to the
+/// connection, with all that it holds.
+pub(crate) fn enter(
     at: usize,
     app: Arc<Shared>,
     request: Request<Body>,
     found: Found,
-) -> Response<Body> {
+) -> impl Future<Output = Response<Body>> + Send {
     let (began, route) = (Instant::now(), &ROUTES[at]);
     let id = request_id(request.headers());
     // Neither path nor query nor headers: there may be secrets in them.
@@ -49,40 +51,46 @@ pub(crate) async fn enter(
         target: "drydock::serve", "request", otel.kind = "server", http.request.method = %request.method(),
         http.route = route.path, http.response.status_code = Empty, request_id = %id, tenant = Empty, extension = Empty,
     );
-    let done =
-        answer(route, Arc::clone(&app), request, found, Arc::clone(&id)).instrument(span.clone()).await;
-    let mut response = done.unwrap_or_else(ApiError::into_response);
-    span.record("http.response.status_code", response.status().as_u16());
-    if let Ok(value) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(REQUEST_ID, value);
+    let answering = span.in_scope(|| answer(route, &app, request, found, Arc::clone(&id)));
+    async move {
+        let done = match answering {
+            Ok(answering) => answering.instrument(span.clone()).await,
+            Err(error) => Err(error),
+        };
+        let mut response = done.unwrap_or_else(ApiError::into_response);
+        span.record("http.response.status_code", response.status().as_u16());
+        if let Ok(value) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(REQUEST_ID, value);
+        }
+        app.metrics.request(at, response.status(), began.elapsed());
+        response
     }
-    app.metrics.request(at, response.status(), began.elapsed());
-    response
 }
 
-async fn answer(
+/// Who asks, whether they may, and what answers them.
+fn answer(
     route: &'static Route,
-    app: Arc<Shared>,
+    app: &Arc<Shared>,
     request: Request<Body>,
     found: Found,
     id: Arc<str>,
-) -> Answer {
+) -> Result<Answering, ApiError> {
     if app.settings.reach == Reach::Loopback {
         cross::check(&app.settings, request.uri(), request.headers())?;
     }
     let found = found?;
     if route.power == Power::Open {
-        return (route.open)(&app);
+        return Ok(Box::pin(ready((route.open)(app))));
     }
-    let caller = caller::identify(&app, request.headers(), request.extensions())?;
+    let caller = caller::identify(app, request.headers(), request.extensions())?;
     Span::current().record("tenant", caller.tenant.as_str());
     caller.may(route.power)?;
     let key = if route.once { idempotency::key_of(request.headers())? } else { None };
-    let ask = Ask::new(app, caller, request, found, id);
-    match key {
-        None => (route.handle)(ask).await,
-        Some(key) => once(route, ask, key).await,
-    }
+    let ask = Ask::new(Arc::clone(app), caller, request, found, id);
+    Ok(match key {
+        None => (route.handle)(ask),
+        Some(key) => Box::pin(once(route, ask, key)),
+    })
 }
 
 /// Does it once for all who ask under this key.
@@ -143,7 +151,29 @@ fn request_id(headers: &HeaderMap) -> Arc<str> {
 fn new_id() -> Arc<str> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     static START: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    let start = START.get_or_init(|| getrandom::u64().unwrap_or(0));
+    let start = *START.get_or_init(|| getrandom::u64().unwrap_or(0));
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{start:016x}-{next:x}").into()
+    let mut text = [b'-'; 33];
+    write_hex(start, &mut text[..16]);
+    // Without its leading zeros.
+    let digits = (16 - next.leading_zeros() as usize / 4).max(1);
+    write_hex(next, &mut text[17..17 + digits]);
+    String::from_utf8_lossy(&text[..17 + digits]).into()
+}
+
+/// The last digits of a number, as many as there is room for: formatting them would be a good part of a request's way in.
+fn write_hex(number: u64, into: &mut [u8]) {
+    for (place, digit) in into.iter_mut().rev().enumerate() {
+        *digit = b"0123456789abcdef"[(number >> (4 * place) & 15) as usize];
+    }
+}
+
+#[test]
+fn a_number_is_written_as_formatting_would() {
+    for number in [0, 1, 15, 16, 0xabc, u64::MAX] {
+        let digits = (16 - number.leading_zeros() as usize / 4).max(1);
+        let mut text = vec![b'-'; digits];
+        write_hex(number, &mut text);
+        assert_eq!(String::from_utf8_lossy(&text), format!("{number:x}"));
+    }
 }

@@ -8,8 +8,9 @@ use axum::{
 use drydock_contract::CallError;
 use drydock_embed::{
     InstallError, OpenTreeError, SandboxError,
+    agent::AgentError,
     extension::runner::{Code, Failure, FailureKind},
-    store::{OpenWorkspaceError, TokensError},
+    store::{OpenWorkspaceError, TokensError, VaultError},
 };
 use serde_json::json;
 
@@ -48,6 +49,11 @@ impl ApiError {
 
     pub(crate) fn forbidden(code: &str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, code, message)
+    }
+
+    /// What a broker could not have, or a bound of its own.
+    pub(crate) fn of_broker(code: &str, message: String) -> Self {
+        of_code(code, message)
     }
 
     /// Something of ours broke. What exactly is for our own eyes.
@@ -90,18 +96,22 @@ fn status_of(code: &str) -> StatusCode {
         "denied"
         | "command_not_granted"
         | "tool_not_granted"
+        | "review_needed"
         | "revoked"
         | "cancelled"
         | "max_depth"
         | "host_denied" => StatusCode::FORBIDDEN,
-        "unknown_command" | "not_found" => StatusCode::NOT_FOUND,
-        "too_large" | "artifact_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
+        "unknown_command" | "not_found" | "empty" => StatusCode::NOT_FOUND,
+        "too_large" | "artifact_too_large" | "value_too_large" | "message_too_large" => {
+            StatusCode::PAYLOAD_TOO_LARGE
+        }
         "timed_out" => StatusCode::GATEWAY_TIMEOUT,
         "exists" | "conflict" => StatusCode::CONFLICT,
-        "bad_input" | "malformed" | "bad_path" | "is_a_directory" | "not_a_directory" | "not_executable" => {
-            StatusCode::BAD_REQUEST
+        "bad_input" | "malformed" | "bad_path" | "is_a_directory" | "not_a_directory" | "not_executable"
+        | "invalid_key" | "invalid_topic" => StatusCode::BAD_REQUEST,
+        "no_space" | "read_only" | "quota_exceeded" | "queue_full" | "tenant_full" => {
+            StatusCode::INSUFFICIENT_STORAGE
         }
-        "no_space" | "read_only" => StatusCode::INSUFFICIENT_STORAGE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -128,6 +138,38 @@ impl From<SandboxError> for ApiError {
 impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
         of_code(error.code(), error.to_string())
+    }
+}
+
+impl From<AgentError> for ApiError {
+    fn from(error: AgentError) -> Self {
+        let (code, text) = (error.code(), error.to_string());
+        match code {
+            "not_found" => Self::absent("run or review"),
+            "run_held" | "run_not_over" | "run_diverged" | "review_answered" | "review_expired" => {
+                Self::new(StatusCode::CONFLICT, code, text)
+            }
+            "too_many_runs" | "no_room" => Self::new(StatusCode::INSUFFICIENT_STORAGE, code, text),
+            "bad_change" | "no_such_step" | "bad_setup" | "bad_workspace" | "unknown_tool"
+            | "bad_options" => Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, text),
+            code => match error {
+                AgentError::Grants(_) => Self::bad(code, text),
+                AgentError::Call(error) => error.into(),
+                error => of_code(code, error.to_string()),
+            },
+        }
+    }
+}
+
+impl From<VaultError> for ApiError {
+    fn from(error: VaultError) -> Self {
+        let (code, text) = (error.code(), error.to_string());
+        match error {
+            VaultError::Size => Self::bad(code, text),
+            VaultError::TooMany => Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, text),
+            VaultError::Conflict(_) => Self::new(StatusCode::CONFLICT, code, text),
+            error => Self::internal(&error),
+        }
     }
 }
 

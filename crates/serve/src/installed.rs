@@ -70,7 +70,8 @@ impl InstalledCache {
         self.at_hand.lock().remove(name);
     }
 
-    fn fresh(&self, name: &CommandName) -> Option<Arc<Ready>> {
+    /// The extension, as far as what the ledger said is still believed.
+    pub(crate) fn fresh(&self, name: &CommandName) -> Option<Arc<Ready>> {
         let all = self.at_hand.lock();
         let (looked, ready) = all.get(name)?;
         (looked.elapsed() < BELIEVED).then(|| Arc::clone(ready))

@@ -8,6 +8,7 @@
 //! tenant, memory for bodies, remembered answers. The listener comes from whoever starts the server; nothing here binds,
 //! dials, or reads a file or the environment.
 
+mod agents;
 mod app;
 mod ask;
 mod body;
@@ -16,6 +17,7 @@ mod cross;
 mod door;
 mod enter;
 mod error;
+mod guest;
 mod header;
 mod idempotency;
 mod installed;
@@ -23,8 +25,10 @@ mod json;
 mod listen;
 mod local;
 mod log;
+mod mcp;
 mod metrics;
 mod openapi;
+mod pieces;
 mod queue;
 mod route;
 mod sse;
@@ -32,6 +36,7 @@ mod telemetry;
 mod tls;
 
 pub use app::{App, Bounds, Reach, ServeSettings};
+pub use guest::{GuestBounds, GuestCounts, GuestEnd, serve_guest};
 pub use listen::{Drained, serve};
 pub use local::serve_local;
 pub use openapi::document as openapi;

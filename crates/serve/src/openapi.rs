@@ -99,6 +99,9 @@ fn responses(route: &Route, answer: &Value) -> Value {
     if route.path.starts_with("/x/") {
         all["default"] = json!({ "description": "whatever the extension answers", "content": { "*/*": {} } });
     }
+    if route.path == "/mcp" {
+        all["default"] = json!({ "description": "what MCP's transport says of a request that is none of its", "content": { "*/*": {} } });
+    }
     for status in statuses {
         all[status] = error.clone();
     }

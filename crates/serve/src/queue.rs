@@ -80,7 +80,8 @@ impl Queue {
             }
             Entered::Waiting(waiting) => waiting,
         };
-        match tokio::time::timeout(app.settings.bounds.waiting_max, waiting).await {
+        // Boxed, because most do not wait.
+        match Box::pin(tokio::time::timeout(app.settings.bounds.waiting_max, waiting)).await {
             Ok(Ok(place)) => Ok(place),
             _ => {
                 app.metrics.rejected.add();

@@ -179,3 +179,27 @@ pub fn leaves_a_mark() -> String {
          (call $proc_exit (local.get $found))",
     )
 }
+
+/// A guest that serves: `handle` is `body`. It has the request and the response, a helper `$echo` that answers with a head and
+/// then the request, and 64 pages of memory, of which the first 4096 bytes are the body's own.
+pub fn serving(body: &str) -> String {
+    format!(
+        r#"(module
+  (import "env" "host_request_len" (func $len (result i32)))
+  (import "env" "host_request_get" (func $get (param i32 i32) (result i32)))
+  (import "env" "host_response_set" (func $set (param i32 i32) (result i32)))
+  (import "env" "host_error" (func $error (param i32 i32) (result i32)))
+  (import "env" "host_log" (func $log (param i32 i32) (result i32)))
+  (memory (export "memory") 128)
+  (data (i32.const 4096) "201\nx-guest: yes\n\n")
+  (func $echo (result i32)
+    (drop (call $get (i32.const 4114) (i32.const 2000000)))
+    (call $set (i32.const 4096) (i32.add (i32.const 18) (call $len))))
+  (func (export "handle") (result i32) {body}))"#
+    )
+}
+
+/// Answers with 201, a header, and the request as it came.
+pub fn serving_echo() -> String {
+    serving("(call $echo)")
+}

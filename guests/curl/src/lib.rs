@@ -1,4 +1,4 @@
-//! `curl`, and by its other name `wget`: HTTP requests, each of which the host judges and makes.
+//! `curl`, and by its other names `wget`, `http` and `https`: HTTP requests, each of which the host judges and makes.
 //!
 //! Nothing here connects. A request goes to the host as JSON and its answer comes back in frames ([`wire`]); redirects are
 //! followed by asking again, so every hop is judged. Bodies are passed on as they come.
@@ -6,8 +6,10 @@
 mod cookie;
 mod data;
 mod failure;
+pub mod fetch;
 mod flags;
 mod form;
+mod httpie;
 mod output;
 mod request;
 mod transfer;
@@ -20,6 +22,7 @@ mod write_out;
 pub fn run(called: &str, args: &[String]) -> i32 {
     match called {
         "wget" => wget::run(args),
+        "http" | "https" => httpie::run(called, args),
         _ => transfer::run(args),
     }
 }

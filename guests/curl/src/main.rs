@@ -1,4 +1,4 @@
-//! The guest `curl`, and by its other name `wget`. The program is in the library, where the fuzzer finds it as well.
+//! The guest `curl`, and by its other names `wget`, `http` and `https`. The program is in the library, where the fuzzer finds it as well.
 
 #[cfg(target_family = "wasm")]
 #[global_allocator]

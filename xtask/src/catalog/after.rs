@@ -3,7 +3,7 @@
 
 use std::{path::Path, process::Command};
 
-use super::{c_programs, lines, py_cases, py_programs, py_revoked};
+use super::{c_programs, lines, py_cases, py_network, py_pip, py_programs, py_revoked};
 use crate::{must_succeed, python};
 
 /// Answers what went otherwise.
@@ -13,6 +13,8 @@ pub(super) fn run(root: &Path, binary: &Path, home: &Path, row: &str) -> anyhow:
         "python" => {
             failed.extend(py_cases::run(binary, home)?);
             failed.extend(py_programs::run(root, binary, home)?);
+            failed.extend(py_network::run(binary, home)?);
+            failed.extend(py_pip::run(binary, home)?);
             failed.extend(py_revoked::run(binary, home)?);
             failed.extend(python::same_as_native(binary, home)?);
             failed.extend(python::replays(binary, home)?);

@@ -9,6 +9,8 @@ mod c_programs;
 mod lines;
 mod page;
 mod py_cases;
+mod py_network;
+mod py_pip;
 mod py_programs;
 mod py_revoked;
 mod readme;

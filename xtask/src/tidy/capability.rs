@@ -53,7 +53,9 @@ pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
 
 /// The quoted names of the list.
 fn list(source: &str) -> Vec<&str> {
-    let Some((_, after)) = source.split_once("const ROOMS: &[&str] = &[") else { return Vec::new() };
+    // A list that is long stands on the next line.
+    let Some((_, after)) = source.split_once("const ROOMS: &[&str] =") else { return Vec::new() };
+    let after = after.split_once('[').map_or("", |(_, inside)| inside);
     let inside = after.split_once(']').map_or(after, |(inside, _)| inside);
     inside.split('"').skip(1).step_by(2).collect()
 }

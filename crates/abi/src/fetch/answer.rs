@@ -60,7 +60,7 @@ pub fn failure_of(error: &CallError) -> FetchFailure {
         CallError::Denied(Denial::Malformed(_)) => (FailureKind::Invalid, error.code()),
         CallError::Denied(Denial::TooLarge { .. }) => (FailureKind::TooLarge, error.code()),
         CallError::Denied(
-            Denial::RateLimited { .. } | Denial::TooManyProcesses { .. } | Denial::BudgetExceeded(_),
+            Denial::RateLimited { .. } | Denial::TooManyProcesses { .. } | Denial::BudgetExceeded { .. },
         ) => (FailureKind::Quota, error.code()),
         CallError::Denied(_) => (FailureKind::Denied, error.code()),
         CallError::Failed(Fault::Overdue) => (FailureKind::Timeout, error.code()),
@@ -149,7 +149,7 @@ mod tests {
             (Denial::TooLarge { what: "request", bytes: 2, max: 1 }.into(), 4),
             (Fault::Overdue.into(), 5),
             (Denial::RateLimited { calls_max: 1, window_s: 1 }.into(), 6),
-            (Denial::BudgetExceeded("calls").into(), 6),
+            (Denial::spent("calls").into(), 6),
         ] {
             let failure = failure_of(&error);
             assert_eq!(failure.kind as i32, want, "{error}");

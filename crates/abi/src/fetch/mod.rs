@@ -6,10 +6,14 @@
 mod answer;
 mod frame;
 mod request;
+mod text;
+mod whole;
 
 pub use answer::{FailureKind, FetchAnswer, FetchFailure, Fetched, answer_json, failure_of};
 pub use frame::{BODY, END, FAILURE, FRAME_HEAD_BYTES, HEAD, frame_head, frame_of, head_json};
 pub use request::{BadFetch, FetchRequest};
+pub use text::OPERATIONS;
+pub use whole::{Follow, HOPS_MAX, WholeRequest};
 
 /// The operation.
 pub const FETCH: &str = "http.fetch";

@@ -5,7 +5,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{any::Any, future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use bytes::{BufMut, Bytes, BytesMut};
 pub use drydock_abi::exec::{COMMAND, START};
@@ -96,6 +96,14 @@ impl Capability for Exec {
             COMMAND => request::decode_with_env(payload),
             _ => request::decode(payload),
         }
+    }
+
+    fn decode_typed(operation: &str, value: Box<dyn Any + Send>) -> Option<ExecStart> {
+        value.downcast::<ExecStart>().ok().filter(|it| operation == START && it.wire.is_some()).map(|it| *it)
+    }
+
+    fn digested(request: &ExecStart) -> Option<[&[u8]; 2]> {
+        request.wire.as_deref().map(|wire| [wire, &[]])
     }
 
     fn subject(request: &ExecStart) -> &str {

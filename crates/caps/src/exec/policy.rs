@@ -50,7 +50,7 @@ pub(super) fn check(
     session: &Session,
     request: ExecStart,
 ) -> Result<Ready, Refused> {
-    let ExecStart { name, args, env, stdin, wall_max } = request;
+    let ExecStart { name, args, env, stdin, wall_max, .. } = request;
     let inside = session.spec().inside.as_ref().filter(|it| it.offers(&name));
     let target = match (registry.lookup(&name, args.first().map(Vec::as_slice)), inside) {
         (Some(entry), _) => Target::Module(entry),

@@ -1,6 +1,6 @@
 //! The exec wire, owned: it outlives the guest's buffer.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use drydock_abi::exec::{ARGV_BYTES_MAX, ExecRequest, decode_command, decode_request};
@@ -19,6 +19,16 @@ pub struct ExecStart {
     pub stdin: Bytes,
     /// How long it may take, where that is less than the session allows.
     pub wall_max: Option<Duration>,
+    /// The encoding that it was read from, where another power asks for it as a value: what its record's digest is made of.
+    pub(crate) wire: Option<Arc<[u8]>>,
+}
+
+impl ExecStart {
+    /// What another power of this room starts, read and judged as a guest's request is: with so much time.
+    pub(crate) fn of_wire(wire: Vec<u8>, wall_max: Duration) -> Result<Self, Denial> {
+        let start = decode(&wire)?;
+        Ok(Self { wall_max: Some(wall_max), wire: Some(wire.into()), ..start })
+    }
 }
 
 pub(super) fn decode(payload: &[u8]) -> Result<ExecStart, Denial> {
@@ -58,6 +68,7 @@ fn owned(request: &ExecRequest<'_>, env: Option<Vec<Vec<u8>>>) -> Result<ExecSta
         env,
         stdin: Bytes::copy_from_slice(request.stdin),
         wall_max: None,
+        wire: None,
     })
 }
 

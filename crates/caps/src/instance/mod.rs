@@ -159,13 +159,16 @@ impl Capability for Instance {
     ) -> Result<Reply, CallError> {
         let payload = match ready.act {
             Act::Invoke(invoke) => {
-                let answered = handler::invoke(&*self.runner, &permit, *invoke).await?;
+                let answered = handler::invoke(&*self.runner, &permit, invoke).await?;
                 let digested = answered.response.as_ref().ok().cloned();
                 return Ok(Reply { digested, ..Reply::of_value(answered, streams) });
             }
-            Act::Run(guest) => return lembeh::run(&*self.runner, &permit, *guest, streams).await,
-            Act::Open(open) => kernel::open(&*self.runner, &permit, open).await?,
-            Act::Call(call) => kernel::call(&permit, call).await?,
+            // Boxed, because a handler's request would carry the longest of them with it.
+            Act::Run(guest) => {
+                return Box::pin(lembeh::run(&*self.runner, &permit, *guest, streams)).await;
+            }
+            Act::Open(open) => Box::pin(kernel::open(&*self.runner, &permit, open)).await?,
+            Act::Call(call) => Box::pin(kernel::call(&permit, call)).await?,
             Act::Close(id) => {
                 self.shelf.close(id);
                 Vec::new()

@@ -135,6 +135,9 @@ fn a_tenant_has_a_share_of_the_kernels_and_a_revoked_principal_none() {
     room.gate.revoke(&node).unwrap();
     open(&room, &greedy[2]);
     assert_eq!(room.shelf.count(), 2, "what a revoked principal had is gone");
+    other.cancel();
+    room.shelf.sweep();
+    assert_eq!(room.shelf.count(), 1, "also where nobody opens another one");
 }
 
 #[test]

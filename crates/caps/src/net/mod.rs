@@ -22,7 +22,7 @@ pub use crate::played::{Answers, Played, is_piece};
 pub use crate::reach::{Credentials, grants_of};
 pub use policy::{Policy, Ready};
 pub(crate) use policy::{judge_subject, not_open};
-pub use request::Fetch;
+pub use request::{Fetch, subject_of};
 
 /// Who answers requests that were let through: the network, or a tape.
 pub trait WayOut: Send + Sync + Sized + 'static {
@@ -67,6 +67,21 @@ impl<W: WayOut> Capability for Net<W> {
                 signature: "(call: i32, out: i32, out_cap: i32) -> i32",
             },
             Import { module: "env", name: "http_close", signature: "(call: i32)" },
+            Import {
+                module: "env",
+                name: "host_http_get",
+                signature: "(url: i32, url_len: i32, out: i32, out_cap: i32) -> i32",
+            },
+            Import {
+                module: "env",
+                name: "host_http",
+                signature: "(method: i32, method_len: i32, url: i32, url_len: i32, headers: i32, headers_len: i32, body: i32, body_len: i32, out: i32, out_cap: i32) -> i32",
+            },
+            Import {
+                module: "env",
+                name: "host_http_get_many",
+                signature: "(urls: i32, urls_len: i32, out: i32, out_cap: i32) -> i32",
+            },
         ],
     };
 

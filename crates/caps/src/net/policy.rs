@@ -40,17 +40,18 @@ pub(super) fn check(policy: &Policy, session: &Session, request: Fetch) -> Resul
     let label = short(&request.subject);
     // A star names no address that is not public.
     if request.subject.starts_with(PRIVATE) && !named.contains(&request.subject) {
-        return Err(Refused { denial: not_open(&request.subject), subjects: label.into() });
+        return Err(Refused { denial: not_open(Cap::Net, &request.subject), subjects: label.into() });
     }
     let opened = named.iter().filter_map(|it| it.strip_prefix(PRIVATE)?.parse().ok()).collect();
     let Fetch { method, target, headers, body, timeout_ms, max_bytes, decode, .. } = request;
     Ok(Ready { method, target, headers, body, timeout_ms, max_bytes, decode, opened, label })
 }
 
-/// For an address that is not public, which one grant opens.
-pub(crate) fn not_open(subject: &str) -> Denial {
-    let (host, why) = (Denial::subject(subject), ": this address is not public");
-    Denial::HostNotGranted { host, why, rules: Some(Arc::new([])) }
+/// For a host that no grant names; for an address that is not public, which one grant opens.
+pub(crate) fn not_open(cap: Cap, subject: &str) -> Denial {
+    let why = if subject.starts_with(PRIVATE) { ": this address is not public" } else { "" };
+    let host = Denial::subject(subject);
+    Denial::HostNotGranted { cap, host, why, rules: Some(Arc::new([])) }
 }
 
 pub(super) fn not_admitted(request: &Fetch, why: NotAdmitted) -> Denial {
@@ -58,7 +59,7 @@ pub(super) fn not_admitted(request: &Fetch, why: NotAdmitted) -> Denial {
         NotAdmitted::ByName => ("", Some(Arc::new([]) as Arc<[_]>)),
         NotAdmitted::ByTerms => (" with this method, scheme and path", exactly(request)),
     };
-    Denial::HostNotGranted { host: Denial::subject(&request.subject), why, rules }
+    Denial::HostNotGranted { cap: Cap::Net, host: Denial::subject(&request.subject), why, rules }
 }
 
 /// The rules that admit this request and none that asks for something else.

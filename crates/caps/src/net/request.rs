@@ -1,7 +1,7 @@
 //! A request of `http.fetch`, read once: where it goes is what `egress` makes of its URL, and nobody reads the text again.
 
 use drydock_abi::fetch::{BadFetch, FETCH_BODY_BYTES_MAX, FetchRequest};
-use drydock_contract::{Denial, host::PRIVATE};
+use drydock_contract::{Cap, Denial, host::PRIVATE};
 use drydock_egress::{HeaderMap, HeaderName, HeaderValue, Method, ParseUrlError, Target, judge};
 
 /// One HTTP request.
@@ -46,11 +46,11 @@ pub(super) fn decode(payload: &[u8]) -> Result<Fetch, Denial> {
 
 /// A URL that no grant could name.
 fn refused(why: &'static str) -> Denial {
-    Denial::HostNotGranted { host: "".into(), why, rules: None }
+    Denial::HostNotGranted { cap: Cap::Net, host: "".into(), why, rules: None }
 }
 
-/// `host:port`; of an address that only a grant of its own opens, that grant's word.
-fn subject_of(target: &Target) -> String {
+/// What a grant names of a target: `host:port`; of an address that only a grant of its own opens, that grant's word.
+pub fn subject_of(target: &Target) -> String {
     let place = format!("{}:{}", target.host(), target.port());
     match target.literal().map(judge) {
         Some(Err(_)) => format!("{PRIVATE}{place}"),

@@ -160,12 +160,13 @@ impl Process {
     ) -> SpawnedProcess {
         let umask = permit.umask();
         let lease = permit.into_lease();
-        let door = lease.door();
+        let (door, [principal, _]) = (lease.door(), lease.switches());
         let entry = self.table.enter(lease, Arc::clone(&command));
         let number = entry.number;
         let owner = Box::new(Owner { table: Arc::clone(&self.table), entry: Arc::clone(&entry) });
         let running = Running { table: Arc::clone(&self.table), entry };
-        (self.tasks)(Box::pin(drive(running, door, spawn, umask, streams)));
+        let work = Work { door, principal, spawn, umask, streams };
+        (self.tasks)(Box::pin(drive(running, work)));
         SpawnedProcess { number, command, owner }
     }
 
@@ -219,17 +220,23 @@ impl Drop for Running {
     }
 }
 
-/// Runs one process to its end, or until it is killed.
-async fn drive(
-    running: Running,
+/// What a process is made of.
+struct Work {
     door: Arc<dyn Dispatch>,
+    /// Woken when a grant of its principal is gone.
+    principal: Arc<Switch>,
     spawn: ProcessSpawn,
     umask: Mode,
     streams: Streams,
-) {
+}
+
+/// Runs one process to its end, or until it is killed or what let it begin is taken back.
+async fn drive(running: Running, work: Work) {
+    let Work { door, principal, spawn, umask, streams } = work;
     let entry = Arc::clone(&running.entry);
     let state = {
         let mut killed = pin!(tripped(&entry.kill));
+        let mut lost = pin!(lost_grant(&entry, &principal));
         let call = Call::new(spawn.operation, &spawn.request, streams).answered_typed().with_umask(umask);
         // What is killed before its task begins is never asked for.
         let mut work = (!entry.kill.is_tripped()).then(|| door.dispatch(call));
@@ -237,6 +244,11 @@ async fn drive(
             if killed.as_mut().poll(cx).is_ready() {
                 work = None;
                 return Poll::Ready(ProcessState::Killed);
+            }
+            if lost.as_mut().poll(cx).is_ready() {
+                work = None;
+                let message = "the grant that let it be spawned was taken back".into();
+                return Poll::Ready(ProcessState::Failed { code: "denied", message });
             }
             let Some(work) = &mut work else { return Poll::Ready(ProcessState::Killed) };
             let polled = work.as_mut().poll(cx);
@@ -255,6 +267,17 @@ fn state_of(done: Result<Reply, CallError>) -> ProcessState {
         Ok(Ok(report)) => ProcessState::Exited(report),
         Ok(Err(bad)) => failed(&Fault::Internal(bad.to_string()).into()),
         Err(error) => failed(&error),
+    }
+}
+
+/// Waits until the process has lost its grant.
+async fn lost_grant(entry: &Entry, principal: &Switch) {
+    loop {
+        let listener = principal.listen();
+        if entry.lost_grant() {
+            return;
+        }
+        listener.await;
     }
 }
 

@@ -1,38 +1,30 @@
-//! A request for a connection, read once: where it goes is what `egress` makes of the host, and nobody reads the text again.
+//! Requests of `tcp`: something to send as JSON or as a value, a connection as a value only.
 
-use core::net::IpAddr;
+use std::any::Any;
 
-use drydock_abi::tcp::ConnectRequest;
-use drydock_contract::host::PRIVATE;
-use drydock_egress::{Target, judge};
+use drydock_abi::{
+    broker::parse,
+    exchange::ExchangeRequest,
+    tcp::{CONNECT, ConnectRequest},
+};
+use drydock_contract::Denial;
 
-/// Where to connect to.
-#[derive(Debug)]
-pub struct Connect {
-    pub(super) target: Target,
-    pub(super) prefer_ipv6: bool,
-    pub(super) timeout_ms: u64,
-    /// What a grant names.
-    pub(super) subject: String,
+use super::policy::BOUNDS;
+use crate::{
+    dialled::{Asked, Wire},
+    sent,
+};
+
+pub(super) fn decode(operation: &str, payload: &[u8]) -> Result<Asked, Denial> {
+    match operation {
+        CONNECT => Err(Denial::Malformed("a connection is asked for by a host, and not in bytes".into())),
+        _ => sent::exchange(Wire::Tcp, BOUNDS, parse(operation, payload)?),
+    }
 }
 
-/// Nothing if it names no host.
-pub(super) fn decode(request: ConnectRequest) -> Option<Connect> {
-    let ConnectRequest { host, port, prefer_ipv6, timeout_ms } = request;
-    let inner = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(&host);
-    let place = match inner.parse::<IpAddr>().map(|it| it.to_canonical()) {
-        Ok(IpAddr::V6(address)) => format!("[{address}]:{port}"),
-        Ok(IpAddr::V4(address)) => format!("{address}:{port}"),
-        // What could be more than a host is none.
-        Err(_) if host.contains([':', '/', '@', '?', '#', '\\', '%']) => return None,
-        Err(_) => format!("{host}:{port}"),
-    };
-    // The reader of URLs is the one that makes hosts out of text; nothing of HTTP is spoken.
-    let target: Target = format!("http://{place}/").parse().ok()?;
-    let named = format!("{}:{}", target.host(), target.port());
-    let subject = match target.literal().map(judge) {
-        Some(Err(_)) => format!("{PRIVATE}{named}"),
-        Some(Ok(())) | None => named,
-    };
-    Some(Connect { target, prefer_ipv6, timeout_ms, subject })
+pub(super) fn decode_typed(operation: &str, value: Box<dyn Any + Send>) -> Option<Asked> {
+    match operation {
+        CONNECT => sent::connect(Wire::Tcp, *value.downcast::<ConnectRequest>().ok()?),
+        _ => sent::exchange(Wire::Tcp, BOUNDS, *value.downcast::<ExchangeRequest>().ok()?).ok(),
+    }
 }

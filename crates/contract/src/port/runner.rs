@@ -1,8 +1,10 @@
 //! Runs a verified module. Implemented by the engine, and by every stronger tier to come.
 
+use std::sync::Arc;
+
 use crate::{
-    BoxFuture, CallLimits, Fault, LiveError, LiveReply, LiveSpec, RunReport, RunRequest, SharedLembeh,
-    Streams,
+    Artifact, BoxFuture, CallLimits, CapSet, Exchange, Fault, LiveError, LiveReply, LiveSpec, RunReport,
+    RunRequest, SharedLembeh, Streams, Tenant,
 };
 
 /// Runs guests.
@@ -21,6 +23,28 @@ pub trait Runner: Send + Sync {
     ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
         drop((request, host));
         Box::pin(std::future::ready(Err(Fault::Internal("this runner has no lembeh guests".into()))))
+    }
+
+    /// Runs one guest that serves to the end of one request: its `handle` sets the response of the exchange. Everything else
+    /// is as for a command.
+    fn run_serving(
+        &self,
+        request: RunRequest,
+        exchange: Arc<Exchange>,
+    ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        drop((request, exchange));
+        Box::pin(std::future::ready(Err(Fault::Internal("this runner has no serving guests".into()))))
+    }
+
+    /// Compiles a guest that is to serve with these powers, or says why it cannot.
+    fn check_serving(
+        &self,
+        artifact: &Artifact,
+        caps: CapSet,
+        tenant: Tenant,
+    ) -> BoxFuture<'_, Result<(), Fault>> {
+        drop((artifact, caps, tenant));
+        Box::pin(std::future::ready(Err(Fault::Internal("this runner has no serving guests".into()))))
     }
 
     /// Makes an instance that lives until it is closed, dropped or dies.

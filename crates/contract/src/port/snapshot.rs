@@ -68,7 +68,11 @@ pub struct SnapshotFile {
     /// Where: an absolute path.
     pub path: String,
     /// What is in it.
+    #[serde(default)]
     pub text: String,
+    /// In the place of a text: the name of one that came with Drydock, such as `python/network`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
 }
 
 /// A word of memory.

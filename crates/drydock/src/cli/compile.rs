@@ -7,7 +7,7 @@ use drydock_embed::{CompileLimits, serve_compile_worker};
 
 use crate::units;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct CompileFlags {
     /// Time that compiling a command may take, if it is not built in [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = units::duration)]

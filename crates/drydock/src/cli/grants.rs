@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use drydock_embed::{
     Dock, Setup, StoredGrant, StoredGrantsError,
     contract::{
-        BadGrants, DenialDetails, GRANTS_BYTES_MAX, GrantFile, GrantId, GrantSpec, Principal, Tenant,
+        BadGrants, Cap, DenialDetails, GRANTS_BYTES_MAX, GrantFile, GrantId, GrantSpec, Principal, Tenant,
     },
     gate::DenialLog,
     judge_terms,
@@ -28,6 +28,8 @@ A file holds {\"grants\": [...]}. A grant names a capability (see `drydock profi
   until     when it ends, such as 2026-12-31T00:00:00Z
   uses      how often it may be used
   parent    another grant of the file that it narrows
+  review    true for a grant that admits nothing by itself: a call that no other grant admits is refused as
+            review_needed, and a person is shown the grant for that one call
 
 Sessions of the principal that are opened on the command line hold its grants besides those of their
 profile, unless --grants FILE says what they hold. A refused call prints the grant it lacked as a file
@@ -233,17 +235,44 @@ pub(super) fn refused(log: Option<&DenialLog>) -> Vec<DenialDetails> {
 /// Prints the grants that would have allowed what was refused, as a file would hold them.
 pub(super) fn tell(denials: &[DenialDetails]) {
     let mut told: Vec<&GrantSpec> = Vec::new();
-    for grant in denials.iter().filter_map(|it| it.grant.as_ref()) {
-        if !told.contains(&grant) {
-            told.push(grant);
-            exit::warn(&format!("grant: {}", grant.to_json()));
+    for it in denials {
+        let Some(grant) = it.grant.as_ref().filter(|it| !told.contains(it)) else { continue };
+        told.push(grant);
+        // Whoever asks a broker from inside a module gets a number, and may say nothing of it.
+        if is_of_a_file_alone(it) {
+            let what = it.subject.as_ref().map(|it| format!(" `{it}`")).unwrap_or_default();
+            exit::warn(&format!("denied: {}{what}: {}", grant.cap, it.why));
         }
+        exit::warn(&format!("grant: {}", grant.to_json()));
     }
     let mut flags: Vec<&str> = denials.iter().filter_map(|it| it.flag.as_deref()).collect();
     flags.dedup();
     for flag in flags {
         exit::warn(&format!("hint: {flag} grants it"));
     }
+}
+
+/// The same for a session that holds what is kept for a principal, and how to keep those that have no flag.
+pub(super) fn tell_to(principal: &str, denials: &[DenialDetails]) {
+    tell(denials);
+    if denials.iter().any(is_of_a_file_alone) {
+        let whose = match principal {
+            run::PRINCIPAL => String::new(),
+            other => format!(" --principal {other}"),
+        };
+        exit::warn(&format!(
+            "hint: put it in a file, {{\"grants\": [...]}}, and keep it with `drydock grants add FILE{whose}`; or name the \
+             file with --grants"
+        ));
+    }
+}
+
+/// Whether it lacked a grant that no flag of a command gives.
+fn is_of_a_file_alone(denial: &DenialDetails) -> bool {
+    let of_a_file = |it: &GrantSpec| {
+        matches!(it.cap, Cap::Kv | Cap::Queue | Cap::Llm | Cap::Browse | Cap::Search | Cap::Tool)
+    };
+    denial.flag.is_none() && denial.grant.as_ref().is_some_and(of_a_file)
 }
 
 /// The text of a JSON object with what was refused added, and everything else as it was.

@@ -9,14 +9,12 @@ use drydock_embed::{
     codemode::{
         executor::{ExecuteOptions, Remote},
         protocol::Json,
-        provider::Providers,
         runner::Console,
     },
-    command_tools,
     contract::{Cap, FailureCode, Limits, Pattern, Switch, Terms, exit::CANCELLED},
-    empty_tree, file_tools,
+    empty_tree,
     gate::{DenialLog, Grant},
-    process_tools,
+    program_tools,
     store::WorkspaceName,
     tool_pattern,
 };
@@ -39,7 +37,8 @@ const PROGRAM_BYTES_MAX: u64 = 64 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The program sees `commands.NAME({args, stdin, env})` for every command it may run,
-`commands.sh({line, stdin})`, `files.read/write/list`, `args` and `console`; nothing else of the
+`commands.sh({line, stdin})`, `files.read/write/list`, `args` and `console`, and a namespace for each
+power that it was granted, such as `kv` or `http` (--types shows them); nothing else of the
 world. Its last expression, or what it returns, is printed as JSON. It ends with its value: await
 what it should wait for.
 
@@ -200,7 +199,7 @@ pub(crate) fn on(js: Js, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> {
             taped.tell();
             let shown = report::Shown { text: &text, file: js.file.as_deref(), limits: &limits };
             report::show(&result, &shown, signal.is_tripped())?;
-            grants::tell(&denials);
+            grants::tell_to(run::PRINCIPAL, &denials);
         }
         if result.execute.logs_cut {
             report::console_cut(&options);
@@ -277,11 +276,7 @@ fn open(
         None => empty_tree(js.powers.builtin_memory()),
     };
     setup.files = Some(Arc::clone(&files));
-    let clock = setup.one_clock();
-    let usual =
-        [command_tools(dock, run::PRINCIPAL, &setup, &shell)?, file_tools(&files, &shell.cwd, &clock)?];
-    let processes = process_tools(dock, run::PRINCIPAL, &setup, &shell)?;
-    let providers = Providers::new(usual.into_iter().chain(processes))?;
+    let providers = program_tools(dock, run::PRINCIPAL, &setup, &shell)?;
     if let Some(tools) = &js.allow_tool {
         setup.grants.push(Arc::new(Grant::of(Cap::Tool).within(Terms::of(tools.clone()))));
     }

@@ -15,20 +15,27 @@ pub(crate) mod ext;
 pub(crate) mod grants;
 mod hosts;
 pub(crate) mod js;
+mod kept;
 pub(crate) mod kernel;
+pub(crate) mod kv;
 pub(crate) mod lembeh;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod mistyped;
+pub(crate) mod models;
 mod powers;
 pub(crate) mod precompile;
 pub(crate) mod process;
 pub(crate) mod profiles;
 pub(crate) mod py;
+pub(crate) mod queue;
+pub(crate) mod review;
 pub(crate) mod revoke;
 pub(crate) mod run;
+pub(crate) mod sandbox;
 pub(crate) mod secret;
 pub(crate) mod serve;
+pub(crate) mod serve_guest;
 pub(crate) mod sh;
 mod snapshot;
 mod start;
@@ -36,6 +43,7 @@ pub(crate) mod stdio;
 pub(crate) mod tape;
 pub(crate) mod tenants;
 pub(crate) mod token;
+pub(crate) mod toolkit;
 mod tree;
 pub(crate) mod usual;
 pub(crate) mod warm;
@@ -72,12 +80,18 @@ pub(crate) enum Command {
     Js(js::Js),
     /// Run a Python program that can reach nothing but its tools and files
     Py(py::Py),
+    /// Run agents: open, follow, end, resume, replay and fork their runs
+    Agent(agent::AgentArgs),
+    /// Answer what runs of agents ask a person
+    Review(review::ReviewArgs),
     /// Serve an agent over MCP: lines, commands, programs and files as tools
     Mcp(mcp::Mcp),
     /// Serve a sandbox to a program in another language, as JSON lines on stdin and stdout
     Stdio(stdio::Stdio),
     /// Serve extensions, commands, programs and workspaces over HTTP
     Serve(serve::Serve),
+    /// Listen for one guest that answers, over HTTP or with bytes
+    ServeGuest(serve_guest::ServeGuest),
     /// List processes that go on by themselves, and those that did
     Ps(process::Ps),
     /// Print what a process wrote, from any byte on
@@ -102,8 +116,14 @@ pub(crate) enum Command {
     BuildInline(build::BuildInline),
     /// Install programs of the catalog, such as python and clang, and prove that they work
     Catalog(catalog::Catalog),
+    /// Show, verify, sign and add toolkits and skills of agents
+    Toolkit(toolkit::ToolkitCommand),
     /// Look into workspaces: files, changes, snapshots
     Ws(ws::Ws),
+    /// List, read, write and remove values that guests keep by key
+    Kv(kv::Kv),
+    /// List topics, and look at, add and take messages of guests
+    Queue(queue::Queue),
     /// List, show, add and revoke grants that are kept for a principal
     Grants(grants::Grants),
     /// List tenants and what each keeps
@@ -122,6 +142,8 @@ pub(crate) enum Command {
     Unrevoke(revoke::Unrevoke),
     /// Show the profiles: named sets of powers and limits
     Profiles(profiles::Profiles),
+    /// Show the models that your drydock.toml configures
+    Models(models::Models),
     /// Show what boundary this machine really gives
     Doctor(doctor::Doctor),
     /// Show the defaults that drydock.toml gives, and where each comes from

@@ -5,22 +5,28 @@ use std::{sync::Arc, time::Duration};
 use clap::Args;
 use drydock_embed::{
     Mount, Setup,
-    contract::{Budget, Cap, CommandName, Entropy, GrantFile, GuestTime, Limits, Timestamp, Unit},
+    agent::{AgentFiles, AgentPowers},
+    contract::{
+        Budget, Cap, CommandName, Entropy, GrantFile, GrantSpec, GuestTime, Limits, Tenant, Timestamp, Unit,
+    },
     gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Grant, Profile},
-    store::{Links, WorkspaceName},
+    store::{Home, Links, WorkspaceName},
 };
 
 use super::{
     compile::CompileFlags,
     grants,
-    hosts::{Hosts, SecretFlags},
+    hosts::{Hosts, Reach, SecretFlags},
 };
 use crate::{exit, units};
+
+/// The profile where none is named.
+const USUAL_PROFILE: &str = "minimal";
 
 #[derive(Debug, Args)]
 pub(crate) struct Powers {
     /// Powers and memory by name (see `drydock profiles`); an unknown one is `compute`
-    #[arg(long, value_name = "NAME", default_value = "minimal")]
+    #[arg(long, value_name = "NAME", default_value = USUAL_PROFILE)]
     profile: String,
     /// Only these commands may run, nested ones included
     #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
@@ -60,6 +66,8 @@ pub(crate) struct Powers {
     #[command(flatten)]
     hosts: Hosts,
     #[command(flatten)]
+    reach: Reach,
+    #[command(flatten)]
     secrets: SecretFlags,
     /// Install a program of the catalog when it is called and not there; its time is not the caller's
     #[arg(long)]
@@ -82,6 +90,72 @@ fn variable(text: &str) -> Result<(String, String), String> {
     Ok((name.into(), value.into()))
 }
 
+/// Who an agent is: a principal of its own, so that what is granted to a person's own lines is not an agent's.
+pub(super) const AGENT: &str = "agent";
+
+/// What an agent is granted; none for every command and what the profile grants. Tools, models and programs it has by
+/// being an agent.
+pub(super) fn agent_grants(
+    profile: &str,
+    file: Option<&GrantFile>,
+    allow: Option<&[CommandName]>,
+    network: Vec<GrantSpec>,
+) -> Option<Vec<GrantSpec>> {
+    let mut grants = match (file, allow) {
+        (Some(file), _) => file.grants().to_vec(),
+        (None, None) if network.is_empty() => return None,
+        (None, allow) => {
+            let said = [Cap::Exec, Cap::Tool, Cap::Llm, Cap::Code];
+            let granted = Profile::named(profile).granted();
+            let granted = granted.iter().filter(|it| !said.contains(it)).map(GrantSpec::of);
+            let allowed = match allow {
+                None => Some(GrantSpec::of(Cap::Exec)),
+                Some(names) => GrantSpec::exactly(Cap::Exec, names.iter().map(CommandName::as_str)),
+            };
+            granted.chain(allowed).collect()
+        }
+    };
+    grants.extend(network);
+    Some(grants)
+}
+
+/// A mount with its directory's whole path and its place, because a run may be resumed from elsewhere.
+pub(super) fn agent_mount(mount: &Mount) -> Result<String, String> {
+    let host = mount.host();
+    let whole = host.canonicalize().map_err(|error| format!("`{}`: {error}", host.display()))?;
+    let whole = whole.to_str().ok_or_else(|| format!("`{}` is not UTF-8", host.display()))?;
+    let told = mount.to_text();
+    let mode = told.rsplit(':').next().unwrap_or_default();
+    Ok(format!("{whole}:{}:{mode}", mount.guest_path()))
+}
+
+impl Default for Powers {
+    /// As where none of the flags is there.
+    fn default() -> Self {
+        Self {
+            profile: USUAL_PROFILE.into(),
+            allow: None,
+            grants: None,
+            timeout: None,
+            fuel: None,
+            memory: None,
+            output_max: None,
+            disk_max: None,
+            dir: Vec::new(),
+            links: false,
+            workspace: None,
+            env: Vec::new(),
+            hosts: Hosts::default(),
+            secrets: SecretFlags::default(),
+            reach: Reach::default(),
+            install_missing: false,
+            compile: CompileFlags::default(),
+            seed: None,
+            now: None,
+        }
+    }
+}
+
 impl Powers {
     /// Whether `--install-missing` was said.
     pub(super) fn installs_any(&self) -> bool {
@@ -96,6 +170,11 @@ impl Powers {
             (None, None) => Profile::named(&self.profile).granted().contains(Cap::Exec),
         };
         self.install_missing && granted
+    }
+
+    /// An error if a secret of `--allow-secret` is not there.
+    pub(super) fn check_secrets(&self, home: &Home, tenant: &Tenant) -> anyhow::Result<()> {
+        self.reach.check_secrets(home, tenant)
     }
 
     /// What `--output-max` says.
@@ -119,6 +198,23 @@ impl Powers {
         if self.fuel.is_none() {
             setup.budget = None;
         }
+    }
+
+    /// The same for an agent, whose files are its own.
+    pub(super) fn of_agents(&self) -> anyhow::Result<AgentPowers> {
+        let network: Vec<GrantSpec> =
+            self.secrets.with(self.hosts.rules())?.grants().iter().map(|it| it.spec()).collect();
+        let grants = agent_grants(&self.profile, self.grants.as_ref(), self.allow.as_deref(), network);
+        let whole = |it: &Mount| agent_mount(it).map_err(anyhow::Error::msg);
+        Ok(AgentPowers {
+            principal: AGENT.to_owned(),
+            profile: self.profile.clone(),
+            grants,
+            stored_grants: true,
+            files: AgentFiles::Own,
+            dirs: self.dir.iter().map(whole).collect::<anyhow::Result<_>>()?,
+            ..AgentPowers::default()
+        })
     }
 
     /// What a server is told of them; the other flags are not for it.
@@ -165,7 +261,9 @@ impl Powers {
         Ok(Setup {
             profile,
             allow: self.allow.clone(),
-            grants: self.grants.iter().flat_map(|file| Grant::all_of(file, |it| it)).collect(),
+            grants: (self.grants.iter().flat_map(|file| Grant::all_of(file, |it| it)))
+                .chain(self.reach.grants())
+                .collect(),
             only_grants: self.grants.is_some(),
             denials: Some(Arc::default()),
             limits: Some(limits),

@@ -49,7 +49,7 @@ pub(crate) fn run(profiles: Profiles) -> anyhow::Result<ExitCode> {
     show::table(["PROFILE", "MEMORY", "CALL", "CAPABILITIES"], rows)?;
     show::line(
         "\nBehind a power in brackets there is nothing yet. A power with a star can be imported, and reaches only what a grant \
-         names\n(`drydock grants --help`). `net` judges and records, and nothing dials out yet.\nAn unknown profile is `compute`. A command may run for 30 s under any of them.",
+         names\n(`drydock grants --help`). `net` can be imported wherever `tcp` can, and reaches the hosts that `--allow-host` names.\nAn unknown profile is `compute`. A command may run for 30 s under any of them.",
     )?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,16 +6,15 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
     ChangeLog, Dock, DockPy, OpenPyError, PyInput, PyResult, Setup, ShellSetup,
-    codemode::{executor::ExecuteOptions, protocol::Json, provider::Providers},
-    command_tools,
+    codemode::{executor::ExecuteOptions, protocol::Json},
     contract::{
         Cap, Limits, Pattern, Source, Switch, Terms,
         exit::CANCELLED,
         port::{Files, OpenHow, Registry as _, TreePath},
     },
-    empty_tree, file_tools,
+    empty_tree,
     gate::{DenialLog, Grant},
-    process_tools,
+    program_tools,
     store::WorkspaceName,
     tool_pattern,
 };
@@ -266,7 +265,7 @@ fn show(
         show::line(&whole.to_string())?;
     } else {
         report::show(result, limits, was_interrupted)?;
-        grants::tell(&opened.log.take());
+        grants::tell_to(run::PRINCIPAL, &opened.log.take());
     }
     tree::tell_what_is_dropped(&opened.bases);
     Ok(())
@@ -360,11 +359,7 @@ fn open(dock: &Arc<Dock>, py: &Py, taping: Taping) -> anyhow::Result<Opened> {
     };
     let (files, changes) = ChangeLog::of(&files);
     setup.files = Some(Arc::clone(&files));
-    let clock = setup.one_clock();
-    let usual =
-        [command_tools(dock, run::PRINCIPAL, &setup, &shell)?, file_tools(&files, &shell.cwd, &clock)?];
-    let processes = process_tools(dock, run::PRINCIPAL, &setup, &shell)?;
-    let providers = Providers::new(usual.into_iter().chain(processes))?;
+    let providers = program_tools(dock, run::PRINCIPAL, &setup, &shell)?;
     if let Some(tools) = &py.allow_tool {
         setup.grants.push(Arc::new(Grant::of(Cap::Tool).within(Terms::of(tools.clone()))));
     }

@@ -97,6 +97,15 @@ fn change(whom: Whom, revoke: bool, json: bool) -> anyhow::Result<()> {
     Ok(show::line(&text)?)
 }
 
+/// What to say to somebody whose principal may not ask any more.
+pub(super) fn hint(principal: &str, tenant: Option<&Tenant>) -> String {
+    let of = tenant.map(|it| format!(" --tenant {it}")).unwrap_or_default();
+    format!(
+        "hint: `{principal}` is revoked; `drydock unrevoke {principal}{of}` takes that back, and `drydock revoke --list` \
+         shows since when"
+    )
+}
+
 fn list(tenant: Option<&Tenant>, json: bool) -> anyhow::Result<()> {
     let mut all = SqliteLedger::of(&home::open()?).revoked()?;
     all.retain(|it| tenant.is_none_or(|tenant| it.node.tenant() == tenant));

@@ -8,7 +8,7 @@ use drydock_embed::{
     contract::{CallError, Denial, Limits, RunReport, Sink, Streams, exit::CANCELLED, port::Registry as _},
 };
 
-use super::{grants, mistyped, powers::Powers, tree};
+use super::{grants, mistyped, powers::Powers, revoke, tree};
 use crate::{
     exit, home,
     interrupt::Interrupts,
@@ -46,7 +46,7 @@ pub(crate) struct Run {
 }
 
 /// What a server does not take from a caller: nothing of the host is named over HTTP, and its limits are its own.
-const NOT_DETACHED: [&str; 21] = [
+const NOT_DETACHED: [&str; 25] = [
     "profile",
     "grants",
     "fuel",
@@ -57,6 +57,10 @@ const NOT_DETACHED: [&str; 21] = [
     "allow_host",
     "allow_private",
     "allow_url",
+    "allow_tcp",
+    "allow_tls",
+    "allow_udp",
+    "allow_secret",
     "secret",
     "secret_header",
     "install_missing",
@@ -158,7 +162,7 @@ pub(crate) fn on(run: Run, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> 
                     None => {
                         taped.tell();
                         explain(&name, &report, &limits);
-                        grants::tell(&denials);
+                        grants::tell_to(PRINCIPAL, &denials);
                         hint_at_files(status, blind, &run.line);
                     }
                 }
@@ -173,8 +177,8 @@ pub(crate) fn on(run: Run, taping: Taping) -> anyhow::Result<(ExitCode, Taped)> 
                     true => show::json(&record::refused(&error, &names, absent))?,
                     false => {
                         taped.tell();
-                        refuse(&error, &names, &name, absent);
-                        grants::tell(&denials);
+                        refuse(&error, &names, &name, PRINCIPAL, absent);
+                        grants::tell_to(PRINCIPAL, &denials);
                     }
                 }
                 Ok((error.exit_status(), taped))
@@ -254,7 +258,13 @@ fn hint_at_files(status: u8, blind: bool, line: &[OsString]) {
 }
 
 /// Says on stderr why a run did not begin, and what would have let it.
-fn refuse(error: &CallError, names: &[String], name: &str, absent: Option<String>) {
+pub(super) fn refuse(
+    error: &CallError,
+    names: &[String],
+    name: &str,
+    principal: &str,
+    absent: Option<String>,
+) {
     if let (CallError::Denied(Denial::UnknownCommand(_)), Some(absent)) = (error, &absent) {
         return exit::warn(&format!("{name}: {absent}"));
     }
@@ -265,6 +275,9 @@ fn refuse(error: &CallError, names: &[String], name: &str, absent: Option<String
         cause = inner.source();
     }
     exit::warn(&text);
+    if matches!(error, CallError::Denied(Denial::Revoked)) {
+        exit::warn(&revoke::hint(principal, None));
+    }
     if let Some(hint) = record::hint(error, names, absent) {
         exit::warn(&format!("hint: {hint}"));
     }

@@ -92,7 +92,7 @@ pub(super) struct Listening {
 /// Far more than a machine answers: what bounds callers is the queue.
 const CALLS_PER_MINUTE: u32 = 6_000_000;
 
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok(([127, 0, 0, 1], port).into());
     }

@@ -101,6 +101,27 @@ pub(crate) struct Sh {
 }
 
 impl Sh {
+    /// What `sh -c LINE` says and nothing more: every flag is what it is where it is not there.
+    pub(super) fn of_line(line: OsString) -> Self {
+        Self {
+            line: Some(line),
+            switches: ShellSwitches::default(),
+            powers: Powers::default(),
+            line_memory: None,
+            session: None,
+            forget: false,
+            fork: None,
+            sessions: false,
+            catalog: Vec::new(),
+            eval: false,
+            literal_unknown: false,
+            posix_unknown: false,
+            record: RecordFlags::default(),
+            json: false,
+            rest: Vec::new(),
+        }
+    }
+
     /// Whether its end is told as JSON, and so is why it has none.
     pub(crate) const fn is_json(&self) -> bool {
         self.json
@@ -108,7 +129,7 @@ impl Sh {
 }
 
 /// What other shells are started with, in clusters too: `-ec LINE`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 struct ShellSwitches {
     /// End at the first command that fails, as `set -e` does
     #[arg(short = 'e')]
@@ -344,7 +365,7 @@ fn once(
                         taped.tell();
                         explain_end(&report, limits);
                         session::tell(&report);
-                        grants::tell(&log.take());
+                        grants::tell_to(run::PRINCIPAL, &log.take());
                     }
                 }
                 anyhow::Ok((status, taped))

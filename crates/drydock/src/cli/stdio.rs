@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::agent::{self, Agent};
+use super::sandbox::{self, SandboxFlags};
 
 /// Whoever is at the other end.
 const PRINCIPAL: &str = "client";
@@ -18,9 +18,9 @@ and reads {\"ready\": …} first, then {\"id\": 1, \"result\": …} or {\"id\": 
 order they end. Closing stdin ends everything. docs/specs/stdio.md has the whole of it.")]
 pub(crate) struct Stdio {
     #[command(flatten)]
-    agent: Agent,
+    sandbox: SandboxFlags,
 }
 
 pub(crate) fn run(stdio: Stdio) -> anyhow::Result<ExitCode> {
-    agent::serve(&stdio.agent, PRINCIPAL, drydock_mcp::clients::serve_stdio)
+    sandbox::serve(&stdio.sandbox, PRINCIPAL, |_, sandbox| drydock_mcp::clients::serve_stdio(sandbox))
 }

@@ -14,14 +14,16 @@ use serde_json::{Value, json};
 use crate::{home, show, units};
 
 /// What a token may be for.
-const POWERS: [&str; 6] = ["invoke", "install", "run", "workspaces", "audit", "metrics"];
+const POWERS: [&str; 10] =
+    ["invoke", "install", "secrets", "run", "workspaces", "kept", "agents", "reviews", "audit", "metrics"];
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A token is told once, when it is made; what is kept of it lets nobody in. Its tenant is whose extensions,
 workspaces, commands and records it sees. Powers: invoke (requests to extensions), install (extensions),
-run (commands, lines, programs), workspaces, audit, and metrics, which is about all tenants and so only
-where it is named; without --power it is all of them but metrics.
+secrets (their names, and new ones), run (commands, lines, programs), workspaces, kept (values by key, and
+messages), audit; and only where they are named: metrics, which is about all tenants, agents (runs, whose
+models cost money) and reviews (answers to what runs ask). Without --power it is all of them but these three.
 
 Examples:
   drydock token add acme --expires 90d
@@ -55,7 +57,7 @@ struct Add {
     /// When it ends, such as 12h or 90d [default: never]
     #[arg(long, value_name = "TIME", value_parser = units::lifetime)]
     expires: Option<Duration>,
-    /// What it may be used for; may be repeated [default: all but metrics]
+    /// What it may be used for; may be repeated [default: all but metrics, agents and reviews]
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(POWERS))]
     power: Vec<String>,
     /// A host that extensions it installs may be allowed; may be repeated [default: none]
@@ -135,7 +137,8 @@ fn list(tokens: &Tokens, as_json: bool) -> anyhow::Result<()> {
             Some(end) if end <= now => format!("{} (over)", end.to_rfc3339()),
             Some(end) => end.to_rfc3339(),
         };
-        let powers = it.ceiling.powers.as_ref().map_or("all but metrics".into(), |it| it.join(" "));
+        let powers =
+            it.ceiling.powers.as_ref().map_or("all but metrics, agents, reviews".into(), |it| it.join(" "));
         [it.id.clone(), it.tenant.to_string(), expires, powers]
     });
     Ok(show::table(["ID", "TENANT", "EXPIRES", "POWERS"], rows)?)

@@ -7,10 +7,13 @@ use std::ffi::OsString;
 
 use clap::{Args, Command as Flags};
 
-use super::Command;
+use super::{Command, sh::Sh};
 
 /// The command of a line that names one of the four and has nothing wrong.
 pub(crate) fn read(words: &[OsString]) -> Option<Command> {
+    if let Some(line) = line_alone(words) {
+        return Some(Command::Sh(Sh::of_line(line.clone())));
+    }
     match words.get(1)?.to_str()? {
         "run" => read_as(words).map(Command::Run),
         "sh" => read_as(words).map(Command::Sh),
@@ -18,6 +21,14 @@ pub(crate) fn read(words: &[OsString]) -> Option<Command> {
         "py" => read_as(words).map(Command::Py),
         _ => None,
     }
+}
+
+/// The line of `sh -c LINE` with no flag beside it: making the flags takes half as long as `true` does. What begins with a
+/// dash may be a flag.
+fn line_alone(words: &[OsString]) -> Option<&OsString> {
+    let [_, subcommand, flag, line] = words else { return None };
+    let is_text = line.as_encoded_bytes().first().is_some_and(|it| *it != b'-');
+    (subcommand == "sh" && flag == "-c" && is_text).then_some(line)
 }
 
 fn read_as<T: Args>(words: &[OsString]) -> Option<T> {
@@ -43,6 +54,7 @@ mod tests {
     fn a_usual_line_is_read_as_the_whole_parser_reads_it() {
         for line in [
             "drydock sh -c ls",
+            "drydock sh -c ls one",
             "drydock sh --timeout 2s --eval -c :",
             "drydock sh script.sh --flag of the script",
             "drydock run jq -r .name",
@@ -63,6 +75,9 @@ mod tests {
             "drydock js --tiemout 2s",
             "drydock sh --help",
             "drydock sh -h",
+            "drydock sh -c -x",
+            "drydock sh -c --help",
+            "drydock sh -c",
             "drydock run --timeout never sort",
             "drydock profiles",
             "drydock --version",

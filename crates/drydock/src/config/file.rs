@@ -16,6 +16,13 @@ pub(crate) const NAME: &str = "drydock.toml";
 /// Longest file that is read.
 const BYTES_MAX: u64 = 64 << 10;
 
+/// The table of models.
+pub(crate) const MODELS: &str = "models";
+/// The table of who searches the web.
+pub(crate) const SEARCH: &str = "search";
+/// The table of what trusted tools of agents do.
+pub(crate) const EXEC: &str = "exec";
+
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -50,6 +57,12 @@ impl Entry {
 
 /// What `path` says about a subcommand: its own table last, so that it wins over the general part.
 pub(super) fn read(path: &Path, origin: Origin, subcommand: &str) -> anyhow::Result<Vec<Entry>> {
+    entries(&text(path)?, path, origin, subcommand)
+        .with_context(|| format!("`{}` cannot be used; correct or remove it", path.display()))
+}
+
+/// What such a file has.
+pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
     let mut text = String::new();
     let file = fs::File::open(path).with_context(|| format!("could not open `{}`", path.display()))?;
     file.take(BYTES_MAX + 1)
@@ -58,8 +71,7 @@ pub(super) fn read(path: &Path, origin: Origin, subcommand: &str) -> anyhow::Res
     if text.len() as u64 > BYTES_MAX {
         bail!("`{}` is longer than {} bytes; correct or remove it", path.display(), BYTES_MAX);
     }
-    entries(&text, path, origin, subcommand)
-        .with_context(|| format!("`{}` cannot be used; correct or remove it", path.display()))
+    Ok(text)
 }
 
 fn entries(text: &str, path: &Path, origin: Origin, subcommand: &str) -> anyhow::Result<Vec<Entry>> {
@@ -76,6 +88,19 @@ fn entries(text: &str, path: &Path, origin: Origin, subcommand: &str) -> anyhow:
                         entries.retain(|it| it.flag != entry.flag);
                         entries.push(entry);
                     }
+                }
+            }
+            // Not a flag of anything: `models`, `searches` and `trusted` read it where it is asked for. A project's is shown, and ignored.
+            Value::Table(of) if [MODELS, SEARCH, EXEC].contains(&key.as_str()) => {
+                if origin == Origin::Project {
+                    let (flag, values) = (key.clone(), of.keys().cloned().collect());
+                    entries.push(Entry {
+                        origin,
+                        file: path.display().to_string(),
+                        flag,
+                        values,
+                        off: false,
+                    });
                 }
             }
             Value::Table(_) => {
@@ -167,6 +192,15 @@ mod tests {
         assert_eq!(words(text, "sh").unwrap(), ["--dir=.", "--dir=../x:ro", "--eval", "--timeout=9"]);
         assert_eq!(words("[sh]\neval = false\n", "sh").unwrap(), [""; 0]);
         assert_eq!(words("", "sh").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn models_are_no_flags_and_a_projects_are_not_taken() {
+        let text = "[models.\"a/b\"]\nbase-url = \"https://a.test\"\n";
+        assert_eq!(words(text, "sh").unwrap(), [""; 0]);
+        let read = entries(text, Path::new("drydock.toml"), Origin::Project, "sh").unwrap();
+        let why = super::super::narrow::refuse("sh", &read[0], None, None);
+        assert_eq!((read[0].flag.as_str(), why.is_some()), ("models", true));
     }
 
     #[test]

@@ -5,12 +5,15 @@
 //! nothing that a flag cannot, and is read by the same parser. A flag on the command line replaces what
 //! the files say about it; the user's file comes after the project's, and wins.
 //!
+//! Its tables `[models.NAME]`, `[search]` and `[exec]` are no flags: they say where a model is served (`models`), who searches
+//! the web (`searches`) and what trusted tools of agents do (`trusted`), in the user's file alone.
+//!
 //! A project's file comes with whatever was cloned, so it may only narrow: see [`narrow`].
 
 mod file;
 mod narrow;
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, sync::Once};
 
 use anyhow::{Context as _, bail};
 use clap::{ArgMatches, CommandFactory as _, parser::ValueSource};
@@ -18,7 +21,7 @@ use etcetera::BaseStrategy as _;
 
 use crate::cli::Arguments;
 
-pub(crate) use file::{Entry, NAME, Origin};
+pub(crate) use file::{EXEC, Entry, MODELS, NAME, Origin, SEARCH, text};
 
 /// The subcommands whose flags have defaults in files.
 pub(crate) const SUBCOMMANDS: [&str; 6] = ["run", "sh", "js", "py", "mcp", "stdio"];
@@ -125,8 +128,25 @@ fn on_the_line(given: &ArgMatches, entry: &Entry) -> bool {
 
 /// The user's own file, if there is one.
 pub(crate) fn user_file() -> Option<PathBuf> {
-    let folder = etcetera::choose_base_strategy().ok()?.config_dir().join("drydock");
-    Some(folder.join(NAME)).filter(|it| it.exists())
+    user_place().filter(|it| it.exists())
+}
+
+/// Where it would be. A place that is not absolute is nobody's, by the rules of such places: that is said, once.
+pub(crate) fn user_place() -> Option<PathBuf> {
+    static IS_TOLD: Once = Once::new();
+    if let Some(ignored) = std::env::var_os("XDG_CONFIG_HOME").filter(relative) {
+        IS_TOLD.call_once(|| {
+            crate::exit::warn(&format!(
+                "XDG_CONFIG_HOME is ignored, since `{}` is not absolute; say `$PWD/…`",
+                ignored.to_string_lossy()
+            ));
+        });
+    }
+    Some(etcetera::choose_base_strategy().ok()?.config_dir().join("drydock").join(NAME))
+}
+
+fn relative(place: &OsString) -> bool {
+    !place.is_empty() && !std::path::Path::new(place).is_absolute()
 }
 
 /// The nearest file from the working directory upwards.

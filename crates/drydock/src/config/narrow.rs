@@ -72,7 +72,7 @@ fn outside(value: &str, root: &Path) -> Option<String> {
 fn bound(subcommand: &str, flag: &str) -> Option<u64> {
     let usual: Limits = match subcommand {
         "sh" => line_limits(),
-        "mcp" | "stdio" => cli::agent::usual(),
+        "mcp" | "stdio" => cli::sandbox::usual(),
         "js" => cli::js::usual(),
         "py" => cli::py::usual(),
         _ => cli::run::usual(),

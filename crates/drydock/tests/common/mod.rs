@@ -1,6 +1,7 @@
 //! Runs the real binary in a data directory of its own.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)]
 
+pub mod agent;
 pub mod room;
 pub mod server;
 pub mod web;

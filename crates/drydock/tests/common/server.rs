@@ -4,7 +4,7 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
-    process::{Child, ChildStdout},
+    process::{Child, ChildStdout, Stdio},
     time::Duration,
 };
 
@@ -59,8 +59,18 @@ impl Server {
     }
 
     pub fn start_as(shell: &Shell, command: &[&str], more: &[&str]) -> Self {
+        Self::start_telling(shell, command, more, Stdio::inherit())
+    }
+
+    /// The same, with its stderr somewhere.
+    pub fn start_telling(shell: &Shell, command: &[&str], more: &[&str], stderr: Stdio) -> Self {
         let args: Vec<&str> = command.iter().chain(more).copied().collect();
-        let mut child = shell.command(&args).stderr(std::process::Stdio::inherit()).spawn().unwrap();
+        Self::of(shell.command(&args).stderr(stderr))
+    }
+
+    /// A server that this command starts.
+    pub fn of(command: &mut std::process::Command) -> Self {
+        let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();

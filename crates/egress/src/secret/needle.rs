@@ -51,6 +51,15 @@ fn disguises(secret: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
         // As forms send it; what else is escaped there is read like any escape.
         all.push(Zeroizing::new(secret.iter().map(|b| if *b == b' ' { b'+' } else { *b }).collect()));
     }
+    if secret.contains(&b'\\') || secret.contains(&b'"') {
+        // As a text of JSON has it, letter by letter: a `%` in it begins no escape there, whatever follows.
+        let mut text = Zeroizing::new(Vec::with_capacity(2 * secret.len()));
+        for byte in secret {
+            text.extend(matches!(byte, b'\\' | b'"').then_some(b'\\'));
+            text.push(*byte);
+        }
+        all.push(text);
+    }
     let hex = |digits: &[u8; 16]| {
         let pair = |b: &u8| [digits[usize::from(b >> 4)], digits[usize::from(b & 15)]];
         Zeroizing::new(secret.iter().flat_map(pair).collect::<Vec<u8>>())

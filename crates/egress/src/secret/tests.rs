@@ -163,6 +163,12 @@ fn what_a_header_cannot_carry_or_is_too_short_is_no_secret() {
     assert_eq!(secret("from-a-file\r\n").reveal(), b"from-a-file");
 }
 
+#[test]
+fn a_percent_sign_behind_a_backslash_is_no_escape_of_json() {
+    let out = redacted(&needles(&[r"!\%A00A!"]), br#"{"a":"!\\%A00A!"}"#, 1);
+    assert_eq!(String::from_utf8(out).unwrap(), r#"{"a":"[redacted]"}"#);
+}
+
 proptest! {
     #[test]
     fn no_secret_survives_in_any_disguise_or_cut(

@@ -6,6 +6,7 @@ mod dialled;
 mod fetch;
 mod hostile;
 mod judge;
+mod raw;
 mod redirect;
 mod secret;
 mod support;

@@ -37,7 +37,7 @@ pub fn command_tools(
 ) -> Result<Provider, BadCommandTools> {
     let session = dock.session_beside(principal, setup.clone())?;
     let now = dock.gate.now();
-    let granted = |name: &CommandName| session.inner().grants().would_admit(Cap::Exec, name.as_str(), now);
+    let granted = |name: &CommandName| session.inner().grants().could_admit(Cap::Exec, name.as_str(), now);
     let mut names = drydock_contract::port::Registry::names(&*dock.registry);
     names.extend(
         setup.host_commands.names().filter(|it| dock.registry.lookup(it.as_str(), None).is_none()).cloned(),

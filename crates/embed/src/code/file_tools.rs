@@ -22,8 +22,26 @@ pub fn file_tools(
     cwd: &str,
     clock: &Arc<dyn Clock>,
 ) -> Result<Provider, BadProvider> {
+    provider("files", files, cwd, clock)
+}
+
+/// The same tree by the name that the power has elsewhere.
+pub(super) fn vfs_tools(
+    files: &Arc<dyn Files>,
+    cwd: &str,
+    clock: &Arc<dyn Clock>,
+) -> Result<Provider, BadProvider> {
+    provider("vfs", files, cwd, clock)
+}
+
+fn provider(
+    name: &str,
+    files: &Arc<dyn Files>,
+    cwd: &str,
+    clock: &Arc<dyn Clock>,
+) -> Result<Provider, BadProvider> {
     let place = Place { files: Arc::clone(files), cwd: cwd.into(), clock: Arc::clone(clock) };
-    Provider::compiled_late("files", vec![read(&place), write(&place), list(&place)])
+    Provider::compiled_late(name, vec![read(&place), write(&place), list(&place)])
 }
 
 #[derive(Clone)]

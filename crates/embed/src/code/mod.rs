@@ -3,6 +3,7 @@
 
 mod answer;
 mod blocking;
+pub(crate) mod broker_tools;
 mod child;
 mod command_tools;
 mod file_tools;
@@ -31,10 +32,12 @@ use drydock_gate::{DenialLog, SessionSpec};
 use drydock_store::{Contexts, WorkspaceName};
 
 pub use answer::Position;
+pub use broker_tools::program_tools;
 pub use child::ChildRunner;
-pub use command_tools::command_tools;
+pub use command_tools::{BadCommandTools, command_tools};
 pub use file_tools::file_tools;
 pub use guest::JsGuest;
+pub(crate) use python::python_part;
 pub use python::{ChangeLog, ChangedFile, DockPy, OpenPyError, PyGuest, PyInput, PyResult, SITE_PACKAGES};
 pub use time::TokioTime;
 

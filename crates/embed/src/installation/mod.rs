@@ -1,7 +1,7 @@
 //! Extensions that are installed: a name of a tenant, a module by its hash, and what it may reach and spend. Kept in cells
 //! of the tenant's ledger, so that every process of the home sees the same.
 //!
-//! Secrets are kept by reference: where a value comes from, never the value.
+//! Of secrets it has names and where they come from, never a value.
 
 mod network;
 mod reach;
@@ -11,8 +11,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use drydock_contract::{
-    Artifact, BadCommandName, Cap, CommandName, Digest, Fault, Limits, LiveError, LiveKind, Tenant, Terms,
-    Timestamp,
+    Artifact, BadCommandName, Cap, CommandName, Digest, Fault, Limits, LiveError, LiveKind, Pattern, Tenant,
+    Terms, Timestamp,
     port::{Ledger, LedgerError, LoadError},
 };
 use drydock_egress::ParseInjectionError;
@@ -20,9 +20,11 @@ use drydock_gate::Grant;
 use drydock_store::{ArtifactStore, PutArtifactError};
 use serde::{Deserialize, Serialize};
 
+pub use drydock_contract::SecretName;
 pub use network::{BadSecretHeader, HostEntry, PrivateEntry, SecretHeader};
 pub use reach::{ExtensionSettings, SecretSource};
-pub use secret::{BadSecretRef, SecretName, SecretRef, StoredSecrets};
+pub(crate) use secret::as_text;
+pub use secret::{BadSecretRef, SecretRef, StoredSecret, StoredSecrets};
 
 use crate::{
     BadSetup, Dock, DockSession, HANDLER_LIMITS, HandedOver, Setup,
@@ -63,6 +65,9 @@ pub struct InstallationSettings {
     /// Addresses that it may fetch from though they are not public.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_private: Vec<PrivateEntry>,
+    /// The keys under which it keeps values, `*` for any text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_kv: Vec<Pattern>,
     /// The secrets that may be put into its requests, and where each comes from.
     #[serde(default)]
     pub secrets: BTreeMap<SecretName, SecretRef>,
@@ -214,6 +219,7 @@ impl InstallationSettings {
     fn check(&self) -> Result<(), InstallError> {
         let counts = [
             ("hosts", self.allow_host.len() + self.allow_private.len()),
+            ("keys", self.allow_kv.len()),
             ("secrets", self.secrets.len()),
             ("secret headers", self.secret_headers.len()),
         ];
@@ -347,6 +353,9 @@ impl Dock {
         // Names and hashes are patterns that mean themselves.
         let terms = Terms::of(names.iter().filter_map(|it| it.parse().ok()));
         let mut grants = vec![Arc::new(Grant::of(Cap::Instance).within(terms))];
+        if !settings.allow_kv.is_empty() {
+            grants.push(Arc::new(Grant::of(Cap::Kv).within(Terms::of(settings.allow_kv.iter().cloned()))));
+        }
         grants.extend(beside.grants.iter().cloned());
         let limits = Some(settings.limits.most());
         let network = self.extension_network(&installed.installation, beside.network.clone())?;
@@ -368,6 +377,7 @@ mod tests {
             settings: InstallationSettings {
                 allow_host: vec!["https://api.example.com:8443".parse().unwrap()],
                 allow_private: vec!["127.0.0.1:8080".parse().unwrap()],
+                allow_kv: vec!["shop/*".parse().unwrap()],
                 secrets: [("KEY".parse().unwrap(), "env:SHOP_KEY".parse().unwrap())].into(),
                 secret_headers: vec!["api.example.com:8443 X-Key: {{secret:KEY}}".parse().unwrap()],
                 limits: InstallationLimits { timeout_ms: Some(250), memory_mb: None },

@@ -1,20 +1,19 @@
-//! Where secrets come from: references, kept in the tenant's ledger. A value is read by whoever puts it into a request, at
-//! that moment, and is nowhere here.
+//! Where secrets come from, as the tenant's ledger has it: kept there and sealed, or a reference. A value is read by whoever
+//! puts it into a request, at that moment, and is nowhere here.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use drydock_contract::{
-    Tenant,
+    SecretName, Tenant,
     port::{Ledger, LedgerError},
 };
-
-/// What a secret is called: 1 to 64 letters, digits and underscores.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SecretName(String);
+use drydock_store::{KeptSecret, SECRET_PREFIX as PREFIX, Vault};
 
 /// Where a secret comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretRef {
+    /// It is kept, sealed under a key of the installation. No text says so: `drydock secret keep` does it.
+    Kept,
     /// A variable of the environment of whoever dials out.
     Env(String),
     /// A file that they can read.
@@ -23,34 +22,15 @@ pub enum SecretRef {
     Registered,
 }
 
-/// The text is no name of a secret, or no place where one comes from.
+/// The text is no place where a secret comes from.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadSecretRef {
-    /// No name.
-    #[error("`{0}` is no name of a secret: use 1 to 64 letters, digits and underscores")]
-    Name(String),
-    /// No place.
-    #[error("`{0}` is no place where a secret comes from: use env:VARIABLE or file:/PATH")]
-    Place(String),
-}
+#[error("`{0}` is no place where a secret comes from: use env:VARIABLE or file:/PATH")]
+pub struct BadSecretRef(String);
 
-fn shown(text: &str) -> String {
-    text.chars().take(80).collect::<String>().escape_debug().to_string()
-}
-
-impl FromStr for SecretName {
-    type Err = BadSecretRef;
-
-    fn from_str(text: &str) -> Result<Self, BadSecretRef> {
-        let legal =
-            (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if legal { Ok(Self(text.to_owned())) } else { Err(BadSecretRef::Name(shown(text))) }
-    }
-}
-
-impl fmt::Display for SecretName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+impl SecretRef {
+    /// The error for a text that names no place.
+    pub(crate) fn refused(text: &str) -> BadSecretRef {
+        BadSecretRef(text.chars().take(80).collect::<String>().escape_debug().to_string())
     }
 }
 
@@ -58,7 +38,7 @@ impl FromStr for SecretRef {
     type Err = BadSecretRef;
 
     fn from_str(text: &str) -> Result<Self, BadSecretRef> {
-        let bad = || BadSecretRef::Place(shown(text));
+        let bad = || Self::refused(text);
         let plain = |it: &str| !it.is_empty() && it.len() <= 4096 && !it.contains(['\0', '\n']);
         match text.split_once(':') {
             Some(("env", name)) if plain(name) && !name.contains('=') => Ok(Self::Env(name.to_owned())),
@@ -73,6 +53,7 @@ impl FromStr for SecretRef {
 impl fmt::Display for SecretRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Kept => f.write_str("kept"),
             Self::Env(name) => write!(f, "env:{name}"),
             Self::File(path) => write!(f, "file:{path}"),
             Self::Registered => f.write_str("registered"),
@@ -97,15 +78,22 @@ macro_rules! as_text {
     };
 }
 
-pub(super) use as_text;
+pub(crate) use as_text;
 
-as_text!(SecretName);
 as_text!(SecretRef);
 
-/// Where secrets begin in the ledger.
-const PREFIX: &str = "secret/";
+/// What a tenant's ledger says of one secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSecret {
+    /// What it is called.
+    pub name: SecretName,
+    /// Where it comes from.
+    pub from: SecretRef,
+    /// What can be told of one that is kept.
+    pub kept: Option<KeptSecret>,
+}
 
-/// The references that are registered for a tenant.
+/// The secrets that are registered for a tenant: what can be told of them.
 pub struct StoredSecrets {
     ledger: Arc<dyn Ledger>,
     tenant: Tenant,
@@ -118,11 +106,11 @@ impl StoredSecrets {
     }
 
     /// All of them, by name.
-    pub fn all(&self) -> Result<Vec<(SecretName, SecretRef)>, LedgerError> {
+    pub fn all(&self) -> Result<Vec<StoredSecret>, LedgerError> {
         let cells = self.ledger.cells(&self.tenant, PREFIX)?;
         let read = |(key, value): (String, Vec<u8>)| {
             let name = key.strip_prefix(PREFIX)?.parse().ok()?;
-            Some((name, String::from_utf8(value).ok()?.parse().ok()?))
+            Some(StoredSecret { name, from: from_cell(&value)?, kept: Vault::describe(&value) })
         };
         Ok(cells.into_iter().filter_map(read).collect())
     }
@@ -130,10 +118,10 @@ impl StoredSecrets {
     /// Where one comes from, if it is registered.
     pub fn find(&self, name: &SecretName) -> Result<Option<SecretRef>, LedgerError> {
         let value = self.ledger.cell(&self.tenant, &format!("{PREFIX}{name}"))?;
-        Ok(value.and_then(|it| String::from_utf8(it).ok()?.parse().ok()))
+        Ok(value.and_then(|it| from_cell(&it)))
     }
 
-    /// Registers one, in the place of another of its name. False if somebody else changed it at the same time.
+    /// Registers a reference, in the place of another secret of its name. False if somebody else changed it at the same time.
     pub fn put(&self, name: &SecretName, from: &SecretRef) -> Result<bool, LedgerError> {
         let key = format!("{PREFIX}{name}");
         let before = self.ledger.cell(&self.tenant, &key)?;
@@ -150,12 +138,19 @@ impl StoredSecrets {
     }
 }
 
+fn from_cell(value: &[u8]) -> Option<SecretRef> {
+    match Vault::describe(value) {
+        Some(_) => Some(SecretRef::Kept),
+        None => std::str::from_utf8(value).ok()?.parse().ok(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_has_a_plain_name_and_comes_from_a_variable_or_a_whole_path() {
+    fn a_reference_is_a_variable_or_a_whole_path() {
         for (text, fits) in [
             ("env:KEY", true),
             ("file:/run/secrets/key", true),
@@ -166,6 +161,7 @@ mod tests {
             ("file:", false),
             ("literal:hunter2", false),
             ("hunter2", false),
+            ("kept", false),
             ("", false),
         ] {
             let read = text.parse::<SecretRef>();
@@ -173,11 +169,6 @@ mod tests {
             if let Ok(read) = read {
                 assert_eq!(read.to_string(), text);
             }
-        }
-        for (text, fits) in
-            [("API_KEY", true), ("", false), ("a-b", false), ("a/b", false), (&"x".repeat(65), false)]
-        {
-            assert_eq!(text.parse::<SecretName>().is_ok(), fits, "{text}");
         }
     }
 }

@@ -19,18 +19,26 @@ use super::{Base, SandboxError, change, typed};
 use crate::tree::read_whole;
 
 /// The longest file that is read, written or edited at once.
-pub(super) const FILE_BYTES_MAX: u64 = 16 << 20;
+pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
 /// The longest list.
 const ENTRIES_MAX: usize = 10_000;
 
 /// The tools behind the gate.
-pub(super) struct Door {
-    pub(super) files: Arc<dyn Files>,
-    pub(super) cwd: String,
-    pub(super) bases: Vec<Base>,
-    pub(super) clock: Arc<dyn Clock>,
+pub(crate) struct Door {
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) cwd: String,
+    pub(crate) bases: Vec<Base>,
+    pub(crate) clock: Arc<dyn Clock>,
     /// Held from the comparison to the write.
-    pub(super) edits: Mutex<()>,
+    pub(crate) edits: Mutex<()>,
+}
+
+/// A file in which a piece of text was replaced.
+pub(crate) struct Edited {
+    pub(crate) before: String,
+    pub(crate) after: String,
+    /// In how many places.
+    pub(crate) count: usize,
 }
 
 #[derive(Deserialize)]
@@ -52,13 +60,13 @@ struct Write {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Edit {
-    path: String,
-    old_text: String,
-    new_text: String,
+pub(crate) struct Edit {
+    pub(crate) path: String,
+    pub(crate) old_text: String,
+    pub(crate) new_text: String,
     #[serde(default)]
-    replace_all: bool,
-    if_sha256: Option<String>,
+    pub(crate) replace_all: bool,
+    pub(crate) if_sha256: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -124,7 +132,7 @@ impl Door {
         }
     }
 
-    fn path(&self, text: &str) -> Result<TreePath, SandboxError> {
+    pub(crate) fn path(&self, text: &str) -> Result<TreePath, SandboxError> {
         tree_path(&self.cwd, text)
     }
 
@@ -160,25 +168,43 @@ impl Door {
                 .map_err(|error| SandboxError::bad_input(format!("{path}: not base64: {error}")))?,
             _ => return Err(SandboxError::bad_input("give either `text` or `base64`")),
         };
+        let sha256 = Digest::of(&bytes).to_string();
+        let created = self.write_whole((&path, &at), &bytes, if_sha256)?;
+        Ok(json!({ "path": path, "bytes": bytes.len(), "created": created, "sha256": sha256 }))
+    }
+
+    /// Writes a file, whole, and answers whether it is a new one.
+    pub(crate) fn write_whole(
+        &self,
+        (path, at): (&str, &TreePath),
+        bytes: &[u8],
+        if_sha256: Option<String>,
+    ) -> Result<bool, SandboxError> {
         if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(failed(&path, FileError::TooBig));
+            return Err(failed(path, FileError::TooBig));
         }
         let _alone = self.edits.lock();
-        let created = matches!(self.files.stat(&at, Follow::Yes), Err(FileError::NotFound));
+        let created = matches!(self.files.stat(at, Follow::Yes), Err(FileError::NotFound));
         if let Some(wanted) = if_sha256 {
             // What is too long to be read was never read by whoever names its hash.
-            let before = read_whole(&*self.files, &at, FILE_BYTES_MAX);
+            let before = read_whole(&*self.files, at, FILE_BYTES_MAX);
             let there = before.map(|it| Digest::of(&it).to_string()).unwrap_or_default();
-            unchanged(&path, &wanted, &there)?;
+            unchanged(path, &wanted, &there)?;
         }
-        self.make_dirs(&at).map_err(|error| failed(&path, error))?;
-        self.put(&at, &bytes).map_err(|error| failed(&path, error))?;
-        Ok(
-            json!({ "path": path, "bytes": bytes.len(), "created": created, "sha256": Digest::of(&bytes).to_string() }),
-        )
+        self.make_dirs(at).map_err(|error| failed(path, error))?;
+        self.put(at, bytes).map_err(|error| failed(path, error))?;
+        Ok(created)
     }
 
     fn edit(&self, edit: Edit) -> Result<Value, SandboxError> {
+        let path = edit.path.clone();
+        let Edited { after, count, .. } = self.replace(edit)?;
+        let sha256 = Digest::of(after.as_bytes()).to_string();
+        Ok(json!({ "path": path, "replaced": count, "bytes": after.len(), "sha256": sha256 }))
+    }
+
+    /// Replaces a piece of text that is there once, or wherever it is.
+    pub(crate) fn replace(&self, edit: Edit) -> Result<Edited, SandboxError> {
         let Edit { path, old_text, new_text, replace_all, if_sha256 } = edit;
         let at = self.path(&path)?;
         if old_text.is_empty() {
@@ -215,8 +241,7 @@ impl Door {
             return Err(conflict(&path));
         }
         self.put(&at, after.as_bytes()).map_err(|error| failed(&path, error))?;
-        let sha256 = Digest::of(after.as_bytes()).to_string();
-        Ok(json!({ "path": path, "replaced": count, "bytes": after.len(), "sha256": sha256 }))
+        Ok(Edited { before: text.to_owned(), after, count })
     }
 
     fn list(&self, List { path, recursive }: List) -> Result<Value, SandboxError> {
@@ -278,7 +303,7 @@ impl Door {
 }
 
 /// Where in the tree a path of an agent leads.
-pub(super) fn tree_path(cwd: &str, text: &str) -> Result<TreePath, SandboxError> {
+pub(crate) fn tree_path(cwd: &str, text: &str) -> Result<TreePath, SandboxError> {
     if text.split('/').any(|name| name == "..") {
         return Err(SandboxError::new("bad_path", format!("{text}: `..` is not allowed in a path")));
     }
@@ -305,7 +330,7 @@ fn conflict(path: &str) -> SandboxError {
     )
 }
 
-pub(super) fn failed(path: &str, error: FileError) -> SandboxError {
+pub(crate) fn failed(path: &str, error: FileError) -> SandboxError {
     let code = match error {
         FileError::NotFound => "not_found",
         FileError::Exists => "exists",

@@ -7,19 +7,21 @@
 //! between two operations but the files.
 
 mod change;
-mod files;
+pub(crate) mod files;
 mod operation;
 mod process;
 mod prompt;
 mod python;
 mod run;
+mod schema;
 mod search;
 
 use std::sync::{Arc, atomic::AtomicU64};
 
 use drydock_abi::tool::{CALL, request_bytes};
 use drydock_contract::{
-    Call, CallError, Cap, DenialDetails, Limits, Streams, Switch, Terms, ToolAnswer, ToolRequest, port::Files,
+    Call, CallError, Cap, CapSet, DenialDetails, Limits, Streams, Switch, Terms, ToolAnswer, ToolRequest,
+    port::Files,
 };
 use drydock_gate::{DenialLog, Grant, Session, SessionSpec};
 use parking_lot::Mutex;
@@ -29,6 +31,7 @@ pub use change::Base;
 pub use operation::{Effect, Operation};
 pub use process::process_tools;
 
+use crate::code::broker_tools::{self, NoValue};
 use crate::{BadSetup, Dock, DockCode, OutputListener, Setup, ShellSetup};
 use files::{Door, OffThread};
 
@@ -114,6 +117,15 @@ fn with_denials(mut answer: Value, log: &DenialLog) -> Value {
     answer
 }
 
+impl From<NoValue> for SandboxError {
+    fn from(error: NoValue) -> Self {
+        match error {
+            NoValue::Call(error) => error.into(),
+            NoValue::Lacks(code, message) => Self { code, message, denial: None },
+        }
+    }
+}
+
 impl From<BadSetup> for SandboxError {
     fn from(error: BadSetup) -> Self {
         let code = match &error {
@@ -168,10 +180,16 @@ impl Sandbox {
     /// What may be asked of it, in a fixed order.
     pub fn operations(&self) -> impl Iterator<Item = &'static Operation> {
         let (allow_commit, has_processes) = (self.allow_commit, self.setup.has_processes());
-        operation::ALL.iter().filter(move |it| match it.name {
+        let own = operation::ALL.iter().filter(move |it| match it.name {
             "commit" => allow_commit,
             name => has_processes || !name.starts_with(process::PREFIX),
-        })
+        });
+        // What a profile grants is there for programs; a model's list of tools has what somebody granted by name.
+        let network = self.setup.network.grants();
+        let said: CapSet =
+            self.setup.grants.iter().chain(&self.setup.stored).chain(&network).map(|it| it.cap()).collect();
+        let held = move |name| broker_tools::power_of(name).is_some_and(|cap| said.contains(cap));
+        own.chain(operation::brokers().filter(move |it| held(it.0.name)).map(|it| &it.1))
     }
 
     /// The files it works on.
@@ -204,6 +222,9 @@ impl Sandbox {
                 () = crate::exec::tripped(&watch.cancel) => Err(cancelled()),
             };
         }
+        if let Some((text, _)) = operation::brokers().find(|it| it.1.name == name) {
+            return self.broker(text.name, input, watch).await;
+        }
         match name {
             "sh" => self.sh(input, watch).await,
             "run" => self.run(input, watch).await,
@@ -216,6 +237,15 @@ impl Sandbox {
             "list_files" => self.ask("files", "list", input, watch).await,
             "diff" => self.ask("workspace", "diff", input, watch).await,
             _ => self.ask("workspace", "commit", input, watch).await,
+        }
+    }
+
+    /// A power, asked in the sandbox's name.
+    async fn broker(&self, operation: &str, input: Value, watch: &Watch) -> Result<Value, SandboxError> {
+        let session = self.dock.session(&self.principal, self.setup.clone())?;
+        tokio::select! {
+            done = broker_tools::ask(&session, operation, &input) => Ok(done?),
+            () = crate::exec::tripped(&watch.cancel) => Err(cancelled()),
         }
     }
 

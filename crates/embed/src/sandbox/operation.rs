@@ -1,8 +1,12 @@
 //! The operations by name: what a model is told of each, and the JSON Schemas of what goes in and comes out.
 
+use std::sync::LazyLock;
+
+use drydock_abi::broker::{self, OperationText};
 use serde_json::{Value, json};
 
 use super::process;
+pub(super) use super::schema::{count, flag, milliseconds, object, text};
 
 /// What an operation does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,13 +44,38 @@ impl Operation {
         (self.output)()
     }
 
+    /// Every operation of the sandbox itself, granted or not; those of brokers are in their own list (`broker::all`).
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        ALL.iter()
+    }
+
     /// The operation of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
-        ALL.iter().find(|it| it.name == name)
+        ALL.iter().chain(brokers().map(|it| &it.1)).find(|it| it.name == name)
+    }
+
+    /// A broker's operation, `kv.get`, by the name `kv_get` that an agent's tools can have.
+    fn of_broker(text: &'static OperationText) -> Self {
+        Self {
+            // There are as many as the list has, for as long as the process lives.
+            name: Box::leak(text.name.replace('.', "_").into_boxed_str()),
+            title: text.title,
+            description: text.description,
+            effect: if text.is_read { Effect::Reads } else { Effect::Changes },
+            input: text.input,
+            output: text.output,
+        }
     }
 }
 
-/// Every operation, in the order they are offered.
+/// What brokers answer, by the names that agents know.
+pub(super) fn brokers() -> impl Iterator<Item = &'static (&'static OperationText, Operation)> {
+    static BROKERS: LazyLock<Vec<(&OperationText, Operation)>> =
+        LazyLock::new(|| broker::all().map(|it| (it, Operation::of_broker(it))).collect());
+    BROKERS.iter()
+}
+
+/// Every operation of the sandbox itself, in the order they are offered.
 pub(super) const ALL: &[Operation] = &[
     Operation {
         name: "sh",
@@ -71,8 +100,8 @@ pub(super) const ALL: &[Operation] = &[
         name: "js",
         title: "Run a JavaScript program",
         description: "Runs a JavaScript program in a fresh sandbox. It may await commands.NAME({args, stdin}), \
-                      commands.sh({line}), files.read/write/list, and sees `args`; its last expression, or what \
-                      it returns, is the result.",
+                      commands.sh({line}), files.read/write/list and the powers that were granted, such as \
+                      kv.get({key}), and sees `args`; its last expression, or what it returns, is the result.",
         effect: Effect::Changes,
         input: js_input,
         output: js_output,
@@ -81,8 +110,8 @@ pub(super) const ALL: &[Operation] = &[
         name: "py",
         title: "Run a Python program",
         description: "Runs a Python 3 program in a fresh sandbox, over the sandbox's files. It may call \
-                      commands.NAME(*args, stdin=…), sh(line), files.read/write/list, subprocess.run, and sees \
-                      `args`; aio.NAME.TOOL(…) is awaited, also at the top level. Its last expression is the \
+                      commands.NAME(*args, stdin=…), sh(line), files.read/write/list, subprocess.run, the powers that were \
+                      granted, such as kv.get(key=…), and sees `args`; aio.NAME.TOOL(…) is awaited, also at the top level. Its last expression is the \
                       result; stdout, stderr, files it changed and what it passed to display() come with it.",
         effect: Effect::Changes,
         input: super::python::input,
@@ -190,26 +219,6 @@ pub(super) const ALL: &[Operation] = &[
         output: process::record,
     },
 ];
-
-pub(super) fn object(properties: Value, required: &[&str]) -> Value {
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
-}
-
-pub(super) fn text(about: &str) -> Value {
-    json!({ "type": "string", "description": about })
-}
-
-pub(super) fn flag(about: &str) -> Value {
-    json!({ "type": "boolean", "description": about, "default": false })
-}
-
-pub(super) fn count(about: &str) -> Value {
-    json!({ "type": "integer", "minimum": 0, "description": about })
-}
-
-pub(super) fn milliseconds() -> Value {
-    count("Less time than the sandbox would give")
-}
 
 fn path() -> Value {
     text("Absolute, or from the working directory; without ..")

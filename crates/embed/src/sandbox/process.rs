@@ -140,6 +140,11 @@ impl ProcessDesk {
         input: Value,
         from: Option<(CallId, u32)>,
     ) -> Result<Value, SandboxError> {
+        // It goes on beside the run that is recorded, and writes into the same files whenever it likes.
+        if self.setup.tape.is_some() {
+            let why = "a process is on no tape: start it by a program that is not recorded";
+            return Err(SandboxError::new("not_taped", why));
+        }
         match name {
             "start" => self.start(typed(input)?, from).await,
             "list" => Ok(json!({ "processes": self.processes.list().await? })),

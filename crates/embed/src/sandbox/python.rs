@@ -13,7 +13,7 @@ use super::{
     run::shorter,
     typed,
 };
-use crate::{ChangeLog, DockPy, OpenPyError, PyInput, file_tools};
+use crate::{ChangeLog, DockPy, OpenPyError, PyInput};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,15 +72,8 @@ impl Sandbox {
         setup.files = Some(Arc::clone(&files));
         // Programs that run side by side do not wait for each other's code.
         setup.preparing = Arc::default();
-        let commands = crate::command_tools(&self.dock, &self.principal, &setup, &self.shell)
+        let providers = crate::program_tools(&self.dock, &self.principal, &setup, &self.shell)
             .map_err(|error| failed(&error))?;
-        let tools = file_tools(&files, &self.shell.cwd, &setup.clone().one_clock())
-            .map_err(|error| failed(&error))?;
-        let processes = super::process_tools(&self.dock, &self.principal, &setup, &self.shell)
-            .map_err(|error| failed(&error))?;
-        let providers =
-            drydock_codemode::provider::Providers::new([commands, tools].into_iter().chain(processes))
-                .map_err(|error| failed(&error))?;
         Ok((self.dock.py(&self.principal, setup, &self.shell, providers, None)?, changes))
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use drydock_codemode::{executor::ExecuteOptions, protocol::Json, provider::Providers};
+use drydock_codemode::{executor::ExecuteOptions, protocol::Json};
 use drydock_contract::{Budget, CallId, Limits, Outcome, Sink, Source, Streams, Unit};
 use drydock_gate::DenialLog;
 use serde::Deserialize;
@@ -14,8 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Sandbox, SandboxError, Watch, cancelled, typed, with_denials};
 use crate::{
-    CodeInput, DockCode, ExecError, OutputStream, Setup, command_tools, exec::tripped, file_tools,
-    output::Overheard, process_tools,
+    CodeInput, DockCode, ExecError, OutputStream, Setup, exec::tripped, output::Overheard, program_tools,
 };
 
 #[derive(Deserialize)]
@@ -187,14 +186,8 @@ impl Sandbox {
             return Ok(Arc::clone(code));
         }
         let failed = |error: &dyn std::fmt::Display| SandboxError::new("internal_error", error.to_string());
-        let commands = command_tools(&self.dock, &self.principal, &self.setup, &self.shell)
+        let providers = program_tools(&self.dock, &self.principal, &self.setup, &self.shell)
             .map_err(|error| failed(&error))?;
-        let files = file_tools(&self.files, &self.shell.cwd, &self.setup.clone().one_clock())
-            .map_err(|error| failed(&error))?;
-        let processes = process_tools(&self.dock, &self.principal, &self.setup, &self.shell)
-            .map_err(|error| failed(&error))?;
-        let providers =
-            Providers::new([commands, files].into_iter().chain(processes)).map_err(|error| failed(&error))?;
         let made = Arc::new(self.dock.code(&self.principal, self.setup.clone(), providers)?);
         *code = Some(Arc::clone(&made));
         Ok(made)

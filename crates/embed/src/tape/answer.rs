@@ -4,7 +4,7 @@
 //! diverges.
 
 use drydock_contract::{
-    Denial, Timestamp,
+    Denial, Timestamp, Unit,
     port::{DirEntry, FileError, FileKind, FileLimit, FileResult, Mode, Stat},
 };
 use drydock_gate::TapedCall;
@@ -167,13 +167,13 @@ impl<'a> Reader<'a> {
 pub(super) fn verdict(denial: Option<&Denial>) -> Vec<u8> {
     let Some(denial) = denial else { return Vec::new() };
     let (why, numbers) = match denial {
-        Denial::RateLimited { calls_max, window_s } => ("", [*calls_max, *window_s]),
-        Denial::TooManyProcesses { max } => ("", [*max, 0]),
-        Denial::BudgetExceeded(what) => (*what, [0, 0]),
+        Denial::RateLimited { calls_max, window_s } => ("", [*calls_max, *window_s].map(u64::from)),
+        Denial::TooManyProcesses { max } => ("", [u64::from(*max), 0]),
+        Denial::BudgetExceeded { what, needed, left } => (*what, [*needed, *left]),
         Denial::NotGranted { why, .. } => (*why, [0, 0]),
         _ => ("", [0, 0]),
     };
-    let [first, second] = numbers.map(u64::from);
+    let [first, second] = numbers;
     Writer::default().text(denial.code()).text(why).number(first).number(second).0
 }
 
@@ -181,16 +181,20 @@ pub(super) fn verdict(denial: Option<&Denial>) -> Vec<u8> {
 pub(super) fn read_verdict(bytes: &[u8], call: &TapedCall<'_>) -> Option<(String, Option<Denial>)> {
     let mut reader = Reader::new(bytes);
     let (code, why) = (reader.text()?, reader.text()?);
-    let (first, second) = (u32::try_from(reader.number()?).ok()?, u32::try_from(reader.number()?).ok()?);
+    let (first, second) = (reader.number()?, reader.number()?);
+    let small = |it: u64| u32::try_from(it).ok();
     reader.end()?;
     let lapsed = [Denial::GRANT_REVOKED, Denial::GRANT_EXPIRED, Denial::GRANT_USED_UP, ""];
-    let units = ["fuel", "calls", "bytes"];
     let denial = match code.as_str() {
         "revoked" => Some(Denial::Revoked),
         "cancelled" => Some(Denial::Cancelled),
-        "rate_limited" => Some(Denial::RateLimited { calls_max: first, window_s: second }),
-        "too_many_processes" => Some(Denial::TooManyProcesses { max: first }),
-        "budget_exceeded" => units.into_iter().find(|it| *it == why).map(Denial::BudgetExceeded),
+        "rate_limited" => Some(Denial::RateLimited { calls_max: small(first)?, window_s: small(second)? }),
+        "too_many_processes" => Some(Denial::TooManyProcesses { max: small(first)? }),
+        "budget_exceeded" => Unit::ALL
+            .iter()
+            .map(|it| it.as_str())
+            .find(|it| *it == why)
+            .map(|what| Denial::BudgetExceeded { what, needed: first, left: second }),
         "denied" => lapsed.into_iter().find(|it| *it == why).map(|why| Denial::NotGranted {
             cap: call.cap,
             subjects: call.subjects.clone(),

@@ -1,10 +1,12 @@
-//! A yard for tapes: a dock, a loopback server whose answers count up, a directory that others have, and the same thing
-//! run on a recorder and on a player.
+//! A yard for tapes: a dock, loopback servers whose answers count up, a directory that others have, and the same thing run
+//! on a recorder and on a player.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
+    io::{BufRead as _, BufReader, Write as _},
+    net::{SocketAddr, TcpListener, UdpSocket},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -17,22 +19,26 @@ use drydock_codemode::{
     provider::{Provider, Providers, Tool, ToolError},
 };
 use drydock_embed::{
-    CodeInput, Dock, DockSettings, Network, Room, Setup, ShellSetup, Tree, command_tools,
+    CodeInput, Dock, DockSettings, Network, NewProcess, Room, Setup, ShellSetup, Tree, WorkerProgram,
+    command_tools,
     contract::{
-        Limits, Sink, Source, Streams,
+        Cap, Limits, Sink, Source, Streams, Tenant, Terms,
         port::{AuditEvent, AuditRecord},
     },
     egress::{QuotaLimits, Rules},
     file_tools,
-    gate::GateSettings,
-    line_limits,
+    gate::{GateSettings, Grant},
+    line_limits, process_limits, program_tools,
     shell::Mode,
-    store::{Filter, Frame, Frames, Links, TapeBody, TapeWriter, read_audit},
+    store::{Filter, Frame, Frames, Links, ProcessOutput, SpoolBounds, TapeBody, TapeWriter, read_audit},
     tape::{Deck, Divergence, Player, RecordSettings, Recorder},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::web_room::{Server, local, serve};
+
+/// What is kept under this name signs for programs.
+pub(crate) const SECRET: &str = "KEY";
 
 /// Whoever takes longer hangs.
 pub(crate) const HANGS: Duration = Duration::from_secs(300);
@@ -50,6 +56,10 @@ pub(crate) struct Yard {
     pub(crate) home: tempfile::TempDir,
     /// How often the embedder's tools were called.
     pub(crate) asked: Arc<AtomicU64>,
+    /// Who answers bytes, and how often that was.
+    pub(crate) tcp: SocketAddr,
+    pub(crate) udp: SocketAddr,
+    pub(crate) answered: Arc<AtomicU64>,
 }
 
 /// What is run.
@@ -58,6 +68,8 @@ pub(crate) enum Kind {
     Line,
     Kept,
     Program,
+    /// A program that has the powers of its session, and nothing of an embedder.
+    Powers,
 }
 
 /// What came of it: what its caller sees, and what is on record.
@@ -71,11 +83,20 @@ pub(crate) fn yard() -> Yard {
     yard_with(GateSettings::default())
 }
 
+/// One in which modules that are not built in are compiled.
+pub(crate) fn yard_compiling() -> Yard {
+    let worker = Some(WorkerProgram::new(env!("CARGO_BIN_EXE_drydock-compile-worker"), [""; 0]));
+    yard_of(DockSettings { worker, ..DockSettings::default() })
+}
+
 pub(crate) fn yard_with(gate: GateSettings) -> Yard {
+    yard_of(DockSettings { gate, ..DockSettings::default() })
+}
+
+fn yard_of(settings: DockSettings) -> Yard {
     let home = tempfile::tempdir().unwrap();
     let egress = Some(local(QuotaLimits { requests_max: 1_000_000, ..QuotaLimits::default() }).0);
-    let dock =
-        Dock::open_with(home.path(), DockSettings { egress, gate, ..DockSettings::default() }).unwrap();
+    let dock = Dock::open_with(home.path(), DockSettings { egress, ..settings }).unwrap();
     let answered = AtomicU64::new(0);
     let server = serve(move |head, to| {
         let n = answered.fetch_add(1, Ordering::Relaxed);
@@ -100,7 +121,39 @@ pub(crate) fn yard_with(gate: GateSettings) -> Yard {
     std::fs::write(shared.path().join("words.txt"), "alpha\nbeta\ngamma\n").unwrap();
     std::fs::write(shared.path().join("numbers.txt"), "1\n2\n3\n").unwrap();
     std::fs::create_dir(shared.path().join("below")).unwrap();
-    Yard { dock: Arc::new(dock), server, shared, home, asked: Arc::default() }
+    dock.vault().generate(&Tenant::default(), &SECRET.parse().unwrap()).unwrap();
+    let answered = Arc::new(AtomicU64::new(0));
+    let (tcp, udp) = (counting_tcp(Arc::clone(&answered)), counting_udp(Arc::clone(&answered)));
+    Yard { dock: Arc::new(dock), server, shared, home, asked: Arc::default(), tcp, udp, answered }
+}
+
+/// Answers each line with how many there were, and closes. The thread ends with the test's process.
+fn counting_tcp(answered: Arc<AtomicU64>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut line = String::new();
+            let _ = BufReader::new(&stream).read_line(&mut line);
+            let _ = write!(stream, "{} said {line}", answered.fetch_add(1, Ordering::Relaxed));
+        }
+    });
+    address
+}
+
+/// The same of datagrams.
+fn counting_udp(answered: Arc<AtomicU64>) -> SocketAddr {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 1024];
+        while let Ok((length, from)) = socket.recv_from(&mut bytes) {
+            let said = String::from_utf8_lossy(&bytes[..length]);
+            let told = format!("{} said {said}", answered.fetch_add(1, Ordering::Relaxed));
+            let _ = socket.send_to(told.as_bytes(), from);
+        }
+    });
+    address
 }
 
 impl Yard {
@@ -110,7 +163,16 @@ impl Yard {
         setup.limits = Some(Limits { memory_bytes_max, wall_max: HANGS, ..line_limits() });
         let rules = Rules::parse(&[], &[], &[self.server.address.to_string(), "127.0.0.1:1".into()]).unwrap();
         setup.network = Network { rules, injected: Vec::new() };
-        setup
+        let topics = ["t", "none", "later", "jobs", "p", "bgq"].map(|it| it.parse().unwrap());
+        let within =
+            |cap, subject: String| Arc::new(Grant::of(cap).within(Terms::of([subject.parse().unwrap()])));
+        setup.grants = vec![
+            Arc::new(Grant::of(Cap::Queue).within(Terms::of(topics))),
+            within(Cap::Tcp, format!("private:{}", self.tcp)),
+            within(Cap::Udp, format!("private:{}", self.udp)),
+            within(Cap::Secrets, SECRET.to_owned()),
+        ];
+        setup.with_processes()
     }
 
     /// The setup on this deck, with the directory that others have.
@@ -125,9 +187,23 @@ impl Yard {
         (setup, ShellSetup { mode, roots: tree.roots, ..ShellSetup::default() })
     }
 
-    /// The text with the server's address in it.
+    /// A file of what guests keep.
+    pub(crate) fn kept(&self, file: &str) -> std::path::PathBuf {
+        self.dock.home().tenant(self.dock.tenant()).root().join(file)
+    }
+
+    /// How many processes were ever started.
+    pub(crate) async fn processes(&self) -> usize {
+        self.dock.processes(SpoolBounds::default()).list().await.unwrap().len()
+    }
+
+    /// The text with the servers' addresses in it.
     pub(crate) fn text(&self, text: &str) -> String {
-        text.replace("URL", &format!("http://{}", self.server.address))
+        let ports = text
+            .replace("TCPPORT", &self.tcp.port().to_string())
+            .replace("UDPPORT", &self.udp.port().to_string());
+        let places = ports.replace("TCP", &format!("127.0.0.1 {}", self.tcp.port()));
+        places.replace("URL", &format!("http://{}", self.server.address))
     }
 
     /// Runs it on a machine, with `tool` around what the embedder brings.
@@ -140,14 +216,18 @@ impl Yard {
         end: &dyn Fn(Box<dyn Fn() + Send + Sync>),
     ) -> String {
         let (mut setup, shell) = self.on(deck, self.setup());
-        if kind == Kind::Program {
+        if matches!(kind, Kind::Program | Kind::Powers) {
             let clock = setup.one_clock();
-            let files = setup.files.clone().unwrap();
-            let commands = command_tools(dock, principal, &setup, &shell).unwrap();
-            let kept = file_tools(&files, &shell.cwd, &clock).unwrap();
-            let world = Provider::new("world", self.tools().into_iter().map(tool).collect()).unwrap();
-            let programs =
-                dock.code(principal, setup, Providers::new([commands, kept, world]).unwrap()).unwrap();
+            let providers = if kind == Kind::Powers {
+                program_tools(dock, principal, &setup, &shell).unwrap()
+            } else {
+                let files = setup.files.clone().unwrap();
+                let commands = command_tools(dock, principal, &setup, &shell).unwrap();
+                let kept = file_tools(&files, &shell.cwd, &clock).unwrap();
+                let world = Provider::new("world", self.tools().into_iter().map(tool).collect()).unwrap();
+                Providers::new([commands, kept, world]).unwrap()
+            };
+            let programs = dock.code(principal, setup, providers).unwrap();
             let session = programs.session().clone();
             end(Box::new(move || session.cancel()));
             let options =
@@ -187,7 +267,7 @@ impl Yard {
         told
     }
 
-    /// What the embedder brings: an answer that nobody could compute, and one that fails.
+    /// What the embedder brings: an answer that nobody could compute, one that fails, and processes.
     fn tools(&self) -> Vec<Tool> {
         let asked = Arc::clone(&self.asked);
         let ask = Tool::new("ask", move |input, _| {
@@ -195,7 +275,12 @@ impl Yard {
             async move { Ok(json!({ "n": n, "input": input })) }
         });
         let fail = Tool::new("fail", |_, _| async { Err(ToolError::Message("no luck today".into())) });
-        vec![ask, fail]
+        let dock = Arc::clone(&self.dock);
+        let run = Tool::new("run", move |input: Value, _| {
+            let dock = Arc::clone(&dock);
+            async move { process(&dock, &input).await.map_err(ToolError::Message) }
+        });
+        vec![ask, fail, run]
     }
 
     pub(crate) async fn record(&self, kind: Kind, name: &str, text: &str) -> (Seen, TapeBody) {
@@ -241,6 +326,37 @@ impl Yard {
             (it.call, facts)
         })
         .collect()
+    }
+}
+
+/// Starts a process, and tells what it wrote and how it ended.
+async fn process(dock: &Dock, input: &Value) -> Result<Value, String> {
+    let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+    let args = input["args"].as_array().into_iter().flatten().map(|it| text(it).into_bytes()).collect();
+    let new = NewProcess {
+        command: text(&input["command"]),
+        args,
+        stdin: text(&input["stdin"]).into(),
+        ..NewProcess::default()
+    };
+    let limits = Some(process_limits(64 << 20));
+    let setup = Setup { limits, ..Setup::profile("minimal") }.with_processes();
+    let session = dock.session("embedder", setup).map_err(|it| it.to_string())?;
+    let all = dock.processes(SpoolBounds::default());
+    let id = all.spawn(session, new).await.map_err(|it| it.to_string())?.id;
+    let (mut told, mut from) = (Vec::new(), 0);
+    loop {
+        let chunk =
+            all.read(&id, ProcessOutput::Stdout, from, 1 << 20, Duration::from_secs(5)).await.unwrap();
+        from = chunk.next;
+        told.extend_from_slice(&chunk.bytes);
+        if chunk.is_end {
+            let ended = all.find(&id).await.unwrap();
+            let stage = serde_json::to_value(&ended).unwrap();
+            return Ok(json!({
+                "text": String::from_utf8_lossy(&told), "state": stage["state"], "exit_code": stage["exit_code"],
+            }));
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use std::{
 };
 
 use drydock_embed::egress::{
-    Connection, Dial, Egress, HostName, Parts, Pending, Pinned, QuotaLimits, Resolve, TcpDialler, Trust,
-    WorldRoots,
+    Connection, Datagrams, Dial, Egress, HostName, Parts, Pending, Pinned, QuotaLimits, Resolve, TcpDialler,
+    Trust, WorldRoots,
 };
 
 /// Where it listens, and the requests that it read.
@@ -91,6 +91,14 @@ impl Dial for Dialled {
         self.to.lock().unwrap().push(to.address());
         match to.address().ip().is_loopback() {
             true => self.tcp.dial(to),
+            false => Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) }),
+        }
+    }
+
+    fn open<'a>(&'a self, to: &'a Pinned) -> Pending<'a, io::Result<Box<dyn Datagrams>>> {
+        self.to.lock().unwrap().push(to.address());
+        match to.address().ip().is_loopback() {
+            true => self.tcp.open(to),
             false => Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) }),
         }
     }

@@ -11,7 +11,7 @@ pub(crate) static COMMAND: Kind = Kind {
     name: "command",
     wasi: true,
     growth: Growth::Ends,
-    imports: host::nobody::link,
+    imports: |linker, module, _| host::nobody::link(linker, module),
     may_import: "WASI preview 1 and granted powers",
     exports: |module| start_of(module).map(Exports::Command),
 };

@@ -13,7 +13,7 @@ pub(crate) static KERNEL: Kind = Kind {
     name: "kernel",
     wasi: false,
     growth: Growth::Refused,
-    imports: |_, _| Ok(()),
+    imports: |_, _, _| Ok(()),
     may_import: "nothing",
     exports: |module| exports_memory(module).map(|()| Exports::Named),
 };

@@ -9,6 +9,7 @@ pub(crate) mod handler;
 pub(crate) mod kernel;
 pub(crate) mod lembeh;
 pub(crate) mod program;
+pub(crate) mod serving;
 pub(crate) mod shell;
 
 use drydock_contract::{CapSet, Digest, Fault};
@@ -26,7 +27,7 @@ pub(crate) struct Kind {
     pub(crate) growth: Growth,
     /// Links the imports that the kind has besides WASI and granted powers. It sees the module, to offer what some
     /// modules import and most do not.
-    pub(crate) imports: fn(&mut Linker<Guest>, &Module) -> wasmtime::Result<()>,
+    pub(crate) imports: fn(&mut Linker<Guest>, &Module, CapSet) -> wasmtime::Result<()>,
     /// What it may import, for whoever imports something else.
     pub(crate) may_import: &'static str,
     /// The exports that its driver needs, or which one is missing.
@@ -48,6 +49,7 @@ pub(crate) enum Exports {
     Program(program::Starts),
     Handler(handler::Functions),
     Lembeh(lembeh::Functions),
+    Serving(serving::Functions),
     /// They are found by their names when an instance is made.
     Named,
 }
@@ -79,8 +81,9 @@ pub(crate) fn prepare(
     if kind.wasi {
         preview1::link(&mut linker).map_err(internal)?;
     }
-    host::link(&mut linker, caps).map_err(internal)?;
-    (kind.imports)(&mut linker, module).map_err(internal)?;
+    // What has no WASI is no program: its powers, if it has any, are imports of its kind.
+    host::link(&mut linker, if kind.wasi { caps } else { CapSet::EMPTY }, kind.wasi).map_err(internal)?;
+    (kind.imports)(&mut linker, module, caps).map_err(internal)?;
     let pre = linker.instantiate_pre(module).map_err(|error| cannot_link(digest, kind, &error))?;
     let exports = (kind.exports)(module).map_err(|reason| match kind.wasi {
         // A program is what a module is unless somebody says otherwise.

@@ -20,7 +20,7 @@ pub(crate) static PROGRAM: Kind = Kind {
     name: "program",
     wasi: true,
     growth: Growth::Ends,
-    imports: host::nobody::link,
+    imports: |linker, module, _| host::nobody::link(linker, module),
     may_import: "WASI preview 1 and granted powers",
     exports: |module| starts_of(module).map(Exports::Program),
 };

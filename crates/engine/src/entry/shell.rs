@@ -9,7 +9,7 @@ pub(crate) static SHELL: Kind = Kind {
     name: "shell",
     wasi: true,
     growth: Growth::Ends,
-    imports: host::shell::link,
+    imports: |linker, module, _| host::shell::link(linker, module),
     may_import: "WASI preview 1 and what a line has",
     exports: |module| exports_of(module).map(|()| Exports::Named),
 };

@@ -52,7 +52,7 @@ async fn host_command(
     match take_report(&mut reply).map(|report| report.outcome) {
         Ok(Outcome::Exited(status)) => {
             caller.data_mut().last_status = status;
-            caller.data_mut().last_error = "";
+            caller.data_mut().last_error = "".into();
             // As much of it as a shell shows, so that none looks like a refusal.
             Ok(status & 0xff)
         }

@@ -3,7 +3,8 @@
 //!
 //! The call at the gate is open for as long as the answer is read: the power writes into a buffer of this run, which is
 //! charged to it, and goes on when there is room again. Nothing goes on while nobody reads. What the gate refuses is a
-//! frame like any other failure, so a guest has one way to hear of it.
+//! frame like any other failure, so a guest has one way to hear of it. `/dev/http` (`wasi::web`) is the same for a guest that
+//! can only speak WASI.
 
 use std::{
     collections::VecDeque,
@@ -41,7 +42,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         },
     )?;
     linker.func_wrap("env", "http_close", |mut caller: Caller<'_, Guest>, call: u32| {
-        if let Some(place) = caller.data_mut().answers.0.get_mut(call as usize) {
+        if let Some(place) = caller.data_mut().answers.places.get_mut(call as usize) {
             *place = None;
         }
     })?;
@@ -55,14 +56,31 @@ const SPOOL_BYTES_MAX: usize = 64 << 10;
 
 /// The answers of one run that are open, by number.
 #[derive(Default)]
-pub(crate) struct Answers(Vec<Option<Answer>>);
+pub(crate) struct Answers {
+    places: Vec<Option<Answer>>,
+    /// One more for each answer that is open, in a place or in a descriptor. Made with the first: most runs have none.
+    open: Option<Arc<()>>,
+}
 
-struct Answer {
+impl Answers {
+    /// Whether one more may be open.
+    pub(crate) fn has_room(&self) -> bool {
+        self.open.as_ref().is_none_or(|it| Arc::strong_count(it) <= ANSWERS_MAX)
+    }
+
+    fn get(&mut self, place: usize) -> Option<&mut Answer> {
+        self.places.get_mut(place)?.as_mut()
+    }
+}
+
+/// An answer that is read as it comes. Its call begins when somebody first waits for it.
+pub(crate) struct Answer {
     /// The call, until it is over.
     call: Option<BoxFuture<'static, Result<Reply, CallError>>>,
     spool: Arc<Spool>,
     /// The bill for what is held.
     _held: Held,
+    _open: Arc<()>,
 }
 
 /// Bytes on their way from the power to the guest. Only whoever reads moves the power on, in the same turn, so nobody has
@@ -90,8 +108,37 @@ impl ByteSink for SpoolSink {
 }
 
 impl Answer {
+    /// The answer to a request that was paid for.
+    pub(crate) fn to(guest: &mut Guest, request: Vec<u8>, held: Held) -> Self {
+        let (door, spool) = (Arc::clone(&guest.door), Arc::<Spool>::default());
+        let stdout = Sink::Stream(Box::new(SpoolSink(Arc::clone(&spool))));
+        let streams = Streams { stdin: Source::Empty, stdout, ..Streams::default() };
+        let call: BoxFuture<'static, _> =
+            Box::pin(
+                async move { door.dispatch(Call::new(FETCH, &request, streams).answered_typed()).await },
+            );
+        let open = Arc::clone(guest.answers.open.get_or_insert_default());
+        Self { call: Some(call), spool, _held: held, _open: open }
+    }
+
+    /// How many bytes can be taken out at once, of so many that are wanted.
+    fn ready(&self, wanted: u32) -> u32 {
+        let bytes = self.spool.0.lock().as_slices().0.len();
+        u32::try_from(bytes).unwrap_or(u32::MAX).min(wanted)
+    }
+
+    /// Takes out what is there and fits.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let mut spool = self.spool.0.lock();
+        let (front, _) = spool.as_slices();
+        let count = front.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&front[..count]);
+        spool.drain(..count);
+        count
+    }
+
     /// Moves the call on until there is something to read; ready with nothing at the end.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             if !self.spool.0.lock().is_empty() {
                 return Poll::Ready(());
@@ -120,33 +167,36 @@ fn last_frame(done: Result<Reply, CallError>) -> Vec<u8> {
     frame_of(FAILURE, &failure.to_json())
 }
 
+/// Charges the run for a request of so many bytes, and for what is held of its answer.
+pub(crate) fn hold_request(guest: &Guest, bytes: u32) -> Result<Held, Stop> {
+    Held::take(&guest.meter, u64::from(bytes) + SPOOL_BYTES_MAX as u64).ok_or(Stop::OutOfMemory)
+}
+
+/// Refused by the gate, so that it is recorded; not a byte of it is copied. The code that the guest is told.
+pub(crate) async fn refuse_oversized(caller: &mut Caller<'_, Guest>, bytes: u32) -> &'static str {
+    let door = Arc::clone(&caller.data().door);
+    let answer = door.dispatch(Call::oversized(FETCH, bytes.into())).await;
+    answer.err().as_ref().map_or("too_large", code_for_guest)
+}
+
 async fn http_start(caller: &mut Caller<'_, Guest>, at: u32, count: u32) -> wasmtime::Result<i32> {
     breathe(caller).await?;
-    let door = Arc::clone(&caller.data().door);
     if u64::from(count) > FETCH_REQUEST_BYTES_MAX {
-        // Refused by the gate, so that it is recorded; not a byte of it is copied.
-        let answer = door.dispatch(Call::oversized(FETCH, count.into())).await;
-        return Ok(refuse(caller, answer.err().as_ref().map_or("too_large", code_for_guest)));
+        let code = refuse_oversized(caller, count).await;
+        return Ok(refuse(caller, code));
     }
-    let answers = &caller.data().answers.0;
-    let free = answers.iter().position(Option::is_none).unwrap_or(answers.len());
-    if free == ANSWERS_MAX {
+    if !caller.data().answers.has_room() {
         return Ok(refuse(caller, "too_many_answers"));
     }
-    let bytes = u64::from(count) + SPOOL_BYTES_MAX as u64;
-    let held = Held::take(&caller.data().meter, bytes).ok_or(Stop::OutOfMemory)?;
+    let held = hold_request(caller.data(), count)?;
     let copied = memory::split(caller).and_then(|(memory, _)| memory.bytes(at, count).map(<[u8]>::to_vec));
     let Ok(request) = copied else { return Ok(refuse(caller, "bad_pointer")) };
-    let spool = Arc::<Spool>::default();
-    let stdout = Sink::Stream(Box::new(SpoolSink(Arc::clone(&spool))));
-    let streams = Streams { stdin: Source::Empty, stdout, ..Streams::default() };
-    let call: BoxFuture<'static, _> =
-        Box::pin(async move { door.dispatch(Call::new(FETCH, &request, streams).answered_typed()).await });
-    let answer = Some(Answer { call: Some(call), spool, _held: held });
-    let answers = &mut caller.data_mut().answers.0;
-    match answers.get_mut(free) {
+    let answer = Some(Answer::to(caller.data_mut(), request, held));
+    let places = &mut caller.data_mut().answers.places;
+    let free = places.iter().position(Option::is_none).unwrap_or(places.len());
+    match places.get_mut(free) {
         Some(place) => *place = answer,
-        None => answers.push(answer),
+        None => places.push(answer),
     }
     Ok(i32::try_from(free).unwrap_or(REFUSED))
 }
@@ -154,28 +204,21 @@ async fn http_start(caller: &mut Caller<'_, Guest>, at: u32, count: u32) -> wasm
 async fn http_read(caller: &mut Caller<'_, Guest>, call: u32, out: u32, cap: u32) -> wasmtime::Result<i32> {
     breathe(caller).await?;
     let place = call as usize;
-    let is_open =
-        |caller: &Caller<'_, Guest>| caller.data().answers.0.get(place).is_some_and(Option::is_some);
-    if !is_open(caller) || cap == 0 {
+    if caller.data_mut().answers.get(place).is_none() || cap == 0 {
         return Ok(refuse(caller, "no_such_answer"));
     }
     wait_for(caller, |caller, cx| {
-        beside(caller, |caller| match caller.data_mut().answers.0.get_mut(place) {
-            Some(Some(answer)) => answer.poll(cx),
-            _ => Poll::Ready(()),
+        beside(caller, |caller| match caller.data_mut().answers.get(place) {
+            Some(answer) => answer.poll(cx),
+            None => Poll::Ready(()),
         })
     })
     .await;
     let Ok((mut memory, guest)) = memory::split(caller) else { return Ok(REFUSED) };
-    let Some(Some(answer)) = guest.answers.0.get_mut(place) else { return Ok(REFUSED) };
-    let mut spool = answer.spool.0.lock();
-    let count = spool.len().min(cap as usize);
-    let (front, _) = spool.as_slices();
-    let count = count.min(front.len());
-    let Ok(()) = memory.put(out, &front[..count]) else {
-        drop(spool);
+    let Some(answer) = guest.answers.get(place) else { return Ok(REFUSED) };
+    let Ok(buffer) = memory.bytes_mut(out, answer.ready(cap)) else {
         return Ok(refuse(caller, "bad_pointer"));
     };
-    spool.drain(..count);
+    let count = answer.read(buffer);
     Ok(i32::try_from(count).unwrap_or(REFUSED))
 }

@@ -2,6 +2,8 @@
 //!
 //! A reply that does not fit is refused, never cut.
 
+use std::borrow::Cow;
+
 use drydock_contract::CallError;
 use wasmtime::{Caller, Linker};
 
@@ -13,7 +15,7 @@ pub(crate) const REFUSED: i32 = -1;
 /// `env.host_error(out, out_cap) -> n`: the code of the last refusal, empty if there was none.
 pub(crate) fn link_host_error(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap("env", "host_error", |mut caller: Caller<'_, Guest>, out: u32, cap: u32| -> i32 {
-        let code = caller.data().last_error;
+        let code = caller.data().last_error.clone();
         let Ok((mut memory, _)) = memory::split(&mut caller) else { return REFUSED };
         if code.len() > cap as usize || memory.put(out, code.as_bytes()).is_err() {
             return REFUSED;
@@ -33,13 +35,13 @@ pub(crate) fn give(caller: &mut Caller<'_, Guest>, out: u32, cap: u32, bytes: &[
     if put.is_err() {
         return refuse(caller, "bad_pointer");
     }
-    caller.data_mut().last_error = "";
+    caller.data_mut().last_error = "".into();
     count
 }
 
 /// Remembers the code and answers -1.
-pub(crate) fn refuse(caller: &mut Caller<'_, Guest>, code: &'static str) -> i32 {
-    caller.data_mut().last_error = code;
+pub(crate) fn refuse(caller: &mut Caller<'_, Guest>, code: impl Into<Cow<'static, str>>) -> i32 {
+    caller.data_mut().last_error = code.into();
     REFUSED
 }
 

@@ -201,6 +201,8 @@ async fn carry_out(
     };
     drop((request, held));
     let held = Held::take(&meter, answer.len() as u64);
+    // An answer that the run cannot pay for ends it: nobody reads it, so it is not kept until then.
+    let answer = if held.is_some() { answer } else { Vec::new() };
     Ended { answer, held }
 }
 

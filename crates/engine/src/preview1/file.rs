@@ -90,6 +90,7 @@ async fn fd_sync(caller: &mut Ctx<'_>, fd: u32, needed: u64) -> Result<(), Failu
         | Descriptor::Stdout
         | Descriptor::Stderr
         | Descriptor::Door(_)
+        | Descriptor::Web(_)
         | Descriptor::Numbered(..) => {
             return Err(Errno::Inval.into());
         }
@@ -113,6 +114,7 @@ fn filestat(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> Re
             return memory.put(out, &layout::filestat(&stat));
         }
         Descriptor::Door(_) => return memory.put(out, &layout::filestat(&wasi::door_stat())),
+        Descriptor::Web(_) => return memory.put(out, &layout::filestat(&wasi::web_stat())),
         Descriptor::Numbered(number, stream) => Some(wasi::numbered_file(*number, stream)),
         Descriptor::Stdin => guest.streams.stdin.file(),
         Descriptor::Stdout => guest.streams.stdout.file(),

@@ -16,6 +16,7 @@ mod process;
 mod stdio;
 mod table;
 mod transfer;
+mod web;
 
 use wasmtime::{Caller, Linker};
 

@@ -8,6 +8,7 @@ use super::{
     SPACE, door, finish,
     layout::rights,
     transfer::{iovecs, read_file, write_file},
+    web,
 };
 use crate::{
     guest::{Guest, breathe},
@@ -53,6 +54,7 @@ async fn fd_read(
     let total = match caller.data_mut().descriptors.get(fd)? {
         Descriptor::File(_) => read_file(caller, fd, &vectors, None).await?,
         Descriptor::Door(_) => door::read(caller, fd, &vectors).await?,
+        Descriptor::Web(_) => web::read(caller, fd, &vectors).await?,
         Descriptor::Directory(_) => return Err(Errno::Isdir.into()),
         Descriptor::Stdout | Descriptor::Stderr => return Err(Errno::Badf.into()),
         Descriptor::Numbered(..) => {
@@ -119,6 +121,11 @@ async fn fd_write(
         }
         Descriptor::Door(_) => {
             let written = door::write(caller, fd, &vectors).await?;
+            let (mut memory, _) = memory::split(caller)?;
+            return Ok(memory.put_u32(out, written)?);
+        }
+        Descriptor::Web(_) => {
+            let written = web::write(caller, fd, &vectors).await?;
             let (mut memory, _) = memory::split(caller)?;
             return Ok(memory.put_u32(out, written)?);
         }

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     guest::Guest,
     memory::Memory,
-    wasi::{Descriptor, Door, Errno, OpenedDirectory, OpenedFile, Position, working_directory},
+    wasi::{Descriptor, Door, Errno, OpenedDirectory, OpenedFile, Position, Web, working_directory},
 };
 
 /// Most descriptors open at once.
@@ -82,7 +82,8 @@ impl Descriptors {
     /// The streams, and the tree where it was granted; `here` is the working directory of a program that has to be
     /// given one.
     pub(crate) fn new(caps: CapSet, here: Option<&[u8]>) -> Self {
-        let mut slots = Vec::with_capacity(8);
+        // The streams and at most two directories, and a file: more would miss the allocator's fast path for every run.
+        let mut slots = Vec::with_capacity(if caps.contains(Cap::Vfs) { 6 } else { 3 });
         let streams = [Descriptor::Stdin, Descriptor::Stdout, Descriptor::Stderr];
         slots.extend(streams.map(|descriptor| Some(Slot::new(descriptor, Rights::STREAM))));
         if caps.contains(Cap::Vfs) {
@@ -127,6 +128,13 @@ impl Descriptors {
     pub(super) fn door(&mut self, fd: u32, needed: u64) -> Result<&mut Door, Errno> {
         match self.with(fd, needed)? {
             Descriptor::Door(door) => Ok(door),
+            _ => Err(Errno::Badf),
+        }
+    }
+
+    pub(super) fn web(&mut self, fd: u32, needed: u64) -> Result<&mut Web, Errno> {
+        match self.with(fd, needed)? {
+            Descriptor::Web(web) => Ok(web),
             _ => Err(Errno::Badf),
         }
     }
@@ -295,7 +303,9 @@ fn fdstat_get(memory: &mut Memory<'_>, guest: &mut Guest, fd: u32, out: u32) -> 
     let Slot { descriptor, rights: Rights { base, inheriting }, flags } = guest.descriptors.slot(fd)?;
     let (base, inheriting, flags) = (*base, *inheriting, *flags);
     let kind = match descriptor {
-        Descriptor::Stdin | Descriptor::Door(_) | Descriptor::Numbered(..) => filetype::UNKNOWN,
+        Descriptor::Stdin | Descriptor::Door(_) | Descriptor::Web(_) | Descriptor::Numbered(..) => {
+            filetype::UNKNOWN
+        }
         Descriptor::Stdout => stream(guest.streams.stdout.columns()),
         Descriptor::Stderr => stream(guest.streams.stderr.columns()),
         Descriptor::Directory(_) => filetype::DIRECTORY,

@@ -10,7 +10,7 @@ use drydock_contract::{
     port::{OpenFile, TreePath},
 };
 
-use super::{Door, Listing};
+use super::{Door, Listing, Web};
 
 /// Something that is open.
 pub(crate) enum Descriptor {
@@ -21,6 +21,8 @@ pub(crate) enum Descriptor {
     Directory(OpenedDirectory),
     /// `/dev/drydock`.
     Door(Door),
+    /// `/dev/http`, opened for one request.
+    Web(Web),
     /// `/dev/fd/N`, a stream that the run was given under that number.
     Numbered(u32, Numbered),
 }

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore as _, SeedableRng as _};
 
-use super::{Descriptor, Door, Errno, OpenedFile, Opening};
+use super::{Descriptor, Door, Errno, OpenedFile, Opening, Web};
 use crate::guest::Guest;
 
 /// What a name in `/dev` stands for.
@@ -25,6 +25,8 @@ pub(super) enum Device {
     Random,
     /// The way to the tools of a guest that can only speak WASI.
     Door,
+    /// The way to hosts out there of such a guest.
+    Web,
     /// A stream that the run was given under this number.
     Numbered(u32),
 }
@@ -38,6 +40,7 @@ pub(super) fn is_name(path: &TreePath) -> bool {
 pub(super) fn named(guest: &Guest, path: &TreePath) -> Option<Device> {
     by_name(path).filter(|it| match it {
         Device::Door => guest.has_tools,
+        Device::Web => guest.has_net,
         Device::Numbered(number) => numbered(guest, *number).is_some(),
         _ => true,
     })
@@ -46,6 +49,7 @@ pub(super) fn named(guest: &Guest, path: &TreePath) -> Option<Device> {
 fn by_name(path: &TreePath) -> Option<Device> {
     Some(match path.as_str().strip_prefix("dev/")? {
         "drydock" => Device::Door,
+        "http" => Device::Web,
         "stdin" | "fd/0" => Device::Stdin,
         "stdout" | "fd/1" => Device::Stdout,
         "stderr" | "fd/2" => Device::Stderr,
@@ -80,6 +84,7 @@ impl Device {
             Self::Stdout => return Ok(Descriptor::Stdout),
             Self::Stderr => return Ok(Descriptor::Stderr),
             Self::Door => return Ok(Descriptor::Door(Door::default())),
+            Self::Web => return Ok(Descriptor::Web(Web::default())),
             Self::Numbered(number) => {
                 let stream = numbered(guest, number).ok_or(Errno::Noent)?;
                 let is_its_way = (stream.is_read() || !how.read) && (stream.is_written() || !how.write);
@@ -108,6 +113,7 @@ impl Device {
             Self::Zero => u64::MAX - 4,
             Self::Random => u64::MAX - 5,
             Self::Door => u64::MAX - 6,
+            Self::Web => u64::MAX - 7,
             Self::Numbered(number) => numbered_inode(number),
         };
         Stat {
@@ -131,6 +137,11 @@ pub(crate) fn numbered_file(number: u32, stream: &Numbered) -> StreamFile {
 /// The facts of `/dev/drydock` once it is open.
 pub(crate) fn door_stat() -> Stat {
     Device::Door.stat()
+}
+
+/// The facts of `/dev/http` once it is open.
+pub(crate) fn web_stat() -> Stat {
+    Device::Web.stat()
 }
 
 /// A file that swallows everything and gives nothing, or the same for ever.

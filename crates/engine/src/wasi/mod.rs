@@ -18,10 +18,11 @@ mod path;
 mod pipe;
 mod stream;
 mod wait;
+mod web;
 
 pub(crate) use clock::{Clock, RESOLUTION_NS};
 pub(crate) use descriptor::{Descriptor, OpenedDirectory, OpenedFile, Position};
-pub(crate) use device::{door_stat, numbered_file};
+pub(crate) use device::{door_stat, numbered_file, web_stat};
 pub(crate) use door::{Door, Reading};
 pub(crate) use errno::Errno;
 pub(crate) use file::{Whence, now, sync};
@@ -33,6 +34,7 @@ pub(crate) use stream::{
     poll_write_numbered, unless_read, write_stderr,
 };
 pub(crate) use wait::{Wanted, wait};
+pub(crate) use web::{Web, WebStep};
 
 use crate::outcome::Stop;
 

@@ -11,6 +11,12 @@ use drydock_contract::port::AuditRecord;
 use super::writer::Shared;
 use crate::account::Account;
 
+/// A box of the queue, which goes back to whoever queues next: a box that is made on one thread and freed on another
+/// costs more than the record that lies in it.
+pub(super) type Boxed = Box<Option<Queued>>;
+/// Boxes that are kept: as many as come between two rounds of a busy host.
+pub(super) const SPARE_MAX: usize = 256;
+
 /// Records waiting to be written.
 pub(super) const QUEUED_MAX: usize = 2048;
 /// With fewer than this nobody is counted.
@@ -54,13 +60,41 @@ impl Shared {
                 return Err(Queued { record, counted }.into_record());
             }
         }
-        self.queue.push(Box::new(Queued { record, counted })).map_err(|it| it.into_record())?;
+        self.push(Queued { record, counted }).map_err(Queued::into_record)?;
         Ok(self.round.load(Ordering::SeqCst))
+    }
+
+    /// Puts it into the queue, or gives it back where that is full.
+    #[expect(
+        clippy::result_large_err,
+        reason = "given back seldom, and then moved once more; nobody pays for a box"
+    )]
+    fn push(&self, queued: Queued) -> Result<(), Queued> {
+        let boxed = match self.spare.pop() {
+            Some(mut boxed) => {
+                *boxed = Some(queued);
+                boxed
+            }
+            None => Box::new(Some(queued)),
+        };
+        match self.queue.push(boxed) {
+            Ok(()) => Ok(()),
+            Err(mut boxed) => boxed.take().map_or(Ok(()), Err),
+        }
+    }
+
+    /// Takes the next one out. Its box is for the next who queues.
+    pub(super) fn pop(&self) -> Option<AuditRecord> {
+        let mut boxed = self.queue.pop()?;
+        let queued = boxed.take()?;
+        // More than are kept are freed.
+        drop(self.spare.push(boxed));
+        Some(queued.into_record())
     }
 
     /// Queues a record that cannot wait: beside the others if there is no place.
     pub(super) fn enqueue_now(&self, record: AuditRecord) -> u64 {
-        if let Err(queued) = self.queue.push(Box::new(Queued { record, counted: None })) {
+        if let Err(queued) = self.push(Queued { record, counted: None }) {
             let (record, mut beside) = (queued.into_record(), self.beside.lock());
             match beside.len() < BESIDE_MAX {
                 true => beside.push(record),

@@ -21,7 +21,7 @@ use drydock_contract::{
 use event_listener::Event;
 use parking_lot::Mutex;
 
-use super::queue::{QUEUED_MAX, Queued};
+use super::queue::{Boxed, QUEUED_MAX, SPARE_MAX};
 
 /// How long the writer gathers before it writes, unless the queue fills up.
 const GATHER: Duration = Duration::from_millis(2);
@@ -34,7 +34,9 @@ const KEPT_MAX: usize = 8 * QUEUED_MAX;
 pub(super) struct Shared {
     pub(super) journal: Arc<dyn Journal>,
     /// Boxed: a queue of whole records is half a megabyte that every process would write before its first line.
-    pub(super) queue: ArrayQueue<Box<Queued>>,
+    pub(super) queue: ArrayQueue<Boxed>,
+    /// Boxes that wait for a record.
+    pub(super) spare: ArrayQueue<Boxed>,
     /// What cannot wait for a place in the queue: ends of calls, as many as were in flight.
     pub(super) beside: Mutex<Vec<AuditRecord>>,
     /// Rounds of writing begun, the last one that is over, and the last one after which nothing was left to sync. A record
@@ -91,6 +93,7 @@ impl Shared {
         Self {
             journal,
             queue: ArrayQueue::new(QUEUED_MAX),
+            spare: ArrayQueue::new(SPARE_MAX),
             beside: Mutex::default(),
             round: AtomicU64::new(0),
             finished_round: AtomicU64::new(0),
@@ -170,7 +173,7 @@ impl Shared {
         // Taken before the queue is emptied, and put behind it: an end never comes before its beginning.
         let beside = std::mem::take(&mut *self.beside.lock());
         // Bounded by what the queue can hold, which includes all that was queued before this round.
-        records.extend((0..QUEUED_MAX).map_while(|_| self.queue.pop()).map(|it| it.into_record()));
+        records.extend((0..QUEUED_MAX).map_while(|_| self.pop()));
         records.extend(beside);
         let mut troubles = Troubles::default();
         self.append(records, unsynced, &mut troubles);

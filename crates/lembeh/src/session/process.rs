@@ -73,7 +73,7 @@ fn trace_of(error: &CallError) -> Trace {
             Denial::UnknownCommand(_) | Denial::NotExecutable { .. } => Trace::ExecNotFound,
             Denial::CommandNotGranted { .. } => Trace::ExecNotAllowed,
             Denial::TooLarge { .. } => Trace::ExecBadArgs,
-            Denial::BudgetExceeded(_) | Denial::MaxDepth { .. } => Trace::ExecLimits,
+            Denial::BudgetExceeded { .. } | Denial::MaxDepth { .. } => Trace::ExecLimits,
             Denial::TooManyProcesses { .. } | Denial::RateLimited { .. } => Trace::ExecBusy,
             Denial::Malformed(_) => Trace::AsyncBadParams,
             _ => Trace::CapDenied,
@@ -112,7 +112,7 @@ mod tests {
     fn what_the_gate_refuses_has_a_trace_of_the_seed() {
         let cases: [(CallError, &str); 5] = [
             (Denial::UnknownCommand("a".into()).into(), "t_exec_not_found"),
-            (Denial::BudgetExceeded("fuel").into(), "t_exec_limits"),
+            (Denial::spent("fuel").into(), "t_exec_limits"),
             (Denial::Revoked.into(), "t_cap_denied"),
             (Fault::Overdue.into(), "t_ctl_timeout"),
             (Fault::Saturated("full".into()).into(), "t_exec_busy"),

@@ -1,7 +1,7 @@
 //! The processes that the guest started, and how long each is told of: until its grace period is over and all its handles
 //! are closed, whichever is later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use drydock_abi::lembeh::exec::{State, Status};
 
@@ -13,13 +13,20 @@ struct Process {
     open: u32,
     /// Its stdin, if the guest has one.
     stdin: u32,
+    /// Its grace period is over: it is forgotten with its last handle.
+    is_overdue: bool,
 }
 
-/// All of them, by numbers from 1 that none has twice.
+/// All of them, by numbers from 1 that none has twice. What is asked at each start is counted as it changes: a guest may
+/// start thousands within one grace period.
 #[derive(Default)]
 pub(super) struct Processes {
     all: BTreeMap<u32, Process>,
     started: u32,
+    running: u32,
+    open: u32,
+    /// Those that ended, in that order, whose grace period is not over.
+    ended: VecDeque<u32>,
 }
 
 impl Processes {
@@ -29,13 +36,13 @@ impl Processes {
     }
 
     /// How many go on.
-    pub(super) fn running(&self) -> u32 {
-        self.all.values().filter(|it| it.ended.is_none()).count() as u32
+    pub(super) const fn running(&self) -> u32 {
+        self.running
     }
 
     /// Handles that are open.
-    pub(super) fn handles(&self) -> u32 {
-        self.all.values().map(|it| it.open).sum()
+    pub(super) const fn handles(&self) -> u32 {
+        self.open
     }
 
     /// The number of the next process; nothing after four thousand million of them.
@@ -46,20 +53,29 @@ impl Processes {
     /// A process goes on, with so many handles, and that stdin or 0.
     pub(super) fn add(&mut self, open: u32, stdin: u32) {
         self.started += 1;
-        self.all.insert(self.started, Process { ended: None, open, stdin });
+        self.running += 1;
+        self.open += open;
+        self.all.insert(self.started, Process { ended: None, open, stdin, is_overdue: false });
     }
 
     /// It ended so; its stdin, for whoever closes that. What ended stays as it is.
     pub(super) fn end(&mut self, exec_id: u32, status: Status, now_ms: u64) -> Option<u32> {
         let process = self.all.get_mut(&exec_id)?;
-        process.ended.get_or_insert((status, now_ms));
+        if process.ended.is_none() {
+            process.ended = Some((status, now_ms));
+            self.running -= 1;
+            self.ended.push_back(exec_id);
+        }
         Some(process.stdin).filter(|it| *it != 0)
     }
 
     /// One of its handles is closed.
     pub(super) fn close(&mut self, exec_id: u32) {
-        if let Some(process) = self.all.get_mut(&exec_id) {
-            process.open = process.open.saturating_sub(1);
+        let Some(process) = self.all.get_mut(&exec_id).filter(|it| it.open > 0) else { return };
+        process.open -= 1;
+        self.open -= 1;
+        if process.is_overdue && process.open == 0 {
+            self.all.remove(&exec_id);
         }
     }
 
@@ -71,15 +87,24 @@ impl Processes {
 
     /// Forgets what nobody has to be told of any more.
     pub(super) fn forget(&mut self, now_ms: u64, grace_ms: u64) {
-        self.all.retain(|_, it| match it.ended {
-            Some((_, ended_ms)) => it.open > 0 || now_ms.saturating_sub(ended_ms) < grace_ms,
-            None => true,
-        });
+        while let Some(exec_id) = self.ended.front() {
+            if let Some(process) = self.all.get_mut(exec_id) {
+                if process.ended.is_some_and(|(_, ended_ms)| now_ms.saturating_sub(ended_ms) < grace_ms) {
+                    return;
+                }
+                process.is_overdue = true;
+                if process.open == 0 {
+                    self.all.remove(exec_id);
+                }
+            }
+            self.ended.pop_front();
+        }
     }
 
     /// Lets go of all of them.
     pub(super) fn clear(&mut self) {
-        self.all.clear();
+        let started = self.started;
+        *self = Self { started, ..Self::default() };
     }
 }
 
@@ -103,6 +128,8 @@ mod tests {
         assert_eq!(table.status(2), Some(exited));
         table.forget(600, 500);
         assert_eq!((table.status(1), table.status(2)), (Some(exited), None), "handles of the first are open");
+        assert_eq!((table.running(), table.handles()), (0, 2));
+        table.close(1);
         table.close(1);
         table.close(1);
         table.forget(601, 500);

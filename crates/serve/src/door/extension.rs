@@ -47,7 +47,7 @@ pub(crate) async fn forward(mut ask: Ask) -> Answer {
     } else {
         let parts = ask.parts.clone();
         let rendering = move || Ok(rendered(&parts, hides_token, &body, context, limits));
-        off_thread::<_, ApiError>(rendering).await?
+        Box::pin(off_thread::<_, ApiError>(rendering)).await?
     };
     let (turn, session) = admitted(&ask, &ready).await?;
     let dock = &ask.caller.state.dock;
@@ -90,7 +90,11 @@ async fn chosen(ask: &Ask, extension: &str) -> Result<(CommandName, Arc<Ready>),
     let absent = || ApiError::absent("extension");
     let name: CommandName = extension.parse().map_err(|_| absent())?;
     let state = &ask.caller.state;
-    let ready = state.installed.find(&state.dock, &name).await?.ok_or_else(absent)?;
+    let ready = match state.installed.fresh(&name) {
+        Some(ready) => ready,
+        // Boxed, because it looks at the ledger, which few requests have to.
+        None => Box::pin(state.installed.find(&state.dock, &name)).await?.ok_or_else(absent)?,
+    };
     tracing::Span::current().record("extension", name.as_str());
     Ok((name, ready))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::{StatusCode, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use drydock_contract::{CommandName, port::Clock as _};
+use drydock_contract::{CommandName, Pattern, port::Clock as _};
 use drydock_embed::{
     ExtensionCode, HostEntry, InstallError, Installation, InstallationLimits, InstallationSettings,
     SecretHeader, SecretName, SecretRef, SystemClock, contract::ARTIFACT_BYTES_MAX, store::GuestLogs,
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::off_thread;
 use crate::{
     ask::{Answer, Ask},
+    caller::Power,
     error::ApiError,
     json,
 };
@@ -36,6 +37,9 @@ struct Asked {
     script: Option<String>,
     #[serde(default)]
     allow_host: Vec<HostEntry>,
+    /// Keys under which it keeps values, `*` for any text.
+    #[serde(default)]
+    allow_kv: Vec<Pattern>,
     /// Names of secrets that are registered for the tenant.
     #[serde(default)]
     secrets: Vec<SecretName>,
@@ -50,7 +54,7 @@ fn shown(it: &Installation) -> Value {
     let secrets: Vec<_> = it.settings.secrets.keys().map(ToString::to_string).collect();
     json!({
         "name": it.name, "version": it.version, "module": format!("sha256:{}", it.module), "module_bytes": it.module_bytes,
-        "allow_host": it.settings.allow_host, "secrets": secrets,
+        "allow_host": it.settings.allow_host, "allow_kv": it.settings.allow_kv, "secrets": secrets,
         "secret_headers": it.settings.secret_headers, "limits": it.settings.limits,
         "installed_ms": it.installed_ms,
     })
@@ -122,6 +126,10 @@ async fn permitted(ask: &Ask, asked: &Asked) -> Result<InstallationSettings, Api
     for host in &asked.allow_host {
         ask.caller.may_allow(host)?;
     }
+    if !asked.allow_kv.is_empty() {
+        // Nobody gives away what they may not have.
+        ask.caller.may(Power::Kept)?;
+    }
     let limits = asked.limits;
     ask.caller.timeout_ms(limits.timeout_ms, 0)?;
     ask.caller.memory_mb(limits.memory_mb, 0)?;
@@ -151,6 +159,7 @@ async fn permitted(ask: &Ask, asked: &Asked) -> Result<InstallationSettings, Api
     let (allow_host, secret_headers) = (asked.allow_host.clone(), asked.secret_headers.clone());
     Ok(InstallationSettings {
         allow_host,
+        allow_kv: asked.allow_kv.clone(),
         secrets,
         secret_headers,
         limits,

@@ -1,10 +1,17 @@
 //! What is behind the routes, one file for each kind of thing.
 
+pub(crate) mod agents;
 pub(crate) mod extension;
+mod kept;
+pub(crate) mod kv;
 pub(crate) mod look;
 pub(crate) mod manage;
+pub(crate) mod mcp;
 pub(crate) mod process;
+pub(crate) mod queue;
+pub(crate) mod reviews;
 pub(crate) mod sandbox;
+pub(crate) mod secret;
 pub(crate) mod workspace;
 
 use crate::error::ApiError;

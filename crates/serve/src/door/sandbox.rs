@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use drydock_contract::{CommandName, Limits, port::Clock as _};
+use drydock_contract::{Cap, CapSet, CommandName, Limits, port::Clock as _};
 use drydock_embed::{
     BadSetup, Dock, HostEntry, Network, Room, Sandbox, SandboxSetup, Setup, ShellSetup, SystemClock, Tree,
     Watch,
@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use super::off_thread;
 use crate::{
     ask::{Answer, Ask},
-    caller::Caller,
+    caller::{Caller, Power},
     error::ApiError,
     json,
     sse::Events,
@@ -29,22 +29,22 @@ const BODY_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of stdout and of stderr, each.
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
 /// Time of a line or a command, and of a program, where nobody asks for another; nobody may ask for more.
-const LINE_MS: u64 = 120_000;
-const PROGRAM_MS: u64 = 30_000;
+pub(super) const LINE_MS: u64 = 120_000;
+pub(super) const PROGRAM_MS: u64 = 30_000;
 /// Memory of a guest that somebody may ask for.
 const MEMORY_MB_MAX: u64 = 4_096;
 /// Workspaces of a tenant that callers over HTTP may make.
 pub(super) const WORKSPACES_MAX: usize = 1_000;
 
 /// What is said of a run besides what the sandbox's operation takes.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct Asked {
-    workspace: Option<String>,
+    pub(super) workspace: Option<String>,
     #[serde(default)]
-    files: BTreeMap<String, String>,
-    allow: Option<Vec<CommandName>>,
+    pub(super) files: BTreeMap<String, String>,
+    pub(super) allow: Option<Vec<CommandName>>,
     #[serde(default)]
-    allow_host: Vec<HostEntry>,
+    pub(super) allow_host: Vec<HostEntry>,
     pub(super) timeout_ms: Option<u64>,
     pub(super) memory_mb: Option<u64>,
     #[serde(flatten)]
@@ -115,12 +115,26 @@ pub(super) fn bad(error: &BadSetup) -> ApiError {
     }
 }
 
+/// Limits of a line or a command whose output is an answer.
+pub(super) fn answer_limits(timeout_ms: u64) -> Limits {
+    let wall_max = Duration::from_millis(timeout_ms).min(line_limits().wall_max);
+    Limits {
+        wall_max,
+        stdout_bytes_max: OUTPUT_BYTES_MAX,
+        stderr_bytes_max: OUTPUT_BYTES_MAX,
+        ..line_limits()
+    }
+}
+
+/// Limits of a program.
+pub(super) fn program_limits(timeout_ms: u64) -> Limits {
+    Limits { wall_max: Duration::from_millis(timeout_ms), ..Limits::default() }
+}
+
 /// A sandbox of the tenant, over one of its workspaces or over files that end with it.
 async fn open(caller: &Caller, asked: Asked, memory_bytes_max: Option<u64>) -> Result<Sandbox, ApiError> {
-    let limits =
-        Limits { stdout_bytes_max: OUTPUT_BYTES_MAX, stderr_bytes_max: OUTPUT_BYTES_MAX, ..line_limits() };
-    let (setup, shell) = setup(caller, asked, limits, memory_bytes_max).await?;
-    let program = Limits { wall_max: Duration::from_millis(PROGRAM_MS), ..Limits::default() };
+    let (setup, shell) = setup(caller, asked, answer_limits(LINE_MS), memory_bytes_max).await?;
+    let program = program_limits(PROGRAM_MS);
     let principal = caller.principal.to_string();
     let wanted = SandboxSetup { principal, setup, shell, bases: Vec::new(), program, allow_commit: false };
     Sandbox::open(Arc::clone(&caller.state.dock), wanted).map_err(|error| bad(&error))
@@ -137,8 +151,14 @@ pub(super) async fn setup(
     let profile = Profile::named("minimal");
     let limits = Limits { memory_bytes_max: memory_bytes_max.unwrap_or(profile.memory_bytes_max), ..limits };
     let usual = BUILTIN_MEMORY_BYTES_MAX.max(profile.memory_bytes_max);
+    // Whoever may not ask for what guests keep does not get at it by a program either.
+    let withheld = match caller.may(Power::Kept) {
+        Ok(()) => CapSet::EMPTY,
+        Err(_) => CapSet::of(&[Cap::Kv, Cap::Queue]),
+    };
     let mut setup = Setup {
         profile,
+        withheld,
         allow: asked.allow,
         network: network(&asked.allow_host)?,
         limits: Some(limits),
@@ -167,7 +187,7 @@ pub(super) async fn setup(
 }
 
 /// Hosts by their names. No address that is not public is opened by one, whatever it says.
-fn network(hosts: &[HostEntry]) -> Result<Network, ApiError> {
+pub(super) fn network(hosts: &[HostEntry]) -> Result<Network, ApiError> {
     let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
     let rules = Rules::parse(&hosts, &[], &[]);
     let rules = rules.map_err(|error| ApiError::bad("bad_input", format!("allow_host: {error}")))?;

@@ -1,10 +1,7 @@
 //! Workspaces of a tenant: files that outlive a run. Paths are those that a guest sees; nothing here is a directory of the
 //! host.
 
-use axum::{
-    body::Body,
-    http::{HeaderValue, Response, StatusCode, header},
-};
+use axum::http::{HeaderValue, Response, StatusCode, header};
 use drydock_contract::port::{Clock as _, FileError, FileKind};
 use drydock_embed::{
     SystemClock,
@@ -18,6 +15,7 @@ use crate::{
     ask::{Answer, Ask},
     error::ApiError,
     json,
+    pieces::Opened,
 };
 
 /// The largest body that only names something.
@@ -161,14 +159,19 @@ fn without_climbing(path: String) -> Result<String, ApiError> {
     }
 }
 
-/// `GET /v1/workspaces/{name}/files/{path}`: the bytes of a file.
+/// `GET /v1/workspaces/{name}/files/{path}`: the bytes of a file, however many, a piece at a time.
 pub(crate) async fn read(ask: Ask) -> Answer {
     ask.parameters([])?;
     let (all, name, path) = (of(&ask), named(&ask)?, path_of(&ask)?);
-    let bytes =
-        off_thread(move || all.look(&name)?.get(&path).map_err(|error| of_file(&path, &error))).await?;
-    let mut response = Response::new(Body::from(bytes));
+    let opened = off_thread(move || {
+        let opened = all.look(&name)?.open_to_read(&path, SystemClock.now()).and_then(Opened::new);
+        opened.map_err(|error| of_file(&path, &error))
+    });
+    let opened = opened.await?;
+    let length = HeaderValue::from(opened.size);
+    let mut response = Response::new(opened.body());
     let headers = response.headers_mut();
+    headers.insert(header::CONTENT_LENGTH, length);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

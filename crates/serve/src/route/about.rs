@@ -1,5 +1,8 @@
 //! What the document says of each route: a sentence, what goes in, what comes out.
 
+mod agents;
+mod kept;
+
 use drydock_embed::Operation;
 use serde_json::{Value, json};
 
@@ -54,10 +57,18 @@ fn limits() -> Value {
     })
 }
 
+fn secret() -> Value {
+    let or_null = |it: Value| json!({ "anyOf": [it, { "type": "null" }] });
+    let algorithm = json!({ "type": "string", "enum": ["hmac-sha256", "ed25519"] });
+    object(json!({
+        "name": text(), "kept": { "type": "boolean" }, "algorithm": or_null(algorithm), "public_key": or_null(text()),
+    }))
+}
+
 fn extension() -> Value {
     object(json!({
         "name": text(), "version": text(), "module": text(), "module_bytes": number(), "allow_host": list(text()),
-        "secrets": list(text()), "secret_headers": list(text()), "limits": limits(), "installed_ms": number(),
+        "allow_kv": list(text()), "secrets": list(text()), "secret_headers": list(text()), "limits": limits(), "installed_ms": number(),
     }))
 }
 
@@ -167,7 +178,7 @@ pub(crate) fn about(id: &str) -> About {
             let body = json!({
                 "type": "object",
                 "properties": {
-                    "module_b64": text(), "script": text(), "allow_host": list(text()), "secrets": list(text()),
+                    "module_b64": text(), "script": text(), "allow_host": list(text()), "allow_kv": list(text()), "secrets": list(text()),
                     "secret_headers": list(text()), "limits": limits(),
                 },
                 "oneOf": [{ "required": ["module_b64"] }, { "required": ["script"] }],
@@ -188,6 +199,19 @@ pub(crate) fn about(id: &str) -> About {
                 as_json(object(json!({ "lines": list(json!({ "type": "object" })) }))),
             )
         },
+        "secrets" => plain(
+            "The secrets of the tenant, by name: no values, and not where they are read",
+            as_json(object(json!({ "secrets": list(secret()) }))),
+        ),
+        "secret_keep" => About {
+            query: vec![("generate", json!({ "type": "string", "enum": ["ed25519"] }))],
+            body: json!({ "application/octet-stream": { "schema": { "type": "string", "format": "binary" } } }),
+            ..plain(
+                "Keep a secret, in the place of another of its name: the body is the value, or a key pair is made",
+                as_json(secret()),
+            )
+        },
+        "secret_remove" => plain("Forget a secret", as_json(object(json!({ "removed": text() })))),
         "run" => run("run", "Run one command"),
         "sh" => run("sh", "Run a line or a script"),
         "js" => run("js", "Run a JavaScript program"),
@@ -206,9 +230,33 @@ pub(crate) fn about(id: &str) -> About {
                 as_json(object(json!({ "records": list(json!({ "type": "object" })) }))),
             )
         },
+        _ if id.starts_with("agent") || id.starts_with("review") => agents::about(id),
+        _ if id.starts_with("mcp") => about_mcp(id),
         _ if id.starts_with("process") => about_process(id, any_bytes()),
+        _ if id.starts_with("kv") || id.starts_with("queue") => kept::about(id, any_bytes()),
         _ => about_workspace(id, any_bytes()),
     }
+}
+
+/// The transport of MCP, whose messages its own revisions describe.
+fn about_mcp(id: &str) -> About {
+    let message = || json!({ "type": "object", "description": "JSON-RPC, as MCP has it" });
+    let events = || json!({ "schema": { "type": "string", "description": "Messages as events" } });
+    let about = match id {
+        "mcp" => About {
+            body: as_json(message()),
+            body_required: true,
+            ..plain(
+                "A message of MCP's streamable HTTP",
+                json!({ "application/json": { "schema": message() }, "text/event-stream": events() }),
+            )
+        },
+        "mcp_listen" => {
+            plain("What a session of MCP is told besides answers", json!({ "text/event-stream": events() }))
+        }
+        _ => plain("End a session of MCP", json!({ "*/*": {} })),
+    };
+    About { query: vec![("workspace", text())], ..about }
 }
 
 /// What is kept of a process.

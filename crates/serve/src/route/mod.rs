@@ -14,6 +14,8 @@ use axum::{
 use drydock_embed::{
     contract::ARTIFACT_BYTES_MAX,
     extension::runner::{REQUEST_BODY_BYTES_MAX, REQUEST_BYTES_MAX},
+    kv::VALUE_BYTES_MAX,
+    queue::MESSAGE_BYTES_MAX,
 };
 
 use crate::{
@@ -22,7 +24,7 @@ use crate::{
     ask::{Answer, Ask},
     caller::Power,
     cross,
-    door::{extension, look, manage, process, sandbox, workspace},
+    door::{agents, extension, kv, look, manage, mcp, process, queue, reviews, sandbox, secret, workspace},
     enter::{Found, enter},
     error::ApiError,
 };
@@ -36,8 +38,17 @@ const RUN: u64 = 16 << 20;
 const STDIN: u64 = 1 << 20;
 /// The largest file that is written at once.
 const FILE: u64 = 64 << 20;
+/// The largest value that is kept by key.
+const VALUE: u64 = VALUE_BYTES_MAX as u64;
+/// The largest message.
+const MESSAGE: u64 = MESSAGE_BYTES_MAX as u64;
 /// The largest installation: a module in base64, and what is said of it.
 const INSTALL: u64 = ARTIFACT_BYTES_MAX / 3 * 4 + SMALL;
+
+/// What opens or changes a run of an agent.
+const AGENT: u64 = agents::SPEC_BYTES_MAX;
+/// The largest message of MCP.
+const MCP: u64 = drydock_mcp::LINE_BYTES_MAX as u64;
 
 /// One route.
 pub(crate) struct Route {
@@ -119,6 +130,9 @@ pub(crate) static ROUTES: &[Route] = &[
     route!("install", PUT, "/v1/extensions/{name}", Install, INSTALL, manage::install),
     route!("uninstall", DELETE, "/v1/extensions/{name}", Install, 0, manage::remove),
     route!("extension_logs", GET, "/v1/extensions/{name}/logs", Install, 0, manage::logs),
+    route!("secrets", GET, "/v1/secrets", Secrets, 0, secret::list),
+    route!("secret_keep", PUT, "/v1/secrets/{name}", Secrets, SMALL, secret::keep),
+    route!("secret_remove", DELETE, "/v1/secrets/{name}", Secrets, 0, secret::remove),
     route!("run", POST, "/v1/run", Run, RUN, sandbox::run, once),
     route!("sh", POST, "/v1/sh", Run, RUN, sandbox::sh, once),
     route!("js", POST, "/v1/js", Run, RUN, sandbox::js, once),
@@ -131,6 +145,32 @@ pub(crate) static ROUTES: &[Route] = &[
     route!("process_stdout", GET, "/v1/processes/{id}/stdout", Run, 0, process::stdout),
     route!("process_stderr", GET, "/v1/processes/{id}/stderr", Run, 0, process::stderr),
     route!("commands", GET, "/v1/commands", Run, 0, look::commands),
+    route!("kv_list", GET, "/v1/kv", Kept, 0, kv::list),
+    route!("kv_get", GET, "/v1/kv/{*key}", Kept, 0, kv::get),
+    route!("kv_put", PUT, "/v1/kv/{*key}", Kept, VALUE, kv::put),
+    route!("kv_delete", DELETE, "/v1/kv/{*key}", Kept, 0, kv::delete),
+    route!("queue_topics", GET, "/v1/queues", Kept, 0, queue::topics),
+    route!("queue_depth", GET, "/v1/queues/{topic}", Kept, 0, queue::depth),
+    route!("queue_peek", GET, "/v1/queues/{topic}/messages", Kept, 0, queue::peek),
+    route!("queue_publish", POST, "/v1/queues/{topic}/messages", Kept, MESSAGE, queue::publish, once),
+    route!("queue_poll", POST, "/v1/queues/{topic}/poll", Kept, 0, queue::poll, once),
+    route!("queue_lease", POST, "/v1/queues/{topic}/lease", Kept, 0, queue::lease, once),
+    route!("queue_ack", POST, "/v1/queues/{topic}/ack", Kept, SMALL, queue::ack),
+    route!("queue_nack", POST, "/v1/queues/{topic}/nack", Kept, SMALL, queue::nack),
+    route!("agents", GET, "/v1/agents", Agents, 0, agents::list),
+    route!("agent_open", POST, "/v1/agents", Agents, AGENT, agents::open, once),
+    route!("agent", GET, "/v1/agents/{id}", Agents, 0, agents::show),
+    route!("agent_remove", DELETE, "/v1/agents/{id}", Agents, 0, agents::remove),
+    route!("agent_events", GET, "/v1/agents/{id}/events", Agents, 0, agents::events),
+    route!("agent_cancel", POST, "/v1/agents/{id}/cancel", Agents, 0, agents::cancel),
+    route!("agent_resume", POST, "/v1/agents/{id}/resume", Agents, AGENT, agents::resume, once),
+    route!("agent_fork", POST, "/v1/agents/{id}/fork", Agents, AGENT, agents::fork, once),
+    route!("reviews", GET, "/v1/reviews", Reviews, 0, reviews::list),
+    route!("review", GET, "/v1/reviews/{id}", Reviews, 0, reviews::show),
+    route!("review_answer", POST, "/v1/reviews/{id}/answer", Reviews, SMALL, reviews::answer),
+    route!("mcp", POST, "/mcp", Run, MCP, mcp::speak),
+    route!("mcp_listen", GET, "/mcp", Run, 0, mcp::speak),
+    route!("mcp_end", DELETE, "/mcp", Run, 0, mcp::speak),
     route!("audit", GET, "/v1/audit", Audit, 0, look::audit),
     route!("workspaces", GET, "/v1/workspaces", Workspaces, 0, workspace::list),
     route!("workspace", GET, "/v1/workspaces/{name}", Workspaces, 0, workspace::show),

@@ -51,7 +51,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         env.write(2, &prompt).await?;
     }
     let max = env.shared.limits.expansion_bytes_max;
-    let taken = match take(&fd, &wanted, max).await {
+    let taken = match take(env, &fd, &wanted, max).await? {
         Ok(taken) => taken,
         Err(error) => {
             env.complain(&format!("read: read error: {error}")).await?;
@@ -171,7 +171,8 @@ struct Taken {
     delimited: bool,
 }
 
-async fn take(fd: &Fd, wanted: &Wanted, max: usize) -> std::io::Result<Taken> {
+/// Reads what is asked for. Traps of signals that come meanwhile run at once, and then it goes on.
+async fn take(env: &mut Env, fd: &Fd, wanted: &Wanted, max: usize) -> Eval<std::io::Result<Taken>> {
     let delimiter = wanted.delimiter.unwrap_or(b'\n');
     let mut bytes: Vec<u8> = Vec::new();
     let mut escaped = Vec::new();
@@ -180,18 +181,24 @@ async fn take(fd: &Fd, wanted: &Wanted, max: usize) -> std::io::Result<Taken> {
     let mut delimited = false;
     let mut characters = Characters::default();
     if wanted.count == Some(0) {
-        return Ok(Taken { chars: Vec::new(), delimited: true });
+        return Ok(Ok(Taken { chars: Vec::new(), delimited: true }));
     }
     let mut read = 0;
     'reading: loop {
-        let count = fd.read(&mut buffer).await?;
+        let count = loop {
+            match env.read_or_signal(fd, &mut buffer).await {
+                Some(Ok(count)) => break count,
+                Some(Err(error)) => return Ok(Err(error)),
+                None => env.take_signals().await?,
+            }
+        };
         if count == 0 {
             break;
         }
         // Zeros are no part of the value, and `/dev/zero` has nothing else.
         read += count;
         if read > max.saturating_mul(2) {
-            return Err(std::io::ErrorKind::FileTooLarge.into());
+            return Ok(Err(std::io::ErrorKind::FileTooLarge.into()));
         }
         for (at, byte) in buffer[..count].iter().copied().enumerate() {
             if backslash {
@@ -231,7 +238,7 @@ async fn take(fd: &Fd, wanted: &Wanted, max: usize) -> std::io::Result<Taken> {
             (next, flag)
         })
         .collect();
-    Ok(Taken { chars, delimited })
+    Ok(Ok(Taken { chars, delimited }))
 }
 
 fn store(env: &mut Env, wanted: &Wanted, chars: Vec<(char, bool)>) -> Result<(), String> {

@@ -1,12 +1,13 @@
 //! What a shell does with its signals: the trap, or the end.
 
-use std::{future::poll_fn, pin::Pin, task::Poll};
+use std::{future::poll_fn, io, pin::Pin, task::Poll};
 
 use drydock_contract::{BoxFuture, schedule};
 
 use crate::{
     builtin::signal_name,
     expand::INSIDE_MAX,
+    fd::Fd,
     inbox::{SIGINT, is_deadly},
     state::{Env, Eval, Flow},
     tasks::Handle,
@@ -62,6 +63,31 @@ impl Env {
         self.frame.inside_itself -= 1;
         self.traps.is_running = inside;
         result
+    }
+
+    /// Whether `take_signals` would do anything.
+    fn has_signal(&self) -> bool {
+        let inbox = &self.traps.inbox;
+        match self.traps.owns_inbox {
+            true => inbox.any() && self.frame.inside_itself < INSIDE_MAX,
+            false => inbox.deadly().is_some() || inbox.is_interrupted(),
+        }
+    }
+
+    /// Reads once; nothing if a signal came first.
+    pub(crate) async fn read_or_signal(&self, fd: &Fd, buffer: &mut [u8]) -> Option<io::Result<usize>> {
+        poll_fn(|cx| {
+            if let Poll::Ready(read) = fd.poll_read(cx, buffer) {
+                return Poll::Ready(Some(read));
+            }
+            self.traps.inbox.listen(cx.waker());
+            if self.has_signal() {
+                schedule::goes_on();
+                return Poll::Ready(None);
+            }
+            Poll::Pending
+        })
+        .await
     }
 
     /// Waits for a job; nothing if a signal came first.

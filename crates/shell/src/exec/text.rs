@@ -33,6 +33,14 @@ enum Unfinished {
     Waits,
 }
 
+/// Where the lines of a script stand as they were typed.
+enum Lines<'a> {
+    /// In the text that it was read from.
+    In(&'a mut Source),
+    /// It is one line, and this is it; empty where nobody remembers it.
+    Of(&'a str),
+}
+
 /// How a text ended: the way out, and where it could not be read.
 type TextEnd = (Eval<()>, Option<SyntaxError>);
 
@@ -81,12 +89,16 @@ impl Env {
             };
             loop {
                 if self.reads_aliases() {
+                    let before = source.left();
                     let script = match source.line(&self.definitions.aliases) {
                         Ok(Some(script)) => script,
                         Ok(None) => return (Ok(()), None),
                         Err(error) => return (Ok(()), Some(error)),
                     };
-                    if let Err(flow) = self.run_lines(&script, discarded, None).await {
+                    // As it was typed, and not as aliases made it.
+                    let line = text.len().saturating_sub(before)..text.len().saturating_sub(source.left());
+                    let typed = Source::without_comments(text.get(line).unwrap_or_default());
+                    if let Err(flow) = self.run_lines(&script, discarded, Lines::Of(typed)).await {
                         return (Err(flow), None);
                     }
                     continue;
@@ -95,7 +107,7 @@ impl Env {
                 if std::mem::take(&mut may_wait) && stopped.as_ref().is_some_and(|it| it.incomplete) {
                     return (Ok(()), stopped);
                 }
-                match self.run_lines(&script, discarded, Some(&mut source)).await {
+                match self.run_lines(&script, discarded, Lines::In(&mut source)).await {
                     // What could not be read may be a script once aliases count.
                     Ok(true) if stopped.is_some() && self.reads_aliases() => {}
                     Ok(true) => return (Ok(()), stopped),
@@ -132,7 +144,7 @@ impl Env {
                     Err(error) => return (Ok(()), Some(error)),
                 };
                 fed.begin(self, &source);
-                if let Err(flow) = self.run_lines(&script, Discarded::Line, None).await {
+                if let Err(flow) = self.run_lines(&script, Discarded::Line, Lines::Of("")).await {
                     return (Err(flow), None);
                 }
                 fed.end(&mut source);
@@ -154,20 +166,15 @@ impl Env {
         }
     }
 
-    /// Runs what was read. Where aliases begin to count, `source` is put back to the next line, and
+    /// Runs what was read. Where aliases begin to count, the source is put back to the next line, and
     /// the answer is no.
-    async fn run_lines(
-        &mut self,
-        script: &Script,
-        discarded: Discarded,
-        mut source: Option<&mut Source>,
-    ) -> Eval<bool> {
+    async fn run_lines(&mut self, script: &Script, discarded: Discarded, mut lines: Lines<'_>) -> Eval<bool> {
         if self.shared.mode.literal_unknown {
             self.unknown.learn(script);
         }
         let mut discarding = false;
         for (index, item) in script.items.iter().enumerate() {
-            if let Some(source) = source.as_mut()
+            if let Lines::In(source) = &mut lines
                 && item.starts_line
                 && index > 0
                 && self.reads_aliases()
@@ -181,7 +188,11 @@ impl Env {
             discarding = false;
             if item.starts_line && self.frame.is_outermost() {
                 let next = script.items[index + 1..].iter().find(|it| it.starts_line).map(|it| it.start);
-                let typed = source.as_ref().map_or("", |it| it.typed(item.start, next));
+                let typed = match &lines {
+                    Lines::In(source) => source.typed(item.start, next),
+                    Lines::Of(typed) if index == 0 => typed,
+                    Lines::Of(_) => "",
+                };
                 self.before_line().await?;
                 self.begin_line(typed);
             }

@@ -42,7 +42,17 @@ pub(crate) struct Source {
 impl Source {
     /// A command of the text as it was typed: up to where the next begins, without comments between them.
     pub(crate) fn typed(&self, from: usize, next: Option<usize>) -> &str {
-        let mut typed = self.text.get(from..next.unwrap_or(self.text.len())).unwrap_or_default().trim_end();
+        Self::without_comments(self.text.get(from..next.unwrap_or(self.text.len())).unwrap_or_default())
+    }
+
+    /// What is left to be read. Aliases change what was read, and nothing of this.
+    pub(crate) fn left(&self) -> usize {
+        self.text.len().saturating_sub(self.at)
+    }
+
+    /// A stretch of a text without what stands behind its last command.
+    pub(crate) fn without_comments(stretch: &str) -> &str {
+        let mut typed = stretch.trim();
         while let Some((before, last)) = typed.rsplit_once('\n')
             && (last.trim().is_empty() || last.trim_start().starts_with('#'))
         {

@@ -7,9 +7,9 @@
 //! What the bytes mean is the shell's business; nothing here reads them.
 
 mod error;
+mod head;
 mod held;
 mod name;
-mod sealed;
 #[cfg(test)]
 mod tests;
 
@@ -21,14 +21,15 @@ use std::{
 use drydock_contract::{Principal, Timestamp};
 
 pub use error::CheckpointError;
+use head::Owner;
 use held::Held;
 pub use name::{BadSessionName, SessionName};
-use sealed::{Key, Owner};
 
 use crate::{
     TenantHome,
     codecache::key,
     home::{Durability, sync_dir, write_atomic},
+    sealed::Seal,
 };
 
 /// The largest file of a session.
@@ -96,7 +97,7 @@ pub struct Checkpoints {
     tenant: TenantHome,
     dir: PathBuf,
     principal: Principal,
-    key: Key,
+    seal: Seal,
     bounds: CheckpointBounds,
 }
 
@@ -121,7 +122,7 @@ impl Checkpoints {
             file_bytes_max: bounds.file_bytes_max.min(CHECKPOINT_FILE_BYTES_MAX),
             sessions_max: bounds.sessions_max.min(SESSIONS_MAX),
         };
-        Ok(Self { tenant: tenant.clone(), dir, principal, key: Key::of(&key), bounds })
+        Ok(Self { tenant: tenant.clone(), dir, principal, seal: Seal::of(&head::KIND, &key), bounds })
     }
 
     /// Opens a session, kept before or new, for this process alone. Does not wait.
@@ -137,8 +138,7 @@ impl Checkpoints {
     pub fn list(&self) -> Result<Vec<ListedSession>, CheckpointError> {
         let mut all = Vec::new();
         for name in self.names()? {
-            match sealed::facts(&self.file(&name), &self.owner(&name), &self.key, self.bounds.file_bytes_max)
-            {
+            match head::facts(&self.file(&name), &self.owner(&name), &self.seal, self.bounds.file_bytes_max) {
                 Ok(Some(facts)) => all.push(ListedSession { name, facts: Ok(facts) }),
                 Err(error) => all.push(ListedSession { name, facts: Err(error) }),
                 // Forgotten meanwhile.
@@ -172,7 +172,7 @@ impl Checkpoints {
     }
 
     fn read(&self, name: &SessionName) -> Result<Option<Checkpoint>, CheckpointError> {
-        sealed::read(&self.file(name), &self.owner(name), &self.key, self.bounds.file_bytes_max)
+        head::read(&self.file(name), &self.owner(name), &self.seal, self.bounds.file_bytes_max)
     }
 
     fn names(&self) -> Result<Vec<SessionName>, CheckpointError> {
@@ -238,13 +238,11 @@ impl OpenSession {
         // What cannot be read is written over: whoever puts a state has decided to go on without the old one.
         let created = match self.created {
             Some(at) => Some(at),
-            None => {
-                sealed::facts(&path, &owner, &self.all.key, bytes_max).ok().flatten().map(|it| it.created)
-            }
+            None => head::facts(&path, &owner, &self.all.seal, bytes_max).ok().flatten().map(|it| it.created),
         };
         let cwd = cwd[..cwd.floor_char_boundary(CWD_BYTES_MAX)].to_owned();
         let facts = SessionFacts { created: created.unwrap_or(now), used: now, cwd, lines, state_bytes };
-        let head = sealed::head(&facts, &owner, &self.all.key, state);
+        let head = head::front(&facts, &owner, &self.all.seal, state);
         let bytes = head.len() as u64 + state_bytes;
         if bytes > bytes_max {
             return Err(CheckpointError::TooLarge { name: self.name.clone(), bytes, bytes_max });

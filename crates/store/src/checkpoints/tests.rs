@@ -160,7 +160,7 @@ fn a_session_of_another_version_says_so() {
     keep(&all, "work", b"state");
     let path = all.file(&name("work"));
     let mut bytes = fs::read(&path).unwrap();
-    bytes[8..12].copy_from_slice(&(sealed::VERSION + 1).to_le_bytes());
+    bytes[8..12].copy_from_slice(&(head::KIND.version + 1).to_le_bytes());
     fs::write(&path, &bytes).unwrap();
     assert_eq!(
         refusal(&all, "work"),

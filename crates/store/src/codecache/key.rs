@@ -13,6 +13,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use zeroize::Zeroizing;
+
 use crate::home::{Durability, Home, is_damage, open_regular, write_atomic};
 
 const KEY_BYTES: usize = 32;
@@ -25,6 +27,11 @@ impl MacKey {
     /// the other.
     pub(crate) fn for_use(&self, of: &str) -> [u8; KEY_BYTES] {
         blake3::derive_key(of, &self.0)
+    }
+
+    /// The bytes, for another use of a key that is kept like this one.
+    pub(crate) fn into_bytes(self) -> Zeroizing<[u8; KEY_BYTES]> {
+        Zeroizing::new(self.0)
     }
 
     #[cfg(test)]
@@ -69,7 +76,7 @@ pub(crate) fn load_or_make(home: &Home) -> Result<MacKey, OpenCodeCacheError> {
     made.map_err(|cause| OpenCodeCacheError { path, cause })
 }
 
-fn load(path: &Path) -> io::Result<MacKey> {
+pub(crate) fn load(path: &Path) -> io::Result<MacKey> {
     let refused = |why: &'static str| io::Error::new(io::ErrorKind::InvalidData, why);
     if path.symlink_metadata()?.is_symlink() {
         return Err(refused("it is a symbolic link"));
@@ -94,7 +101,7 @@ fn read(mut file: &File, len: u64) -> io::Result<MacKey> {
     Ok(MacKey(key))
 }
 
-fn make(path: &Path) -> io::Result<MacKey> {
+pub(crate) fn make(path: &Path) -> io::Result<MacKey> {
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
     write_atomic(path, &[&key], Durability::Power)?;

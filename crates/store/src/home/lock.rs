@@ -3,7 +3,7 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io,
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::Path,
     time::{Duration, Instant},
 };
@@ -11,7 +11,7 @@ use std::{
 /// Held until dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -19,7 +19,7 @@ impl Lock {
     pub(super) fn wait(path: &Path) -> io::Result<Self> {
         let file = open(path)?;
         file.lock()?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// Waits for the lock, and no longer than this: then the error is `TimedOut`.
@@ -40,15 +40,36 @@ impl Lock {
     pub(crate) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         let file = open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+
+    /// Whether somebody holds the lock of that file. Looking keeps nobody else from looking, and makes no file.
+    pub(crate) fn is_taken(path: &Path) -> io::Result<bool> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether the file of that name is still the one that is locked: only of locks whose files are ever removed this is
+    /// a question.
+    pub(crate) fn is_of(&self, path: &Path) -> io::Result<bool> {
+        let (held, named) = (self.file.metadata()?, std::fs::metadata(path)?);
+        Ok((held.dev(), held.ino()) == (named.dev(), named.ino()))
+    }
 }
 
 /// Opened anew each time: the lock belongs to the open file, so that threads exclude each other as
-/// processes do. The file is never removed, or two holders could lock two files.
+/// processes do. The file of a lock that others wait for is never removed, or two holders could lock two files.
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }

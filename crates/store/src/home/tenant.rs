@@ -78,6 +78,21 @@ impl TenantHome {
         self.root.join("ledger.sqlite")
     }
 
+    /// Its values by key.
+    pub fn key_values_file(&self) -> PathBuf {
+        self.root.join("kv.sqlite")
+    }
+
+    /// Its messages.
+    pub fn queues_file(&self) -> PathBuf {
+        self.root.join("queue.sqlite")
+    }
+
+    /// Runs of its agents, with what people are asked in them.
+    pub fn agents_file(&self) -> PathBuf {
+        self.root.join("agents.sqlite")
+    }
+
     /// Makes a directory of this tenant, or the folder itself.
     pub(crate) fn make(&self, dir: &Path) -> io::Result<()> {
         debug_assert!(dir.starts_with(&self.root), "each tenant makes its own directories");

@@ -9,7 +9,7 @@ use drydock_contract::port::{FileError, FileLimit, FileResult};
 use rustix::process::{Resource, getrlimit};
 
 /// What is kept back, or a quarter of all where that is less.
-const RESERVE: u64 = 256;
+const RESERVE: u64 = 320;
 
 static HELD: AtomicU64 = AtomicU64::new(0);
 

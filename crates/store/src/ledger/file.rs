@@ -5,7 +5,7 @@ use std::{
     io,
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use drydock_contract::port::LedgerError;
@@ -16,33 +16,39 @@ use super::{LEDGER_VALUE_BYTES_MAX, error};
 use crate::home::{Lock, sync_dir, temporary_path};
 
 /// How long one transaction waits for another process's, and whoever makes a file for another that does.
-pub(super) const BUSY_WAIT: Duration = Duration::from_secs(2);
+pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(2);
+/// How long a glance believes that a file was not moved away.
+const BELIEVED: Duration = Duration::from_millis(50);
+/// How long a glance waits for other glances.
+const GLANCE_MAX: Duration = Duration::from_millis(1);
 /// "drya", so that `file` and others can tell.
 const APPLICATION: i64 = 0x6472_7961;
 const PAGE_BYTES: u64 = 4096;
+/// Statements that a connection keeps prepared.
+const STATEMENTS_MAX: usize = 32;
 /// What one change may add: the longest value, and some for the tree above it.
 const CHANGE_PAGES_MAX: i64 = (LEDGER_VALUE_BYTES_MAX as u64 / PAGE_BYTES) as i64 + 64;
 
 /// What kind of file it is.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(crate) struct Kind {
     /// Its tables, and what is in them from the beginning.
-    pub(super) tables: &'static str,
+    pub(crate) tables: &'static str,
     /// What this code reads and writes.
-    pub(super) version: i64,
+    pub(crate) version: i64,
     /// Whether it is written often, and so has a write-ahead log: three descriptors, not one.
-    pub(super) logged: bool,
+    pub(crate) logged: bool,
     /// How large it may become.
-    pub(super) bytes_max: u64,
+    pub(crate) bytes_max: u64,
     /// Whether all of it is checked whenever it is opened, and whenever it was changed by somebody else.
-    pub(super) checked: bool,
+    pub(crate) checked: bool,
     /// What to do if it is damaged, and what that costs.
-    pub(super) remedy: &'static str,
+    pub(crate) remedy: &'static str,
 }
 
 /// A file that may not be there.
 #[derive(Debug)]
-pub(super) struct LedgerFile {
+pub(crate) struct LedgerFile {
     path: PathBuf,
     kind: &'static Kind,
     /// How long it waits for another process.
@@ -54,6 +60,8 @@ pub(super) struct LedgerFile {
 struct Opened {
     conn: Connection,
     stamp: Stamp,
+    /// When somebody saw that it is still the file of its name.
+    seen: Instant,
 }
 
 /// Which file it is; and, where it is checked, in which state it was looked at.
@@ -64,12 +72,12 @@ struct Stamp {
 }
 
 impl LedgerFile {
-    pub(super) fn at(path: PathBuf, kind: &'static Kind) -> Self {
+    pub(crate) fn at(path: PathBuf, kind: &'static Kind) -> Self {
         Self { path, kind, patience: BUSY_WAIT, open: Mutex::new(None) }
     }
 
     /// The same for somebody who waits no longer than this.
-    pub(super) fn within(self, patience: Duration) -> Self {
+    pub(crate) fn within(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
@@ -78,7 +86,7 @@ impl LedgerFile {
     }
 
     /// Acts on the file, unless there is none: then nothing is opened or made.
-    pub(super) fn look<T>(
+    pub(crate) fn look<T>(
         &self,
         act: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, LedgerError> {
@@ -105,7 +113,7 @@ impl LedgerFile {
         if open.as_ref().is_none_or(|it| it.stamp != stamp) {
             // Closed first: SQLite then forgets what it remembers of the old one.
             *open = None;
-            *open = Some(Opened { conn: self.connect()?, stamp });
+            *open = Some(Opened { conn: self.connect()?, stamp, seen: Instant::now() });
         }
         let Some(Opened { conn, .. }) = open.as_mut() else { return Ok(None) };
         let acted = act(conn);
@@ -118,8 +126,32 @@ impl LedgerFile {
         acted.map(Some).map_err(|cause| self.of_sql(cause))
     }
 
+    /// Looks at the file where it is open, by a connection that nobody keeps for long. Nothing if it is not, or if
+    /// anything is amiss: then whoever asks does so where waiting is no harm, and hears what is wrong.
+    pub(crate) fn glance<T>(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Option<T> {
+        let mut open = self.open.try_lock_for(GLANCE_MAX)?;
+        let opened = open.as_mut()?;
+        let now = Instant::now();
+        if now.duration_since(opened.seen) >= BELIEVED {
+            let facts = fs::metadata(&self.path).ok()?;
+            if opened.stamp.file != (facts.dev(), facts.ino()) {
+                *open = None;
+                return None;
+            }
+            opened.seen = now;
+        }
+        act(&opened.conn).ok()
+    }
+
+    /// Opens it for those that glance, if it is there and closed. What is wrong with it is found by others.
+    pub(crate) fn prepare(&self) {
+        if self.open.try_lock().is_some_and(|it| it.is_none()) {
+            let _ = self.look(|_| Ok(()));
+        }
+    }
+
     /// Acts on the file, making it if it is missing. `lock` is held while it is made.
-    pub(super) fn change<T>(
+    pub(crate) fn change<T>(
         &self,
         lock: impl FnOnce() -> io::Result<Lock>,
         mut act: impl FnMut(&mut Connection) -> rusqlite::Result<T>,
@@ -184,6 +216,7 @@ impl LedgerFile {
         conn.pragma_update(None, "temp_store", "MEMORY")?;
         if self.kind.logged {
             conn.pragma_update_and_check(None, "journal_size_limit", 1 << 20, |_| Ok(()))?;
+            conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         } else {
             // More than FULL: the directory is synced when the rollback journal is gone, because one that comes back
             // after a power cut would take the last commit back.

@@ -7,7 +7,7 @@
 //! survives the process.
 
 mod error;
-mod file;
+pub(crate) mod file;
 mod revoked;
 mod tenant;
 

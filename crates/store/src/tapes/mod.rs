@@ -6,7 +6,7 @@
 mod body;
 mod error;
 mod frame;
-mod sealed;
+mod head;
 #[cfg(test)]
 mod tests;
 
@@ -18,12 +18,12 @@ pub(crate) use body::count;
 pub use body::{Frames, TapeBody, TapeWriter};
 pub use error::TapeError;
 pub use frame::{BadFrame, FRAME_BYTES_MAX, FRAME_NAME_BYTES_MAX, Frame, Seam};
-use sealed::Key;
 
 use crate::{
     TenantHome,
     codecache::key,
     home::{Durability, write_atomic},
+    sealed::Seal,
 };
 
 /// The longest tape, compressed, where nobody says otherwise.
@@ -131,7 +131,7 @@ pub type ListedTape = (TapeId, Result<TapeFacts, TapeError>);
 #[derive(Clone)]
 pub struct Tapes {
     tenant: TenantHome,
-    key: Key,
+    seal: Seal,
     bytes_max: u64,
     tapes_max: usize,
 }
@@ -147,7 +147,7 @@ impl Tapes {
         let key = key::load_or_make(tenant.home())
             .map_err(|error| TapeError::Disk { path: error.path, cause: error.cause })?;
         let (bytes_max, tapes_max) = (bytes_max.min(TAPES_BYTES_MAX), tapes_max.min(TAPES_MAX));
-        Ok(Self { tenant: tenant.clone(), key: Key::of(&key), bytes_max, tapes_max })
+        Ok(Self { tenant: tenant.clone(), seal: Seal::of(&head::KIND, &key), bytes_max, tapes_max })
     }
 
     /// Keeps a tape.
@@ -157,10 +157,11 @@ impl Tapes {
         let lock = self.tenant.lock(LOCK);
         let _held = lock.map_err(|cause| TapeError::Disk { path: dir.clone(), cause })?;
         let (mut bytes, mut tapes) = (0_u64, 0);
-        for id in self.ids()? {
-            bytes = bytes.saturating_add(fs::metadata(self.file(&id)).map_or(0, |it| it.len()));
+        // Each is looked at from its folder: by its whole path it takes three times as long.
+        self.each(|_, entry| {
+            bytes = bytes.saturating_add(entry.metadata().map_or(0, |it| it.len()));
             tapes += 1;
-        }
+        })?;
         if bytes.saturating_add(body.bytes.len() as u64) > self.bytes_max || tapes >= self.tapes_max {
             let (bytes_max, tapes_max) = (self.bytes_max, self.tapes_max);
             return Err(TapeError::Full { bytes, tapes, bytes_max, tapes_max });
@@ -177,7 +178,7 @@ impl Tapes {
             raw_bytes: body.raw_bytes,
             bytes: body.bytes.len() as u64,
         };
-        let head = sealed::head(&facts, self.tenant.tenant(), &self.key, &body.bytes);
+        let head = head::front(&facts, self.tenant.tenant(), &self.seal, &body.bytes);
         let path = self.file(&facts.id);
         if path.exists() {
             let cause = io::ErrorKind::AlreadyExists.into();
@@ -190,14 +191,14 @@ impl Tapes {
 
     /// Reads a tape whole.
     pub fn open(&self, id: &TapeId) -> Result<Tape, TapeError> {
-        let (body, facts) = sealed::read(&self.file(id), id, self.tenant.tenant(), &self.key)?;
+        let (body, facts) = head::read(&self.file(id), id, self.tenant.tenant(), &self.seal)?;
         Ok(Tape { facts, body })
     }
 
     /// All of them, the oldest first, those included that cannot be used.
     pub fn list(&self) -> Result<Vec<ListedTape>, TapeError> {
         let facts = |id: TapeId| {
-            let facts = sealed::facts(&self.file(&id), &id, self.tenant.tenant(), &self.key);
+            let facts = head::facts(&self.file(&id), &id, self.tenant.tenant(), &self.seal);
             (id, facts)
         };
         let mut all: Vec<_> = self.ids()?.into_iter().map(facts).collect();
@@ -220,18 +221,28 @@ impl Tapes {
     }
 
     fn ids(&self) -> Result<Vec<TapeId>, TapeError> {
-        let dir = self.tenant.tapes();
-        let entries = match fs::read_dir(&dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            other => other.map_err(|cause| TapeError::Disk { path: dir.clone(), cause })?,
-        };
         let mut ids = Vec::new();
-        for entry in entries {
-            let name = entry.map_err(|cause| TapeError::Disk { path: dir.clone(), cause })?.file_name();
-            let id = name.to_str().and_then(|it| it.strip_suffix(EXTENSION)?.strip_suffix('.'));
-            ids.extend(id.and_then(|it| it.parse::<TapeId>().ok()));
-        }
+        self.each(|id, _| ids.push(id))?;
         Ok(ids)
+    }
+
+    /// Every file that has a tape's name.
+    fn each(&self, mut look: impl FnMut(TapeId, &fs::DirEntry)) -> Result<(), TapeError> {
+        let dir = self.tenant.tapes();
+        let broken = |cause| TapeError::Disk { path: dir.clone(), cause };
+        let entries = match fs::read_dir(&dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other.map_err(broken)?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(broken)?;
+            let name = entry.file_name();
+            let id = name.to_str().and_then(|it| it.strip_suffix(EXTENSION)?.strip_suffix('.'));
+            if let Some(id) = id.and_then(|it| it.parse::<TapeId>().ok()) {
+                look(id, &entry);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -39,6 +39,24 @@ impl Workspaces {
         self.copy(&self.existing(of)?, &target)
     }
 
+    /// Another workspace, as this one was when that snapshot was made.
+    pub fn fork_snapshot(
+        &self,
+        of: &WorkspaceName,
+        snapshot: &WorkspaceName,
+        new: &WorkspaceName,
+    ) -> Result<(), OpenWorkspaceError> {
+        let (source, target) = (self.snapshot_file(of, snapshot), self.file(new));
+        if !source.is_file() {
+            return Err(OpenWorkspaceError::Missing(format!("{of}@{snapshot}")));
+        }
+        if target.exists() {
+            return Err(OpenWorkspaceError::Exists(new.to_string()));
+        }
+        of_this_layout(&source)?;
+        self.copy(&source, &target)
+    }
+
     /// Makes the workspace of that name what it was. One that cannot be opened is set aside: its file
     /// stays, under a name that is answered.
     pub fn restore_named(

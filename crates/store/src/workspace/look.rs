@@ -2,7 +2,7 @@
 
 use drydock_contract::{
     Timestamp,
-    port::{FileError, FileKind, FileResult, Files as _, Follow, Mode, TreePath},
+    port::{FileError, FileKind, FileResult, Files as _, Follow, Mode, OpenFile, OpenHow, TreePath},
 };
 use std::{
     io::{Read, Write},
@@ -103,6 +103,13 @@ impl Workspace {
     pub fn get(&self, path: &str) -> FileResult<Vec<u8>> {
         let (volume, path) = self.locate(path)?;
         self.files(volume).get(&path, FILE_BYTES_MAX)
+    }
+
+    /// Opens a file for whoever reads it a piece at a time. It can be read to its end though its name goes away meanwhile;
+    /// what others write into it is seen by the pieces that come after.
+    pub fn open_to_read(&self, path: &str, now: Timestamp) -> FileResult<Arc<dyn OpenFile>> {
+        let (volume, path) = self.locate(path)?;
+        self.files(volume).open(&path, OpenHow { read: true, ..OpenHow::NONE }, now)
     }
 
     /// Puts a file there, making the directories above it. Answered `Ok`, it survives.

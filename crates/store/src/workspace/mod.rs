@@ -28,7 +28,7 @@ pub use mounted::Mounted;
 pub use name::WorkspaceName;
 pub use place::Workspaces;
 pub use query::{Answer, QueryError, QueryLimits, SqlValue};
-pub use unified::{COMPARE_MAX, FileDiff, file_diff};
+pub use unified::{COMPARE_MAX, FileDiff, file_diff, text_diff};
 pub use volume::Volume;
 
 use crate::{Quota, SqliteFiles, sqlite::Db};

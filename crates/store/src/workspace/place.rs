@@ -36,6 +36,26 @@ impl Workspaces {
         Ok(of_it.filter_map(|it| it.parse().ok()).collect())
     }
 
+    /// The same with the bytes that each takes.
+    pub fn snapshot_sizes(
+        &self,
+        name: &WorkspaceName,
+    ) -> Result<Vec<(WorkspaceName, u64)>, OpenWorkspaceError> {
+        let read = |path: PathBuf, cause| OpenWorkspaceError::Read { path, cause };
+        let names = self.snapshots(name).map_err(|cause| read(self.dir.clone(), cause))?;
+        let mut all = Vec::with_capacity(names.len());
+        for snapshot in names {
+            let path = self.snapshot_file(name, &snapshot);
+            match fs::metadata(&path) {
+                Ok(facts) => all.push((snapshot, facts.len())),
+                // Somebody forgot it meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(cause) => return Err(read(path, cause)),
+            }
+        }
+        Ok(all)
+    }
+
     /// Opens the one of that name.
     pub fn open(&self, name: &WorkspaceName) -> Result<Workspace, OpenWorkspaceError> {
         if !self.file(name).is_file() {

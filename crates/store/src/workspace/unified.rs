@@ -90,6 +90,16 @@ pub fn file_diff(
     Ok(diff)
 }
 
+/// The same of two texts, as a reader of patches has it; nothing where they are the same. Comparing takes that long at
+/// most, and what is left is told as replaced.
+pub fn text_diff(was: &str, is: &str, name: &str, compare_max: Duration) -> String {
+    let name = quoted(name);
+    let mut how = TextDiff::configure();
+    let compared = how.algorithm(Algorithm::Myers).timeout(compare_max).diff_lines(was, is);
+    let (from, to) = (format!("a/{name}"), format!("b/{name}"));
+    compared.unified_diff().context_radius(CONTEXT_LINES).header(&from, &to).to_string()
+}
+
 enum Side {
     Text(String),
     Opaque,

@@ -4,19 +4,9 @@
 //! binary is plainly `drydock`. Only normal dependencies count: tests may use what they like, but for what runs as a
 //! guest only.
 
-/// Whether the room is built already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    Built,
-    Planned,
-}
-
-use State::{Built, Planned};
-
 /// One room.
 pub(super) struct Room {
     pub(super) name: &'static str,
-    pub(super) state: State,
     /// The rooms it may name in its manifest.
     pub(super) may_use: &'static [&'static str],
     /// Foreign crates that must not be reachable from it, however deep.
@@ -27,24 +17,24 @@ const RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "wasmtime"];
 const WASM: &[&str] = &["wasmtime"];
 const NO_RULE: &[&str] = &[];
 
-/// Every room there is or will be, from the bottom up.
+/// Every room there is, from the bottom up.
 pub(super) const ROOMS: &[Room] = &[
-    Room { name: "contract", state: Built, may_use: &[], never: RUNTIMES },
-    Room { name: "gate", state: Built, may_use: &["contract"], never: RUNTIMES },
-    Room { name: "abi", state: Built, may_use: &["contract"], never: RUNTIMES },
-    Room { name: "egress", state: Built, may_use: &["contract"], never: WASM },
-    Room { name: "store", state: Built, may_use: &["contract"], never: WASM },
-    Room { name: "engine", state: Built, may_use: &["contract", "abi", "store"], never: NO_RULE },
-    Room { name: "caps", state: Built, may_use: &["contract", "gate", "abi", "egress"], never: WASM },
-    Room { name: "shell", state: Built, may_use: &["contract", "abi"], never: RUNTIMES },
-    Room { name: "commands", state: Built, may_use: &[], never: RUNTIMES },
-    Room { name: "codemode", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
-    Room { name: "extension", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
-    Room { name: "lembeh", state: Built, may_use: &["contract", "gate", "abi"], never: WASM },
-    Room { name: "agent", state: Planned, may_use: &["contract", "gate"], never: WASM },
+    Room { name: "contract", may_use: &[], never: RUNTIMES },
+    Room { name: "gate", may_use: &["contract"], never: RUNTIMES },
+    Room { name: "abi", may_use: &["contract"], never: RUNTIMES },
+    Room { name: "egress", may_use: &["contract"], never: WASM },
+    Room { name: "store", may_use: &["contract"], never: WASM },
+    Room { name: "engine", may_use: &["contract", "abi", "store"], never: NO_RULE },
+    Room { name: "caps", may_use: &["contract", "gate", "abi", "egress"], never: WASM },
+    Room { name: "shell", may_use: &["contract", "abi"], never: RUNTIMES },
+    Room { name: "commands", may_use: &[], never: RUNTIMES },
+    Room { name: "codemode", may_use: &["contract", "gate", "abi"], never: WASM },
+    Room { name: "extension", may_use: &["contract", "gate", "abi"], never: WASM },
+    Room { name: "lembeh", may_use: &["contract", "gate", "abi"], never: WASM },
+    Room { name: "agent", may_use: &["contract", "gate", "abi"], never: RUNTIMES },
     Room {
         name: "embed",
-        state: Built,
+
         may_use: &[
             "contract",
             "gate",
@@ -61,17 +51,12 @@ pub(super) const ROOMS: &[Room] = &[
         ],
         never: NO_RULE,
     },
-    Room { name: "catalog", state: Built, may_use: &["contract", "embed"], never: NO_RULE },
-    Room { name: "mcp", state: Built, may_use: &["contract", "embed"], never: NO_RULE },
-    Room { name: "serve", state: Built, may_use: &["contract", "embed"], never: NO_RULE },
-    Room {
-        name: "drydock",
-        state: Built,
-        may_use: &["contract", "catalog", "embed", "mcp", "serve"],
-        never: NO_RULE,
-    },
-    Room { name: "testkit", state: Built, may_use: &["contract", "gate", "abi"], never: NO_RULE },
-    Room { name: "xtask", state: Built, may_use: &[], never: RUNTIMES },
+    Room { name: "catalog", may_use: &["contract", "embed"], never: NO_RULE },
+    Room { name: "mcp", may_use: &["contract", "embed"], never: NO_RULE },
+    Room { name: "serve", may_use: &["contract", "embed", "mcp"], never: NO_RULE },
+    Room { name: "drydock", may_use: &["contract", "catalog", "embed", "mcp", "serve"], never: NO_RULE },
+    Room { name: "testkit", may_use: &["contract", "gate", "abi"], never: NO_RULE },
+    Room { name: "xtask", may_use: &[], never: RUNTIMES },
 ];
 
 /// Crates that only these rooms may name in their manifests.
@@ -113,5 +98,16 @@ pub(super) const OWNED: &[(&str, &[&str])] = &[
 pub(super) const GUEST_ONLY: &[&str] = &["drydock-shell"];
 
 /// Rooms that may not reach files, sockets, the environment or other processes by themselves.
-pub(crate) const HANDLESS: &[&str] =
-    &["contract", "gate", "abi", "caps", "shell", "commands", "codemode", "extension", "lembeh", "engine"];
+pub(crate) const HANDLESS: &[&str] = &[
+    "contract",
+    "gate",
+    "abi",
+    "caps",
+    "shell",
+    "commands",
+    "codemode",
+    "extension",
+    "lembeh",
+    "agent",
+    "engine",
+];

@@ -7,7 +7,7 @@ use clap::Args;
 use drydock_embed::{
     HostEntry, InstallError, Installation, InstallationLimits, InstallationSettings, Installations,
     PrivateEntry, SecretHeader, SecretName, SecretRef, SystemClock,
-    contract::{CommandName, Tenant, port::Clock as _},
+    contract::{CommandName, Pattern, Tenant, port::Clock as _},
     store::{GuestLogs, SqliteLedger},
 };
 use serde_json::{Value, json};
@@ -55,6 +55,9 @@ pub(super) struct Settings {
     /// One address that it may fetch from though it is not public; may be repeated
     #[arg(long, value_name = "ADDR:PORT")]
     allow_private: Vec<PrivateEntry>,
+    /// Keys under which it keeps values, with * for any text; may be repeated [default: none]
+    #[arg(long, value_name = "KEYS")]
+    allow_kv: Vec<Pattern>,
     /// A secret that may be put into its requests; may be repeated
     #[arg(long, value_name = "NAME=env:VAR|file:PATH")]
     secret: Vec<Typed>,
@@ -90,7 +93,7 @@ impl FromStr for Typed {
 impl Typed {
     /// The name, and where the value comes from.
     fn read(&self) -> anyhow::Result<(SecretName, SecretRef)> {
-        let usage = "--secret: use NAME=env:VARIABLE or NAME=file:PATH, the name in letters, digits and underscores: the \
+        let usage = "--secret: use NAME=env:VARIABLE, NAME=file:PATH or NAME=kept, the name in letters, digits and underscores: the \
                      secret itself is never typed";
         let (name, from) = self.0.split_once('=').context(usage)?;
         // Whoever reads it later starts somewhere else.
@@ -99,6 +102,8 @@ impl Typed {
             _ => from.to_owned(),
         };
         match (name.parse(), from.parse()) {
+            // What is kept is the tenant's own of the same name.
+            (Ok(name), _) if from == "kept" => Ok((name, SecretRef::Registered)),
             (Ok(name), Ok(from)) if from != SecretRef::Registered => Ok((name, from)),
             _ => bail!(usage),
         }
@@ -111,6 +116,7 @@ impl Settings {
         Ok(InstallationSettings {
             allow_host: self.allow_host.clone(),
             allow_private: self.allow_private.clone(),
+            allow_kv: self.allow_kv.clone(),
             secrets: self.secret.iter().map(Typed::read).collect::<Result<_, _>>()?,
             secret_headers: self.secret_header.clone(),
             limits,
@@ -195,6 +201,7 @@ pub(super) fn show_one(name: &CommandName, of: &Of) -> anyhow::Result<ExitCode> 
             ["module", &format!("sha256:{}", found.module)],
             ["size", &show::size(found.module_bytes)],
             ["hosts", &join(hosts)],
+            ["keys", &join(found.settings.allow_kv.iter().map(ToString::to_string).collect())],
             ["secrets", &join(secrets)],
             ["headers", &join(headers)],
             ["timeout_ms", &or_usual(limits.timeout_ms, "60000")],

@@ -19,7 +19,10 @@ use rustyline::{
 };
 
 use super::{colour, complete, explain_end, lines, session, status, until_interrupted};
-use crate::{cli::grants, exit, home, show, streams};
+use crate::{
+    cli::{grants, run},
+    exit, home, show, streams,
+};
 
 const HISTORY_LINES_MAX: usize = 10_000;
 
@@ -78,7 +81,7 @@ pub(super) fn run(dock: &Dock, shell: DockShell, log: &DenialLog, limits: &Limit
             Ok((report, _)) => {
                 explain_end(&report, limits);
                 session::tell(&report);
-                grants::tell(&log.take());
+                grants::tell_to(run::PRINCIPAL, &log.take());
                 if report.limit.as_deref() == Some("cancelled") {
                     new_line();
                 }

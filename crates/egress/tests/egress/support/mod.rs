@@ -15,8 +15,8 @@ use std::{
 };
 
 use drydock_egress::{
-    Caller, Connection, Dial, Egress, HostName, NotRecorded, Observation, Observe, Parts, Pending, Pinned,
-    Policy, QuotaLimits, Resolve, Rules, Trust, WorldRoots,
+    Caller, Connection, Datagrams, Dial, Egress, HostName, NotRecorded, Observation, Observe, Parts, Pending,
+    Pinned, Policy, QuotaLimits, Resolve, Rules, Trust, WorldRoots,
 };
 
 /// Answers what it was told to, one answer a question; the last one again and again.
@@ -73,6 +73,11 @@ impl Dial for LoopbackOnly {
     fn dial<'a>(&'a self, to: &'a Pinned) -> Pending<'a, io::Result<Box<dyn Connection>>> {
         assert!(to.address().ip().is_loopback(), "a test dials {to:?}");
         self.0.dial(to)
+    }
+
+    fn open<'a>(&'a self, to: &'a Pinned) -> Pending<'a, io::Result<Box<dyn Datagrams>>> {
+        assert!(to.address().ip().is_loopback(), "a test sends to {to:?}");
+        self.0.open(to)
     }
 }
 

@@ -19,9 +19,10 @@ use drydock_codemode::{
     runner::Program,
 };
 use drydock_contract::{
-    Artifact, BoxFuture, Call, CallError, CallLimits, Denial, Digest, Dispatch, Entropy, FailureCode, Fault,
-    GuestLog, GuestTime, LiveError, LiveKind, LiveReply, LiveSpec, NoLog, Outcome, Reply, RunReport,
-    RunRequest, SharedLembeh, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools,
+    Artifact, BoxFuture, Call, CallError, CallLimits, CapSet, Denial, Digest, Dispatch, Entropy, Exchange,
+    FailureCode, Fault, GuestLog, GuestTime, LiveError, LiveKind, LiveReply, LiveSpec, NoLog, Outcome, Reply,
+    RunReport, RunRequest, SharedLembeh, Streams, Switch, Tenant, ToolAnswer, ToolFailure, ToolRequest,
+    Tools,
     port::{LiveInstance, Runner},
 };
 use drydock_engine::Engine;
@@ -73,6 +74,23 @@ impl Runner for WithScripts {
         host: SharedLembeh,
     ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
         self.0.run_lembeh(request, host)
+    }
+
+    fn run_serving(
+        &self,
+        request: RunRequest,
+        exchange: Arc<Exchange>,
+    ) -> BoxFuture<'_, Result<(RunReport, Streams), Fault>> {
+        self.0.run_serving(request, exchange)
+    }
+
+    fn check_serving(
+        &self,
+        artifact: &Artifact,
+        caps: CapSet,
+        tenant: Tenant,
+    ) -> BoxFuture<'_, Result<(), Fault>> {
+        self.0.check_serving(artifact, caps, tenant)
     }
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
@@ -292,7 +310,7 @@ struct Counted {
 impl Dispatch for Counted {
     fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
         if call.operation == FETCH && self.fetches.fetch_add(1, Ordering::Relaxed) >= FETCHES_MAX {
-            return Box::pin(async { Err(Denial::BudgetExceeded("fetches").into()) });
+            return Box::pin(async { Err(Denial::spent("fetches").into()) });
         }
         self.door.dispatch(call)
     }

@@ -25,6 +25,11 @@ const PARTS: &[(&str, &str)] = &[
     ("session", include_str!("guest/session.py")),
 ];
 
+/// One of its parts.
+pub(crate) fn part(name: &str) -> Option<&'static str> {
+    PARTS.iter().find(|it| it.0 == name).map(|it| it.1)
+}
+
 /// Failures of tools that are remembered: one that nobody caught is the last or nearly so.
 const FAILURES_MAX: usize = 256;
 /// What a session may leave.
@@ -73,8 +78,8 @@ impl Host {
             "request" => Ok(self.request.clone()),
             "part" => {
                 let name: Option<String> = serde_json::from_slice(&input).ok();
-                let part = PARTS.iter().find(|it| Some(it.0) == name.as_deref());
-                part.map_or_else(|| refuse("there is no such part"), |it| quoted(it.1))
+                let found = name.as_deref().and_then(part);
+                found.map_or_else(|| refuse("there is no such part"), quoted)
             }
             "answer" => {
                 self.left.lock().answer = Some(input);
@@ -137,7 +142,7 @@ impl Tools for Host {
 
 #[cfg(test)]
 mod tests {
-    use drydock_contract::{Call, CallError, Denial, Reply};
+    use drydock_contract::{Call, CallError, Cap, Denial, Reply};
 
     use super::*;
 
@@ -158,7 +163,7 @@ mod tests {
             self.0.lock().push((call.operation.to_owned(), call.payload.to_vec()));
             let host = "a.test:443".into();
             Box::pin(async {
-                Err(Denial::HostNotGranted { host, why: "", rules: Some(Arc::new([])) }.into())
+                Err(Denial::HostNotGranted { cap: Cap::Net, host, why: "", rules: Some(Arc::new([])) }.into())
             })
         }
     }

@@ -25,6 +25,7 @@ use drydock_store::{Contexts, WorkspaceName};
 use serde_json::{Map, Value, json};
 
 pub use guest::PyGuest;
+pub(crate) use host::part as python_part;
 pub use watched::{ChangeLog, ChangedFile};
 
 use self::guest::{Interpreter, Streaming, Told, World};

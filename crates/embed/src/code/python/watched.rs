@@ -3,7 +3,13 @@
 //! It notes names and hands every call on. What is noted is bounded; whether a name is still there, and how long
 //! its file is, is looked up when somebody asks.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use drydock_contract::{
     Timestamp,
@@ -38,18 +44,30 @@ pub struct ChangeLog {
     files: Arc<dyn Files>,
     /// Whether each was there before it was first touched.
     touched: Arc<Mutex<BTreeMap<String, bool>>>,
+    /// Whether anything was done that may have changed the tree, directories and times included.
+    is_changed: Arc<AtomicBool>,
 }
 
 impl ChangeLog {
     /// The tree, and what will be changed in it through the tree that is returned.
     pub fn of(files: &Arc<dyn Files>) -> (Arc<dyn Files>, Self) {
-        let log = Self { files: Arc::clone(files), touched: Arc::default() };
+        let log = Self { files: Arc::clone(files), touched: Arc::default(), is_changed: Arc::default() };
         (Arc::new(Watched { files: Arc::clone(files), log: log.clone() }), log)
     }
 
     /// Forgets what was changed so far.
     pub fn clear(&self) {
         self.touched.lock().clear();
+        self.is_changed.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether anything was done since then that may have changed the tree.
+    pub fn is_changed(&self) -> bool {
+        self.is_changed.load(Ordering::Relaxed)
+    }
+
+    fn change(&self) {
+        self.is_changed.store(true, Ordering::Relaxed);
     }
 
     /// What was changed, sorted by path. A file that came and went is not told.
@@ -69,6 +87,7 @@ impl ChangeLog {
     }
 
     fn note(&self, path: &TreePath) {
+        self.change();
         let names: Vec<&str> = path.names().collect();
         let name = names.join("/");
         let mut touched = self.touched.lock();
@@ -112,7 +131,11 @@ impl Files for Watched {
         if how.write || how.create || how.truncate {
             self.log.note(path);
         }
-        self.files.open(path, how, now)
+        let file = self.files.open(path, how, now)?;
+        match how.write {
+            true => Ok(Arc::new(WatchedFile { file, log: self.log.clone() })),
+            false => Ok(file),
+        }
     }
 
     fn read_dir(&self, path: &TreePath) -> FileResult<Vec<DirEntry>> {
@@ -120,10 +143,12 @@ impl Files for Watched {
     }
 
     fn create_dir(&self, path: &TreePath, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.log.change();
         self.files.create_dir(path, mode, now)
     }
 
     fn remove_dir(&self, path: &TreePath, now: Timestamp) -> FileResult<()> {
+        self.log.change();
         self.files.remove_dir(path, now)
     }
 
@@ -153,10 +178,12 @@ impl Files for Watched {
     }
 
     fn set_times(&self, path: &TreePath, follow: Follow, times: FileTimes, now: Timestamp) -> FileResult<()> {
+        self.log.change();
         self.files.set_times(path, follow, times, now)
     }
 
     fn set_mode(&self, path: &TreePath, follow: Follow, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.log.change();
         self.files.set_mode(path, follow, mode, now)
     }
 
@@ -167,6 +194,59 @@ impl Files for Watched {
     fn until(&self, time_is_up: &Interrupt) -> Option<Arc<dyn Files>> {
         let files = self.files.until(time_is_up)?;
         Some(Arc::new(Self { files, log: self.log.clone() }))
+    }
+}
+
+/// A file that was opened to be written: whoever keeps it open may write later.
+struct WatchedFile {
+    file: Arc<dyn OpenFile>,
+    log: ChangeLog,
+}
+
+impl OpenFile for WatchedFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
+        self.file.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8], now: Timestamp) -> FileResult<()> {
+        self.log.change();
+        self.file.write_at(offset, bytes, now)
+    }
+
+    fn append(&self, bytes: &[u8], now: Timestamp) -> FileResult<u64> {
+        self.log.change();
+        self.file.append(bytes, now)
+    }
+
+    fn set_len(&self, len: u64, now: Timestamp) -> FileResult<()> {
+        self.log.change();
+        self.file.set_len(len, now)
+    }
+
+    fn stat(&self) -> FileResult<Stat> {
+        self.file.stat()
+    }
+
+    fn set_times(&self, times: FileTimes, now: Timestamp) -> FileResult<()> {
+        self.log.change();
+        self.file.set_times(times, now)
+    }
+
+    fn set_mode(&self, mode: Mode, now: Timestamp) -> FileResult<()> {
+        self.log.change();
+        self.file.set_mode(mode, now)
+    }
+
+    fn next_data(&self, offset: u64) -> FileResult<u64> {
+        self.file.next_data(offset)
+    }
+
+    fn sync(&self) -> FileResult<()> {
+        self.file.sync()
+    }
+
+    fn sync_waits(&self) -> bool {
+        self.file.sync_waits()
     }
 }
 

@@ -39,7 +39,7 @@ impl Driver {
         let gone = || wasmtime::Error::msg("an export that was there is gone");
         let memory = store.data().memory.ok_or_else(gone)?;
         let alloc: TypedFunc<u32, u32> = exported(store, instance, &functions.alloc)?.typed(&*store)?;
-        store.data_mut().alloc = Some(alloc.clone());
+        store.data_mut().alloc = Some(*alloc.func());
         let handler = exported(store, instance, &functions.handler)?.typed(&*store)?;
         let dealloc = match &functions.dealloc {
             Some(dealloc) => Some(exported(store, instance, dealloc)?.typed(&*store)?),

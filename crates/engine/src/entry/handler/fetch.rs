@@ -9,22 +9,24 @@ use drydock_abi::fetch::{
     FETCH, FETCH_REQUEST_BYTES_MAX, FETCHES_MAX, FailureKind, FetchAnswer, Fetched, answer_json, failure_of,
 };
 use drydock_contract::{Call, Streams};
-use wasmtime::{Caller, TypedFunc};
+use wasmtime::Caller;
 
+use super::place::{Breaches, TUPLE_BYTES, place};
 use crate::{
-    guest::{Guest, Held, breathe},
+    guest::{Guest, breathe},
     memory,
     outcome::Stop,
     wait::wait_for_others,
 };
 
-/// The words that a fetch fills in.
-const TUPLE_BYTES: u32 = 8;
 /// The answer is there.
 const FETCHED: i32 = 0;
 
-const BREACH: Stop = Stop::Breach("http.fetch: the request or the tuple is not in the guest's memory");
-const NO_PLACE: Stop = Stop::Breach("http.fetch: `alloc` answered no place for the answer");
+const BREACHES: Breaches = Breaches {
+    range: "http.fetch: the request or the tuple is not in the guest's memory",
+    place: "http.fetch: `alloc` answered no place for the answer",
+};
+const BREACH: Stop = Stop::Breach(BREACHES.range);
 
 pub(super) async fn fetch(
     caller: &mut Caller<'_, Guest>,
@@ -58,36 +60,15 @@ pub(super) async fn fetch(
         Err(error) => return Ok(failure_of(&error).kind as i32),
     };
     drop(request);
-    place(caller, out, fetched).await
+    hand_over(caller, out, fetched).await
 }
 
-/// Writes the answer to a place of the guest's own, and the place to the tuple. Its memory may have moved meanwhile.
-async fn place(caller: &mut Caller<'_, Guest>, out: u32, fetched: Fetched) -> wasmtime::Result<i32> {
+/// Hands the answer over.
+async fn hand_over(caller: &mut Caller<'_, Guest>, out: u32, fetched: Fetched) -> wasmtime::Result<i32> {
     let json = answer_json(&fetched);
     drop(fetched);
-    let bytes = u32::try_from(json.len()).map_err(|_| NO_PLACE)?;
-    // What the host holds of it until it is copied counts as the guest's, which has to have room for it anyway.
-    let Some(held) = Held::take(&caller.data().meter, u64::from(bytes)) else {
-        return Ok(FailureKind::TooLarge as i32);
-    };
-    let alloc = alloc_of(caller).ok_or(NO_PLACE)?;
-    let at = alloc.call_async(&mut *caller, bytes).await?;
-    if at == 0 {
-        return Err(NO_PLACE.into());
+    match place(caller, out, &json, BREACHES).await? {
+        true => Ok(FETCHED),
+        false => Ok(FailureKind::TooLarge as i32),
     }
-    let (mut memory, _) = memory::split(caller).map_err(|_| NO_PLACE)?;
-    memory.put(at, &json).map_err(|_| NO_PLACE)?;
-    let tuple = [at.to_le_bytes(), bytes.to_le_bytes()].concat();
-    memory.put(out, &tuple).map_err(|_| BREACH)?;
-    drop(held);
-    Ok(FETCHED)
-}
-
-/// The guest's allocator. A start function runs before its instance is known, and asks the instance that calls.
-fn alloc_of(caller: &mut Caller<'_, Guest>) -> Option<TypedFunc<u32, u32>> {
-    if let Some(alloc) = &caller.data().alloc {
-        return Some(alloc.clone());
-    }
-    let alloc = caller.get_export("alloc")?.into_func()?;
-    alloc.typed(&*caller).ok()
 }

@@ -1,12 +1,16 @@
 //! A handler: one HTTP request in, one answer out (seed 001, the Runner guest ABI).
 //!
-//! It exports `memory`, `alloc`, `handler` and perhaps `dealloc`, and imports the functions of `alga` and nothing else.
+//! It exports `memory`, `alloc`, `handler` and perhaps `dealloc`, and imports the functions of `alga` and nothing else;
+//! those that keep values are there where it was granted `kv`.
 //! What its bytes mean is the affair of `abi::runner`; here they are moved.
 
 mod drive;
 mod fetch;
 mod imports;
+mod place;
+mod storage;
 
+use drydock_contract::Cap;
 use wasmtime::{Module, ModuleExport};
 
 use super::{Exports, Growth, Kind, exports_memory, function};
@@ -18,8 +22,12 @@ pub(crate) static HANDLER: Kind = Kind {
     name: "handler",
     wasi: false,
     growth: Growth::Refused,
-    imports: |linker, _| imports::link(linker),
-    may_import: "`log_info`, `log_error` and `http.fetch` of `alga`",
+    imports: |linker, _, caps| {
+        imports::link(linker)?;
+        if caps.contains(Cap::Kv) { storage::link(linker) } else { Ok(()) }
+    },
+    may_import: "`log_info`, `log_error` and `http.fetch` of `alga`, and `storage_get`, `storage_put`, `storage_list` and \
+                 `storage_delete` where it was granted `kv`",
     exports: |module| functions_of(module).map(Exports::Handler),
 };
 

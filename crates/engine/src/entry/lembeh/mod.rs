@@ -16,7 +16,7 @@ pub(crate) static LEMBEH: Kind = Kind {
     wasi: false,
     // `_alloc` answers -1 where there is no more.
     growth: Growth::Refused,
-    imports: |linker, _| imports::link(linker),
+    imports: |linker, _, _| imports::link(linker),
     may_import: "`lembeh`: req_read, res_write, res_end, log, _alloc, _free, _ctl",
     exports: |module| functions_of(module).map(Exports::Lembeh),
 };

@@ -263,7 +263,7 @@ async fn carry_out(command: Command, streams: Streams, broken: BrokenWrites) -> 
 fn refusal(error: &CallError) -> Refusal {
     let kind = match error {
         CallError::Denied(Denial::UnknownCommand(_)) => RefusalKind::UnknownCommand,
-        CallError::Denied(Denial::BudgetExceeded(_)) => RefusalKind::BudgetExceeded,
+        CallError::Denied(Denial::BudgetExceeded { .. }) => RefusalKind::BudgetExceeded,
         CallError::Failed(Fault::BadModule { .. } | Fault::Import { .. }) => RefusalKind::NotAProgram,
         _ => RefusalKind::Other,
     };

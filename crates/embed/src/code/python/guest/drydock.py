@@ -118,6 +118,8 @@ def _part(name):
         source = eval(_wire.ask("part", f'"{name}"'))
         module = type(sys)(full)
         module.__file__ = f"<drydock/{name}>"
+        # How its parts find one another and the host; in a line, where there is no host, they are not told (`network`).
+        module._part, module._wire = _part, _wire
         sys.modules[full] = module
         exec(compile(source, module.__file__, "exec"), module.__dict__)
     return sys.modules[full]

@@ -1,15 +1,19 @@
 """HTTP for the standard library, through the host. There are no sockets; there are requests, to hosts that were granted.
 
+A program of `drydock py` asks whoever runs it; `python3` of a line, which has this in its snapshot, asks `/dev/http`.
+
 `http.client` is handed something that it takes for a connection: it gathers a request, asks the host for it, and reads as
 its answer. So whatever is made of `http.client` (`urllib.request`, `xmlrpc.client`) works as it stands, and every redirect is
 a request of its own, which is judged again.
 """
 
+import posix
 import sys
 
 WHY = "there are no sockets here; urllib.request, http.client and requests reach hosts that were granted (--allow-host)"
 _NO_PROCESSES = "there are no processes here; `commands` and `subprocess.run` run commands, asyncio runs calls together"
 _ANSWER_BYTES_MAX = 5 << 20
+_STREAMED_BYTES_MAX = 64 << 20
 
 
 def refuse(*_, **__):
@@ -50,7 +54,7 @@ def change(module):
 
 def fetch(url, method="GET", headers=(), body=b"", timeout=None, decode=False):
     """Asks the host for one URL: status, pairs of headers, bytes. What goes wrong is an OSError of the usual kind."""
-    import binascii, json
+    import binascii
     request = {"url": url, "method": method, "headers": {}, "max_bytes": _ANSWER_BYTES_MAX, "decode": decode}
     for name, value in headers:
         request["headers"].setdefault(name.lower(), []).append(value)
@@ -58,10 +62,54 @@ def fetch(url, method="GET", headers=(), body=b"", timeout=None, decode=False):
         request["body_b64"] = binascii.b2a_base64(body, newline=False).decode()
     if timeout is not None:
         request["timeout_ms"] = max(1, int(timeout * 1000))
-    answer = json.loads(sys.modules["drydock"]._wire.ask("fetch", json.dumps(request)))
+    return _by_host(request) if "_wire" in globals() else _by_device(request)
+
+
+def _by_host(request):
+    import binascii, json
+    answer = json.loads(_wire.ask("fetch", json.dumps(request)))
     if "error" in answer:
         raise _error(answer["error"])
     return answer["status"], answer["headers"], binascii.a2b_base64(answer["body_b64"])
+
+
+def _by_device(request):
+    """One opening is one request; its answer comes in frames of a letter, a length and so many bytes."""
+    import json
+    request["max_bytes"] = _STREAMED_BYTES_MAX
+    try:
+        device = posix.open("/dev/http", posix.O_RDWR)
+    except FileNotFoundError:
+        raise PermissionError(1, "there is no network here: the power `net` was not granted") from None
+
+    def read(count):
+        whole = b""
+        while len(whole) < count:
+            piece = posix.read(device, count - len(whole))
+            if not piece:
+                raise ConnectionError("the answer ended early")
+            whole += piece
+        return whole
+
+    try:
+        text = json.dumps(request).encode()
+        rest = len(text).to_bytes(4, "little") + text
+        while rest:
+            rest = rest[posix.write(device, rest):]
+        head, body = {}, []
+        while True:
+            frame = read(5)
+            kind, content = frame[:1], read(int.from_bytes(frame[1:], "little"))
+            if kind == b"H":
+                head = json.loads(content)
+            elif kind == b"B":
+                body.append(content)
+            elif kind == b"E":
+                return head["status"], head["headers"], b"".join(body)
+            else:
+                raise _error(json.loads(content))
+    finally:
+        posix.close(device)
 
 
 def _error(error):

@@ -190,7 +190,7 @@ class Session:
         if "://" not in url:
             raise MissingSchema(f"Invalid URL {url!r}: No scheme supplied. Perhaps you meant https://{url}?")
         try:
-            status, found, content = _sys.modules["drydock"]._part("network").fetch(url, method, pairs, body, timeout, True)
+            status, found, content = _part("network").fetch(url, method, pairs, body, timeout, True)
         except TimeoutError as error:
             raise ReadTimeout(str(error)) from error
         except OSError as error:

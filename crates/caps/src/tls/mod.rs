@@ -1,0 +1,69 @@
+//! `tls`: sends bytes to a host and port that a grant names, and reads what comes back, or makes a connection there, over TLS:
+//! the certificate is verified for the host's name, which is also what the server is asked for. `egress` judges the
+//! addresses, dials and verifies; what it shares with `tcp` and `udp` is in [`dialled`](crate::dialled).
+
+mod policy;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+
+use drydock_abi::{
+    exchange::EXCHANGE_REQUEST_BYTES_MAX,
+    tls::{CONNECT, REQUEST},
+};
+use drydock_contract::{Cap, Denial};
+use drydock_egress::Egress;
+use drydock_gate::{Audited, CapSpec, Class, Import, Operation};
+
+use crate::dialled::{Asked, Dialled, Protocol, Wire};
+
+/// The power to send over TLS.
+pub type Tls<W = Egress> = Dialled<TlsProtocol, W>;
+
+/// TLS, to a server that proves to be the host.
+pub struct TlsProtocol;
+
+/// Bytes of a host's name, as DNS has it, and some for the rest.
+const CONNECT_REQUEST_BYTES_MAX: u64 = 1024;
+/// Connections of one principal.
+const IN_FLIGHT_MAX: u32 = 64;
+
+impl Protocol for TlsProtocol {
+    const SPEC: CapSpec = CapSpec {
+        cap: Cap::Tls,
+        operations: &[
+            Operation {
+                name: REQUEST,
+                class: Class::Fetch,
+                request_bytes_max: EXCHANGE_REQUEST_BYTES_MAX,
+                in_flight_max: Some(IN_FLIGHT_MAX),
+                audited: Audited::Everything,
+                summary: "Sends bytes over verified TLS and reads up to 1 MiB until the other side closes or 10 s are over. Subjects: `host:port`, `private:address:port`.",
+            },
+            Operation {
+                name: CONNECT,
+                class: Class::Fetch,
+                request_bytes_max: CONNECT_REQUEST_BYTES_MAX,
+                in_flight_max: Some(IN_FLIGHT_MAX),
+                audited: Audited::Everything,
+                summary: "A connection over verified TLS, as bytes both ways. Subjects: `host:port`, `private:address:port`. Asked by hosts only, so it has no encoding.",
+            },
+        ],
+        imports: &[Import {
+            module: "env",
+            name: "host_tls",
+            signature: "(host: i32, host_len: i32, port: i32, req: i32, req_len: i32, out: i32, out_cap: i32) -> i32",
+        }],
+    };
+    const WIRE: Wire = Wire::Tls;
+
+    fn decode(operation: &str, payload: &[u8]) -> Result<Asked, Denial> {
+        request::decode(operation, payload)
+    }
+
+    fn decode_typed(operation: &str, value: Box<dyn Any + Send>) -> Option<Asked> {
+        request::decode_typed(operation, value)
+    }
+}

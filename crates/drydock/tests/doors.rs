@@ -1,0 +1,57 @@
+//! What is offered at one door is offered at the others: operations of a sandbox (MCP, JSON lines, programs), routes of the
+//! server, words of the command line.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::Shell;
+use drydock_embed::Operation;
+
+/// An operation, the route that does the same over HTTP, and the words that do on the command line.
+type Row = (&'static str, Option<&'static str>, Option<&'static [&'static str]>);
+
+const DOORS: &[Row] = &[
+    ("sh", Some("sh"), Some(&["sh"])),
+    ("run", Some("run"), Some(&["run"])),
+    ("js", Some("js"), Some(&["js"])),
+    ("py", Some("py"), Some(&["py"])),
+    ("read_file", Some("file_read"), Some(&["ws", "get"])),
+    ("write_file", Some("file_write"), Some(&["ws", "put"])),
+    ("edit_file", Some("file_write"), Some(&["ws", "put"])),
+    ("list_files", Some("tree"), Some(&["ws", "ls"])),
+    ("search", Some("sh"), Some(&["sh"])),
+    ("diff", Some("diff"), Some(&["ws", "diff"])),
+    // Over HTTP nothing of the host can be named, and so nothing be written there.
+    ("commit", None, Some(&["ws", "commit"])),
+    ("process_start", Some("process_start"), Some(&["run"])),
+    ("process_list", Some("processes"), Some(&["ps"])),
+    ("process_read", Some("process_stdout"), Some(&["logs"])),
+    // A person has a pipe: what a detached command reads is given with it.
+    ("process_write", Some("process_stdin"), None),
+    ("process_kill", Some("process_end"), Some(&["kill"])),
+];
+
+#[test]
+fn every_operation_is_offered_over_http_and_on_the_command_line_or_the_list_says_why_not() {
+    let have: Vec<&str> = Operation::all().map(|it| it.name).collect();
+    let listed: Vec<&str> = DOORS.iter().map(|it| it.0).collect();
+    assert_eq!(have, listed, "a new operation needs its row here, and its doors");
+    let document = drydock_serve::openapi();
+    let paths = document["paths"].as_object().unwrap().values();
+    let routes: BTreeSet<&str> = paths
+        .flat_map(|path| path.as_object().unwrap().values())
+        .filter_map(|it| it["operationId"].as_str())
+        .collect();
+    let shell = Shell::new();
+    for (operation, route, words) in DOORS {
+        for route in route.iter() {
+            assert!(routes.contains(route), "{operation}: there is no route `{route}`");
+        }
+        for words in words.iter() {
+            let said = shell.run(&[&["help"], *words].concat());
+            assert_eq!(said.status, 0, "{operation}: {}", said.all());
+        }
+    }
+}
