@@ -242,7 +242,6 @@ mod tests {
         assert_eq!(
             found(&[], "caps", &["drydock-misc", "drydock-agent"]),
             [
-                format!("{TABLE}: calls `agent` planned"),
                 format!("{TABLE}: does not know the package `drydock-misc`"),
                 format!("{TABLE}: has a room `caps` that is not there"),
             ]
