@@ -3,7 +3,7 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io,
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::Path,
     time::{Duration, Instant},
 };
@@ -60,6 +60,23 @@ impl Lock {
         }
     }
 
+    /// What its last holder left for the next one: so many bytes, or nothing.
+    pub(crate) fn note<const N: usize>(&self) -> Option<[u8; N]> {
+        let mut note = [0; N];
+        let length = self.file.metadata().ok()?.len();
+        (length == N as u64).then_some(())?;
+        self.file.read_exact_at(&mut note, 0).ok()?;
+        Some(note)
+    }
+
+    /// Leaves something for the next holder: always of one length, so that half of it is none. Where it cannot be written
+    /// there is none.
+    pub(crate) fn set_note(&self, note: &[u8]) {
+        if self.file.write_all_at(note, 0).is_err() {
+            let _ = self.file.set_len(0);
+        }
+    }
+
     /// Whether the file of that name is still the one that is locked: only of locks whose files are ever removed this is
     /// a question.
     pub(crate) fn is_of(&self, path: &Path) -> io::Result<bool> {
@@ -71,5 +88,5 @@ impl Lock {
 /// Opened anew each time: the lock belongs to the open file, so that threads exclude each other as
 /// processes do. The file of a lock that others wait for is never removed, or two holders could lock two files.
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }

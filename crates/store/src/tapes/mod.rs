@@ -7,6 +7,7 @@ mod body;
 mod error;
 mod frame;
 mod head;
+mod tally;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +23,10 @@ pub use frame::{BadFrame, FRAME_BYTES_MAX, FRAME_NAME_BYTES_MAX, Frame, Seam};
 use crate::{
     TenantHome,
     codecache::key,
-    home::{Durability, write_atomic},
+    home::{Durability, Lock, write_atomic},
     sealed::Seal,
 };
+use tally::Tally;
 
 /// The longest tape, compressed, where nobody says otherwise.
 pub const TAPE_BYTES_MAX: u64 = 64 << 20;
@@ -154,18 +156,8 @@ impl Tapes {
     pub fn keep(&self, label: TapeLabel, body: &TapeBody) -> Result<TapeFacts, TapeError> {
         let dir = self.tenant.tapes();
         self.tenant.make(&dir).map_err(|cause| TapeError::Disk { path: dir.clone(), cause })?;
-        let lock = self.tenant.lock(LOCK);
-        let _held = lock.map_err(|cause| TapeError::Disk { path: dir.clone(), cause })?;
-        let (mut bytes, mut tapes) = (0_u64, 0);
-        // Each is looked at from its folder: by its whole path it takes three times as long.
-        self.each(|_, entry| {
-            bytes = bytes.saturating_add(entry.metadata().map_or(0, |it| it.len()));
-            tapes += 1;
-        })?;
-        if bytes.saturating_add(body.bytes.len() as u64) > self.bytes_max || tapes >= self.tapes_max {
-            let (bytes_max, tapes_max) = (self.bytes_max, self.tapes_max);
-            return Err(TapeError::Full { bytes, tapes, bytes_max, tapes_max });
-        }
+        let lock = self.tenant.lock(LOCK).map_err(|cause| TapeError::Disk { path: dir.clone(), cause })?;
+        let tally = self.room_for(&lock, body.bytes.len() as u64)?;
         let mut title = label.title;
         title.truncate(title.floor_char_boundary(TITLE_BYTES_MAX));
         let facts = TapeFacts {
@@ -186,7 +178,28 @@ impl Tapes {
         }
         let written = write_atomic(&path, &[&head, &body.bytes], Durability::Process);
         written.map_err(|cause| TapeError::Disk { path, cause })?;
+        tally.with((head.len() + body.bytes.len()) as u64).note(&lock, &dir);
         Ok(facts)
+    }
+
+    /// What is there, if so many bytes more may be.
+    fn room_for(&self, lock: &Lock, more: u64) -> Result<Tally, TapeError> {
+        let has_room = |it: &Tally| {
+            it.bytes.saturating_add(more) <= self.bytes_max && it.tapes < self.tapes_max as u64
+        };
+        // A note may tell of a tape that was removed since; who is refused was counted.
+        if let Some(tally) = Tally::noted(lock, &self.tenant.tapes()).filter(has_room) {
+            return Ok(tally);
+        }
+        let mut tally = Tally::default();
+        // Each is looked at from its folder: by its whole path it takes three times as long.
+        self.each(|_, entry| tally = tally.with(entry.metadata().map_or(0, |it| it.len())))?;
+        if !has_room(&tally) {
+            let (bytes_max, tapes_max) = (self.bytes_max, self.tapes_max);
+            let (bytes, tapes) = (tally.bytes, usize::try_from(tally.tapes).unwrap_or(usize::MAX));
+            return Err(TapeError::Full { bytes, tapes, bytes_max, tapes_max });
+        }
+        Ok(tally)
     }
 
     /// Reads a tape whole.

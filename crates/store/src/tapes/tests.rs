@@ -119,6 +119,38 @@ fn no_more_tapes_are_kept_than_the_quota_has_room_for() {
 }
 
 #[test]
+fn what_was_noted_is_believed_until_the_folder_changes_and_refuses_nobody_who_has_room() {
+    let (dir, tapes) = home();
+    let tenant = Home::open(dir.path()).unwrap().tenant(&Tenant::default());
+    let folder = tenant.tapes();
+    let noted = || Tally::noted(&tenant.lock(LOCK).unwrap(), &folder);
+    let first = tapes.keep(label(), &body(&[b"x"])).unwrap();
+    let second = tapes.keep(label(), &body(&[b"more of them"])).unwrap();
+    let bytes: u64 = [&first, &second].iter().map(|it| fs::metadata(tapes.file(&it.id)).unwrap().len()).sum();
+    assert_eq!(noted(), Some(Tally { bytes, tapes: 2 }));
+    // A note is not counted again while it holds: what it says is what is gone by.
+    Tally { bytes, tapes: 3 }.note(&tenant.lock(LOCK).unwrap(), &folder);
+    tapes.keep(label(), &body(&[b"x"])).unwrap();
+    assert_eq!(noted().unwrap().tapes, 4);
+    // Who would be refused by a note is counted, and there are three.
+    let four = Tapes::within(&tenant, TAPES_BYTES_MAX, 4).unwrap();
+    let fourth = four.keep(label(), &body(&[b"x"])).unwrap();
+    assert_eq!(noted().unwrap().tapes, 4);
+    assert_eq!(four.keep(label(), &body(&[b"x"])).err().unwrap().code(), "tapes_full");
+    // A note of another moment is none, nor is a part of one. The folder's time has the grain of a tick.
+    four.remove(&fourth.id).unwrap();
+    while noted().is_some() {
+        fs::write(folder.join("neighbour"), b"").unwrap();
+        fs::remove_file(folder.join("neighbour")).unwrap();
+    }
+    four.keep(label(), &body(&[b"x"])).unwrap();
+    assert_eq!(noted().unwrap().tapes, 4);
+    fs::write(tenant.root().join("tapes.lock"), b"half").unwrap();
+    assert_eq!(noted(), None);
+    assert_eq!(four.keep(label(), &body(&[b"x"])).err().unwrap().code(), "tapes_full");
+}
+
+#[test]
 fn compressed_bytes_that_are_more_than_they_claim_are_no_tape() {
     let many = body(&[&[0; 100_000]]);
     assert!(Frames::of(many.bytes.clone(), many.raw_bytes - 1).read().is_err());
