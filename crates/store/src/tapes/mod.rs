@@ -184,9 +184,8 @@ impl Tapes {
 
     /// What is there, if so many bytes more may be.
     fn room_for(&self, lock: &Lock, more: u64) -> Result<Tally, TapeError> {
-        let has_room = |it: &Tally| {
-            it.bytes.saturating_add(more) <= self.bytes_max && it.tapes < self.tapes_max as u64
-        };
+        let has_room =
+            |it: &Tally| it.bytes.saturating_add(more) <= self.bytes_max && it.tapes < self.tapes_max as u64;
         // A note may tell of a tape that was removed since; who is refused was counted.
         if let Some(tally) = Tally::noted(lock, &self.tenant.tapes()).filter(has_room) {
             return Ok(tally);
