@@ -78,7 +78,7 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "tape",
         about: "a pipeline that is recorded and replayed, against the same one that is neither",
         measure: tape::measure,
-        needs: &[],
+        needs: &[Program::Drydock],
     },
     Group {
         name: "sort",

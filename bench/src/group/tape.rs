@@ -1,6 +1,11 @@
 //! A pipeline that is recorded, against the same one that is not; and its replay, against the pipeline itself.
 
-use std::time::Instant;
+use std::{
+    fs,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
@@ -16,13 +21,16 @@ use super::{Bench, shell};
 use crate::{
     docked::{self, Docked},
     figure::{Amount, Bound, Figure},
-    harness::{Contender, interleave},
+    harness::{Contender, Samples, interleave},
+    native,
     scenario::Scenario,
 };
 
 const PLAIN: usize = 0;
 const RECORDED: usize = 1;
 const REPLAYED: usize = 2;
+/// After this a file is old enough to be known by a note.
+const SETTLED: Duration = Duration::from_millis(2500);
 
 pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let (docked, runtime) = (Docked::open()?, docked::runtime()?);
@@ -40,22 +48,52 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     ];
     let samples = interleave(bench.plan, &mut contenders)?;
     drop(contenders);
-    let figure = |name: &str, ours, bound| Figure {
+    let figure = |name: &str, ours| compared(name, &samples, ours, Bound::Known);
+    Ok(vec![
+        as_processes(bench, &scenario)?,
+        figure("recording it and keeping the tape, through the library: times slower than not", RECORDED),
+        figure("replaying it, through the library: times the original", REPLAYED),
+    ])
+}
+
+/// What somebody has who adds `--record`: one process for one line, its tape kept in the data directory.
+fn as_processes(bench: &Bench, scenario: &Scenario) -> anyhow::Result<Figure> {
+    let (home, drydock) = (tempfile::tempdir().context("no temporary folder")?, bench.drydock()?);
+    let input = home.path().join("input");
+    fs::write(&input, &scenario.stdin)?;
+    let line = |words: &[&str]| {
+        let mut command = Command::new(&drydock);
+        command.args(words).arg(&scenario.script).env("DRYDOCK_HOME", home.path().join("home"));
+        let answer = native::run_on_file(&mut command, &input)?;
+        ensure!(answer == scenario.wanted, "a process answered otherwise");
+        anyhow::Ok(())
+    };
+    line(&["sh", "-c"])?;
+    line(&["sh", "--record", "-c"])?;
+    // What was just compiled is read through until it is two seconds old (decision 0046), and warm is what comes after.
+    thread::sleep(SETTLED);
+    line(&["sh", "-c"])?;
+    let samples = interleave(
+        bench.plan,
+        &mut [
+            Contender::calling(|| line(&["sh", "-c"])),
+            Contender::calling(|| line(&["sh", "--record", "-c"])),
+        ],
+    )?;
+    let name =
+        "`drydock sh --record -c 'jq | grep | tr'` on 10 KiB as a process: times slower than without `--record`";
+    Ok(compared(name, &samples, RECORDED, Bound::AtMost(1.3)))
+}
+
+fn compared(name: &str, samples: &Samples, ours: usize, bound: Bound) -> Figure {
+    Figure {
         group: "tape",
         name: name.to_owned(),
         ours: Amount::Seconds(samples.seconds(ours)),
         peer: Some(Amount::Seconds(samples.seconds(PLAIN))),
         judged: samples.ratio(ours, PLAIN),
         bound,
-    };
-    Ok(vec![
-        figure(
-            "recording `jq | grep | tr` on 10 KiB: times slower than not recording it",
-            RECORDED,
-            Bound::AtMost(1.3),
-        ),
-        figure("replaying it: times the original", REPLAYED, Bound::Known),
-    ])
+    }
 }
 
 fn times(calls: usize, mut call: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Vec<f64>> {
