@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::{Error, error::done, raw};
 
-/// A request over HTTP: `METHOD PATH`, headers, a blank line, the body. Behind `--tcp` there is no head: then method and path
-/// are empty, and the body is all of it.
+/// A request over HTTP: `METHOD PATH`, headers, a blank line, the body. Behind `--tcp` there is no head, and bytes that happen
+/// to have a blank line in them would be taken apart at it: there, use [`Request::take_bytes`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// The method.
@@ -35,7 +35,7 @@ impl Request {
         self.headers.iter().find(|it| it.0.eq_ignore_ascii_case(name)).map(|it| it.1.as_str())
     }
 
-    /// Reads the text of a request.
+    /// Reads the text of a request. Bytes without a blank line are a body alone.
     pub fn parse(bytes: &[u8]) -> Self {
         let end = bytes.windows(2).position(|it| it == b"\n\n");
         let Some(end) = end else { return Self { body: bytes.to_vec(), ..Self::default() } };
@@ -55,7 +55,7 @@ impl Request {
         Ok(Self::parse(&Self::take_bytes()?))
     }
 
-    /// The same as the bytes that came.
+    /// The same as the bytes that came: what a guest behind `--tcp` reads.
     pub fn take_bytes() -> Result<Vec<u8>, Error> {
         // SAFETY: it takes nothing.
         let length = unsafe { raw::host_request_len() };
