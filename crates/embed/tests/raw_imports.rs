@@ -1,10 +1,11 @@
 //! The imports that send bytes, sign and fetch whole answers, from core modules: what they answer, what they refuse and by
 //! which code, and that a run with them can be replayed. And that a secret which is kept is in no file and no output.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod web_room;
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     future::poll_fn,
     io::{Read as _, Write as _},
@@ -27,6 +28,7 @@ use drydock_embed::{
     contract::{ArgMode, Cap, Limits, Outcome, SecretName, Tenant, Terms, port::Signer as _},
     egress::{QuotaLimits, Rules},
     gate::Grant,
+    store::{Filter, ReadDecision, read_audit},
     tape::{Deck, Player, RecordSettings, Recorder},
 };
 use drydock_testkit::loopback::{Authority, serve_tls};
@@ -391,6 +393,59 @@ async fn whole_answers_come_through_redirects_and_many_at_once_in_their_order() 
     let all = drydock_embed::store::read_audit(&audit, Default::default()).unwrap();
     let fetches = all.map(Result::unwrap).filter(|it| it.operation == "http.fetch").count();
     assert!(fetches > 40, "{fetches}");
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_refused_by_the_gate_and_is_on_record() {
+    let yard = yard();
+    let grants = vec![
+        grant(Cap::Tcp, &["a.test:80".into()]),
+        grant(Cap::Secrets, &["KEY".into()]),
+        grant(Cap::Kv, &["*".into()]),
+        grant(Cap::Queue, &["*".into()]),
+    ];
+    let large = Number(17 << 20);
+    let calls = [
+        ("host_sign", vec![Bytes(b"a-b"), Bytes(b"data")]),
+        ("host_sign", vec![Bytes(b"\xff"), Bytes(b"data")]),
+        ("host_kv_get", vec![Bytes(b"\xff")]),
+        ("host_poll", vec![Bytes(b"\xff")]),
+        ("host_tcp", vec![Bytes(b"\xff"), Number(80), Bytes(b"")]),
+        ("host_http_get", vec![Bytes(b"\xff")]),
+        ("host_http", vec![Bytes(b"G T"), Bytes(b"http://a.test/"), Bytes(b""), Bytes(b"")]),
+        ("host_http_get_many", vec![Bytes(b"\xff")]),
+        // Another power's, no operation at all, and one that is longer than any.
+        ("host_kv_call", vec![Bytes(b"queue.poll"), Bytes(b"{}")]),
+        ("host_error", Vec::new()),
+        ("host_kv_call", vec![Bytes(b"get"), Bytes(b"{}")]),
+        ("host_error", Vec::new()),
+        ("host_kv_call", vec![Bytes(&[b'x'; 65]), Bytes(b"{}")]),
+        ("host_error", Vec::new()),
+        ("host_kv_call", vec![Bytes(b"kv.get"), Number(0), large]),
+        ("host_error", Vec::new()),
+    ];
+    let rules = Rules::parse(&["a.test".into()], &[], &[]).unwrap();
+    let told = yard.told(grants, rules, &calls).await;
+    let want = "-malformed\n".repeat(8) + &"unknown_operation\n".repeat(3) + "too_large\n";
+    assert_eq!(String::from_utf8_lossy(&told), want);
+    yard.dock.gate().flush().unwrap();
+    let audit = yard.dock.home().tenant(yard.dock.tenant());
+    let denied = Filter { denied_only: true, limit: None };
+    let mut records: BTreeMap<String, u64> = BTreeMap::new();
+    for it in read_audit(&audit, denied).unwrap().map(Result::unwrap) {
+        let ReadDecision::Denied(code) = it.decision else { panic!("{it:?}") };
+        *records.entry(format!("{} {code}", it.operation)).or_default() += it.count;
+    }
+    let want = [
+        ("http.fetch malformed", 3),
+        ("kv.get malformed", 1),
+        ("kv.get too_large", 1),
+        ("queue.poll malformed", 1),
+        ("secret.sign malformed", 2),
+        ("tcp.request malformed", 1),
+        ("unknown unknown_operation", 3),
+    ];
+    assert_eq!(records, want.map(|(what, count)| (what.to_owned(), count)).into());
 }
 
 #[tokio::test]

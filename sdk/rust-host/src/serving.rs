@@ -169,4 +169,33 @@ mod tests {
         assert_eq!(response.to_bytes(), b"201\ncontent-type: text/plain; charset=utf-8\nx: a b: c\n\nhi");
         assert_eq!(Response::new(204).to_bytes(), b"204\n\n");
     }
+
+    #[test]
+    fn whatever_bytes_come_are_a_request_whose_body_is_their_end() {
+        const BYTES: [u8; 6] = [b'\n', b' ', b':', b'a', b'\r', 0xff];
+        // Every text of up to six of them.
+        for length in 0..=6_u32 {
+            for number in 0..BYTES.len().pow(length) {
+                let mut rest = number;
+                let mut next = |_| {
+                    let byte = BYTES[rest % BYTES.len()];
+                    rest /= BYTES.len();
+                    byte
+                };
+                let bytes: Vec<u8> = (0..length).map(&mut next).collect();
+                let request = Request::parse(&bytes);
+                assert!(bytes.ends_with(&request.body), "{bytes:?}");
+                let head = bytes.windows(2).position(|it| it == b"\n\n");
+                assert_eq!(
+                    request.body.len(),
+                    head.map_or(bytes.len(), |end| bytes.len() - end - 2),
+                    "{bytes:?}"
+                );
+                assert!(
+                    !request.headers.iter().any(|it| it.0.contains(':') || it.1.contains('\n')),
+                    "{bytes:?}"
+                );
+            }
+        }
+    }
 }

@@ -38,7 +38,11 @@ fn a_kept_value_signs_by_hmac_as_everybody_else_does() {
     // RFC 4231, test cases 1 and 4. Those with shorter keys than are kept here are left out.
     let counted: Vec<u8> = (1..=25).collect();
     for (key, data, want) in [
-        (&[0x0b; 20][..], &b"Hi There"[..], "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
+        (
+            &[0x0b; 20][..],
+            &b"Hi There"[..],
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7",
+        ),
         (&counted, &[0xcd; 50], "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"),
     ] {
         kept(&vault, "dev", "KEY", key);
