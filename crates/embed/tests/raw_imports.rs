@@ -424,7 +424,7 @@ async fn what_is_no_request_is_refused_by_the_gate_and_is_on_record() {
         ("host_kv_call", vec![Bytes(b"kv.get"), Number(0), large]),
         ("host_error", Vec::new()),
     ];
-    let rules = Rules::parse(&["a.test".into()], &[], &[]).unwrap();
+    let rules = Rules::parse(&["a.test"], &[], &[]).unwrap();
     let told = yard.told(grants, rules, &calls).await;
     let want = "-malformed\n".repeat(8) + &"unknown_operation\n".repeat(3) + "too_large\n";
     assert_eq!(String::from_utf8_lossy(&told), want);
