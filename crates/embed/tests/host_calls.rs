@@ -171,6 +171,7 @@ async fn storage_or_network_without_exec_leaves_nothing_to_import_of_exec() {
     let served = served(&yard, &session, module(keeps_and_fetches(&server.url("/"))).await).await;
     let connection = served.accept(somebody()).await.unwrap();
     assert_eq!(connection.request("GET /\n\n".into()).await.unwrap().unwrap(), "200\n\nkept and fetched");
+    drop((connection, served));
     let exec = r#"(import "env" "host_exec" (func (param i32 i32 i32 i32) (result i32)))"#;
     let exec = format!(r#"(module {exec} (memory (export "memory") 1) (func (export "handle")))"#);
     let setup = ServeSetup {
