@@ -40,7 +40,16 @@ DRYDOCK_IMPORT("host_error") int32_t drydock_host_error(void *out, uint32_t cap)
 DRYDOCK_IMPORT("host_kv_put") int32_t drydock_host_kv_put(const void *key, uint32_t, const void *value, uint32_t);
 DRYDOCK_IMPORT("host_kv_get") int32_t drydock_host_kv_get(const void *key, uint32_t, void *out, uint32_t cap);
 
-/* secrets: HMAC-SHA256 by a secret that nobody here can read, 32 bytes. */
+/* Every operation of a power, as JSON: ("kv.list", "{\"prefix\":\"app/\"}"). It answers how long the answer is, which waits until
+ * drydock_host_reply fetches it: one that does not fit stays. After -1 that has {"error": {"code", "message"}}, if anything. */
+DRYDOCK_IMPORT("host_kv_call") int32_t drydock_host_kv_call(const void *operation, uint32_t, const void *json, uint32_t);
+DRYDOCK_IMPORT("host_queue_call") int32_t drydock_host_queue_call(const void *operation, uint32_t, const void *json, uint32_t);
+DRYDOCK_IMPORT("host_llm_call") int32_t drydock_host_llm_call(const void *operation, uint32_t, const void *json, uint32_t);
+DRYDOCK_IMPORT("host_browse_call") int32_t drydock_host_browse_call(const void *operation, uint32_t, const void *json, uint32_t);
+DRYDOCK_IMPORT("host_reply") int32_t drydock_host_reply(void *out, uint32_t cap);
+
+/* secrets: a signature by a secret that nobody here can read: 32 bytes of HMAC-SHA256, or 64 of Ed25519 where it is such a
+ * key. */
 DRYDOCK_IMPORT("host_sign")
 int32_t drydock_host_sign(const void *name, uint32_t, const void *data, uint32_t, void *out, uint32_t cap);
 
@@ -57,11 +66,19 @@ DRYDOCK_IMPORT("host_vfs_read") int32_t drydock_host_vfs_read(const void *path, 
  * back. */
 DRYDOCK_IMPORT("host_exec") int32_t drydock_host_exec(const void *request, uint32_t, void *out, uint32_t cap);
 DRYDOCK_IMPORT("host_status") int32_t drydock_host_status(void);
+/* commands: the names that this session may run, one a line. */
+DRYDOCK_IMPORT("host_commands") int32_t drydock_host_commands(void *out, uint32_t cap);
 DRYDOCK_IMPORT("host_parallel_map") int32_t drydock_host_parallel_map(const void *request, uint32_t, void *out, uint32_t cap);
 DRYDOCK_IMPORT("host_parallel_status") int32_t drydock_host_parallel_status(uint32_t index);
 
 /* net, tcp, udp, tls: one request to a host that a grant names, one answer. */
 DRYDOCK_IMPORT("host_http_get") int32_t drydock_host_http_get(const void *url, uint32_t, void *out, uint32_t cap);
+/* Headers are lines of `name: value`. */
+DRYDOCK_IMPORT("host_http")
+int32_t drydock_host_http(const void *method, uint32_t, const void *url, uint32_t, const void *headers, uint32_t, const void *body,
+                          uint32_t, void *out, uint32_t cap);
+/* URLs, one a line; [n:u32][(len:i32, -1 = none)(body)]* comes back. */
+DRYDOCK_IMPORT("host_http_get_many") int32_t drydock_host_http_get_many(const void *urls, uint32_t, void *out, uint32_t cap);
 DRYDOCK_IMPORT("host_tcp")
 int32_t drydock_host_tcp(const void *host, uint32_t, uint32_t port, const void *data, uint32_t, void *out, uint32_t cap);
 DRYDOCK_IMPORT("host_udp")
@@ -94,7 +111,9 @@ typedef struct {
     uint32_t len;
 } drydock_span;
 
-/* METHOD PATH, headers a line each, a blank line, the body. Behind --tcp all of it is the body. */
+/* METHOD PATH, headers a line each, a blank line, the body. Behind --tcp there is no head, and bytes that happen to have a
+ * blank line in them would be taken apart at it: there, export `handle` without DRYDOCK_SERVE, and read the bytes with
+ * drydock_host_request_get. */
 typedef struct {
     drydock_span method, path, headers, body;
 } drydock_http;

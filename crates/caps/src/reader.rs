@@ -376,7 +376,62 @@ fn shown(page: FetchedPage, reduced: Reduced, bounds: crate::browse::Bounds) -> 
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// References that lead somewhere, nowhere, and to where nobody asks.
+    fn reference() -> impl Strategy<Value = String> {
+        let known = [
+            "/a",
+            "b?c#d",
+            "//c.test/",
+            "https://d.test:8/",
+            "javascript:x",
+            "#e",
+            "http://u@f.test/",
+            "\\\\g",
+        ];
+        prop_oneof![proptest::sample::select(known.to_vec()).prop_map(str::to_owned), any::<String>()]
+    }
+
+    proptest! {
+        #[test]
+        fn any_json_of_the_guest_is_a_page_within_its_bounds_or_none(
+            (title, base, text) in (any::<String>(), proptest::option::of(reference()), any::<String>()),
+            links in proptest::collection::vec((any::<String>(), reference()), 0..20),
+            (text_bytes_max, links_max) in (0_u32..64, 0_u32..8),
+            noise in any::<Vec<u8>>(),
+        ) {
+            let _ = serde_json::from_slice::<Reduced>(&noise);
+            let bounds = crate::browse::Bounds { text_bytes_max, links_max };
+            let reduced = serde_json::json!({
+                "title": title, "description": title, "base": base, "text": text, "is_text_cut": false,
+                "links": links, "are_links_cut": false,
+            });
+            let reduced: Reduced = serde_json::from_slice(reduced.to_string().as_bytes()).unwrap();
+            let page = shown(page(), reduced, bounds);
+            prop_assert!(page.text.len() <= text_bytes_max as usize && text.starts_with(&page.text));
+            prop_assert_eq!(page.is_text_cut, page.text != text);
+            prop_assert!(page.links.len() <= links_max as usize);
+            for link in &page.links {
+                let target: Result<Target, _> = link.url.parse();
+                prop_assert_eq!(target.map(|it| it.href().to_owned()).ok(), Some(link.url.clone()));
+                prop_assert!(link.text.len() + link.url.len() <= LINK_BYTES_MAX && !link.url.contains('#'));
+            }
+        }
+    }
+
+    fn page() -> FetchedPage {
+        FetchedPage {
+            target: "https://a.test/x/y?q".parse().unwrap(),
+            status: 200,
+            content_type: String::new(),
+            kind: Some(Kind::Html),
+            body: Bytes::new(),
+            until: Instant::now(),
+        }
+    }
 
     #[test]
     fn what_a_server_calls_a_page_decides_how_it_is_read() {
@@ -396,14 +451,6 @@ mod tests {
 
     #[test]
     fn whatever_the_guest_wrote_a_page_is_within_its_bounds_and_its_links_can_be_asked_for() {
-        let page = FetchedPage {
-            target: "https://a.test/x/y?q".parse().unwrap(),
-            status: 200,
-            content_type: String::new(),
-            kind: Some(Kind::Html),
-            body: Bytes::new(),
-            until: Instant::now(),
-        };
         let link = |it: &str| ("t".to_owned(), it.to_owned());
         let reduced = Reduced {
             title: "t".repeat(5000),
@@ -427,7 +474,7 @@ mod tests {
             are_links_cut: false,
         };
         let bounds = crate::browse::Bounds { text_bytes_max: 11, links_max: 3 };
-        let page = shown(page, reduced, bounds);
+        let page = shown(page(), reduced, bounds);
         let links: Vec<_> = page.links.iter().map(|it| it.url.as_str()).collect();
         assert_eq!(links, ["https://a.test/z/b", "https://c.test/", "https://a.test/z/e"]);
         assert_eq!(

@@ -50,8 +50,8 @@ pub(crate) fn dock_with(compile: CompileLimits) -> anyhow::Result<Dock> {
 fn for_one() -> DockSettings {
     let gate = GateSettings { recording: Recording::Ahead, ..GateSettings::default() };
     // One command, and at most 64 of its own in flight: a pool for a thousand takes a thousand
-    // system calls to lay out, which is most of the start.
-    let engine = EngineSettings { slots: Some(72), ..EngineSettings::default() };
+    // system calls to lay out, which is most of the start. So does each stack, and there is one handler at most.
+    let engine = EngineSettings { slots: Some(72), spare_stacks: Some(1), ..EngineSettings::default() };
     DockSettings { gate, engine, ..DockSettings::default() }
 }
 

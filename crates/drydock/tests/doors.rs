@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::Shell;
-use drydock_embed::Operation;
+use drydock_embed::{Operation, broker};
 
 /// An operation, the route that does the same over HTTP, and the words that do on the command line.
 type Row = (&'static str, Option<&'static str>, Option<&'static [&'static str]>);
@@ -33,11 +33,41 @@ const DOORS: &[Row] = &[
     ("process_kill", Some("process_end"), Some(&["kill"])),
 ];
 
-#[test]
-fn every_operation_is_offered_over_http_and_on_the_command_line_or_the_list_says_why_not() {
-    let have: Vec<&str> = Operation::all().map(|it| it.name).collect();
-    let listed: Vec<&str> = DOORS.iter().map(|it| it.0).collect();
-    assert_eq!(have, listed, "a new operation needs its row here, and its doors");
+/// An operation of a broker in the same way. What is kept, a person manages; what reaches out needs a session with grants, and
+/// is done from within one: `drydock sh --grants FILE -c 'http …'`.
+const BROKERS: &[Row] = &[
+    ("kv.get", Some("kv_get"), Some(&["kv", "get"])),
+    ("kv.put", Some("kv_put"), Some(&["kv", "put"])),
+    ("kv.delete", Some("kv_delete"), Some(&["kv", "rm"])),
+    ("kv.list", Some("kv_list"), Some(&["kv", "list"])),
+    // Whoever counts over HTTP puts with `if_version`.
+    ("kv.increment", None, Some(&["kv", "incr"])),
+    ("queue.publish", Some("queue_publish"), Some(&["queue", "publish"])),
+    // A message that is taken for good and then cannot be printed would be lost: this one takes what was printed.
+    ("queue.poll", Some("queue_poll"), Some(&["queue", "drain"])),
+    ("queue.lease", Some("queue_lease"), Some(&["queue", "lease"])),
+    ("queue.ack", Some("queue_ack"), Some(&["queue", "ack"])),
+    ("queue.nack", Some("queue_nack"), Some(&["queue", "nack"])),
+    ("queue.depth", Some("queue_depth"), Some(&["queue", "depth"])),
+    ("queue.peek", Some("queue_peek"), Some(&["queue", "peek"])),
+    ("queue.topics", Some("queue_topics"), Some(&["queue", "topics"])),
+    // Whoever has the right to keep a secret needs no signature of the host's.
+    ("secret.sign", None, None),
+    ("http.fetch", None, Some(&["sh"])),
+    ("tcp.request", None, Some(&["sh"])),
+    ("tls.request", None, Some(&["sh"])),
+    ("udp.request", None, Some(&["sh"])),
+    ("browse.fetch", None, Some(&["sh"])),
+    // Agents alone search.
+    ("search.query", None, Some(&["agent", "run"])),
+    // A model is asked by agents, modules and programs; which ones there are is said by `models`.
+    ("llm.complete", None, Some(&["js"])),
+    // A shell has `xargs -P`.
+    ("parallel.map", Some("js"), Some(&["js"])),
+];
+
+/// That each row's route is in the description, and its words have a page of help.
+fn are_there(rows: &[Row]) {
     let document = drydock_serve::openapi();
     let paths = document["paths"].as_object().unwrap().values();
     let routes: BTreeSet<&str> = paths
@@ -45,7 +75,7 @@ fn every_operation_is_offered_over_http_and_on_the_command_line_or_the_list_says
         .filter_map(|it| it["operationId"].as_str())
         .collect();
     let shell = Shell::new();
-    for (operation, route, words) in DOORS {
+    for (operation, route, words) in rows {
         for route in route.iter() {
             assert!(routes.contains(route), "{operation}: there is no route `{route}`");
         }
@@ -53,5 +83,31 @@ fn every_operation_is_offered_over_http_and_on_the_command_line_or_the_list_says
             let said = shell.run(&[&["help"], *words].concat());
             assert_eq!(said.status, 0, "{operation}: {}", said.all());
         }
+    }
+}
+
+#[test]
+fn every_operation_is_offered_over_http_and_on_the_command_line_or_the_list_says_why_not() {
+    let have: Vec<&str> = Operation::all().map(|it| it.name).collect();
+    let listed: Vec<&str> = DOORS.iter().map(|it| it.0).collect();
+    assert_eq!(have, listed, "a new operation needs its row here, and its doors");
+    are_there(DOORS);
+}
+
+#[test]
+fn every_operation_of_a_broker_is_offered_or_the_list_says_why_not_and_over_http_in_its_own_words() {
+    let have: Vec<&str> = broker::all().map(|it| it.name).collect();
+    let listed: Vec<&str> = BROKERS.iter().map(|it| it.0).collect();
+    assert_eq!(have, listed, "a new operation needs its row here, and its doors");
+    are_there(BROKERS);
+    let document = drydock_serve::openapi();
+    let paths = document["paths"].as_object().unwrap().values();
+    let routes: Vec<_> = paths.flat_map(|path| path.as_object().unwrap().values()).collect();
+    // What travels as bytes is said otherwise.
+    let bytes = ["kv.get", "queue.publish", "parallel.map"];
+    for (operation, route, _) in BROKERS.iter().filter(|it| it.1.is_some() && !bytes.contains(&it.0)) {
+        let said = routes.iter().find(|it| it["operationId"].as_str() == *route).unwrap();
+        let text = broker::all().find(|it| it.name == *operation).unwrap();
+        assert_eq!(said["summary"], text.title, "{operation}");
     }
 }

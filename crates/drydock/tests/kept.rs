@@ -73,6 +73,28 @@ fn messages_are_published_looked_at_and_drained_per_tenant() {
 }
 
 #[test]
+fn a_message_is_leased_acknowledged_and_given_back_and_a_number_is_counted() {
+    let shell = Shell::new();
+    for message in ["one", "two"] {
+        assert_eq!(shell.run(&["queue", "publish", "jobs", message]).status, 0);
+    }
+    let leased = shell.run(&["queue", "lease", "jobs", "--max", "5", "--for", "10m"]).stdout;
+    let receipts: Vec<&str> = leased.lines().filter_map(|it| it.split_once("  ")).map(|it| it.0).collect();
+    assert_eq!(leased, format!("{}  one\n{}  two\n", receipts[0], receipts[1]));
+    assert_eq!(shell.run(&["queue", "depth", "jobs"]).stdout, "2 messages, 2 hidden\n");
+    assert_eq!(shell.run(&["queue", "ack", "jobs", receipts[0]]).stdout, "1 message\n");
+    assert_eq!(shell.run(&["queue", "nack", "jobs", receipts[1]]).stdout, "1 message\n");
+    let late = shell.run(&["queue", "ack", "jobs", receipts[1]]);
+    assert!(late.status == 1 && late.stderr.contains("not_found: no receipt"), "{}", late.all());
+    assert_eq!(shell.run(&["queue", "depth", "jobs"]).stdout, "1 message, 0 hidden\n");
+    assert_eq!(shell.run(&["queue", "ack", "jobs", "no-receipt"]).status, 2);
+    for (by, sum) in [("1", "1\n"), ("41", "42\n"), ("-2", "40\n")] {
+        assert_eq!(shell.run(&["kv", "incr", "n", by]).stdout, sum);
+    }
+    assert_eq!(shell.run(&["kv", "incr", "n"]).stdout, "41\n");
+}
+
+#[test]
 fn a_drain_whose_output_fails_loses_no_message() {
     let shell = Shell::new();
     for message in ["one", "two", "three"] {

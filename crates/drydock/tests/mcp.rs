@@ -478,6 +478,32 @@ fn grants_and_limits_come_from_the_flags_of_sh() {
 }
 
 #[test]
+fn what_a_file_of_grants_names_is_listed_and_answered_and_what_it_does_not_is_not_there() {
+    let shell = Shell::sharing();
+    let names = |client: &mut Client| -> Vec<String> {
+        let tools = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+        tools.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut plain = Client::new(&shell, &[]);
+    assert!(!names(&mut plain).iter().any(|it| it.starts_with("kv_")), "nobody granted it by name");
+    plain.leave();
+    let key = format!("mcp-{}/", std::process::id());
+    let grants = json!({ "grants": [{ "cap": "kv", "subjects": [format!("{key}*")] }] });
+    let file = shell.file("grants.json", grants.to_string());
+    let mut client = Client::new(&shell, &["--grants", &file]);
+    let listed = names(&mut client);
+    let kv: Vec<&str> = listed.iter().map(String::as_str).filter(|it| it.starts_with("kv_")).collect();
+    assert_eq!(kv, ["kv_get", "kv_put", "kv_delete", "kv_list", "kv_increment"]);
+    assert!(!listed.iter().any(|it| it.starts_with("queue_")), "{listed:?}");
+    let key = format!("{key}n");
+    let sum = client.call("kv_increment", json!({ "key": key, "by": 2 }))["structuredContent"].clone();
+    assert_eq!(sum["sum"], 2, "{sum}");
+    assert!(client.refused("kv_get", json!({ "key": "elsewhere" })).starts_with("denied: "));
+    client.call("kv_delete", json!({ "key": key }));
+    client.leave();
+}
+
+#[test]
 fn a_project_gives_mcp_its_defaults_and_can_only_narrow() {
     let shell = Shell::sharing();
     let dir = project(&shell);

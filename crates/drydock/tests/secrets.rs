@@ -135,6 +135,19 @@ fn a_secret_is_kept_granted_sent_along_and_forgotten_and_is_in_no_file_and_no_ou
     is_nowhere(&shell);
     run(&["audit"], b"", 0);
     run(&["secret", "rm", "KEY"], b"", 0);
+    let audit = run(&["audit", "--json"], b"", 0);
+    for (operation, name) in [
+        ("keep", "KEY"),
+        ("generate", "IDENTITY"),
+        ("refer", "ELSEWHERE"),
+        ("remove", "KEY"),
+        ("remove", "TWICE"),
+    ] {
+        let operation = format!("secret.{operation}");
+        let is_it = |it: &Value| it["operation"] == operation && it["subject"] == name;
+        let found = audit.lines().any(|it| is_it(&serde_json::from_str(it).unwrap()));
+        assert!(found, "{operation} {name}: {audit}");
+    }
     assert_eq!(signed(&["--allow-secret", "KEY"]), b"unknown_secret");
     assert!(!said.contains(CANARY), "{said}");
 }

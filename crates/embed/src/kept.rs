@@ -8,8 +8,8 @@ use drydock_abi::{
     kv::{KvRequest, KvValue},
     queue::{QueueRequest, QueueValue},
 };
-use drydock_contract::{Call, CallError, Cap, Fault, Streams};
-use drydock_gate::Grant;
+use drydock_contract::{Call, CallError, Cap, Fault, Streams, port::Subjects};
+use drydock_gate::{Grant, HostWork};
 
 use crate::{BadSetup, Dock, DockSession, Setup};
 
@@ -34,6 +34,15 @@ impl DockSession {
         request: QueueRequest,
     ) -> Result<Answer<QueueValue>, CallError> {
         self.ask_broker(operation, request).await
+    }
+
+    /// Begins a change that a person makes to what the tenant has under this name and that is no call of a power, such as to a
+    /// secret. It is on record until the work is ended; of what is changed the record has the name alone.
+    pub async fn begin_change(&self, operation: &'static str, name: &str) -> Result<HostWork, CallError> {
+        let lineage = self.session.lineage().branch();
+        let session = self.session.at(lineage.call, lineage.depth);
+        let parent = self.session.lineage().call;
+        self.gate.begin_work_on(&session, operation, parent, Subjects::cut(name)).await
     }
 
     async fn ask_broker<T: 'static>(

@@ -134,6 +134,18 @@ pub use drydock_store as store;
 pub use drydock_abi::shell;
 /// What a connection of a session is.
 pub use drydock_abi::tcp::{ConnectFailure, Connected};
+/// What changes of secrets are called on record. They are made by people and hosts alone.
+pub mod change {
+    /// A value is kept.
+    pub const KEEP: &str = "secret.keep";
+    /// A key pair is made and kept.
+    pub const GENERATE: &str = "secret.generate";
+    /// A secret is referred to.
+    pub const REFER: &str = "secret.refer";
+    /// A secret is forgotten.
+    pub const REMOVE: &str = "secret.remove";
+}
+
 /// Requests and answers of brokers: values by key, and messages.
 pub use drydock_abi::{broker, kv, listing, queue};
 /// Models, as whoever knows them says what they are.

@@ -1,6 +1,8 @@
 //! Host calls of core modules through the whole path: a map of commands, a session without `exec`, and guests that serve.
 #![allow(clippy::unwrap_used)]
 
+mod web_room;
+
 use std::{net::SocketAddr, sync::Arc};
 
 use drydock_abi::{
@@ -8,9 +10,10 @@ use drydock_abi::{
     parallel::{MAP, MapRequest, encode_map},
 };
 use drydock_embed::{
-    CLIENT_CALLS_MAX, Dock, DockSession, DockSettings, Protocol, ServeHandler, ServeSetup, Served, Setup,
-    WorkerProgram, command_handler,
+    CLIENT_CALLS_MAX, Dock, DockSession, DockSettings, Network, Protocol, ServeHandler, ServeSetup, Served,
+    Setup, WorkerProgram, command_handler,
     contract::{ArgMode, Call, Cap, GuestTime, Outcome, Sink, Source, Streams, Terms, Timestamp},
+    egress::{QuotaLimits, Rules},
     gate::{Class, Grant, Profile},
     tape::{Deck, Player, RecordSettings, Recorder},
 };
@@ -23,10 +26,17 @@ struct Yard {
     folder: TempDir,
 }
 
-fn yard() -> Yard {
-    let folder = tempfile::tempdir().unwrap();
+fn settings() -> DockSettings {
     let worker = WorkerProgram::new(env!("CARGO_BIN_EXE_drydock-compile-worker"), [""; 0]);
-    let settings = DockSettings { worker: Some(worker), ..DockSettings::default() };
+    DockSettings { worker: Some(worker), ..DockSettings::default() }
+}
+
+fn yard() -> Yard {
+    yard_with(settings())
+}
+
+fn yard_with(settings: DockSettings) -> Yard {
+    let folder = tempfile::tempdir().unwrap();
     Yard { dock: Dock::open_with(folder.path(), settings).unwrap(), folder }
 }
 
@@ -118,35 +128,61 @@ async fn a_program_maps_in_json() {
     assert_eq!(text, r#"{"results":[{"status":0,"stdout":"ADA"},{"status":0,"stdout":{"base64":"/w=="}}]}"#);
 }
 
+/// Keeps a value, reads it, fetches a page, and answers with both.
+fn keeps_and_fetches(url: &str) -> String {
+    let length = url.len();
+    format!(
+        r#"(module
+          (import "env" "host_kv_put" (func $put (param i32 i32 i32 i32) (result i32)))
+          (import "env" "host_kv_get" (func $get (param i32 i32 i32 i32) (result i32)))
+          (import "env" "host_http_get" (func $fetch (param i32 i32 i32 i32) (result i32)))
+          (import "env" "host_response_set" (func $respond (param i32 i32) (result i32)))
+          (memory (export "memory") 1)
+          (data (i32.const 0) "key") (data (i32.const 16) "kept ") (data (i32.const 64) "{url}")
+          (data (i32.const 1024) "200\n\n")
+          (func (export "handle") (local $end i32)
+            (drop (call $put (i32.const 0) (i32.const 3) (i32.const 16) (i32.const 5)))
+            (local.set $end (i32.add (i32.const 1029)
+              (call $get (i32.const 0) (i32.const 3) (i32.const 1029) (i32.const 64))))
+            (local.set $end (i32.add (local.get $end)
+              (call $fetch (i32.const 64) (i32.const {length}) (local.get $end) (i32.const 64))))
+            (drop (call $respond (i32.const 1024) (i32.sub (local.get $end) (i32.const 1024))))))"#
+    )
+}
+
 #[tokio::test]
 async fn storage_or_network_without_exec_leaves_nothing_to_import_of_exec() {
-    let yard = yard();
-    // The narrowest profile, and two powers that are granted by themselves.
-    let grants = vec![Arc::new(Grant::of(Cap::Net)), Arc::new(Grant::of(Cap::Kv))];
-    let setup = Setup { profile: Profile::named("compute"), grants, ..Setup::default() };
+    let server = web_room::serving("200 OK", "", "and fetched");
+    let settings = DockSettings { egress: Some(web_room::local(QuotaLimits::default()).0), ..settings() };
+    let yard = yard_with(settings);
+    // The narrowest profile, and three powers that are granted by themselves.
+    let grants = vec![
+        Arc::new(Grant::of(Cap::Kv)),
+        Arc::new(Grant::of(Cap::Serve).within(Terms::of(["http:127.0.0.1:1".parse().unwrap()]))),
+    ];
+    let rules = Rules::parse(&[], &[], &[server.address.to_string()]).unwrap();
+    let network = Network { rules, injected: Vec::new() };
+    let setup = Setup { profile: Profile::named("compute"), grants, network, ..Setup::default() };
     let session = yard.dock.session("me", setup).unwrap();
-    let serves =
-        |import: &str| format!(r#"(module {import} (memory (export "memory") 1) (func (export "handle")))"#);
-    let exec = serves(r#"(import "env" "host_exec" (func (param i32 i32 i32 i32) (result i32)))"#);
-    let http = serves(r#"(import "env" "http_close" (func (param i32)))"#);
-    let may = |wat: String| {
-        let (dock, session) = (yard.dock.clone(), session.clone());
-        async move {
-            let module = dock.hand_over(wat::parse_str(wat).unwrap()).await;
-            let grant = Arc::new(Grant::of(Cap::Serve));
-            session.inner().give(grant).unwrap();
-            let setup = ServeSetup {
-                protocol: Protocol::Http,
-                address: SocketAddr::from(([127, 0, 0, 1], 1)),
-                serve_id: "shop".into(),
-                handler: ServeHandler::Module(module),
-                client_calls_max: 1,
-            };
-            dock.serve_guest(&session, setup).await.map(drop).map_err(|error| error.code())
-        }
+    let module = |wat: String| {
+        let dock = yard.dock.clone();
+        async move { ServeHandler::Module(dock.hand_over(wat::parse_str(wat).unwrap()).await) }
     };
-    assert_eq!(may(http).await, Ok(()), "what was granted is there");
-    assert_eq!(may(exec).await, Err("import_not_granted"));
+    let served = served(&yard, &session, module(keeps_and_fetches(&server.url("/"))).await).await;
+    let connection = served.accept(somebody()).await.unwrap();
+    assert_eq!(connection.request("GET /\n\n".into()).await.unwrap().unwrap(), "200\n\nkept and fetched");
+    drop((connection, served));
+    let exec = r#"(import "env" "host_exec" (func (param i32 i32 i32 i32) (result i32)))"#;
+    let exec = format!(r#"(module {exec} (memory (export "memory") 1) (func (export "handle")))"#);
+    let setup = ServeSetup {
+        protocol: Protocol::Http,
+        address: SocketAddr::from(([127, 0, 0, 1], 1)),
+        serve_id: "shop".into(),
+        handler: module(exec).await,
+        client_calls_max: 1,
+    };
+    let refused = yard.dock.serve_guest(&session, setup).await.map(drop).unwrap_err();
+    assert_eq!(refused.code(), "import_not_granted");
 }
 
 fn may_serve(address: &str) -> Setup {

@@ -1,10 +1,11 @@
 //! The imports that send bytes, sign and fetch whole answers, from core modules: what they answer, what they refuse and by
 //! which code, and that a run with them can be replayed. And that a secret which is kept is in no file and no output.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod web_room;
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     future::poll_fn,
     io::{Read as _, Write as _},
@@ -17,14 +18,21 @@ use std::{
     thread,
 };
 
+use drydock_abi::{
+    broker::Blob,
+    exec::encode_request,
+    parallel::{MapRequest, encode_map},
+};
 use drydock_embed::{
     Dock, DockSettings, Network, Setup, WorkerProgram,
     contract::{ArgMode, Cap, Limits, Outcome, SecretName, Tenant, Terms, port::Signer as _},
     egress::{QuotaLimits, Rules},
     gate::Grant,
+    store::{Filter, ReadDecision, read_audit},
     tape::{Deck, Player, RecordSettings, Recorder},
 };
-use web_room::{local, serve};
+use drydock_testkit::loopback::{Authority, serve_tls};
+use web_room::{serve, trusting};
 use zeroize::Zeroizing;
 
 const CANARY: &[u8] = b"canary-value-0123456789";
@@ -39,17 +47,31 @@ enum Given<'a> {
 
 use Given::{Bytes, Number};
 
-/// How much room there is for an answer.
+/// How much room there is for an answer, and where.
 const ROOM: usize = 1 << 20;
+const OUT: usize = 1 << 20;
+/// Where the code of a refusal goes.
+const CODE: usize = OUT + ROOM;
+/// What stands where answers go before there is one.
+const UNTOUCHED: &str = "untouched";
+
+/// Imports that have nothing to write. They are made, and what they answer is not shown.
+const WITHOUT_ROOM: [&str; 4] = ["host_kv_put", "host_kv_call", "host_publish", "host_vfs_write"];
 
 /// A module that makes these calls in turn and writes what each answers as a line: the bytes, or `-` and the code.
 fn module(calls: &[Called<'_>]) -> Vec<u8> {
+    module_with(calls, ROOM as i64)
+}
+
+/// The same with as much room as it says it has. What stands in the place of answers is written last.
+fn module_with(calls: &[Called<'_>], room: i64) -> Vec<u8> {
     let (mut imports, mut data, mut body) = (String::new(), String::new(), String::new());
     let mut imported = Vec::new();
     let mut at = 4096;
     for (name, given) in calls {
         let mut arguments = String::new();
-        let mut count = 2;
+        let has_room = !WITHOUT_ROOM.contains(name);
+        let mut count = if has_room { 2 } else { 0 };
         for one in given {
             match one {
                 Bytes(bytes) => {
@@ -70,9 +92,18 @@ fn module(calls: &[Called<'_>]) -> Vec<u8> {
             writeln!(imports, r#"(import "env" "{name}" (func ${name} (param {parameters}) (result i32)))"#)
                 .unwrap();
         }
-        writeln!(body, "(call $tell (call ${name} {arguments} (i32.const 1048576) (i32.const {ROOM})))")
-            .unwrap();
+        match has_room {
+            true => {
+                writeln!(body, "(call $tell (call ${name} {arguments} (i32.const {OUT}) (i32.const {room})))")
+            }
+            false => writeln!(body, "(drop (call ${name} {arguments}))"),
+        }
+        .unwrap();
     }
+    let last = match room < 0 {
+        true => format!("(call $say (i32.const {OUT}) (i32.const {}))", UNTOUCHED.len()),
+        false => String::new(),
+    };
     let wat = format!(
         r#"(module
           (import "env" "host_error" (func $error (param i32 i32) (result i32)))
@@ -80,6 +111,7 @@ fn module(calls: &[Called<'_>]) -> Vec<u8> {
           {imports}
           (memory (export "memory") 40)
           (data (i32.const 512) "-\n")
+          (data (i32.const {OUT}) "{UNTOUCHED}")
           {data}
           (func $say (param i32 i32)
             (i32.store (i32.const 0) (local.get 0))
@@ -88,11 +120,12 @@ fn module(calls: &[Called<'_>]) -> Vec<u8> {
           (func $tell (param $n i32)
             (if (i32.lt_s (local.get $n) (i32.const 0))
               (then
-                (local.set $n (call $error (i32.const 1048576) (i32.const 1024)))
-                (call $say (i32.const 512) (i32.const 1))))
-            (call $say (i32.const 1048576) (local.get $n))
+                (local.set $n (call $error (i32.const {CODE}) (i32.const 1024)))
+                (call $say (i32.const 512) (i32.const 1))
+                (call $say (i32.const {CODE}) (local.get $n)))
+              (else (call $say (i32.const {OUT}) (local.get $n))))
             (call $say (i32.const 513) (i32.const 1)))
-          (func (export "_start") {body}))"#
+          (func (export "_start") {body} {last}))"#
     );
     wat::parse_str(&wat).unwrap()
 }
@@ -104,9 +137,14 @@ struct Yard {
 }
 
 fn yard() -> Yard {
+    yard_trusting(Vec::new())
+}
+
+fn yard_trusting(roots: Vec<Vec<u8>>) -> Yard {
     let home = tempfile::tempdir().unwrap();
     let worker = Some(WorkerProgram::new(env!("CARGO_BIN_EXE_drydock-compile-worker"), [""; 0]));
-    let egress = Some(local(QuotaLimits { requests_max: 100_000, ..QuotaLimits::default() }).0);
+    let quota = QuotaLimits { requests_max: 100_000, ..QuotaLimits::default() };
+    let egress = Some(trusting(quota, roots).0);
     let dock =
         Dock::open_with(home.path(), DockSettings { worker, egress, ..DockSettings::default() }).unwrap();
     Yard { dock, home, added: AtomicUsize::new(0) }
@@ -358,6 +396,121 @@ async fn whole_answers_come_through_redirects_and_many_at_once_in_their_order() 
 }
 
 #[tokio::test]
+async fn what_is_no_request_is_refused_by_the_gate_and_is_on_record() {
+    let yard = yard();
+    let grants = vec![
+        grant(Cap::Tcp, &["a.test:80".into()]),
+        grant(Cap::Secrets, &["KEY".into()]),
+        grant(Cap::Kv, &["*".into()]),
+        grant(Cap::Queue, &["*".into()]),
+    ];
+    let large = Number(17 << 20);
+    let calls = [
+        ("host_sign", vec![Bytes(b"a-b"), Bytes(b"data")]),
+        ("host_sign", vec![Bytes(b"\xff"), Bytes(b"data")]),
+        ("host_kv_get", vec![Bytes(b"\xff")]),
+        ("host_poll", vec![Bytes(b"\xff")]),
+        ("host_tcp", vec![Bytes(b"\xff"), Number(80), Bytes(b"")]),
+        ("host_http_get", vec![Bytes(b"\xff")]),
+        ("host_http", vec![Bytes(b"G T"), Bytes(b"http://a.test/"), Bytes(b""), Bytes(b"")]),
+        ("host_http_get_many", vec![Bytes(b"\xff")]),
+        // Another power's, no operation at all, and one that is longer than any.
+        ("host_kv_call", vec![Bytes(b"queue.poll"), Bytes(b"{}")]),
+        ("host_error", Vec::new()),
+        ("host_kv_call", vec![Bytes(b"get"), Bytes(b"{}")]),
+        ("host_error", Vec::new()),
+        ("host_kv_call", vec![Bytes(&[b'x'; 65]), Bytes(b"{}")]),
+        ("host_error", Vec::new()),
+        ("host_kv_call", vec![Bytes(b"kv.get"), Number(0), large]),
+        ("host_error", Vec::new()),
+    ];
+    let rules = Rules::parse(&["a.test"], &[], &[]).unwrap();
+    let told = yard.told(grants, rules, &calls).await;
+    let want = "-malformed\n".repeat(8) + &"unknown_operation\n".repeat(3) + "too_large\n";
+    assert_eq!(String::from_utf8_lossy(&told), want);
+    yard.dock.gate().flush().unwrap();
+    let audit = yard.dock.home().tenant(yard.dock.tenant());
+    let denied = Filter { denied_only: true, limit: None };
+    let mut records: BTreeMap<String, u64> = BTreeMap::new();
+    for it in read_audit(&audit, denied).unwrap().map(Result::unwrap) {
+        let ReadDecision::Denied(code) = it.decision else { panic!("{it:?}") };
+        *records.entry(format!("{} {code}", it.operation)).or_default() += it.count;
+    }
+    let want = [
+        ("http.fetch malformed", 3),
+        ("kv.get malformed", 1),
+        ("kv.get too_large", 1),
+        ("queue.poll malformed", 1),
+        ("secret.sign malformed", 2),
+        ("tcp.request malformed", 1),
+        ("unknown unknown_operation", 3),
+    ];
+    assert_eq!(records, want.map(|(what, count)| (what.to_owned(), count)).into());
+}
+
+#[tokio::test]
+async fn whoever_says_that_it_has_less_than_no_room_is_written_nothing_and_loses_nothing() {
+    let (yard, tcp, udp) = (yard(), tcp_echo(5), udp_count());
+    yard.keep("KEY", CANARY);
+    let server = serve(|_, to| {
+        let _ = to.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi");
+    });
+    let rules = || Rules::parse(&[], &[], &[server.address.to_string()]).unwrap();
+    let session = || {
+        let grants = vec![
+            grant(Cap::Udp, &[format!("private:{udp}")]),
+            grant(Cap::Tcp, &[format!("private:{tcp}")]),
+            grant(Cap::Secrets, &["KEY".into()]),
+            grant(Cap::Kv, &["*".into()]),
+            grant(Cap::Queue, &["*".into()]),
+        ];
+        let setup = Setup { profile: Setup::profile("posix").profile, ..yard.setup(grants, rules()) };
+        yard.dock.session("me", setup).unwrap()
+    };
+    let url = server.url("/").into_bytes();
+    let exec = encode_request::<&str>("upper", &[], b"text").unwrap();
+    let inputs = vec![Blob(b"text".to_vec())];
+    let map = encode_map(&MapRequest { command: "upper".into(), args: Vec::new(), inputs }).unwrap();
+    let get = br#"{"key":"k"}"#;
+    let port = |it: SocketAddr| Number(it.port().into());
+    let calls = [
+        ("host_kv_put", vec![Bytes(b"k"), Bytes(b"value")]),
+        ("host_publish", vec![Bytes(b"t"), Bytes(b"message")]),
+        ("host_vfs_write", vec![Bytes(b"/tmp/f"), Bytes(b"content")]),
+        ("host_kv_get", vec![Bytes(b"k")]),
+        ("host_poll", vec![Bytes(b"t")]),
+        ("host_vfs_read", vec![Bytes(b"/tmp/f")]),
+        ("host_kv_call", vec![Bytes(b"kv.get"), Bytes(get)]),
+        ("host_reply", Vec::new()),
+        ("host_sign", vec![Bytes(b"KEY"), Bytes(b"data")]),
+        ("host_tcp", vec![Bytes(b"127.0.0.1"), port(tcp), Bytes(b"hello")]),
+        ("host_udp", vec![Bytes(b"127.0.0.1"), port(udp), Bytes(b"hello")]),
+        ("host_http_get", vec![Bytes(&url)]),
+        ("host_http", vec![Bytes(b"GET"), Bytes(&url), Bytes(b""), Bytes(b"")]),
+        ("host_http_get_many", vec![Bytes(&url)]),
+        ("host_exec", vec![Bytes(&exec)]),
+        ("host_parallel_map", vec![Bytes(&map)]),
+        ("host_commands", Vec::new()),
+    ];
+    yard.dock.registry().add("signed", module_with(&calls, -1), ArgMode::Argv, None).unwrap();
+    let told = session().run("signed", &[], "").await.unwrap();
+    let shown = calls.iter().filter(|it| !WITHOUT_ROOM.contains(&it.0));
+    let want: String = shown.map(|_| "-reply_too_large\n").collect();
+    assert_eq!(String::from_utf8_lossy(&told.stdout), want + UNTOUCHED, "{told:?}");
+    // The code itself has no room either, and is the same when it is asked for again.
+    let calls =
+        [("host_kv_get", vec![Bytes(b"k")]), ("host_error", Vec::new()), ("host_poll", vec![Bytes(b"t")])];
+    for (name, room, want) in [
+        ("again", -1, format!("{}{UNTOUCHED}", "-reply_too_large\n".repeat(3))),
+        ("roomy", ROOM as i64, "value\n\nmessage\n".to_owned()),
+    ] {
+        yard.dock.registry().add(name, module_with(&calls, room), ArgMode::Argv, None).unwrap();
+        let told = session().run(name, &[], "").await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&told.stdout), want, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn many_answers_that_do_not_fit_are_refused_whole() {
     let yard = yard();
     let server = serve(|_, to| {
@@ -453,5 +606,46 @@ async fn an_embedder_connects_in_a_sessions_name_and_only_where_it_was_granted()
     assert!(other.contains("`tls`"), "{other}");
     session.cancel();
     let ended = poll_fn(|cx| connected.source.poll_read(cx, &mut back)).await;
+    assert_eq!(ended.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
+}
+
+#[tokio::test]
+async fn whoever_proves_its_name_is_spoken_to_over_tls_by_a_core_module_and_by_an_embedder() {
+    let authority = Authority::new();
+    let yard = yard_trusting(vec![authority.root.clone()]);
+    let server = serve_tls(authority.config("home.test", (2020, 2090)), |asked, to| {
+        to.write_all(format!("you said {asked}").as_bytes()).unwrap();
+    });
+    let port = server.address.port();
+    let granted = || {
+        let named = |host: &str| format!("{host}:{port}");
+        vec![grant(
+            Cap::Tls,
+            &[named("home.test"), named("other.test"), format!("private:{}", server.address)],
+        )]
+    };
+    let call = |host: &'static [u8]| -> Called<'static> {
+        ("host_tls", vec![Bytes(host), Number(port.into()), Bytes(b"hello\r\n\r\n")])
+    };
+    let told = yard.told(granted(), none(), &[call(b"home.test"), call(b"other.test")]).await;
+    assert_eq!(String::from_utf8(told).unwrap(), "you said hello\r\n\r\n\n-certificate_refused\n");
+    assert_eq!(server.heads.lock().unwrap()[..], ["sni home.test\r\nhello\r\n\r\n"]);
+
+    let session = yard.dock.session("me", yard.setup(granted(), none())).unwrap();
+    let mut connected = session.connect_tls("home.test", port).await.unwrap();
+    assert_eq!(poll_fn(|cx| connected.sink.poll_write(cx, b"again\r\n\r\n")).await.unwrap(), 9);
+    poll_fn(|cx| connected.sink.poll_flush(cx)).await.unwrap();
+    let (mut all, mut piece) = (Vec::new(), [0; 7]);
+    loop {
+        match poll_fn(|cx| connected.source.poll_read(cx, &mut piece)).await.unwrap() {
+            0 => break,
+            count => all.extend_from_slice(&piece[..count]),
+        }
+    }
+    assert_eq!(all, b"you said again\r\n\r\n");
+    assert!(session.connect_tls("other.test", port).await.is_err(), "it proves another name");
+    let mut left = session.connect_tls("home.test", port).await.unwrap();
+    session.cancel();
+    let ended = poll_fn(|cx| left.source.poll_read(cx, &mut piece)).await;
     assert_eq!(ended.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
 }

@@ -10,6 +10,10 @@ use wasmtime::{
 pub struct EngineSettings {
     /// Instances alive at once, or none to size the pool to the machine. Zero is no pool at all.
     pub slots: Option<u32>,
+    /// Stacks of a pool beyond one for each slot, or none to have as many as slots. A handler for which something is placed
+    /// by its own `alloc` has a second one until its call is over; with fewer than there are such handlers, a run that has a
+    /// slot may find no stack.
+    pub spare_stacks: Option<u32>,
     /// Bytes of compiled code that each lane keeps in memory. What was not used for longest goes first; the newest
     /// stays, however large it is.
     pub code_bytes_max: u64,
@@ -19,7 +23,7 @@ pub struct EngineSettings {
 
 impl Default for EngineSettings {
     fn default() -> Self {
-        Self { slots: None, code_bytes_max: 1 << 30, compilations_max: 2 }
+        Self { slots: None, spare_stacks: None, code_bytes_max: 1 << 30, compilations_max: 2 }
     }
 }
 
@@ -82,8 +86,14 @@ pub(crate) fn build(
     let wanted = settings.slots.unwrap_or_else(slots_for_this_machine);
     for slots in [wanted, wanted.div_ceil(4), wanted.div_ceil(16)].into_iter().filter(|slots| *slots > 0) {
         let lane = LaneSettings::of(choice, MemoryLayout::Reserved);
+        let stacks = slots.saturating_add(settings.spare_stacks.unwrap_or(slots));
         let mut config = stacked(base(lane), choice);
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, lane, pagemap_scan)));
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(
+            slots,
+            stacks,
+            lane,
+            pagemap_scan,
+        )));
         if let Ok(engine) = wasmtime::Engine::new(&config) {
             return Ok((engine, lane, facts(Allocation::Pooling { slots })));
         }
@@ -244,7 +254,7 @@ fn base(lane: LaneSettings) -> Config {
     config
 }
 
-fn pool(slots: u32, lane: LaneSettings, pagemap_scan: bool) -> PoolingAllocationConfig {
+fn pool(slots: u32, stacks: u32, lane: LaneSettings, pagemap_scan: bool) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     // What is thrown lies in a memory of its own, which grows on the run's bill like the other one.
     let (memories, heaps) =
@@ -253,7 +263,7 @@ fn pool(slots: u32, lane: LaneSettings, pagemap_scan: bool) -> PoolingAllocation
         .total_memories(memories)
         .total_gc_heaps(heaps)
         .total_tables(slots)
-        .total_stacks(slots)
+        .total_stacks(stacks)
         .max_memories_per_module(1)
         .max_tables_per_module(1)
         .table_elements(TABLE_ELEMENTS_MAX)

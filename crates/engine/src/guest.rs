@@ -73,6 +73,8 @@ pub(crate) struct Guest {
     pub(crate) log: Option<Log>,
     /// Its allocator, if it is a handler. Untyped, because few handlers ask for something to be placed.
     pub(crate) alloc: Option<wasmtime::Func>,
+    /// Whether that is at work in the middle of one of its own calls, and so may make none that needs it again.
+    pub(crate) placing: bool,
     /// Requests that it made in this call.
     pub(crate) fetches: u32,
     /// Answers that it reads as they come.
@@ -163,6 +165,7 @@ impl Guest {
             refused: None,
             log: None,
             alloc: None,
+            placing: false,
             fetches: 0,
             answers: Answers::default(),
             quota: None,

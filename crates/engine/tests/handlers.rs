@@ -1,14 +1,20 @@
 //! Handlers as the engine drives them: memory that moves, hostile places, what a start function may do, and what happens
 //! where more of them are in flight than there are slots.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use common::{ClosedDoor, engine};
 use drydock_contract::{
-    Artifact, BoxFuture, Call, CallError, CallLimits, CapSet, Denial, Dispatch, GuestLog, LiveError,
+    Artifact, BoxFuture, Call, CallError, CallLimits, Cap, CapSet, Denial, Dispatch, GuestLog, LiveError,
     LiveKind, LiveReply, LiveSpec, LogLevel, Meter, NoLog, Outcome, Reply, Switch, Tenant, port::Runner as _,
 };
 use drydock_engine::{Engine, EngineSettings};
@@ -276,4 +282,107 @@ async fn more_handlers_than_slots_wait_tenants_in_turn_and_a_full_queue_is_told_
     let (done, ()) = tokio::time::timeout(HANG, done).await.expect("they wait for each other");
     assert!(done.len() == GENERAL + 514 && done.iter().all(|it| it.as_ref().is_ok_and(|it| it == b"x")));
     assert_eq!(order.lock()[..7], ["a", "a", "b", "a", "b", "a", "a"], "one slot goes round the tenants");
+}
+
+/// Answers so many calls, each after the others had a turn, and those behind them when the switch is thrown.
+struct Answers {
+    calls: AtomicUsize,
+    at_once: usize,
+    until: Arc<Switch>,
+}
+
+impl Answers {
+    fn these(at_once: usize, until: &Arc<Switch>) -> Arc<Self> {
+        Arc::new(Self { calls: AtomicUsize::new(0), at_once, until: Arc::clone(until) })
+    }
+}
+
+impl Dispatch for Answers {
+    fn dispatch<'a>(&'a self, _: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            let heard = self.until.listen();
+            if self.calls.fetch_add(1, Ordering::Relaxed) >= self.at_once && !self.until.is_tripped() {
+                heard.await;
+            }
+            Ok(Reply { payload: br#"{"value":"v","version":1}"#.to_vec(), ..Reply::default() })
+        })
+    }
+}
+
+const GET: &str = r#"(import "alga" "storage_get" (func $get (param i32 i32 i32) (result i32)))"#;
+const ASKS: &str = "(drop (call $get (i32.const 0) (i32.const 2) (i32.const 16)))";
+
+fn storing(tenant: &str, door: Arc<Answers>, wat: &str) -> LiveSpec {
+    let tenant = tenant.parse().unwrap();
+    LiveSpec { caps: CapSet::of(&[Cap::Kv]), door, tenant, ..spec(wat) }
+}
+
+fn pool() -> Engine {
+    Engine::new(EngineSettings { slots: Some(SLOTS), ..EngineSettings::default() }, None).unwrap()
+}
+
+#[tokio::test]
+async fn an_alloc_that_asks_for_more_while_it_is_asked_for_a_place_is_a_breach_and_hurts_nobody_else() {
+    let engine = pool();
+    let never = Arc::<Switch>::default();
+    let fetch = r#"(import "alga" "http.fetch" (func $get (param i32 i32 i32) (result i32)))"#;
+    let placed = format!(
+        r#"(module {fetch} {} (memory (export "memory") 2)
+          (func (export "alloc") (param i32) (result i32)
+            (drop (call $get (i32.const 0) (i32.const 2) (i32.const 16))) (i32.const 1024))
+          (func (export "handler") (param i32 i32 i32) (result i32)
+            (drop (call $keep (i32.const 0) (i32.const 2) (i32.const 16))) (i32.const 0)))"#,
+        GET.replace("$get", "$keep")
+    );
+    // What asks before it is asked by a call of its own, and what asks again from there.
+    let asking = echoing(GET, &format!("{ASKS} (i32.const 1024)"));
+    for (wat, want) in [(asking, "storage: called from `alloc`"), (placed, "http.fetch: called from `alloc`")]
+    {
+        let hostile = (0..2).map(|_| ("a", wat.clone())).chain((0..6).map(|_| ("b", echoing("", BUMPS))));
+        let all = FuturesUnordered::new();
+        for (tenant, wat) in hostile {
+            let spec = storing(tenant, Answers::these(usize::MAX, &never), &wat);
+            let engine = &engine;
+            all.push(async move { (tenant, answer(engine, spec, b"x").await) });
+        }
+        let done: Vec<_> = tokio::time::timeout(HANG, all.collect()).await.unwrap();
+        for (tenant, done) in done {
+            match (tenant, done) {
+                ("b", done) => assert_eq!(done.unwrap().bytes, b"x"),
+                (_, Err(LiveError::Ended(Outcome::Trapped(why)))) => assert!(why.starts_with(want), "{why}"),
+                (_, done) => panic!("{:?}", done.map(|it| it.bytes)),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_handler_whose_answers_were_placed_leaves_the_stack_of_every_other_slot() {
+    let engine = pool();
+    let until = Arc::<Switch>::default();
+    let twice = format!(
+        r#"(module {GET} (memory (export "memory") 2)
+          (func (export "alloc") (param i32) (result i32) (i32.const 1024))
+          (func (export "handler") (param i32 i32 i32) (result i32) {ASKS} {ASKS}
+            (i64.store (local.get 2) (i64.const 0)) (i32.const 0)))"#
+    );
+    let mut waiting = Vec::new();
+    for _ in 0..GENERAL {
+        let door = Answers::these(1, &until);
+        let spec = storing("a", Arc::clone(&door), &twice);
+        let mut call = Box::pin(answer(&engine, spec, b""));
+        while door.calls.load(Ordering::Relaxed) < 2 {
+            assert!(futures_util::poll!(&mut call).is_pending());
+            tokio::task::yield_now().await;
+        }
+        waiting.push(call);
+    }
+    // The slot that is left is one for whoever is nested.
+    let other = LiveSpec { depth: 1, ..storing("b", Answers::these(0, &until), &echoing("", BUMPS)) };
+    assert_eq!(answer(&engine, other, b"x").await.unwrap().bytes, b"x");
+    until.trip();
+    for call in waiting {
+        assert_eq!(tokio::time::timeout(HANG, call).await.unwrap().unwrap().bytes, b"");
+    }
 }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, fs, path::Path, sync::Arc};
 
 use common::{request, run};
 use drydock_abi::{
@@ -15,16 +15,17 @@ use drydock_contract::{
     BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, GuestTime, Limits, LiveKind, Outcome, Reply,
     RunRequest, Streams, Tenant, Timestamp,
 };
-use drydock_engine::OWN_IMPORTS;
+use drydock_engine::{IMPORTS, OWN_IMPORTS, SERVING_IMPORTS};
 use drydock_store::MemoryFiles;
 use drydock_testkit::guests;
 use proptest::prelude::*;
 
 /// Name and type in the text format. All but `host_now` answer 32 bits.
-const TYPES: [(&str, &str); 8] = [
+const TYPES: [(&str, &str); 9] = [
     ("host_now", "(result i64)"),
     ("host_log", "(param i32 i32) (result i32)"),
     ("host_error", "(param i32 i32) (result i32)"),
+    ("host_reply", "(param i32 i32) (result i32)"),
     ("host_vfs_write", "(param i32 i32 i32 i32) (result i32)"),
     ("host_vfs_read", "(param i32 i32 i32 i32) (result i32)"),
     ("host_parallel_map", "(param i32 i32 i32 i32) (result i32)"),
@@ -305,4 +306,30 @@ proptest! {
         let fine = matches!(report.outcome, Outcome::Exited(0) | Outcome::OutOfMemory | Outcome::Trapped(_));
         prop_assert!(fine, "{}", report.outcome);
     }
+}
+
+/// What neither SDK has, and why.
+const NOT_FOR_SDKS: [(&str, &str); 7] = [
+    ("host_command", "its child has the caller's own streams: for what starts commands as a shell does"),
+    ("http_start", "answers come in frames as they are: `host_http` has them whole"),
+    ("http_read", "as `http_start`"),
+    ("http_close", "as `http_start`"),
+    ("tool_start", "tools are for programs of code mode, whose guest is ours"),
+    ("tool_next", "as `tool_start`"),
+    ("tool_wait", "as `tool_start`"),
+];
+
+#[test]
+fn both_sdks_have_every_import_or_it_is_said_why_not() {
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk");
+    let raw = fs::read_to_string(sdk.join("rust-host/src/raw.rs")).unwrap();
+    let header = fs::read_to_string(sdk.join("c/drydock_host.h")).unwrap();
+    let own = OWN_IMPORTS.iter().map(|it| it.1).chain(SERVING_IMPORTS.iter().map(|it| it.1));
+    let all: Vec<&str> = IMPORTS.iter().map(|it| it.1).chain(own).collect();
+    for name in &all {
+        let wanted = !NOT_FOR_SDKS.iter().any(|it| it.0 == *name);
+        assert_eq!(raw.contains(&format!("    {name}(")), wanted, "{name} in raw.rs");
+        assert_eq!(header.contains(&format!("DRYDOCK_IMPORT(\"{name}\")")), wanted, "{name} in the header");
+    }
+    assert!(NOT_FOR_SDKS.iter().all(|it| all.contains(&it.0)), "each is an import");
 }

@@ -10,6 +10,8 @@ mod files_facts;
 pub mod guests;
 pub mod key_values_contract;
 mod ledger;
+#[cfg(feature = "loopback")]
+pub mod loopback;
 pub mod prober;
 pub mod queues_contract;
 mod rooms;

@@ -1,4 +1,4 @@
-//! Registered commands, one at a time or over many inputs. The powers `exec` and `parallel`.
+//! Registered commands, one at a time or over many inputs. The powers `exec`, `parallel` and `commands`.
 
 use crate::{Error, error::filled, raw};
 
@@ -24,6 +24,15 @@ pub fn exec(name: &str, args: &[&[u8]], stdin: &[u8], bytes_max: usize) -> Resul
     })?;
     // SAFETY: it takes nothing.
     Ok(Output { status: unsafe { raw::host_status() }, stdout })
+}
+
+/// The names of the commands that this session may run. The power `commands`.
+pub fn commands() -> Result<Vec<String>, Error> {
+    let names = filled(4_096, 1 << 20, |out, cap| {
+        // SAFETY: the host writes no more than `cap` bytes.
+        unsafe { raw::host_commands(out, cap) }
+    })?;
+    Ok(String::from_utf8_lossy(&names).lines().map(str::to_owned).collect())
 }
 
 /// Runs a command once for each input, sixteen at a time. The answers come in the order of the inputs; nothing stands for
@@ -65,7 +74,7 @@ fn put(request: &mut Vec<u8>, part: &[u8]) {
 }
 
 /// `[n:i32][(len:i32, -1 = failed)(body)]*`.
-fn read_map(reply: &[u8], status: impl Fn(u32) -> i32) -> Vec<Mapped> {
+pub(crate) fn read_map(reply: &[u8], status: impl Fn(u32) -> i32) -> Vec<Mapped> {
     fn word(rest: &mut &[u8]) -> Option<i32> {
         let (head, tail) = rest.split_first_chunk()?;
         *rest = tail;

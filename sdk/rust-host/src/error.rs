@@ -7,6 +7,9 @@ use crate::raw;
 /// The longest code.
 const CODE_BYTES_MAX: usize = 128;
 
+/// The host takes more room than this for none: its numbers are signed.
+const ROOM_BYTES_MAX: usize = i32::MAX as usize;
+
 /// A call was refused, or could not be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
@@ -53,7 +56,7 @@ pub(crate) fn filled(
     let mut room = first;
     loop {
         let mut bytes = vec![0; room];
-        let count = call(bytes.as_mut_ptr(), u32::try_from(room).unwrap_or(u32::MAX));
+        let count = call(bytes.as_mut_ptr(), room.min(ROOM_BYTES_MAX) as u32);
         if let Ok(count) = usize::try_from(count) {
             bytes.truncate(count);
             return Ok(bytes);

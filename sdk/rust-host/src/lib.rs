@@ -20,6 +20,7 @@
 //! A power that was not granted is an import that is not there: a module that uses one does not begin. A call that was refused
 //! is an [`Error`] with the host's code. On other targets the crate builds too, and every call is refused.
 
+pub mod broker;
 mod command;
 mod error;
 pub mod kv;
@@ -29,7 +30,7 @@ mod raw;
 mod serving;
 pub mod vfs;
 
-pub use command::{Mapped, Output, exec, parallel_map};
+pub use command::{Mapped, Output, commands, exec, parallel_map};
 pub use error::Error;
 pub use serving::{Request, Response, answer};
 
@@ -50,7 +51,8 @@ pub fn log(line: &str) {
     unsafe { raw::host_log(line.as_ptr(), line.len() as u32) };
 }
 
-/// Signs data with a secret that nobody here can read: HMAC-SHA256, 32 bytes.
+/// Signs data with a secret that nobody here can read: 32 bytes of HMAC-SHA256, or 64 of Ed25519 where the secret is such a
+/// key.
 pub fn sign(secret: &str, data: &[u8]) -> Result<Vec<u8>, Error> {
     error::filled(64, 64, |out, cap| {
         // SAFETY: the host reads the parts, and writes no more than `cap` bytes, before it returns.

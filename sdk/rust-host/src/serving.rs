@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::{Error, error::done, raw};
 
-/// A request over HTTP: `METHOD PATH`, headers, a blank line, the body. Behind `--tcp` there is no head: then method and path
-/// are empty, and the body is all of it.
+/// A request over HTTP: `METHOD PATH`, headers, a blank line, the body. Behind `--tcp` there is no head, and bytes that happen
+/// to have a blank line in them would be taken apart at it: there, use [`Request::take_bytes`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// The method.
@@ -35,7 +35,7 @@ impl Request {
         self.headers.iter().find(|it| it.0.eq_ignore_ascii_case(name)).map(|it| it.1.as_str())
     }
 
-    /// Reads the text of a request.
+    /// Reads the text of a request. Bytes without a blank line are a body alone.
     pub fn parse(bytes: &[u8]) -> Self {
         let end = bytes.windows(2).position(|it| it == b"\n\n");
         let Some(end) = end else { return Self { body: bytes.to_vec(), ..Self::default() } };
@@ -55,7 +55,7 @@ impl Request {
         Ok(Self::parse(&Self::take_bytes()?))
     }
 
-    /// The same as the bytes that came.
+    /// The same as the bytes that came: what a guest behind `--tcp` reads.
     pub fn take_bytes() -> Result<Vec<u8>, Error> {
         // SAFETY: it takes nothing.
         let length = unsafe { raw::host_request_len() };
@@ -168,5 +168,34 @@ mod tests {
         let response = Response::text("hi").status(201).header("x", "a\nb: c");
         assert_eq!(response.to_bytes(), b"201\ncontent-type: text/plain; charset=utf-8\nx: a b: c\n\nhi");
         assert_eq!(Response::new(204).to_bytes(), b"204\n\n");
+    }
+
+    #[test]
+    fn whatever_bytes_come_are_a_request_whose_body_is_their_end() {
+        const BYTES: [u8; 6] = [b'\n', b' ', b':', b'a', b'\r', 0xff];
+        // Every text of up to six of them.
+        for length in 0..=6_u32 {
+            for number in 0..BYTES.len().pow(length) {
+                let mut rest = number;
+                let mut next = |_| {
+                    let byte = BYTES[rest % BYTES.len()];
+                    rest /= BYTES.len();
+                    byte
+                };
+                let bytes: Vec<u8> = (0..length).map(&mut next).collect();
+                let request = Request::parse(&bytes);
+                assert!(bytes.ends_with(&request.body), "{bytes:?}");
+                let head = bytes.windows(2).position(|it| it == b"\n\n");
+                assert_eq!(
+                    request.body.len(),
+                    head.map_or(bytes.len(), |end| bytes.len() - end - 2),
+                    "{bytes:?}"
+                );
+                assert!(
+                    !request.headers.iter().any(|it| it.0.contains(':') || it.1.contains('\n')),
+                    "{bytes:?}"
+                );
+            }
+        }
     }
 }

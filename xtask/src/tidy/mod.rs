@@ -8,6 +8,7 @@ mod compat;
 mod dial;
 mod docs;
 mod features;
+mod fuzzing;
 mod hands;
 mod host;
 mod ignored;
@@ -55,6 +56,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("file sizes", size::check),
     ("capabilities", capability::check),
     ("reference docs", reference::check),
+    ("fuzzing", fuzzing::check),
     ("host names", host::check),
     ("ignored tests", ignored::check),
     ("unfinished code", unfinished::check),

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, Ipv4Addr},
     pin::Pin,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll},
@@ -23,6 +23,7 @@ use drydock_egress::{
     Connection, Datagrams, Dial, Egress, HostName, Parts, Pending, Pinned, QuotaLimits, Resolve, Trust,
     WorldRoots,
 };
+use drydock_testkit::loopback::{Authority, TlsPeer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Commands, modules, tools and inputs of this name are at work until they are dropped.
@@ -210,15 +211,22 @@ pub(crate) const CLOSED: u16 = 80;
 pub(crate) const OPEN: u16 = 82;
 /// Nobody says whether a connection is taken.
 pub(crate) const SILENT: u16 = 81;
+/// A connection is taken, and a server proves to be [`INSIDE`].
+pub(crate) const SECURE: u16 = 443;
 /// A host whose address is not public.
 pub(crate) const INSIDE: &str = "inside.test";
+/// Where that is.
+pub(crate) const INSIDE_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
+
+/// Who says that [`INSIDE`] is what it is.
+static AUTHORITY: LazyLock<Authority> = LazyLock::new(Authority::new);
 
 impl World {
     pub(crate) fn egress(&self) -> Arc<Egress> {
         Arc::new(Egress::new(Parts {
             resolver: Arc::new(Names),
             dialler: Arc::new(self.clone()),
-            trust: Trust::new(WorldRoots::Nobody, Vec::new()),
+            trust: Trust::new(WorldRoots::Nobody, vec![AUTHORITY.root.clone()]),
             quota: QuotaLimits::default(),
         }))
     }
@@ -230,7 +238,7 @@ struct Names;
 impl Resolve for Names {
     fn resolve<'a>(&'a self, host: &'a HostName, _: usize) -> Pending<'a, io::Result<Vec<IpAddr>>> {
         let address = match host.to_string() == INSIDE {
-            true => Ipv4Addr::new(10, 0, 0, 7),
+            true => INSIDE_ADDRESS,
             false => Ipv4Addr::new(93, 184, 216, 34),
         };
         Box::pin(async move { Ok(vec![address.into()]) })
@@ -243,6 +251,10 @@ impl Dial for World {
             match to.address().port() {
                 SILENT => self.0.for_ever().await,
                 OPEN => Ok(Box::new(Quiet(self.0.begin())) as Box<dyn Connection>),
+                SECURE => {
+                    let config = Arc::new(AUTHORITY.config(INSIDE, (2020, 2090)));
+                    Ok(Box::new(Secure(TlsPeer::new(&config), Quiet(self.0.begin()))) as Box<dyn Connection>)
+                }
                 _ => Err(io::ErrorKind::ConnectionRefused.into()),
             }
         })
@@ -283,6 +295,40 @@ impl AsyncRead for Quiet {
 
 impl AsyncWrite for Quiet {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A connection to a server that speaks TLS, and says nothing in it.
+struct Secure(TlsPeer, Quiet);
+
+impl AsyncRead for Secure {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.0.give(buffer.initialize_unfilled()) {
+            0 => Pin::new(&mut self.1).poll_read(cx, buffer),
+            count => {
+                buffer.advance(count);
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Secure {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.0.take(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 

@@ -5,7 +5,10 @@ use std::{process::ExitCode, time::Duration};
 use clap::{Args, Subcommand};
 use drydock_embed::{
     contract::{Tenant, Timestamp},
-    kv::{DELETE, Delete, Deleted, GET, Get, KvRequest, KvValue, LIST, PUT, Put, VALUE_BYTES_MAX},
+    kv::{
+        DELETE, Delete, Deleted, GET, Get, INCREMENT, Increment, KvRequest, KvValue, LIST, PUT, Put,
+        VALUE_BYTES_MAX,
+    },
     listing::{Listing, ROWS_MAX},
 };
 
@@ -21,7 +24,8 @@ Examples:
   drydock kv list app/
   drydock kv get app/state > state.json
   drydock kv put app/state < state.json
-  drydock kv put app/lock mine --ttl 30s --if-version 0")]
+  drydock kv put app/lock mine --ttl 30s --if-version 0
+  drydock kv incr app/visits")]
 pub(crate) struct Kv {
     #[command(subcommand)]
     act: Act,
@@ -61,6 +65,16 @@ enum Act {
         #[arg(long, value_name = "N")]
         if_version: Option<u64>,
     },
+    /// Add to a number, and print the sum; what is not there counts as 0
+    Incr {
+        key: String,
+        /// By how much
+        #[arg(default_value_t = 1, allow_negative_numbers = true)]
+        by: i64,
+        /// After how long it is gone, where there was none before [default: never]
+        #[arg(long, value_name = "TIME", value_parser = units::lifetime)]
+        ttl: Option<Duration>,
+    },
     /// Remove a value
     Rm { key: String },
 }
@@ -70,14 +84,20 @@ pub(crate) fn run(kv: Kv) -> anyhow::Result<ExitCode> {
     ended(act(kv), &tenant, json)
 }
 
+fn milliseconds(ttl: Option<Duration>) -> Option<u64> {
+    ttl.map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX))
+}
+
 fn act(kv: Kv) -> anyhow::Result<()> {
     let (operation, request) = match kv.act {
         Act::List { prefix, after, limit } => (LIST, KvRequest::List(Listing::new(prefix, after, limit))),
         Act::Get { key } => (GET, KvRequest::Get(Get { key })),
         Act::Put { key, value, ttl, if_version } => {
             let value = bytes(value, VALUE_BYTES_MAX)?.into();
-            let ttl_ms = ttl.map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX));
-            (PUT, KvRequest::Put(Put { key, value, if_version, ttl_ms }))
+            (PUT, KvRequest::Put(Put { key, value, if_version, ttl_ms: milliseconds(ttl) }))
+        }
+        Act::Incr { key, by, ttl } => {
+            (INCREMENT, KvRequest::Increment(Increment { key, by, ttl_ms: milliseconds(ttl) }))
         }
         Act::Rm { key } => (DELETE, KvRequest::Delete(Delete { key, if_version: None })),
     };

@@ -1,19 +1,20 @@
 //! `drydock queue`: the messages that a tenant's guests pass each other.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand};
 use drydock_embed::{
     contract::{Tenant, Timestamp},
     listing::{Listing, ROWS_MAX},
     queue::{
-        ACK, ATTEMPTS_MAX, Ack, BATCH_MAX, DEPTH, Depth, LEASE, LEASE_MS, Lease, MESSAGE_BYTES_MAX, Message,
-        Messages, NACK, Nack, PEEK, PUBLISH, Peek, Publish, QueueRequest, QueueValue, Receipt, TOPICS,
+        ACK, ATTEMPTS, ATTEMPTS_MAX, Ack, BATCH_MAX, DEPTH, Depth, LEASE, LEASE_MS, Lease, MESSAGE_BYTES_MAX,
+        Message, Messages, NACK, Nack, PEEK, PUBLISH, Peek, Publish, QueueRequest, QueueValue, Receipt,
+        TOPICS,
     },
 };
 
 use super::kept::{Keeper, bytes, ended, told};
-use crate::show;
+use crate::{show, units};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -25,7 +26,8 @@ Examples:
   drydock queue topics
   drydock queue publish jobs '{\"id\": 7}'
   drydock queue peek jobs.dead --max 10
-  drydock queue drain jobs > jobs.jsonl --json")]
+  drydock queue drain jobs > jobs.jsonl --json
+  drydock queue lease jobs --for 5m")]
 pub(crate) struct Queue {
     #[command(subcommand)]
     act: Act,
@@ -63,6 +65,28 @@ enum Act {
         /// The message; - or nothing for stdin
         message: Option<String>,
     },
+    /// Print messages with a receipt for each, and hide them for a while
+    Lease {
+        topic: String,
+        /// How many at most
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(BATCH_MAX)))]
+        max: u32,
+        /// For how long nobody else sees them [default: 30s]
+        #[arg(long = "for", value_name = "TIME", value_parser = units::lifetime)]
+        hidden: Option<Duration>,
+    },
+    /// Say that leased messages are done
+    Ack {
+        topic: String,
+        #[arg(required = true)]
+        receipts: Vec<Receipt>,
+    },
+    /// Give leased messages back
+    Nack {
+        topic: String,
+        #[arg(required = true)]
+        receipts: Vec<Receipt>,
+    },
     /// Print all messages that can be taken, and take for good what was printed
     Drain {
         topic: String,
@@ -89,6 +113,16 @@ fn act(queue: Queue) -> anyhow::Result<()> {
             let messages = Messages::one(&bytes(message, MESSAGE_BYTES_MAX)?);
             (PUBLISH, QueueRequest::Publish(Publish { topic, messages }))
         }
+        Act::Lease { topic, max, hidden } => {
+            let visibility_ms =
+                hidden.map_or(LEASE_MS, |it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX));
+            let lease = Lease { topic, max, wait_ms: 0, visibility_ms, attempts_max: ATTEMPTS };
+            (LEASE, QueueRequest::Lease(lease))
+        }
+        Act::Ack { topic, receipts } => (ACK, QueueRequest::Ack(Ack { topic, receipts })),
+        Act::Nack { topic, receipts } => {
+            (NACK, QueueRequest::Nack(Nack { topic, receipts, visibility_ms: 0 }))
+        }
         Act::Drain { topic, max } => {
             return drain(&Keeper::of(&tenant)?, &topic, max.unwrap_or(u64::MAX), json);
         }
@@ -101,7 +135,14 @@ fn act(queue: Queue) -> anyhow::Result<()> {
         QueueValue::Depth(deep) => {
             show::line(&format!("{}, {} hidden", count(deep.depth, "message"), deep.hidden))?
         }
-        QueueValue::Settled(settled) => show::line(&settled.settled.to_string())?,
+        QueueValue::Settled(settled) => {
+            show::line(&count(settled.settled, "message"))?;
+            for unknown in &settled.unknown {
+                crate::exit::warn(&format!(
+                    "{unknown} is no lease any more: the message may be somebody else's"
+                ));
+            }
+        }
         QueueValue::Topics(listed) if listed.topics.is_empty() => show::line("no topic has messages")?,
         QueueValue::Topics(listed) => {
             show::table(
@@ -171,9 +212,12 @@ fn print(messages: Vec<Message>, json: bool) -> anyhow::Result<()> {
             show::json(&it)?;
             continue;
         }
-        let when = Timestamp(it.published_ms.saturating_mul(1_000_000)).to_rfc3339();
+        let head = match it.receipt {
+            Some(receipt) => receipt.to_string(),
+            None => Timestamp(it.published_ms.saturating_mul(1_000_000)).to_rfc3339(),
+        };
         let text = String::from_utf8_lossy(&it.message.0);
-        show::line(&format!("{when}  {}", show::plain(&text)))?;
+        show::line(&format!("{head}  {}", show::plain(&text)))?;
     }
     Ok(())
 }

@@ -10,13 +10,15 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    SecretName, SecretRef, StoredSecret, StoredSecrets,
-    contract::Tenant,
-    store::{KEPT_BYTES_MAX, SqliteLedger, Vault},
+    Dock, SecretName, SecretRef, StoredSecret, StoredSecrets,
+    change::{GENERATE, KEEP, REFER, REMOVE},
+    contract::{Outcome, Tenant},
+    store::{KEPT_BYTES_MAX, SqliteLedger},
 };
 use serde_json::json;
 use zeroize::Zeroizing;
 
+use super::run::PRINCIPAL;
 use crate::{exit, home, show, typed};
 
 #[derive(Debug, Args)]
@@ -73,25 +75,28 @@ enum Act {
 }
 
 pub(crate) fn run(secret: Secret) -> anyhow::Result<ExitCode> {
-    let home = home::open()?;
-    let ledger = Arc::new(SqliteLedger::of(&home));
-    let secrets = StoredSecrets::new(Arc::clone(&ledger) as _, secret.tenant.clone());
+    let tenant = &secret.tenant;
     match secret.act {
         Act::Keep { name, file, exact } => {
             let value = read(file, exact, &name)?;
-            let before = secrets.find(&name)?;
-            Vault::new(&home, ledger).keep(&secret.tenant, &name, &value)?;
+            let before = changing(tenant, KEEP, &name, |dock| {
+                let before = dock.secrets().find(&name)?;
+                dock.vault().keep(tenant, &name, &value)?;
+                Ok(before)
+            })?;
             if before.is_some() {
                 exit::warn(&format!("secret `{name}` is in the place of another of its name"));
             }
         }
         Act::Generate { name, replace } => {
-            if !replace && secrets.find(&name)?.is_some() {
-                bail!(
-                    "there is a secret `{name}`, and nobody could get it back; --replace puts a new key pair in its place"
-                );
-            }
-            let public_key = Vault::new(&home, ledger).generate(&secret.tenant, &name)?;
+            let public_key = changing(tenant, GENERATE, &name, |dock| {
+                if !replace && dock.secrets().find(&name)?.is_some() {
+                    bail!(
+                        "there is a secret `{name}`, and nobody could get it back; --replace puts a new key pair in its place"
+                    );
+                }
+                Ok(dock.vault().generate(tenant, &name)?)
+            })?;
             let public_key = hex(&public_key);
             match secret.json {
                 true => {
@@ -104,18 +109,36 @@ pub(crate) fn run(secret: Secret) -> anyhow::Result<ExitCode> {
             bail!("a secret is referred to by env:VARIABLE or file:/PATH")
         }
         Act::Add { name, from } => {
-            if !secrets.put(&name, &from)? {
+            if !changing(tenant, REFER, &name, |dock| Ok(dock.secrets().put(&name, &from)?))? {
                 bail!("somebody else changed secret `{name}` at the same time; try again");
             }
         }
-        Act::List => list(&secrets.all()?, secret.json)?,
+        Act::List => {
+            let ledger = Arc::new(SqliteLedger::of(&home::open()?));
+            list(&StoredSecrets::new(ledger as _, tenant.clone()).all()?, secret.json)?;
+        }
         Act::Rm { name } => {
-            if !secrets.remove(&name)? {
+            if !changing(tenant, REMOVE, &name, |dock| Ok(dock.secrets().remove(&name)?))? {
                 bail!("there is no secret `{name}`; `drydock secret list` shows those there are");
             }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a change that is on record from before it is made, with the secret's name and nothing else of it.
+fn changing<T>(
+    tenant: &Tenant,
+    operation: &'static str,
+    name: &SecretName,
+    change: impl FnOnce(&Dock) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let dock = home::dock()?.for_tenant(tenant.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let work = runtime.block_on(dock.kept(PRINCIPAL)?.begin_change(operation, name.as_str()))?;
+    let done = change(&dock);
+    work.end(Outcome::Exited(i32::from(done.is_err())));
+    done
 }
 
 /// The value. One line end after a text is the editor's, not the secret's.

@@ -76,6 +76,22 @@ pub(super) async fn ask<V: 'static>(
 }
 
 /// A part as text; -1 and the code where it is none.
-pub(super) fn text(caller: &mut Caller<'_, Guest>, bytes: Vec<u8>) -> Result<String, i32> {
-    String::from_utf8(bytes).map_err(|_| refuse(caller, "malformed"))
+pub(super) async fn text(
+    caller: &mut Caller<'_, Guest>,
+    operation: &str,
+    bytes: Vec<u8>,
+) -> Result<String, i32> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(_) => Err(malformed(caller, operation).await),
+    }
+}
+
+/// Answers parts that make no request. It is the gate that refuses them, so that it is on record and counted.
+pub(super) async fn malformed(caller: &mut Caller<'_, Guest>, operation: &str) -> i32 {
+    /// No JSON begins so.
+    const NO_REQUEST: &[u8] = b"\0";
+    let door = Arc::clone(&caller.data().door);
+    let answer = door.dispatch(Call::new(operation, NO_REQUEST, Streams::default())).await;
+    refuse(caller, answer.err().as_ref().map_or("malformed", code_for_guest))
 }

@@ -5,13 +5,16 @@
 
 use std::sync::Arc;
 
-use drydock_abi::broker::{failure_code, failure_json};
+use drydock_abi::{
+    broker::{failure_code, failure_json},
+    browse, kv, llm, queue,
+};
 use drydock_contract::{Call, CallError, Streams};
 use wasmtime::{Caller, Linker};
 
 use super::{
-    broker::{copy, text},
-    reply::{REFUSED, code_for_guest, refuse},
+    broker::{copy, malformed, text},
+    reply::{REFUSED, code_for_guest, refuse, room},
 };
 use crate::{
     guest::{Guest, Held},
@@ -25,28 +28,37 @@ const OPERATION_BYTES_MAX: u32 = 64;
 /// The longest request of any broker; each has a bound of its own below it.
 const REQUEST_BYTES_MAX: u64 = 16 << 20;
 
+/// The power behind an import.
+#[derive(Clone, Copy)]
+struct Broker {
+    /// What its operations begin with.
+    noun: &'static str,
+    /// One of them, as which a request is refused that is too long to see which one it is of.
+    first: &'static str,
+}
+
 pub(super) fn link_kv(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    link(linker, "host_kv_call", "kv.")
+    link(linker, "host_kv_call", Broker { noun: "kv.", first: kv::GET })
 }
 
 pub(super) fn link_queue(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    link(linker, "host_queue_call", "queue.")
+    link(linker, "host_queue_call", Broker { noun: "queue.", first: queue::PUBLISH })
 }
 
 pub(super) fn link_llm(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    link(linker, "host_llm_call", "llm.")
+    link(linker, "host_llm_call", Broker { noun: "llm.", first: llm::COMPLETE })
 }
 
 pub(super) fn link_browse(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    link(linker, "host_browse_call", "browse.")
+    link(linker, "host_browse_call", Broker { noun: "browse.", first: browse::BROWSE })
 }
 
-fn link(linker: &mut Linker<Guest>, import: &'static str, noun: &'static str) -> wasmtime::Result<()> {
+fn link(linker: &mut Linker<Guest>, import: &'static str, broker: Broker) -> wasmtime::Result<()> {
     linker.func_wrap_async(
         "env",
         import,
         move |mut caller: Caller<'_, Guest>, (op, op_len, req, req_len): (u32, u32, u32, u32)| {
-            Box::new(async move { call(&mut caller, noun, (op, op_len), (req, req_len)).await })
+            Box::new(async move { call(&mut caller, broker, (op, op_len), (req, req_len)).await })
         },
     )?;
     Ok(())
@@ -60,25 +72,25 @@ pub(crate) struct KeptReply {
 
 async fn call(
     caller: &mut Caller<'_, Guest>,
-    noun: &'static str,
+    broker: Broker,
     operation: (u32, u32),
     request: (u32, u32),
 ) -> wasmtime::Result<i32> {
     caller.data_mut().kept_reply = None;
     if operation.1 > OPERATION_BYTES_MAX {
-        return Ok(refuse(caller, "unknown_operation"));
+        return Ok(malformed(caller, broker.noun).await);
     }
-    let Some(taken) = copy(caller, noun, REQUEST_BYTES_MAX, [operation, request]).await? else {
+    let Some(taken) = copy(caller, broker.first, REQUEST_BYTES_MAX, [operation, request]).await? else {
         return Ok(REFUSED);
     };
     let [operation, request] = taken.parts;
-    let operation = match text(caller, operation) {
+    let operation = match text(caller, broker.noun, operation).await {
         Ok(operation) => operation,
         Err(refused) => return Ok(refused),
     };
     // Each import leads to its own power: which other ones there are is not found out by it.
-    if !operation.starts_with(noun) {
-        return Ok(refuse(caller, "unknown_operation"));
+    if !operation.starts_with(broker.noun) {
+        return Ok(malformed(caller, broker.noun).await);
     }
     let door = Arc::clone(&caller.data().door);
     let asked = Call::new(&operation, &request, Streams::default());
@@ -111,7 +123,7 @@ async fn call(
 pub(super) fn link_host_reply(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap("env", "host_reply", |mut caller: Caller<'_, Guest>, out: u32, cap: u32| -> i32 {
         let Some(kept) = caller.data_mut().kept_reply.take() else { return refuse(&mut caller, "no_reply") };
-        if kept.bytes.len() > cap as usize {
+        if kept.bytes.len() > room(cap) as usize {
             caller.data_mut().kept_reply = Some(kept);
             return refuse(&mut caller, "reply_too_large");
         }

@@ -52,7 +52,7 @@ async fn dial(
     let copied = copy(caller, operation, bytes_max, [(host, host_len), (at, count)]).await?;
     let Some(asked) = copied else { return Ok(REFUSED) };
     let [host, data] = asked.parts;
-    let host = match text(caller, host) {
+    let host = match text(caller, operation, host).await {
         Ok(host) => host,
         Err(refused) => return Ok(refused),
     };

@@ -18,7 +18,7 @@ use drydock_contract::{BoxFuture, ByteSink, Call, CallError, Fault, Reply, Sink,
 use parking_lot::Mutex;
 use wasmtime::{Caller, Linker};
 
-use super::reply::{REFUSED, code_for_guest, refuse};
+use super::reply::{REFUSED, code_for_guest, refuse, room};
 use crate::{
     guest::{Guest, Held, breathe},
     memory,
@@ -203,7 +203,7 @@ async fn http_start(caller: &mut Caller<'_, Guest>, at: u32, count: u32) -> wasm
 
 async fn http_read(caller: &mut Caller<'_, Guest>, call: u32, out: u32, cap: u32) -> wasmtime::Result<i32> {
     breathe(caller).await?;
-    let place = call as usize;
+    let (place, cap) = (call as usize, room(cap));
     if caller.data_mut().answers.get(place).is_none() || cap == 0 {
         return Ok(refuse(caller, "no_such_answer"));
     }

@@ -16,9 +16,9 @@ use drydock_contract::{BoxFuture, Call, CallError, Denial, Dispatch, Streams, sc
 use wasmtime::{Caller, Linker};
 
 use super::{
-    broker::{copy, text},
+    broker::{copy, malformed, text},
     open::Open,
-    reply::{REFUSED, code_for_guest, give, refuse},
+    reply::{REFUSED, code_for_guest, give, refuse, room},
 };
 use crate::{
     guest::{Guest, Held},
@@ -90,11 +90,12 @@ async fn request(
     out: u32,
     cap: u32,
 ) -> wasmtime::Result<i32> {
+    let cap = room(cap);
     let Some(asked) = copy(caller, FETCH, FETCH_REQUEST_BYTES_MAX, ranges).await? else { return Ok(REFUSED) };
     let [method, url, headers, body] = asked.parts;
     let mut texts = [const { String::new() }; 3];
     for (to, from) in texts.iter_mut().zip([method, url, headers]) {
-        *to = match text(caller, from) {
+        *to = match text(caller, FETCH, from).await {
             Ok(text) => text,
             Err(refused) => return Ok(refused),
         };
@@ -102,7 +103,7 @@ async fn request(
     let [method, url, headers] = texts;
     let max_bytes = answer_bytes_max(cap);
     let Some(request) = WholeRequest::new(&method, url, &headers, body, TIME_MS_MAX, max_bytes) else {
-        return Ok(refuse(caller, "malformed"));
+        return Ok(malformed(caller, FETCH).await);
     };
     let _held = Held::take(&caller.data().meter, max_bytes).ok_or(Stop::OutOfMemory)?;
     let door = Arc::clone(&caller.data().door);
@@ -151,10 +152,11 @@ async fn get_many(
     out: u32,
     cap: u32,
 ) -> wasmtime::Result<i32> {
+    let cap = room(cap);
     let copied = copy(caller, FETCH, FETCH_REQUEST_BYTES_MAX, [(at, count)]).await?;
     let Some(asked) = copied else { return Ok(REFUSED) };
     let [urls] = asked.parts;
-    let urls = match text(caller, urls) {
+    let urls = match text(caller, FETCH, urls).await {
         Ok(urls) => urls,
         Err(refused) => return Ok(refused),
     };

@@ -33,7 +33,7 @@ async fn put(caller: &mut Caller<'_, Guest>, key: (u32, u32), value: (u32, u32))
         return Ok(REFUSED);
     };
     let [key, value] = taken.parts;
-    let key = match text(caller, key) {
+    let key = match text(caller, PUT, key).await {
         Ok(key) => key,
         Err(refused) => return Ok(refused),
     };
@@ -47,7 +47,7 @@ async fn put(caller: &mut Caller<'_, Guest>, key: (u32, u32), value: (u32, u32))
 async fn get(caller: &mut Caller<'_, Guest>, key: (u32, u32), out: u32, cap: u32) -> wasmtime::Result<i32> {
     let Some(taken) = copy(caller, GET, REQUEST_BYTES_MAX, [key]).await? else { return Ok(REFUSED) };
     let [key] = taken.parts;
-    let key = match text(caller, key) {
+    let key = match text(caller, GET, key).await {
         Ok(key) => key,
         Err(refused) => return Ok(refused),
     };

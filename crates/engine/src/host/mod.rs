@@ -73,6 +73,7 @@ pub const OWN_IMPORTS: &[OwnImport] = &[
     ("env", "host_now", "() -> i64", None),
     ("env", "host_log", "(ptr: i32, len: i32) -> i32", None),
     ("env", "host_error", "(out: i32, out_cap: i32) -> i32", None),
+    ("env", "host_reply", "(out: i32, out_cap: i32) -> i32", None),
     ("env", "host_vfs_write", "(path: i32, path_len: i32, data: i32, data_len: i32) -> i32", Some(Cap::Vfs)),
     ("env", "host_vfs_read", "(path: i32, path_len: i32, out: i32, out_cap: i32) -> i32", Some(Cap::Vfs)),
 ];

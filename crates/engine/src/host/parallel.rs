@@ -3,12 +3,11 @@
 //! wire has its output alone.
 
 use drydock_abi::parallel::{MAP, MapAnswer, Mapped, REQUEST_BYTES_MAX, decode_map, encode_mapped};
-use drydock_contract::{Call, Streams};
 use wasmtime::{Caller, Linker};
 
 use super::{
     broker::{self, Parts},
-    reply::{REFUSED, code_for_guest, give, refuse},
+    reply::{REFUSED, give, refuse, room},
 };
 use crate::guest::{Guest, Held};
 
@@ -33,17 +32,13 @@ async fn host_parallel_map(
     out: u32,
     cap: u32,
 ) -> wasmtime::Result<i32> {
+    let cap = room(cap);
     caller.data_mut().last_mapped = Vec::new();
     let Some(asked) = broker::copy(caller, MAP, REQUEST_BYTES_MAX, [(at, count)]).await? else {
         return Ok(REFUSED);
     };
     let Parts { parts: [wire], bytes, .. } = &asked;
-    let Ok(request) = decode_map(wire) else {
-        // Refused by the gate, so that it is on record: no JSON begins so.
-        let door = std::sync::Arc::clone(&caller.data().door);
-        let answer = door.dispatch(Call::new(MAP, b"\0", Streams::default())).await;
-        return Ok(refuse(caller, answer.err().as_ref().map_or("malformed", code_for_guest)));
-    };
+    let Ok(request) = decode_map(wire) else { return Ok(broker::malformed(caller, MAP).await) };
     let bytes = *bytes;
     let waiting = caller.data().running.waits();
     let answer = broker::ask::<MapAnswer>(caller, MAP, request, bytes).await;

@@ -12,7 +12,7 @@ use wasmtime::{Caller, Linker};
 
 use super::{
     broker::{ask, copy, text},
-    reply::{REFUSED, give, refuse},
+    reply::{REFUSED, give, refuse, room},
 };
 use crate::{guest::Guest, memory};
 
@@ -43,7 +43,7 @@ async fn publish(
         return Ok(REFUSED);
     };
     let [topic, message] = taken.parts;
-    let topic = match text(caller, topic) {
+    let topic = match text(caller, PUBLISH, topic).await {
         Ok(topic) => topic,
         Err(refused) => return Ok(refused),
     };
@@ -60,9 +60,10 @@ async fn poll(
     out: u32,
     cap: u32,
 ) -> wasmtime::Result<i32> {
+    let cap = room(cap);
     let Some(taken) = copy(caller, POLL, REQUEST_BYTES_MAX, [topic]).await? else { return Ok(REFUSED) };
     let [topic] = taken.parts;
-    let topic = match text(caller, topic) {
+    let topic = match text(caller, POLL, topic).await {
         Ok(topic) => topic,
         Err(refused) => return Ok(refused),
     };

@@ -12,12 +12,18 @@ use crate::{guest::Guest, memory};
 /// What every refused call returns.
 pub(crate) const REFUSED: i32 = -1;
 
+/// How much a guest has room for. One that says less than nothing has none: guests count in signed numbers, and what is
+/// -1 to them is no four gigabytes.
+pub(crate) fn room(cap: u32) -> u32 {
+    if i32::try_from(cap).is_ok() { cap } else { 0 }
+}
+
 /// `env.host_error(out, out_cap) -> n`: the code of the last refusal, empty if there was none.
 pub(crate) fn link_host_error(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap("env", "host_error", |mut caller: Caller<'_, Guest>, out: u32, cap: u32| -> i32 {
         let code = caller.data().last_error.clone();
         let Ok((mut memory, _)) = memory::split(&mut caller) else { return REFUSED };
-        if code.len() > cap as usize || memory.put(out, code.as_bytes()).is_err() {
+        if code.len() > room(cap) as usize || memory.put(out, code.as_bytes()).is_err() {
             return REFUSED;
         }
         code.len() as i32
@@ -28,7 +34,7 @@ pub(crate) fn link_host_error(linker: &mut Linker<Guest>) -> wasmtime::Result<()
 /// Writes the reply to the guest's buffer and answers its length.
 pub(crate) fn give(caller: &mut Caller<'_, Guest>, out: u32, cap: u32, bytes: &[u8]) -> i32 {
     let Ok(count) = i32::try_from(bytes.len()) else { return refuse(caller, "reply_too_large") };
-    if bytes.len() > cap as usize {
+    if bytes.len() > room(cap) as usize {
         return refuse(caller, "reply_too_large");
     }
     let put = memory::split(caller).and_then(|(mut memory, _)| memory.put(out, bytes));

@@ -5,8 +5,8 @@ use drydock_abi::secret::{SIGN, SIGN_REQUEST_BYTES_MAX, SignRequest, Signed};
 use wasmtime::{Caller, Linker};
 
 use super::{
-    broker::{ask, copy, text},
-    reply::{REFUSED, give, refuse},
+    broker::{ask, copy, malformed, text},
+    reply::{REFUSED, give},
 };
 use crate::guest::Guest;
 
@@ -27,11 +27,11 @@ async fn sign(
     let copied = copy(caller, SIGN, SIGN_REQUEST_BYTES_MAX, [(name, name_len), (at, count)]).await?;
     let Some(asked) = copied else { return Ok(REFUSED) };
     let [name, data] = asked.parts;
-    let name = match text(caller, name) {
+    let name = match text(caller, SIGN, name).await {
         Ok(name) => name,
         Err(refused) => return Ok(refused),
     };
-    let Ok(name) = name.parse() else { return Ok(refuse(caller, "malformed")) };
+    let Ok(name) = name.parse() else { return Ok(malformed(caller, SIGN).await) };
     let request = SignRequest { name, data: data.into(), algorithm: None };
     Ok(match ask::<Signed>(caller, SIGN, request, asked.bytes).await {
         Ok(signed) => give(caller, out, cap, &signed.signature.0),

@@ -22,7 +22,7 @@ use drydock_abi::tool::{
 use drydock_contract::{BoxFuture, Call, CallError, Dispatch, Meter, Reply, SteppedClock, Streams, schedule};
 use wasmtime::{Caller, Linker};
 
-use super::open::Open;
+use super::{open::Open, reply::room};
 use crate::{
     guest::{Guest, Held, breathe},
     memory,
@@ -225,7 +225,7 @@ async fn tool_next(caller: &mut Caller<'_, Guest>, out: u32, cap: u32) -> wasmti
         return Err(Stop::OutOfMemory.into());
     }
     let length = next.answer.len();
-    if length > cap as usize {
+    if length > room(cap) as usize {
         return Ok(-i64::try_from(length).unwrap_or(i64::MAX));
     }
     memory.put(out, &next.answer).map_err(|_| wasmtime::Trap::MemoryOutOfBounds)?;

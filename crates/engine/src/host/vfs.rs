@@ -7,7 +7,7 @@
 use drydock_contract::port::{FileKind, Follow, TreePath};
 use wasmtime::{Caller, Linker};
 
-use super::reply::refuse;
+use super::reply::{refuse, room};
 use crate::{
     guest::{Guest, breathe},
     memory,
@@ -97,6 +97,7 @@ async fn read(
     caller: &mut Caller<'_, Guest>,
     (path, path_bytes, out, cap): Four,
 ) -> wasmtime::Result<Result<i32, Refused>> {
+    let cap = room(cap);
     let opened = memory::split(caller).map_err(Refused::from).and_then(|(memory, guest)| {
         let path = place(guest, memory.bytes(path, path_bytes)?, false)?;
         let file = open(guest, &path, Opening { read: true, ..LOOK })?;

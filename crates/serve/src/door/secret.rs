@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use drydock_contract::Outcome;
 use drydock_embed::{
     SecretName, StoredSecret,
+    change::{GENERATE, KEEP, REMOVE},
     store::{KEPT_BYTES_MAX, KeptSecret, VaultError},
 };
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::off_thread;
+use super::{kept::kept as keeper, off_thread};
 use crate::{
     ask::{Answer, Ask},
     error::ApiError,
@@ -22,6 +24,19 @@ fn shown(name: &SecretName, kept: Option<&KeptSecret>) -> Value {
     json!({
         "name": name, "kept": kept.is_some(), "algorithm": kept.map(|it| it.algorithm), "public_key": public_key.map(hex),
     })
+}
+
+/// Has the change on record under the caller's name, until it is made.
+async fn changing<T>(
+    ask: &Ask,
+    operation: &'static str,
+    name: &SecretName,
+    change: impl Future<Output = Result<T, ApiError>>,
+) -> Result<T, ApiError> {
+    let work = keeper(ask)?.begin_change(operation, name.as_str()).await?;
+    let done = change.await;
+    work.end(Outcome::Exited(i32::from(done.is_err())));
+    done
 }
 
 /// `GET /v1/secrets`.
@@ -41,9 +56,13 @@ pub(crate) async fn keep(mut ask: Ask) -> Answer {
     let (vault, tenant) = (Arc::clone(ask.caller.state.dock.vault()), ask.caller.tenant.clone());
     let wanted = name.clone();
     let kept = match generate.as_deref() {
-        None => off_thread(move || vault.keep(&tenant, &wanted, &value).map(|()| None)).await?,
+        None => {
+            let keeping = off_thread(move || vault.keep(&tenant, &wanted, &value).map(|()| None));
+            changing(&ask, KEEP, &name, keeping).await?
+        }
         Some("ed25519") if value.is_empty() => {
-            off_thread(move || vault.generate(&tenant, &wanted).map(Some)).await?
+            let making = off_thread(move || vault.generate(&tenant, &wanted).map(Some));
+            changing(&ask, GENERATE, &name, making).await?
         }
         Some("ed25519") => return Err(ApiError::bad("bad_input", "a key that is made here has no body")),
         Some(_) => return Err(ApiError::bad("bad_parameter", "what can be made here is `generate=ed25519`")),
@@ -61,7 +80,8 @@ pub(crate) async fn remove(ask: Ask) -> Answer {
     let absent = || ApiError::absent("secret");
     let name = named(&ask).map_err(|_| absent())?;
     let (all, wanted) = (ask.caller.state.dock.secrets(), name.clone());
-    match off_thread(move || all.remove(&wanted).map_err(VaultError::from)).await? {
+    let removing = off_thread(move || all.remove(&wanted).map_err(VaultError::from));
+    match changing(&ask, REMOVE, &name, removing).await? {
         true => Ok(json::ok(&json!({ "removed": name }))),
         false => Err(absent()),
     }

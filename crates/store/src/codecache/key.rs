@@ -19,24 +19,24 @@ use crate::home::{Durability, Home, is_damage, open_regular, write_atomic};
 
 const KEY_BYTES: usize = 32;
 
-/// Never printed.
-pub(crate) struct MacKey(pub(super) [u8; KEY_BYTES]);
+/// Never printed, wiped when it goes, and read or made in the place that is wiped.
+pub(crate) struct MacKey(pub(super) Zeroizing<[u8; KEY_BYTES]>);
 
 impl MacKey {
     /// A key for something else, from which this one cannot be told: what is sealed with one is foreign to
     /// the other.
     pub(crate) fn for_use(&self, of: &str) -> [u8; KEY_BYTES] {
-        blake3::derive_key(of, &self.0)
+        blake3::derive_key(of, self.0.as_slice())
     }
 
     /// The bytes, for another use of a key that is kept like this one.
     pub(crate) fn into_bytes(self) -> Zeroizing<[u8; KEY_BYTES]> {
-        Zeroizing::new(self.0)
+        self.0
     }
 
     #[cfg(test)]
     pub(crate) fn for_tests(key: [u8; KEY_BYTES]) -> Self {
-        Self(key)
+        Self(Zeroizing::new(key))
     }
 }
 
@@ -96,14 +96,14 @@ fn read(mut file: &File, len: u64) -> io::Result<MacKey> {
     if len != KEY_BYTES as u64 {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it has the wrong length"));
     }
-    let mut key = [0; KEY_BYTES];
-    file.read_exact(&mut key)?;
-    Ok(MacKey(key))
+    let mut key = MacKey(Zeroizing::default());
+    file.read_exact(key.0.as_mut_slice())?;
+    Ok(key)
 }
 
 pub(crate) fn make(path: &Path) -> io::Result<MacKey> {
-    let mut key = [0; KEY_BYTES];
-    getrandom::fill(&mut key).map_err(io::Error::other)?;
-    write_atomic(path, &[&key], Durability::Power)?;
-    Ok(MacKey(key))
+    let mut key = MacKey(Zeroizing::default());
+    getrandom::fill(key.0.as_mut_slice()).map_err(io::Error::other)?;
+    write_atomic(path, &[key.0.as_slice()], Durability::Power)?;
+    Ok(key)
 }

@@ -93,7 +93,11 @@ fn version(file: &str, name: &str) -> Option<String> {
         return None;
     };
     let is_python = python.split('.').any(|it| it == "py3" || it.starts_with("py3"));
-    (super::normal(own) == name && is_python).then(|| (*version).to_owned())
+    // It becomes part of a folder's name, so it is none that leads elsewhere.
+    let is_plain =
+        !version.is_empty() && version.bytes().all(|b| b.is_ascii_alphanumeric() || b".!+_".contains(&b));
+    (super::normal(own) == name && is_python && is_plain && !version.starts_with('.'))
+        .then(|| (*version).to_owned())
 }
 
 #[test]
@@ -109,4 +113,62 @@ fn versions_are_compared_by_their_numbers() {
         assert_eq!(key(one).cmp(&key(other)), want, "{one} {other}");
     }
     assert!(older.iter().all(|it| same(it, it)) && same("1.0", "1.0.0") && !same("1.0", "1.0.1"));
+}
+
+#[test]
+fn a_version_that_leads_elsewhere_is_none() {
+    for (version, want) in
+        [("1.0+a_b", true), ("1/../../../x", false), ("..", false), ("", false), ("1\u{e9}", false)]
+    {
+        let page = format!("<a href=\"x\">a_b-{version}-py3-none-any.whl</a>");
+        assert_eq!(wheels(page.as_bytes(), "a-b").len(), usize::from(want), "{version}");
+    }
+}
+
+#[test]
+fn whatever_an_index_says_its_wheels_are_of_this_package_and_their_hashes_strong() {
+    const PIECES: [&str; 18] = [
+        "<a href=\"x",
+        "href=\"",
+        "\"",
+        "\">",
+        "</a>",
+        "#sha256=",
+        "data-yanked",
+        "&amp;",
+        "a_b-1.0-py3-none-any.whl",
+        "c-1-py3-none-any.whl",
+        "a.B-2!1-1-py2.py3-none-any.whl",
+        "-",
+        ".whl",
+        "0123456789abcdef0123456789abcdef",
+        "\u{e9}",
+        "{\"files\":[{\"filename\":\"",
+        "\",\"url\":\"",
+        "\"}]}",
+    ];
+    // A generator of its own: the same pages each time.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % below as u64).unwrap_or_default()
+    };
+    let mut found = 0;
+    for _ in 0..20_000 {
+        let mut page: Vec<u8> = (0..next(24)).flat_map(|_| PIECES[next(PIECES.len())].bytes()).collect();
+        if next(8) == 0 && !page.is_empty() {
+            let at = next(page.len());
+            page[at] = 0xff;
+        }
+        for wheel in wheels(&page, "a-b") {
+            assert!(["1.0", "2!1"].contains(&&*wheel.version), "{wheel:?}");
+            assert!(wheel.hash.is_none_or(|it| matches!(it, Hash::Sha256(bytes) if bytes.len() == 32)));
+            found += 1;
+        }
+        let text = String::from_utf8_lossy(&page);
+        assert!(Hash::parse(&text).is_none_or(|it| it.shown().len() >= 51), "{text}");
+    }
+    assert!(found > 20, "{found}");
 }

@@ -146,4 +146,56 @@ mod tests {
         assert_eq!(told(b"\xef\xbb\xbfcaf\xc3\xa9", "text/html; charset=\"x-unknown\"", false), "caf\u{e9}");
         assert_eq!(told(b"a\xffb", "", true), "a\u{fffd}b");
     }
+
+    #[test]
+    fn any_pieces_of_pages_are_a_page_within_its_bounds() {
+        const PIECES: [&str; 24] = [
+            "<p>",
+            "</p>",
+            "<a href=x>",
+            "<a href='",
+            "</a>",
+            "<table>",
+            "<td>",
+            "<pre>",
+            "<li>",
+            "<base href=/b>",
+            "<title>",
+            "</title>",
+            "<script>",
+            "</script>",
+            "<div hidden>",
+            "<br>",
+            "<!--",
+            "-->",
+            "word ",
+            "\u{e9}\u{1f600}",
+            "&amp;",
+            "<meta charset=utf-16>",
+            "\0",
+            "<svg>",
+        ];
+        // A generator of its own: the same pages each time.
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state % below as u64).unwrap_or_default()
+        };
+        for _ in 0..3_000 {
+            let mut bytes: Vec<u8> = (0..next(40)).flat_map(|_| PIECES[next(PIECES.len())].bytes()).collect();
+            for _ in 0..next(3) {
+                let at = next(bytes.len() + 1);
+                bytes.insert(at, 0x80 | u8::try_from(next(128)).unwrap_or_default());
+            }
+            let types = ["", "text/html; charset=koi8-r", "text/html; charset=\"", "charset=utf-16le"];
+            let content_type = types[next(types.len())].to_owned();
+            let (plain, text_bytes_max, links_max) = (next(4) == 0, next(50), next(4));
+            let wanted = Wanted { plain, content_type, text_bytes_max, links_max };
+            let told: Value = serde_json::from_str(&reduced(&bytes, &wanted)).unwrap_or_default();
+            assert!(told["text"].as_str().is_some_and(|it| it.len() <= text_bytes_max), "{bytes:?}: {told}");
+            assert!(told["links"].as_array().is_some_and(|it| it.len() <= links_max), "{bytes:?}: {told}");
+        }
+    }
 }

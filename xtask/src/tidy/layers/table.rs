@@ -71,7 +71,7 @@ pub(super) const OWNED: &[(&str, &[&str])] = &[
     ("hyper", &["egress", "serve", "drydock"]),
     ("hyper-util", &["egress", "serve"]),
     ("http-body-util", &["egress", "serve"]),
-    ("rustls", &["egress", "serve"]),
+    ("rustls", &["egress", "serve", "testkit"]),
     ("rustls-native-certs", &["egress"]),
     ("tokio-rustls", &["egress", "serve"]),
     ("url", &["egress"]),

@@ -13,7 +13,7 @@ use drydock_testkit::FixedClock;
 use serde_json::json;
 
 use crate::{
-    fakes::{CLOSED, INSIDE, OPEN, SILENT, World, clock},
+    fakes::{CLOSED, INSIDE, INSIDE_ADDRESS, OPEN, SECURE, SILENT, World, clock},
     suite::{Ask, Case, Later, Outlives, Refusal, Who},
 };
 
@@ -46,14 +46,21 @@ impl<P: Protocol> Case for OfDialled<P> {
         gate.with(Dialled::<P>::new(self.0.egress(), clock(at)))
     }
 
+    fn subjects(&self) -> Option<Vec<String>> {
+        let opened = format!("private:{INSIDE_ADDRESS}:{SECURE}");
+        (P::WIRE == Wire::Tls).then(|| vec!["a.test:*".into(), format!("{INSIDE}:*"), opened])
+    }
+
     fn elsewhere(&self) -> (&'static str, &'static str) {
         ("other.test:80", "host_not_granted")
     }
 
     fn good<'a>(&'a self, operation: &'static str, _: &'a Who) -> Later<'a, Ask> {
         Box::pin(async move {
-            match self.outlives(operation) {
-                Outlives::Lease => to(operation, "a.test", OPEN),
+            match (self.outlives(operation), P::WIRE) {
+                // Only those who open an address trust who says what it is.
+                (Outlives::Lease, Wire::Tls) => to(operation, INSIDE, SECURE),
+                (Outlives::Lease, _) => to(operation, "a.test", OPEN),
                 _ => to(operation, "a.test", CLOSED),
             }
         })
@@ -89,8 +96,7 @@ impl<P: Protocol> Case for OfDialled<P> {
     }
 
     fn outlives(&self, operation: &'static str) -> Outlives {
-        // Nobody here speaks TLS. What `tls.connect` leaves is what `tcp.connect` does, by the same lines.
-        match connects(operation) && P::WIRE == Wire::Tcp {
+        match connects(operation) {
             true => Outlives::Lease,
             false => Outlives::Nothing,
         }

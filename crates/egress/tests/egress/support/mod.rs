@@ -1,7 +1,7 @@
 //! What the tests share: resolvers with a script, a dialler that only writes down, records, and loopback servers.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-pub(crate) mod server;
+pub(crate) use drydock_testkit::loopback as server;
 
 use std::{
     future::Future,

@@ -11,7 +11,7 @@ use drydock_abi::fetch::{
 use drydock_contract::{Call, Streams};
 use wasmtime::Caller;
 
-use super::place::{Breaches, TUPLE_BYTES, place};
+use super::place::{Breaches, TUPLE_BYTES, place, refuse_again};
 use crate::{
     guest::{Guest, breathe},
     memory,
@@ -25,6 +25,7 @@ const FETCHED: i32 = 0;
 const BREACHES: Breaches = Breaches {
     range: "http.fetch: the request or the tuple is not in the guest's memory",
     place: "http.fetch: `alloc` answered no place for the answer",
+    again: "http.fetch: called from `alloc`, which was asked for the place of an answer",
 };
 const BREACH: Stop = Stop::Breach(BREACHES.range);
 
@@ -34,6 +35,7 @@ pub(super) async fn fetch(
     count: u32,
     out: u32,
 ) -> wasmtime::Result<i32> {
+    refuse_again(caller, BREACHES)?;
     breathe(caller).await?;
     let (memory, guest) = memory::split(caller).map_err(|_| BREACH)?;
     let Ok(request) = memory.bytes(at, count) else { return Err(BREACH.into()) };

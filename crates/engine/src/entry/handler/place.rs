@@ -18,6 +18,17 @@ pub(super) struct Breaches {
     pub(super) range: &'static str,
     /// It has no place for the answer.
     pub(super) place: &'static str,
+    /// It asked for one more answer while it was asked where to put one.
+    pub(super) again: &'static str,
+}
+
+/// Refuses what `alloc` asks for while it is asked for a place. Each call of the guest from inside one of its own has a stack
+/// of the pool to itself, and nothing else bounds how many of them there would be.
+pub(super) fn refuse_again(caller: &Caller<'_, Guest>, breaches: Breaches) -> Result<(), Stop> {
+    match caller.data().placing {
+        true => Err(Stop::Breach(breaches.again)),
+        false => Ok(()),
+    }
 }
 
 /// Writes the answer to a place of the guest's own, and the place to the tuple. Its memory may have moved meanwhile. False
@@ -33,7 +44,10 @@ pub(super) async fn place(
     // What the host holds of it until it is copied counts as the guest's, which has to have room for it anyway.
     let Some(held) = Held::take(&caller.data().meter, u64::from(bytes)) else { return Ok(false) };
     let alloc = alloc_of(caller).ok_or_else(no_place)?;
-    let at = alloc.call_async(&mut *caller, bytes).await?;
+    caller.data_mut().placing = true;
+    let at = alloc.call_async(&mut *caller, bytes).await;
+    caller.data_mut().placing = false;
+    let at = at?;
     if at == 0 {
         return Err(no_place().into());
     }

@@ -13,7 +13,7 @@ use drydock_abi::{
 use drydock_contract::{Call, CallError, Streams};
 use wasmtime::{Caller, Linker};
 
-use super::place::{Breaches, TUPLE_BYTES, place};
+use super::place::{Breaches, TUPLE_BYTES, place, refuse_again};
 use crate::{
     guest::{Guest, Held, breathe},
     host::code_for_guest,
@@ -38,6 +38,7 @@ const FAILED: i32 = 1;
 const BREACHES: Breaches = Breaches {
     range: "storage: the request or the tuple is not in the guest's memory",
     place: "storage: `alloc` answered no place for the answer",
+    again: "storage: called from `alloc`, which was asked for the place of an answer",
 };
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
@@ -60,6 +61,7 @@ async fn storage(
     (at, count): (u32, u32),
     out: u32,
 ) -> wasmtime::Result<i32> {
+    refuse_again(caller, BREACHES)?;
     breathe(caller).await?;
     let breach = || Stop::Breach(BREACHES.range);
     let (memory, guest) = memory::split(caller).map_err(|_| breach())?;

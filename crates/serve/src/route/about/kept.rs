@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 
 use super::{About, as_json, count, number, plain, text};
 
-/// What is said of the operation that a route asks for.
-fn answer(all: &[OperationText], name: &str) -> Value {
-    all.iter().find(|it| it.name == name).map_or_else(|| json!({}), |it| (it.output)())
+/// What is said of the operation that a route asks for, in the words that agents and programs read.
+fn of(all: &[OperationText], name: &str) -> About {
+    let text = all.iter().find(|it| it.name == name);
+    text.map_or_else(|| plain("", json!({})), |it| plain(it.title, as_json((it.output)())))
 }
 
 pub(super) fn about(id: &str, any_bytes: Value) -> About {
-    let of_kv = |name, summary| plain(summary, as_json(answer(kv::OPERATIONS, name)));
-    let of_queue = |name, summary| plain(summary, as_json(answer(queue::OPERATIONS, name)));
+    let of_kv = |name| of(kv::OPERATIONS, name);
+    let of_queue = |name| of(queue::OPERATIONS, name);
     let rows = || vec![("prefix", text()), ("after", text()), ("limit", count(u64::from(listing::ROWS_MAX)))];
     let some = || ("max", count(u64::from(queue::BATCH_MAX)));
     let settling = |about: About, more: Value| {
@@ -28,27 +29,26 @@ pub(super) fn about(id: &str, any_bytes: Value) -> About {
         About { body: as_json(body), body_required: true, ..about }
     };
     match id {
-        "kv_list" => About { query: rows(), ..of_kv(kv::LIST, "Keys that guests keep values under") },
+        "kv_list" => About { query: rows(), ..of_kv(kv::LIST) },
         "kv_get" => plain("The bytes of a value; its version is the entity's tag", any_bytes),
         "kv_put" => About {
             query: vec![("if_version", number()), ("ttl_ms", number())],
             body: any_bytes,
-            ..of_kv(kv::PUT, "Keep a value under a key")
+            ..of_kv(kv::PUT)
         },
-        "kv_delete" => About { query: vec![("if_version", number())], ..of_kv(kv::DELETE, "Remove a value") },
-        "queue_topics" => About { query: rows(), ..of_queue(queue::TOPICS, "Topics that have messages") },
-        "queue_depth" => of_queue(queue::DEPTH, "How many messages a topic has"),
-        "queue_peek" => About {
-            query: vec![some()],
-            ..of_queue(queue::PEEK, "The first messages of a topic, which stay")
-        },
+        "kv_delete" => About { query: vec![("if_version", number())], ..of_kv(kv::DELETE) },
+        "queue_topics" => About { query: rows(), ..of_queue(queue::TOPICS) },
+        "queue_depth" => of_queue(queue::DEPTH),
+        "queue_peek" => About { query: vec![some()], ..of_queue(queue::PEEK) },
         "queue_publish" => {
-            About { body: any_bytes, ..of_queue(queue::PUBLISH, "Add a message to a topic: the body is one") }
+            // One, and as it is.
+            About {
+                summary: "Add a message to a topic: the body is one",
+                body: any_bytes,
+                ..of_queue(queue::PUBLISH)
+            }
         }
-        "queue_poll" => About {
-            query: vec![some(), ("wait_ms", number())],
-            ..of_queue(queue::POLL, "Take the first messages of a topic for good")
-        },
+        "queue_poll" => About { query: vec![some(), ("wait_ms", number())], ..of_queue(queue::POLL) },
         "queue_lease" => About {
             query: vec![
                 some(),
@@ -56,11 +56,9 @@ pub(super) fn about(id: &str, any_bytes: Value) -> About {
                 ("visibility_ms", number()),
                 ("attempts_max", count(u64::from(queue::ATTEMPTS_MAX))),
             ],
-            ..of_queue(queue::LEASE, "Take the first messages of a topic until they are acknowledged")
+            ..of_queue(queue::LEASE)
         },
-        "queue_ack" => settling(of_queue(queue::ACK, "Acknowledge leased messages"), json!({})),
-        _ => {
-            settling(of_queue(queue::NACK, "Give leased messages back"), json!({ "visibility_ms": number() }))
-        }
+        "queue_ack" => settling(of_queue(queue::ACK), json!({})),
+        _ => settling(of_queue(queue::NACK), json!({ "visibility_ms": number() })),
     }
 }

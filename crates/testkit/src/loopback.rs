@@ -1,4 +1,6 @@
-//! Loopback servers: one thread each, one answer for every connection, in the clear or over TLS.
+//! Loopback servers: one thread each, one answer for every connection, in the clear or over TLS. And the server's end of TLS
+//! without any connection.
+#![expect(clippy::unwrap_used, reason = "a test whose own server fails has failed")]
 
 use std::{
     io::{Read, Write},
@@ -11,13 +13,16 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::{ServerConfig, ServerConnection, StreamOwned, pki_types::PrivateKeyDer};
 
 /// Where it listens, and the heads of the requests that it read.
-pub(crate) struct Server {
-    pub(crate) address: SocketAddr,
-    pub(crate) heads: Arc<Mutex<Vec<String>>>,
+#[derive(Debug)]
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What it read.
+    pub heads: Arc<Mutex<Vec<String>>>,
 }
 
 /// Serves each connection with what `answer` writes. The thread ends with the test's process.
-pub(crate) fn serve(answer: impl Fn(&str, &mut dyn Write) + Send + Sync + 'static) -> Server {
+pub fn serve(answer: impl Fn(&str, &mut dyn Write) + Send + Sync + 'static) -> Server {
     start(move |mut stream, heads| {
         if let Some(head) = read_head(&mut stream) {
             heads.lock().unwrap().push(head.clone());
@@ -27,7 +32,7 @@ pub(crate) fn serve(answer: impl Fn(&str, &mut dyn Write) + Send + Sync + 'stati
 }
 
 /// The same over TLS. Heads begin with a line that says which name the client asked for.
-pub(crate) fn serve_tls(
+pub fn serve_tls(
     config: ServerConfig,
     answer: impl Fn(&str, &mut dyn Write) + Send + Sync + 'static,
 ) -> Server {
@@ -75,13 +80,22 @@ fn read_head(stream: &mut impl Read) -> Option<String> {
 }
 
 /// An authority of its own, and certificates by it.
-pub(crate) struct Authority {
-    pub(crate) root: Vec<u8>,
+#[derive(Debug)]
+pub struct Authority {
+    /// Its own certificate, for those who trust it.
+    pub root: Vec<u8>,
     issuer: Issuer<'static, KeyPair>,
 }
 
+impl Default for Authority {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Authority {
-    pub(crate) fn new() -> Self {
+    /// One that nobody had before.
+    pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
@@ -90,7 +104,7 @@ impl Authority {
     }
 
     /// A server that proves to be `name`, in the years given.
-    pub(crate) fn config(&self, name: &str, years: (i32, i32)) -> ServerConfig {
+    pub fn config(&self, name: &str, years: (i32, i32)) -> ServerConfig {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
         params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
@@ -101,7 +115,7 @@ impl Authority {
 }
 
 /// A server whose certificate nobody else has signed.
-pub(crate) fn self_signed(name: &str) -> ServerConfig {
+pub fn self_signed(name: &str) -> ServerConfig {
     let key = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().self_signed(&key).unwrap();
     tls(certificate.der().to_vec(), &key)
@@ -115,4 +129,34 @@ fn tls(certificate: Vec<u8>, key: &KeyPair) -> ServerConfig {
         .with_no_client_auth()
         .with_single_cert(vec![certificate.into()], key)
         .unwrap()
+}
+
+/// The server's end of a connection that is not there: what a client sent goes in, and what it has to hear comes out. What it
+/// is asked inside is read and answered by nobody.
+#[derive(Debug)]
+pub struct TlsPeer(ServerConnection);
+
+impl TlsPeer {
+    /// A new one.
+    pub fn new(config: &Arc<ServerConfig>) -> Self {
+        Self(ServerConnection::new(Arc::clone(config)).unwrap())
+    }
+
+    /// Takes all that a client sent.
+    pub fn take(&mut self, mut sent: &[u8]) {
+        while !sent.is_empty() {
+            self.0.read_tls(&mut sent).unwrap();
+            self.0.process_new_packets().unwrap();
+            let mut asked = [0; 1024];
+            while self.0.reader().read(&mut asked).is_ok_and(|count| count > 0) {}
+        }
+    }
+
+    /// What a client has to hear, as much as there is room for; 0 where that is nothing.
+    pub fn give(&mut self, mut room: &mut [u8]) -> usize {
+        match self.0.wants_write() {
+            true => self.0.write_tls(&mut room).unwrap(),
+            false => 0,
+        }
+    }
 }
