@@ -23,7 +23,9 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 fn settings(process: &str) -> String {
     let absent = "0123456789abcdef0123456789abcdef";
     format!(
-        r#"[parameters]
+        r#"request-timeout = 60.0
+
+[parameters]
 extension = "echo"
 name = "w"
 path = "workspace/a"

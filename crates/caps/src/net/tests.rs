@@ -151,7 +151,11 @@ fn an_attempt_is_on_record_with_its_address_before_it_is_dialled_or_nothing_is_d
             of("http.fetch", "a.test:443", "ended done"),
         ]
     );
-    assert!(records.iter().all(|it| (it.call.call, it.call.trace) == (records[0].call.call, records[0].call.trace)));
+    assert!(
+        records
+            .iter()
+            .all(|it| (it.call.call, it.call.trace) == (records[0].call.call, records[0].call.trace))
+    );
 
     let journal = Arc::new(MemoryJournal::default());
     let ahead = GateSettings { recording: drydock_gate::Recording::Ahead, ..GateSettings::default() };

@@ -10,7 +10,7 @@ use std::{
 
 use axum::{
     body::Body,
-    http::{Method, Request, header},
+    http::{HeaderValue, Method, Request, header},
 };
 use bytes::Bytes;
 use drydock_contract::{AgentId, BoxFuture, Limits};
@@ -62,7 +62,12 @@ pub(crate) async fn speak(mut ask: Ask) -> Answer {
     // Neither the protocol nor a tool has a use for the token.
     ask.parts.headers.remove(header::AUTHORIZATION);
     let request = Request::from_parts(ask.parts, Full::new(body));
-    let answered = server.answer(request).await;
+    let mut answered = server.answer(request).await;
+    if !answered.status().is_success() {
+        // What the transport refuses has a body of plain words, and does not say so.
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        answered.headers_mut().entry(header::CONTENT_TYPE).or_insert(plain);
+    }
     let answers = ask.caller.state.answers.clone();
     Ok(answered.map(|body| match turn {
         // A stream goes on in the SDK as long as its body lasts. It is read here as fast as it is written, so that the turn
