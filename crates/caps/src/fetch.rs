@@ -247,21 +247,31 @@ fn failure(error: FetchError) -> Result<FetchFailure, CallError> {
     Ok(FetchFailure { kind, code: error.code(), message: format!("{error}{cause}"), flag: None })
 }
 
-/// The gate has recorded that it begins; what is told here is in the record of its end.
+/// The gate has recorded that the call begins. Each of its connections is on record before it is made, with host and
+/// address; how it ended is in the record of the call's end.
 #[derive(Debug)]
 pub(crate) struct Told(pub(crate) Arc<AttemptLog>);
 
 impl Observe for Told {
     fn observe(&self, observation: &Observation) -> Result<(), NotRecorded> {
-        if let Observation::Ended { attempt, status, bytes_sent, bytes_received, code } = observation {
-            self.0.ended(port::Attempt {
-                address: SocketAddr::new(attempt.address, attempt.port),
-                status: *status,
-                bytes_sent: *bytes_sent,
-                bytes_received: *bytes_received,
-                code,
-            });
+        match observation {
+            // The record of a denial is the gate's.
+            Observation::Refused { .. } => Ok(()),
+            Observation::Began { attempt } => {
+                let host = format!("{}:{}", attempt.host, attempt.port);
+                let address = SocketAddr::new(attempt.address, attempt.port);
+                self.0.begins(&host, address).map_err(|_| NotRecorded)
+            }
+            Observation::Ended { attempt, status, bytes_sent, bytes_received, code } => {
+                self.0.ended(port::Attempt {
+                    address: SocketAddr::new(attempt.address, attempt.port),
+                    status: *status,
+                    bytes_sent: *bytes_sent,
+                    bytes_received: *bytes_received,
+                    code,
+                });
+                Ok(())
+            }
         }
-        Ok(())
     }
 }

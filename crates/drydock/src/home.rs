@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use drydock_embed::{
     CompileLimits, Dock, DockSettings, WorkerProgram,
     contract::Tenant,
+    egress::{Egress, Parts, QuotaLimits},
     engine::EngineSettings,
     gate::{GateSettings, Recording},
     store::{Home, Shipped, ShippedCode, TenantHome},
@@ -60,10 +61,12 @@ pub(crate) fn dock_invoking() -> anyhow::Result<Dock> {
     open_dock(DockSettings { extensions: extensions::settings()?, ..for_one() })
 }
 
-/// Opens the whole machine for a server: many callers at once, each principal with so many calls in a minute.
-pub(crate) fn dock_serving(calls_max: u32) -> anyhow::Result<Dock> {
+/// Opens the whole machine for a server: many callers at once, each principal with so many calls in a minute, and with so
+/// much on its way out.
+pub(crate) fn dock_serving(calls_max: u32, quota: QuotaLimits) -> anyhow::Result<Dock> {
     let gate = GateSettings { calls_max, ..GateSettings::default() };
-    open_dock(DockSettings { gate, extensions: extensions::settings()?, ..DockSettings::default() })
+    let egress = Some(Arc::new(Egress::new(Parts { quota, ..Parts::default() })));
+    open_dock(DockSettings { gate, egress, extensions: extensions::settings()?, ..DockSettings::default() })
 }
 
 fn open_dock(settings: DockSettings) -> anyhow::Result<Dock> {

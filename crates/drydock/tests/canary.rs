@@ -68,15 +68,41 @@ impl Said {
         }
     }
 
-    fn search(&self) {
+    /// Where it is, in which spelling.
+    fn search(&self) -> Vec<String> {
+        let mut found = Vec::new();
         for (place, bytes) in &self.0 {
             for spelling in spellings() {
-                let found =
-                    bytes.windows(spelling.len()).any(|it| it.eq_ignore_ascii_case(spelling.as_bytes()));
-                assert!(!found, "`{spelling}` is in {place}");
+                if bytes.windows(spelling.len()).any(|it| it.eq_ignore_ascii_case(spelling.as_bytes())) {
+                    found.push(format!("`{spelling}` is in {place}"));
+                }
             }
         }
+        found
     }
+}
+
+/// Whoever finds nothing must be able to find something.
+#[test]
+fn what_is_planted_is_found_in_every_spelling_and_in_files() {
+    for spelling in spellings() {
+        let mut said = Said::default();
+        said.add("here", format!("before{}after", spelling.to_lowercase()));
+        assert!(!said.search().is_empty(), "{spelling}");
+    }
+    for before in ["", "a", "ab", "abc"] {
+        let mut said = Said::default();
+        said.add("here", STANDARD.encode(format!("{before}{CANARY} and more")));
+        assert_eq!(said.search().len(), 1, "{before}");
+    }
+    let (folder, mut said) = (tempfile::tempdir().unwrap(), Said::default());
+    fs::create_dir(folder.path().join("deep")).unwrap();
+    fs::write(folder.path().join("deep/file"), [b"\0\xff", CANARY.as_bytes()].concat()).unwrap();
+    said.add_folder(folder.path());
+    assert!(said.search().iter().any(|it| it.contains("deep/file")), "{:?}", said.search());
+    let mut said = Said::default();
+    said.add("here", "canary, and nothing of its own");
+    assert!(said.search().is_empty());
 }
 
 fn until_over(server: &Server, id: &str) -> Value {
@@ -128,6 +154,29 @@ fn a_secret_is_in_no_output_file_record_figure_span_or_stream_of_a_run() {
     assert!(fetched.text().matches("[redacted]").count() >= 5, "{}", fetched.text());
     said.add("the answer of the extension", fetched.body.clone());
 
+    // The same value, kept over HTTP and by name alone in what is installed.
+    let kept = server.ask("PUT", "/v1/secrets/KEPT", &[], CANARY.as_bytes());
+    assert_eq!(kept.status, 200, "{kept:?}");
+    said.add("what was kept", kept.body);
+    let header = format!("{place} X-Key: {{{{secret:KEPT}}}}");
+    let flags_of_kept = ["--allow-private", &place, "--secret", "KEPT=kept", "--secret-header", &header];
+    let installed = shell.run(&[&["ext", "install", "kept", &script][..], &flags_of_kept].concat());
+    assert_eq!(installed.status, 0, "{}", installed.all());
+    said.add("what was installed", installed.all());
+    let fetched_with_kept = server.get(&format!("/x/kept/{query}"));
+    assert_eq!(
+        (fetched_with_kept.status, fetched_with_kept.header("x-told")),
+        (200, Some("[redacted]")),
+        "{fetched_with_kept:?}"
+    );
+    said.add("the answer with the kept one", fetched_with_kept.body);
+    let over_http = json!({ "script": ASKS, "allow_host": ["api.example.com"], "secrets": ["KEPT"],
+        "secret_headers": ["api.example.com X-Key: {{secret:KEPT}}"] });
+    let put = [("content-type", "application/json")];
+    let put = server.ask("PUT", "/v1/extensions/http", &put, over_http.to_string().as_bytes());
+    assert_eq!(put.status, 200, "{put:?}");
+    said.add("what was installed over HTTP", put.body);
+
     // What it said goes through a workspace, a line and a process, and is told as it is written.
     assert_eq!(server.ask("PUT", "/v1/workspaces/w", &[], b"").status, 200);
     let file = "/v1/workspaces/w/files/workspace/told";
@@ -144,7 +193,16 @@ fn a_secret_is_in_no_output_file_record_figure_span_or_stream_of_a_run() {
     let streamed = server.ask("GET", &format!("/v1/processes/{id}/stdout"), &events[..1], b"");
     assert!(streamed.text().contains("[redacted]"), "{streamed:?}");
     said.add("the stream of a process", streamed.body);
-    for path in [file, "/v1/audit", "/metrics", "/v1/extensions/asks", "/v1/extensions", "/openapi.json"] {
+    for path in [
+        file,
+        "/v1/audit",
+        "/metrics",
+        "/v1/secrets",
+        "/v1/extensions/asks",
+        "/v1/extensions/kept/logs",
+        "/v1/extensions",
+        "/openapi.json",
+    ] {
         let answer = server.get(path);
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         said.add(path, answer.body);
@@ -191,7 +249,7 @@ fn a_secret_is_in_no_output_file_record_figure_span_or_stream_of_a_run() {
     said.add("the server's stderr", fs::read(&log).unwrap());
     said.add_folder(&shell.home());
 
-    assert!(site.heads().len() >= 8, "each of them asked");
+    assert!(site.heads().len() >= 9, "each of them asked");
     assert!(site.heads().iter().all(|it| it.contains(&format!("x-key: {CANARY}\r\n"))));
-    said.search();
+    assert_eq!(said.search(), [""; 0]);
 }

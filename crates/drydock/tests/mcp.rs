@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use common::Shell;
+use common::{
+    Shell,
+    web::{answer, serve},
+};
 use serde_json::{Value, json};
 
 /// Only against hanging: cold compilations on a busy machine are slow.
@@ -501,6 +504,35 @@ fn what_a_file_of_grants_names_is_listed_and_answered_and_what_it_does_not_is_no
     assert!(client.refused("kv_get", json!({ "key": "elsewhere" })).starts_with("denied: "));
     client.call("kv_delete", json!({ "key": key }));
     client.leave();
+}
+
+#[test]
+fn hosts_come_from_the_flags_of_sh_and_a_refusal_names_the_flag() {
+    let shell = Shell::sharing();
+    let site = serve(|_, to| answer(to, "200 OK", "", "fetched\n"));
+    let (url, place, named) = (site.url("/"), site.place(), format!("localhost:{}", site.address.port()));
+    let tried = |flags: &[&str], script: &str| {
+        let mut client = Client::new(&shell, flags);
+        let done = client.call("sh", json!({ "script": script }))["structuredContent"].clone();
+        client.leave();
+        done
+    };
+    let curl = format!("curl -sS {url}");
+    assert_eq!(tried(&["--allow-private", &place], &curl)["stdout"], "fetched\n");
+    // By a name it takes both: a name opens no address, and an address no name.
+    let by_name = format!("curl -sS http://{named}/");
+    let both = ["--allow-host", &named, "--allow-private", &place];
+    assert_eq!(tried(&both, &by_name)["stdout"], "fetched\n");
+    for (flags, line, flag) in [
+        (&[][..], &curl, format!("--allow-private {place}")),
+        (&both[..2], &by_name, format!("--allow-private {place}")),
+        (&both[2..], &by_name, format!("--allow-host {named}")),
+    ] {
+        let done = tried(flags, line);
+        assert_eq!(done["stdout"], "", "{flags:?}: {done}");
+        assert!(done["stderr"].as_str().unwrap().contains(&flag), "{flags:?}: {done}");
+    }
+    assert_eq!(site.heads().len(), 2, "nobody else got there");
 }
 
 #[test]

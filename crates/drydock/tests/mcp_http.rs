@@ -213,3 +213,25 @@ fn a_client_that_listens_does_not_keep_the_server_from_ending() {
     server.signal("-TERM");
     assert_eq!(server.wait(), 0);
 }
+
+#[test]
+fn a_turn_ends_with_its_tool_though_its_client_reads_nothing() {
+    let shell = Shell::sharing();
+    let server = Server::start(&shell, &["--tenant-in-flight", "1", "--answer-timeout", "60s"]);
+    let client = Client::new(&server, "/mcp", None);
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": { "name": "sh", "arguments": { "script": "seq 1 140000" } } })
+    .to_string();
+    let mut unread = server.connect();
+    let headers = [&[ACCEPT, JSON], &client.headers()[..]].concat();
+    unread.write_all(&server.head("POST", "/mcp", &headers, Some(call.len()))).unwrap();
+    unread.write_all(call.as_bytes()).unwrap();
+    // Its answer has begun, so the turn was its.
+    unread.read_exact(&mut [0]).unwrap();
+    let run = server.post("/v1/run", &json!({ "name": "upper", "stdin": "next" }));
+    assert_eq!((run.status, &run.json()["stdout"]), (200, &json!("NEXT")), "{}", run.text());
+    // And it has all of it when it reads.
+    let mut rest = String::new();
+    unread.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("140000"), "{}", rest.len());
+}

@@ -12,7 +12,10 @@ use common::{
 };
 use serde_json::{Value, json};
 
-/// Answers by path: `/status/N`, `/redirect`, `/far`, `/cookie`, `/gzip`, `/slow`, `/large`, and what was asked elsewhere.
+/// What is written for `zipped` and a line end, with gzip.
+const ZIPPED: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\x02\x03\xab\xca,(HM\xe1\x02\0\xac\0:\xc7\x07\0\0\0";
+
+/// Answers by path, as the first match has them, and elsewhere with what was asked.
 fn site() -> Server {
     serve(|head, to| {
         let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
@@ -42,6 +45,13 @@ fn site() -> Server {
             "/large" => {
                 let _ = write_all(to, b"HTTP/1.1 200 OK\r\ncontent-length: 3000000\r\n\r\n");
                 let _ = write_all(to, &vec![b'x'; 3_000_000]);
+            }
+            "/gzip" => {
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
+                    ZIPPED.len()
+                );
+                let _ = write_all(to, &[head.as_bytes(), ZIPPED].concat());
             }
             "/ok" => answer(to, "200 OK", "content-type: text/plain\r\n", "fetched\n"),
             _ => answer(to, "200 OK", "content-type: application/json\r\n", &echo(head)),
@@ -147,6 +157,8 @@ fn curl_shows_what_its_flags_ask_for() {
         ("curl -s URL/ok URL/ok", "fetched\nfetched\n"),
         ("curl -s -i URL/ok | head -n 1 | tr -d '\\r'", "HTTP/1.1 200 OK\n"),
         ("curl -sI URL/ok | grep -c content-type", "1\n"),
+        ("curl -s --compressed URL/gzip", "zipped\n"),
+        ("curl -s URL/gzip | gunzip", "zipped\n"),
         ("curl -s URL/missing", "nothing here\n"),
         ("curl -s --fail-with-body URL/missing; echo $?", "nothing here\n22\n"),
         ("curl -s URL/large | wc -c", "3000000\n"),
@@ -477,4 +489,49 @@ fn a_secret_is_never_typed_and_a_template_without_one_is_refused() {
     [2] error: invalid value 'localhost:80' for '--allow-private <ADDR:PORT>': `localhost:80` is not a rule of --allow-private: write one address and a port, such as 127.0.0.1:8080 or [::1]:8080
     [2] error: invalid value 'https://a.test/x?y' for '--allow-url <[METHODS ]URL>': `https://a.test/x?y` is not a rule of --allow-url: a rule has no query: it names the beginning of a path
     ");
+}
+
+/// Speaks TLS with a certificate that nobody trusts, and counts those who said something all the same.
+fn self_signed() -> (std::net::SocketAddr, std::sync::Arc<std::sync::atomic::AtomicU64>) {
+    use std::{
+        io::Read as _,
+        net::TcpListener,
+        sync::{
+            Arc,
+            atomic::{AtomicU64, Ordering},
+        },
+    };
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let (config, listener) = (Arc::new(config), TcpListener::bind("127.0.0.1:0").unwrap());
+    let (address, heard) = (listener.local_addr().unwrap(), Arc::new(AtomicU64::new(0)));
+    let counts = Arc::clone(&heard);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = rustls::StreamOwned::new(connection, stream);
+            if stream.read(&mut [0]).is_ok_and(|read| read > 0) {
+                counts.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    (address, heard)
+}
+
+#[test]
+fn a_certificate_that_nobody_trusts_ends_curl_as_curl_ends_and_nothing_is_said() {
+    let (shell, (address, heard)) = (Shell::sharing(), self_signed());
+    let place = address.to_string();
+    let line = format!("curl -sS -d secret https://{place}/; echo $?; wget -q -O- https://{place}/; echo $?");
+    let said = shell.run(&["sh", "--allow-private", &place, "-c", &line]);
+    assert_eq!((said.status, said.stdout.as_str()), (0, "60\n5\n"), "{}", said.all());
+    assert!(said.stderr.contains("curl: (60) "), "{}", said.stderr);
+    assert_eq!(heard.load(std::sync::atomic::Ordering::Relaxed), 0);
 }

@@ -224,3 +224,71 @@ fn raw_bytes_go_where_a_flag_says_and_a_refusal_names_that_flag() {
         assert_eq!(shell.run(&["run", flag, wrong, "sends"]).status, 2, "{flag} {wrong}");
     }
 }
+
+#[test]
+fn a_running_server_uses_no_secret_that_was_rotated_or_removed() {
+    let shell = Shell::new();
+    let site = web::serve(|_, to| web::answer(to, "200 OK", "", "found"));
+    let asks = shell.file("asks.js", "const handler = async ({query}) => (await fetch(query.from)).text();");
+    let in_a_file = shell.file("key", "the first of the file");
+    let place = site.place();
+    let header = |name: &str| format!("{place} X-{name}: {{{{secret:{name}}}}}");
+    let (kept, read) = (header("KEPT"), header("READ"));
+    let read_from = format!("READ=file:{in_a_file}");
+    let server = Server::start(&shell, &[]);
+    let keep = |value: &str| {
+        let answer = server.ask("PUT", "/v1/secrets/KEPT", &[], value.as_bytes());
+        assert_eq!(answer.status, 200, "{answer:?}");
+    };
+    keep("the first that is kept");
+    let installed = shell.run(&[
+        "ext",
+        "install",
+        "asks",
+        &asks,
+        "--allow-private",
+        &place,
+        "--secret",
+        "KEPT=kept",
+        "--secret",
+        &read_from,
+        "--secret-header",
+        &kept,
+        "--secret-header",
+        &read,
+    ]);
+    assert_eq!(installed.status, 0, "{}", installed.all());
+    let query = format!("/x/asks/?from=http%3A%2F%2F{}%2F", place.replace(':', "%3A"));
+    let until = |want: &dyn Fn(u16, &str) -> bool| {
+        let began = std::time::Instant::now();
+        loop {
+            let answer = server.get(&query);
+            if want(answer.status, &site.last()) {
+                return answer;
+            }
+            assert!(began.elapsed() < std::time::Duration::from_secs(20), "{answer:?}\n{}", site.last());
+        }
+    };
+    until(&|status, head| {
+        status == 200
+            && head.contains("x-kept: the first that is kept\r\n")
+            && head.contains("x-read: the first of the file\r\n")
+    });
+    let audit = server.get("/v1/audit?limit=20").json();
+    let fetched =
+        audit["records"].as_array().unwrap().iter().rfind(|it| it["attempts"] != json!([])).unwrap();
+    assert_eq!(fetched["operation"], "http.fetch", "{fetched}");
+    let attempt =
+        json!([{ "address": place, "code": "ok", "status": 200, "bytes_sent": 0, "bytes_received": 5 }]);
+    assert_eq!(fetched["attempts"], attempt);
+    keep("the second that is kept");
+    until(&|_, head| head.contains("x-kept: the second that is kept\r\n"));
+    fs::write(&in_a_file, "the second of the file").unwrap();
+    until(&|_, head| head.contains("x-read: the second of the file\r\n"));
+    assert_eq!(server.ask("DELETE", "/v1/secrets/KEPT", &[], b"").status, 200);
+    let refused = until(&|status, _| status != 200);
+    assert_eq!((refused.status, refused.code().as_str()), (409, "secret_unavailable"), "{refused:?}");
+    assert!(refused.text().contains("KEPT") && !refused.text().contains("file"), "{}", refused.text());
+    let asked = site.heads().len();
+    assert_eq!((server.get(&query).status, site.heads().len()), (409, asked), "nobody is asked without it");
+}

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use common::{
     Shell,
     server::{Server, answers, guest, install, read, shown, shows},
+    web,
 };
 use serde_json::json;
 
@@ -65,6 +66,18 @@ fn an_extension_is_installed_and_answers_http_with_http() {
         assert_eq!(common::server::shown(&server.get(path))["http"]["path"], "/", "{path}");
     }
     assert_eq!((server.get("/x/none/").status, server.get("/x/no%20name/").status), (404, 404));
+}
+
+#[test]
+fn an_extension_says_nothing_in_the_name_of_the_server() {
+    let shell = Shell::new();
+    let said = r#"{"status":200,"headers":{"x-drydock-failure":"trap","idempotency-replayed":"true","x-request-id":"mine","X-Drydock-Failure":"app","x-own":"own"},"body_b64":""}"#;
+    install(&shell, "lies", &answers(said), &[]);
+    let server = Server::start(&shell, &[]);
+    let answer = server.ask("GET", "/x/lies/", &[("x-request-id", "r1")], b"");
+    assert_eq!((answer.status, answer.header("x-own")), (200, Some("own")), "{answer:?}");
+    assert_eq!((answer.header("x-drydock-failure"), answer.header("idempotency-replayed")), (None, None));
+    assert_eq!(answer.all("x-request-id"), ["r1"]);
 }
 
 #[test]
@@ -293,6 +306,33 @@ fn a_host_is_allowed_by_name_and_opens_no_address_that_is_not_public() {
 }
 
 #[test]
+fn nobody_opens_a_private_address_over_http() {
+    let shell = Shell::new();
+    let server = Server::start(&shell, &[]);
+    let module = encode(&wat::parse_str(answers("x")).unwrap());
+    for (method, path, body) in [
+        ("PUT", "/v1/extensions/new", json!({ "module_b64": module })),
+        ("POST", "/v1/run", json!({ "name": "upper" })),
+        ("POST", "/v1/sh", json!({ "script": "true" })),
+        ("POST", "/v1/js", json!({ "code": "1" })),
+        ("POST", "/v1/py", json!({ "code": "1" })),
+        ("POST", "/v1/processes", json!({ "command": "upper" })),
+        ("POST", "/v1/agents", json!({ "system": "s", "task": "t" })),
+    ] {
+        for member in ["allow_private", "private"] {
+            let mut body = body.clone();
+            body[member] = json!(["127.0.0.1:80"]);
+            let headers = [("content-type", "application/json")];
+            let answer = server.ask(method, path, &headers, body.to_string().as_bytes());
+            assert_eq!(answer.status, 400, "{path}: {answer:?}");
+            assert!(answer.text().contains(member), "by name: {path}: {answer:?}");
+        }
+    }
+    assert_eq!(server.get("/v1/extensions").json(), json!({ "extensions": [] }));
+    assert!(!server.get("/v1/audit").text().contains("exec.run"), "nothing ran");
+}
+
+#[test]
 fn what_can_be_looked_at_is_there() {
     let shell = Shell::new();
     let logs = guest(
@@ -441,4 +481,64 @@ fn a_signal_ends_it_once_what_was_begun_is_answered() {
     let answer = read(&mut begun).expect("it is answered though the server ends");
     assert_eq!((answer.status, answer.code().as_str()), (504, "timed_out"));
     assert_eq!(server.wait(), 0);
+}
+
+#[test]
+fn a_server_that_ends_takes_nothing_new_says_so_and_a_second_signal_ends_it_at_once() {
+    let shell = Shell::new();
+    install(&shell, "loop", &guest("", "", "(loop $on (br $on)) (i32.const 0)"), &["--timeout-ms", "60000"]);
+    let mut server = Server::start(&shell, &[]);
+    let mut begun = server.connect();
+    begun.write_all(&server.head("GET", "/x/loop/", &[], None)).unwrap();
+    let began = std::time::Instant::now();
+    while !server.get("/metrics").text().contains("drydock_http_in_flight 1\n") {
+        assert!(began.elapsed() < std::time::Duration::from_secs(10));
+    }
+    // Connections that are there already, in the middle of a request.
+    let heads = ["/readyz", "/x/loop/"].map(|path| server.head("GET", path, &[], None));
+    let mut open = heads.map(|head| {
+        let mut stream = server.connect();
+        let (first, rest) = head.split_at(20);
+        stream.write_all(first).unwrap();
+        (stream, rest.to_vec())
+    });
+    // Accepted, and not only in line: one that came later was answered.
+    assert_eq!(server.get("/readyz").status, 200);
+    server.signal("-TERM");
+    while std::net::TcpStream::connect(("127.0.0.1", server.port)).is_ok() {
+        assert!(began.elapsed() < std::time::Duration::from_secs(10), "no new connection is taken");
+    }
+    for (stream, rest) in &mut open {
+        stream.write_all(rest).unwrap();
+        let answer = read(stream).expect("what was begun is answered");
+        assert_eq!((answer.status, answer.code().as_str()), (503, "draining"), "{answer:?}");
+    }
+    let began = std::time::Instant::now();
+    server.signal("-TERM");
+    assert_eq!(server.wait(), 130);
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "it does not wait for what was begun");
+}
+
+#[test]
+fn what_a_principal_may_fetch_is_set_where_the_server_is_started() {
+    let shell = Shell::new();
+    let site = web::serve(|_, to| web::answer(to, "200 OK", "", &"x".repeat(600)));
+    let script = "const handler = async ({query}) => {
+      try { return (await (await fetch(query.from)).text()).length } catch (error) { return String(error) } }";
+    let asks = shell.file("asks.js", script);
+    let installed = shell.run(&["ext", "install", "asks", &asks, "--allow-private", &site.place()]);
+    assert_eq!(installed.status, 0, "{}", installed.all());
+    let query = format!("/x/asks/?from=http%3A%2F%2F{}%2F", site.place().replace(':', "%3A"));
+    for (flags, refusal) in [
+        (["--fetches-per-minute", "2"], "sent its 2 requests"),
+        (["--fetched-per-minute", "1KiB"], "moved its 1024 bytes"),
+    ] {
+        let server = Server::start(&shell, &flags);
+        let told = [(); 3].map(|()| server.get(&query).text());
+        assert_eq!(told[0], "600", "{told:?}");
+        assert!(told.iter().any(|it| it.contains(refusal)), "{told:?}");
+    }
+    let server = Server::start(&shell, &["--fetches", "1"]);
+    assert_eq!(server.get(&query).text(), "600");
+    assert_eq!(shell.run(&["serve", "--fetches", "0"]).status, 2);
 }

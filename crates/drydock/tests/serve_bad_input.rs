@@ -1,5 +1,5 @@
 //! What strangers send: too much, too slowly, or no HTTP at all. Each gets its answer, and everybody else goes on.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::{
 
 use common::{
     Shell,
-    server::{Server, answers, install, read, shown, shows},
+    server::{Server, answers, guest, install, read, shown, shows, token},
 };
 use serde_json::json;
 
@@ -201,4 +201,102 @@ fn many_connections_that_do_nothing_leave_the_server_to_others() {
     let _idle: Vec<_> = (0..12).map(|_| server.connect()).collect();
     // The places are theirs until their time to say something is over.
     assert_eq!(server.get("/x/fine/").text(), "fine");
+}
+
+/// A guest with a long answer.
+fn long() -> String {
+    let body = "(local $at i32) (local.set $at (call $alloc (i32.const 9437184)))
+      (call $answer (local.get $out) (local.get $at) (i32.const 9437184)) (i32.const 0)";
+    guest("", "", body)
+}
+
+/// Bytes of answers that are on their way.
+fn on_the_way(server: &Server) -> u64 {
+    let text = server.get("/metrics").text();
+    let line = text.lines().find_map(|it| it.strip_prefix("drydock_http_answer_bytes "));
+    line.unwrap_or_else(|| panic!("{text}")).parse().unwrap()
+}
+
+#[test]
+fn who_reads_no_answer_loses_its_connection_and_who_reads_slowly_has_all_of_it() {
+    let (shell, mut server) = room(&["--connections-max", "4", "--answer-timeout", "2s"]);
+    install(&shell, "long", &long(), &[]);
+    assert_eq!(server.ask("PUT", "/v1/workspaces/w", &[], b"").status, 200);
+    let (file, length) = ("/v1/workspaces/w/files/workspace/a", 4 << 20);
+    assert_eq!(server.ask("PUT", file, &[], &vec![b'x'; length]).status, 200);
+    // Reads all the time, and takes several times as long as nobody may read nothing.
+    let mut slow = server.connect();
+    slow.write_all(&server.head("GET", file, &[], None)).unwrap();
+    let slow = std::thread::spawn(move || {
+        let (mut all, mut piece) = (0, vec![0; 64 << 10]);
+        loop {
+            match slow.read(&mut piece) {
+                Ok(0) => break all,
+                Ok(read) => all += read,
+                Err(error) => panic!("after {all} bytes: {error}"),
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    // These ask, and read nothing: more than the system keeps for them.
+    let requests = server.head("GET", "/openapi.json", &[], None);
+    let requests = String::from_utf8(requests).unwrap().replace("connection: close\r\n", "").repeat(300);
+    let mut silent: Vec<_> = (0..3).map(|_| server.connect()).collect();
+    for stream in &mut silent[..2] {
+        stream.write_all(requests.as_bytes()).unwrap();
+    }
+    silent[2].write_all(&server.head("GET", "/x/long/", &[], None)).unwrap();
+    let began = Instant::now();
+    assert_eq!(server.get("/healthz").status, 200, "as soon as one of them is closed");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(slow.join().unwrap() > length, "the head, and all of the file");
+    while on_the_way(&server) > 0 {
+        assert!(began.elapsed() < Duration::from_secs(60), "what nobody read is given back");
+    }
+    // Nor does one that reads nothing hold the end back.
+    let mut last = server.connect();
+    last.write_all(&server.head("GET", "/x/long/", &[], None)).unwrap();
+    while on_the_way(&server) < 9 << 20 {
+        assert!(began.elapsed() < Duration::from_secs(60), "an answer on its way is counted");
+    }
+    let began = Instant::now();
+    server.signal("-TERM");
+    assert_eq!(server.wait(), 0);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[test]
+fn whoever_leaves_its_answers_unread_is_refused_more_of_them_and_others_are_answered() {
+    let shell = Shell::new();
+    install(&shell, "long", &long(), &["--tenant", "greedy"]);
+    install(&shell, "fine", &answers("fine"), &["--tenant", "modest"]);
+    let (greedy, modest) = (token(&shell, "greedy", &[]), token(&shell, "modest", &[]));
+    let watches = token(&shell, "greedy", &["--power", "metrics"]);
+    let server = Server::start(&shell, &["--answer-timeout", "60s"]);
+    let bearer = format!("Bearer {greedy}");
+    // 9 MiB each, of the 128 that a tenant's answers may hold.
+    let mut unread: Vec<_> = (0..15).map(|_| server.connect()).collect();
+    for stream in &mut unread {
+        stream.write_all(&server.head("GET", "/x/long/", &[("authorization", &bearer)], None)).unwrap();
+    }
+    let began = Instant::now();
+    let refused = loop {
+        let answer = server.ask_as(&greedy, "GET", "/v1/workspaces", b"");
+        if answer.status != 200 {
+            break answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "what is on its way is counted");
+    };
+    assert_eq!((refused.status, refused.code().as_str()), (503, "overloaded"), "{refused:?}");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(server.ask_as(&modest, "GET", "/x/fine/", b"").text(), "fine");
+    let told = server.ask_as(&watches, "GET", "/metrics", b"");
+    assert_eq!(told.status, 200, "whoever runs the server sees its figures all the same");
+    // Nothing that was done is lost: who reads has it.
+    let mut first = unread.remove(0);
+    assert_eq!(read(&mut first).unwrap().body.len(), 9 << 20);
+    drop(unread);
+    while server.ask_as(&greedy, "GET", "/v1/workspaces", b"").status != 200 {
+        assert!(began.elapsed() < Duration::from_secs(120), "what is gone is given back");
+    }
 }

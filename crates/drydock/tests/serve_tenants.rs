@@ -1,10 +1,13 @@
 //! Who asks: tokens, ceilings, and what another tenant's token finds.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
+use std::{process::Stdio, time::Instant};
+
 use common::{
     Shell,
+    agent::{Agents, says, shell_turn},
     server::{Answer, Server, answers, guest, install, shown, shows, token},
 };
 use serde_json::{Value, json};
@@ -39,9 +42,18 @@ fn the_tenant_comes_from_the_token_alone_and_without_one_nobody_is_let_in() {
     for wrong in ["", "x", &acme[..acme.len() - 1], &format!("{acme}0")] {
         assert_eq!(server.ask_as(wrong, "GET", "/x/shows/", b"").status, 401, "{wrong}");
     }
+    // Which tenant a request names decides nothing, and nothing runs: the guest is not called, by neither tenant.
+    let ran = || {
+        let of = |tenant| shell.run(&["audit", "--tenant", tenant, "--json", "--limit", "1000"]).stdout;
+        ["dev", "acme"].map(|tenant| of(tenant).matches("handler.invoke").count())
+    };
+    server.ask_as(&acme, "GET", "/v1/audit", b"");
+    let before = ran();
     let body = json!({ "context": { "extension_id": "shows", "tenant_id": "dev" } }).to_string();
     let lied = server.ask_as(&acme, "POST", "/v1/execute", body.as_bytes());
     assert_eq!((lied.status, lied.code().as_str()), (403, "wrong_tenant"));
+    server.ask_as(&acme, "GET", "/v1/audit", b"");
+    assert!(ran() == before && before[1] > 0, "{before:?}");
     for open in ["/healthz", "/readyz", "/openapi.json"] {
         assert_eq!(server.get(open).status, 200);
     }
@@ -141,15 +153,16 @@ fn base64(bytes: &[u8]) -> String {
 /// that has not: the second is answered as one who asks for what nobody has. Routes of later are covered by being there.
 #[test]
 fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
-    let shell = Shell::new();
-    install(&shell, "thing", &answers("mine"), &["--tenant", "owner"]);
+    let agents = Agents::new(&[("m", vec![shell_turn("echo hi"), says("end")])]);
+    let shell = &agents.shell;
+    install(shell, "thing", &answers("mine"), &["--tenant", "owner"]);
     let powers = ["invoke", "install", "secrets", "run", "workspaces", "kept", "agents", "reviews", "audit"];
     let powers: Vec<&str> = powers.iter().flat_map(|it| ["--power", it]).collect();
-    let (owner, other) = (token(&shell, "owner", &powers), token(&shell, "other", &powers));
-    let server = Server::start(&shell, &[]);
+    let (owner, other) = (token(shell, "owner", &powers), token(shell, "other", &powers));
+    let server = Server::of(agents.command(&["serve", "--listen", "0"]).stderr(Stdio::inherit()));
     for (method, path, body) in [
         ("PUT", "/v1/workspaces/thing", ""),
-        ("PUT", "/v1/workspaces/thing/files/workspace/a", "text"),
+        ("PUT", "/v1/workspaces/thing/files/workspace/a", OWN),
         ("POST", "/v1/workspaces/thing/snapshots", r#"{"name":"thing"}"#),
         ("PUT", "/v1/kv/thing", "mine"),
         ("PUT", "/v1/secrets/thing", "a value of its owner"),
@@ -160,6 +173,12 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
     let wanted = br#"{"command":"cat","args":["/thing"],"stdin_open":true}"#;
     let process =
         server.ask_as(&owner, "POST", "/v1/processes", wanted).json()["id"].as_str().unwrap().to_owned();
+    let (run, review) = waiting_run(&server, &owner);
+    let real_id = |path: &str| {
+        let families = [("/v1/processes/", &process), ("/v1/agents/", &run), ("/v1/reviews/", &review)];
+        let family = families.into_iter().find(|(family, _)| path.starts_with(family));
+        family.unwrap_or_else(|| panic!("{path} takes an id, and its owner has none to try it with")).1
+    };
     let document = server.get("/openapi.json").json();
     let mut asked = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -179,7 +198,11 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
             };
             let at = |name: &str| {
                 let filled = path.replace("{name}", name).replace("{extension}", name);
-                let id = if name == "thing" { process.as_str() } else { "0123456789abcdef0123456789abcdef" };
+                let id = match name {
+                    _ if !path.contains("{id}") => "",
+                    "thing" => real_id(path).as_str(),
+                    _ => "0123456789abcdef0123456789abcdef",
+                };
                 let filled = filled.replace("{path}", "workspace/a").replace("{id}", id);
                 let filled = filled.replace("{key}", name).replace("{topic}", name);
                 if path.ends_with("/diff") { format!("{filled}?snapshot=thing") } else { filled }
@@ -197,13 +220,20 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
             let (theirs, nobodys) = (ask(&other, "thing"), ask(&other, "nobodys"));
             assert_eq!(theirs, nobodys, "{method} {path}");
             assert_eq!(theirs.0, 404, "{method} {path}: {}", theirs.2);
+            if method == "get" {
+                // It is the other tenant that makes the difference, and not a request that nobody has an answer for.
+                let own = ask(&owner, "thing");
+                assert_eq!(own.0, 200, "{method} {path}: {}", own.2);
+            }
             asked += 1;
         }
     }
     assert!(asked >= 43, "{asked} operations take a name");
     // Nothing was taken from its owner.
     assert_eq!(server.ask_as(&owner, "GET", "/x/thing/", b"").text(), "mine");
-    assert_eq!(server.ask_as(&owner, "GET", "/v1/workspaces/thing/files/workspace/a", b"").text(), "text");
+    assert_eq!(server.ask_as(&owner, "GET", "/v1/workspaces/thing/files/workspace/a", b"").text(), OWN);
+    let run = server.ask_as(&owner, "GET", &format!("/v1/agents/{run}"), b"").json();
+    assert_eq!(run["status"], "waiting", "neither cancelled nor answered: {run}");
     let found = server.ask_as(&owner, "GET", &format!("/v1/processes/{process}"), b"");
     assert_eq!(found.status, 200, "{found:?}");
     assert!(!server.ask_as(&other, "GET", "/v1/processes", b"").text().contains(&process));
@@ -222,6 +252,64 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
         let theirs = server.ask_as(&other, "GET", path, b"").text();
         assert!(!theirs.contains(mark), "{path}: {theirs}");
         assert!(server.ask_as(&owner, "GET", path, b"").text().contains(mark), "{path}");
+    }
+    // Names that are no part of a path: an extension in an envelope, a workspace of a run and of a session.
+    let executed = |name: &str| {
+        let body = json!({ "context": { "extension_id": name } }).to_string();
+        let answer = server.ask_as(&other, "POST", "/v1/execute", body.as_bytes());
+        (answer.status, answer.text().replace(name, "NAME"))
+    };
+    assert_eq!((executed("thing"), executed("thing").0), (executed("nobodys"), 404));
+    for (path, body) in [
+        ("/v1/run", json!({ "name": "cat", "args": ["/workspace/a", "a"], "workspace": "thing" })),
+        ("/v1/sh", json!({ "script": "cat a /workspace/a; grep -r own /", "workspace": "thing" })),
+        ("/v1/processes", json!({ "command": "cat", "args": ["a"], "workspace": "thing" })),
+        ("/mcp?workspace=thing", call_of_sh("cat a /workspace/a; grep -r own /")),
+    ] {
+        let headers = [
+            ("authorization", &*format!("Bearer {other}")),
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "sh"),
+        ];
+        let answer = server.ask("POST", path, &headers, body.to_string().as_bytes());
+        assert_ne!(answer.status, 500, "{path}: {answer:?}");
+        assert!(!answer.text().contains(OWN), "{path}: {answer:?}");
+        let own = [("authorization", &*format!("Bearer {owner}"))];
+        let own = server.ask("POST", path, &[&own[..], &headers[1..]].concat(), body.to_string().as_bytes());
+        assert!(path == "/v1/processes" || own.text().contains(OWN), "{path}: {own:?}");
+    }
+}
+
+/// What only its owner has written.
+const OWN: &str = "the owner's own words";
+
+/// A call of the revision of MCP that has no handshake.
+fn call_of_sh(script: &str) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "name": "sh", "arguments": { "script": script }, "_meta": meta });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
+}
+
+/// A run of an agent that waits for a person, and what that person is asked.
+fn waiting_run(server: &Server, token: &str) -> (String, String) {
+    let options = json!({ "model": "m", "review": ["shell"], "review_wait_ms": 600_000 });
+    let wanted = json!({ "system": "s", "task": "t", "options": options }).to_string();
+    let opened = server.ask_as(token, "POST", "/v1/agents", wanted.as_bytes());
+    assert_eq!(opened.status, 200, "{opened:?}");
+    let began = Instant::now();
+    loop {
+        let asked = server.ask_as(token, "GET", "/v1/reviews", b"").json();
+        if let Some(review) = asked["reviews"][0]["id"].as_str() {
+            return (opened.json()["id"].as_str().unwrap().to_owned(), review.to_owned());
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "nothing is asked");
     }
 }
 

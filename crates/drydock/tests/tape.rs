@@ -13,7 +13,10 @@ use serde_json::Value;
 
 fn site() -> Server {
     let asked = std::sync::atomic::AtomicU64::new(0);
-    serve(move |_, to| {
+    serve(move |head, to| {
+        if head.contains(" /hangs-up ") {
+            return;
+        }
         let n = asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         answer(to, "200 OK", "", &format!("{{\"n\":{n}}}\n"));
     })
@@ -46,6 +49,7 @@ fn what_is_recorded_on_the_command_line_is_replayed_without_files_and_network() 
     let (dir, place, url) = (dir.to_str().unwrap().to_owned(), site.place(), site.url("/"));
     let (ask, fetch) =
         (format!("curl -s {url} | jq .n"), format!("(await (await fetch('{url}')).json()).n >= 0"));
+    let hung_up = format!("curl -sS {url}hangs-up; echo $?");
     let writable = format!("{dir}:/data:rw");
     let cases: &[(&[&str], &[u8])] = &[
         (&["run", "--record", "--dir", &dir, "sort", "-r", "words.txt"], b""),
@@ -55,6 +59,7 @@ fn what_is_recorded_on_the_command_line_is_replayed_without_files_and_network() 
         (&["sh", "--record", "--dir", &dir, &script, "x"], b""),
         (&["sh", "--record", "--allow-private", &place, "-c", &ask], b""),
         (&["sh", "--record", "--json", "--allow-private", &place, "-c", &ask], b""),
+        (&["sh", "--record", "--allow-private", &place, "-c", &hung_up], b""),
         (&["sh", "--record"], b"echo from stdin; seq 3 | tac\n"),
         (
             &["sh", "--record", "--dir", &writable, "-c", "echo new > made; cat made words.txt; rm made; ls"],
@@ -75,6 +80,7 @@ fn what_is_recorded_on_the_command_line_is_replayed_without_files_and_network() 
         };
         taped.push((args, said, id));
     }
+    assert!(taped.iter().any(|(_, said, _)| said.stdout == "52\n"), "a server hung up");
     fs::remove_dir_all(&dir).unwrap();
     for gone in [&script, &program, &module] {
         fs::remove_file(gone.replace("TMP", shell.path("").to_str().unwrap())).unwrap();

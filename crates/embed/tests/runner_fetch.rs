@@ -272,6 +272,11 @@ async fn a_fetch_is_on_record_with_host_address_status_and_bytes_and_nothing_els
     let ours: Vec<_> = records.iter().filter(|it| it.operation == "http.fetch").collect();
     assert_eq!(ours.len(), 2, "a beginning and an end");
     assert!(ours.iter().all(|it| it.subject == format!("private:{}", server.address)));
+    let dialled: Vec<_> = records.iter().filter(|it| it.operation == "egress.dial").collect();
+    let address = server.address.to_string();
+    assert_eq!(dialled.len(), 1, "before it was dialled");
+    assert_eq!((&dialled[0].subject, &dialled[0].more_subjects), (&address, &vec![address.clone()]));
+    assert_eq!(dialled[0].call, ours[0].call);
     let attempt = &ours.iter().find(|it| !it.attempts.is_empty()).unwrap().attempts[0];
     assert_eq!((attempt.address.as_str(), attempt.status), (server.address.to_string().as_str(), Some(200)));
     assert_eq!((attempt.bytes_sent, attempt.bytes_received, attempt.code.as_str()), (11, 11, "ok"));

@@ -1,7 +1,9 @@
 //! From a call that was let through to its end: the power acts, unless something ends it first, and the end is recorded
 //! on every path.
 
+use core::net::SocketAddr;
 use std::{
+    fmt,
     pin::pin,
     sync::{
         Arc, OnceLock,
@@ -10,8 +12,8 @@ use std::{
 };
 
 use drydock_contract::{
-    CallError, CapSet, Reply, Streams, SwitchMark,
-    port::{Attempt, CallEnd, CallFacts, EndKind, Mode},
+    CallError, CapSet, Fault, Reply, Streams, SwitchMark,
+    port::{Attempt, CallEnd, CallFacts, EndKind, Mode, Subjects},
 };
 use parking_lot::Mutex;
 
@@ -92,12 +94,15 @@ impl<'a> OpenCall<'a> {
     }
 
     /// Where connections are told.
-    pub(crate) fn attempt_log(&self) -> &Arc<AttemptLog> {
-        self.attempts.get_or_init(Arc::default)
+    pub(crate) fn attempt_log(&self, gate: &Arc<Gate>) -> &Arc<AttemptLog> {
+        self.attempts.get_or_init(|| {
+            let (gate, facts) = (Arc::clone(gate), self.facts.clone());
+            Arc::new(AttemptLog { gate, facts, audited: self.audited, over: Mutex::default() })
+        })
     }
 
     fn attempts(&self) -> Option<Arc<[Attempt]>> {
-        self.attempts.get().map(|log| log.0.lock().as_slice().into())
+        self.attempts.get().map(|log| log.over.lock().as_slice().into())
     }
 
     fn plainly(&self, kind: EndKind) -> CallEnd {
@@ -151,9 +156,18 @@ impl Drop for OpenCall<'_> {
     }
 }
 
-/// The connections of one call, for the record of its end: on every path, also where nobody waits for it any more.
-#[derive(Debug, Default)]
-pub struct AttemptLog(Mutex<Vec<Attempt>>);
+/// The connections of one call. Each is on record before it is made, and is in the record of the call's end: on every path,
+/// also where nobody waits for it any more.
+pub struct AttemptLog {
+    gate: Arc<Gate>,
+    facts: CallFacts,
+    audited: Audited,
+    /// Those that are over.
+    over: Mutex<Vec<Attempt>>,
+}
+
+/// Under which operation the beginning of a connection is recorded; its end is in the record of the call's.
+const DIALLED: &str = "egress.dial";
 
 /// Connections of one call that its record has; a call makes no more by itself.
 const ATTEMPTS_MAX: usize = 64;
@@ -161,14 +175,31 @@ const ATTEMPTS_MAX: usize = 64;
 impl AttemptLog {
     /// Those that are over.
     pub fn told(&self) -> Vec<Attempt> {
-        self.0.lock().clone()
+        self.over.lock().clone()
+    }
+
+    /// One more is about to be made, to this address of this host. An error means that it must not be: there is no record
+    /// of it.
+    pub fn begins(&self, host: &str, address: SocketAddr) -> Result<(), Fault> {
+        if self.audited != Audited::Everything {
+            return Ok(());
+        }
+        let subjects = Subjects::from([host.into(), address.to_string().into()]);
+        let facts = CallFacts { operation: DIALLED, subjects, request: None, ..self.facts.clone() };
+        self.gate.record_attempt(facts)
     }
 
     /// One more is over.
     pub fn ended(&self, attempt: Attempt) {
-        let mut all = self.0.lock();
+        let mut all = self.over.lock();
         if all.len() < ATTEMPTS_MAX {
             all.push(attempt);
         }
+    }
+}
+
+impl fmt::Debug for AttemptLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AttemptLog").field("over", &self.over).finish_non_exhaustive()
     }
 }

@@ -297,6 +297,12 @@ impl Gate {
         }
     }
 
+    /// Records that a call is about to make a connection: no record, no connection.
+    pub(crate) fn record_attempt(&self, call: CallFacts) -> Result<(), Fault> {
+        let record = AuditRecord { at: self.clock.now(), call, event: AuditEvent::Begun };
+        self.audit.attempted(record, self.recording).map_err(Fault::Unrecorded)
+    }
+
     /// Records that a call is over, if its beginning was.
     pub(crate) fn record_end(&self, facts: &CallFacts, audited: Audited, end: CallEnd) {
         if audited == Audited::Everything {

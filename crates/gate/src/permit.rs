@@ -117,9 +117,9 @@ impl<'a, C: Capability> Permit<'a, C> {
         self.session.within(self.call())
     }
 
-    /// Where connections out of the house are told, for the record of the call's end.
+    /// Where connections out of the house are told: before they are made, and for the record of the call's end.
     pub fn attempts(&self) -> Arc<AttemptLog> {
-        Arc::clone(self.open.attempt_log())
+        Arc::clone(self.open.attempt_log(self.gate))
     }
 
     /// What outlives the call: the session, the slot and the switches, for a process, a listener or a stream. The

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -14,8 +14,15 @@ use drydock_embed::{Dock, store::Tokens};
 use parking_lot::{Mutex, RwLock};
 
 use crate::{
-    agents::Drivers, idempotency::Remembered, installed::InstalledCache, log::LogWriter, mcp::McpServers,
-    metrics::Metrics, queue::Queue,
+    agents::Drivers,
+    held::{Answers, BytesHeld},
+    idempotency::Remembered,
+    installed::InstalledCache,
+    log::LogWriter,
+    mcp::McpServers,
+    metrics::Metrics,
+    pace::Pace,
+    queue::Queue,
 };
 
 /// The server. Clones are the same one.
@@ -29,7 +36,10 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) remembered: Remembered,
     pub(crate) logs: LogWriter,
-    pub(crate) held: Arc<BodyBytes>,
+    /// What the bodies of all requests hold.
+    pub(crate) held: Arc<BytesHeld>,
+    /// What the answers hold that are on their way.
+    pub(crate) answers: Arc<BytesHeld>,
     pub(crate) mcp: McpServers,
     pub(crate) drivers: Arc<Drivers>,
     dock: Dock,
@@ -74,6 +84,12 @@ pub struct Bounds {
     pub body_pause_max: Duration,
     /// Bytes of the bodies of all requests that are held at once.
     pub bodies_bytes_max: u64,
+    /// Time in which 32 KiB of an answer must be taken, from the moment that no more of it can be written.
+    pub answer_pause_max: Duration,
+    /// Bytes of the answers of all tenants that are on their way, beyond which requests are refused.
+    pub answers_bytes_max: u64,
+    /// Bytes of the answers of one tenant that are on their way, likewise.
+    pub tenant_answers_bytes_max: u64,
     /// Requests of a tenant that run at once.
     pub tenant_in_flight_max: u32,
     /// Requests of a tenant that wait for that.
@@ -112,6 +128,9 @@ impl Default for Bounds {
             body_read_max: Duration::from_secs(60),
             body_pause_max: Duration::from_secs(10),
             bodies_bytes_max: 512 << 20,
+            answer_pause_max: Duration::from_secs(10),
+            answers_bytes_max: 512 << 20,
+            tenant_answers_bytes_max: 128 << 20,
             tenant_in_flight_max: 64,
             tenant_waiting_max: 256,
             in_flight_max: 512,
@@ -129,6 +148,16 @@ impl Default for Bounds {
     }
 }
 
+/// What must be taken of an answer in a pause, so that a byte now and then holds no connection.
+const ANSWER_PAUSE_BYTES_MIN: usize = 32 << 10;
+
+impl Bounds {
+    /// How slowly an answer may be read. Downloads and streams have no end of their own.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace { pause_max: self.answer_pause_max, pause_bytes_min: ANSWER_PAUSE_BYTES_MIN, write_max: None }
+    }
+}
+
 impl Default for ServeSettings {
     fn default() -> Self {
         Self { reach: Reach::Loopback, host_names: Vec::new(), bounds: Bounds::default() }
@@ -139,6 +168,7 @@ impl Default for ServeSettings {
 pub(crate) struct TenantState {
     pub(crate) dock: Arc<Dock>,
     pub(crate) installed: InstalledCache,
+    pub(crate) answers: Answers,
 }
 
 impl App {
@@ -153,7 +183,8 @@ impl App {
             logs: LogWriter::start(),
             mcp: McpServers::new(bounds),
             drivers: Arc::new(Drivers::new(bounds)),
-            held: Arc::new(BodyBytes { held: AtomicU64::new(0), max: bounds.bodies_bytes_max }),
+            held: Arc::new(BytesHeld::new(bounds.bodies_bytes_max)),
+            answers: Arc::new(BytesHeld::new(bounds.answers_bytes_max)),
             settings,
             dock,
             tenants: RwLock::default(),
@@ -191,7 +222,9 @@ impl Shared {
         let made = || {
             let dock = Arc::new(self.dock.for_tenant(tenant.clone()));
             self.drivers.take_up(dock.agents(), tenant.clone());
-            Arc::new(TenantState { dock, installed: InstalledCache::default() })
+            let own = BytesHeld::new(self.settings.bounds.tenant_answers_bytes_max);
+            let answers = Answers::new(own, &self.answers);
+            Arc::new(TenantState { dock, installed: InstalledCache::default(), answers })
         };
         Arc::clone(all.entry(tenant.clone()).or_insert_with(made))
     }
@@ -199,43 +232,6 @@ impl Shared {
     /// What is kept for tenants, for those who look at all of them.
     pub(crate) fn tenants(&self) -> usize {
         self.tenants.read().len()
-    }
-}
-
-/// How much the bodies of all requests hold.
-pub(crate) struct BodyBytes {
-    held: AtomicU64,
-    max: u64,
-}
-
-/// A share of it, given back when it is dropped.
-pub(crate) struct HeldBytes {
-    all: Arc<BodyBytes>,
-    bytes: u64,
-}
-
-impl BodyBytes {
-    pub(crate) fn share(self: &Arc<Self>) -> HeldBytes {
-        HeldBytes { all: Arc::clone(self), bytes: 0 }
-    }
-
-    pub(crate) fn held(&self) -> u64 {
-        self.held.load(Ordering::Relaxed)
-    }
-}
-
-impl HeldBytes {
-    /// Takes so many more; false if there are not so many left.
-    pub(crate) fn grow(&mut self, bytes: u64) -> bool {
-        let before = self.all.held.fetch_add(bytes, Ordering::Relaxed);
-        self.bytes += bytes;
-        before.saturating_add(bytes) <= self.all.max
-    }
-}
-
-impl Drop for HeldBytes {
-    fn drop(&mut self) {
-        self.all.held.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

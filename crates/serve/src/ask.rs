@@ -10,14 +10,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-use crate::{
-    app::{HeldBytes, Shared},
-    body,
-    caller::Caller,
-    error::ApiError,
-    json,
-    queue::Place,
-};
+use crate::{app::Shared, body, caller::Caller, error::ApiError, held::HeldBytes, json, queue::Place};
 
 /// What a handler answers.
 pub(crate) type Answer = Result<Response<Body>, ApiError>;

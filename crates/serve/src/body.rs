@@ -8,10 +8,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 
-use crate::{
-    app::{HeldBytes, Shared},
-    error::ApiError,
-};
+use crate::{app::Shared, error::ApiError, held::HeldBytes};
 
 /// Whether there is nothing to read: most requests have none, and need no timer for it.
 pub(crate) fn is_empty(headers: &HeaderMap, body: &Body) -> bool {

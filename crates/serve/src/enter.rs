@@ -19,7 +19,7 @@ use http_body_util::BodyExt as _;
 use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
-    app::{Reach, Shared},
+    app::{Reach, Shared, TenantState},
     ask::{Answer, Ask},
     caller::{self, Power},
     cross,
@@ -53,11 +53,14 @@ pub(crate) fn enter(
     );
     let answering = span.in_scope(|| answer(route, &app, request, found, Arc::clone(&id)));
     async move {
-        let done = match answering {
-            Ok(answering) => answering.instrument(span.clone()).await,
-            Err(error) => Err(error),
+        let (done, state) = match answering {
+            Ok((answering, state)) => (answering.instrument(span.clone()).await, state),
+            Err(error) => (Err(error), None),
         };
         let mut response = done.unwrap_or_else(ApiError::into_response);
+        if let Some(state) = state {
+            response = state.answers.count(response);
+        }
         span.record("http.response.status_code", response.status().as_u16());
         if let Ok(value) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(REQUEST_ID, value);
@@ -74,23 +77,29 @@ fn answer(
     request: Request<Body>,
     found: Found,
     id: Arc<str>,
-) -> Result<Answering, ApiError> {
+) -> Result<(Answering, Option<Arc<TenantState>>), ApiError> {
     if app.settings.reach == Reach::Loopback {
         cross::check(&app.settings, request.uri(), request.headers())?;
     }
     let found = found?;
     if route.power == Power::Open {
-        return Ok(Box::pin(ready((route.open)(app))));
+        return Ok((Box::pin(ready((route.open)(app))), None));
     }
     let caller = caller::identify(app, request.headers(), request.extensions())?;
     Span::current().record("tenant", caller.tenant.as_str());
     caller.may(route.power)?;
+    let state = Arc::clone(&caller.state);
+    // Whoever runs the server sees its figures all the same.
+    if route.power != Power::Metrics {
+        state.answers.check()?;
+    }
     let key = if route.once { idempotency::key_of(request.headers())? } else { None };
     let ask = Ask::new(Arc::clone(app), caller, request, found, id);
-    Ok(match key {
+    let answering = match key {
         None => (route.handle)(ask),
         Some(key) => Box::pin(once(route, ask, key)),
-    })
+    };
+    Ok((answering, Some(state)))
 }
 
 /// Does it once for all who ask under this key.

@@ -24,7 +24,7 @@ use crate::error::ApiError;
 /// Where a caller says its key.
 pub(crate) const KEY: &str = "idempotency-key";
 /// Says that an answer is not the first of its kind.
-const REPLAYED: &str = "idempotency-replayed";
+pub(crate) const REPLAYED: &str = "idempotency-replayed";
 /// The longest key.
 const KEY_BYTES_MAX: usize = 255;
 /// Keys of one tenant.

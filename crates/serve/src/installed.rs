@@ -1,5 +1,6 @@
 //! The extensions of a tenant that were asked for: their modules at hand, linked once, and a session for each caller. What
-//! another process installs is heard of within half a second; a request does not read the ledger.
+//! another process installs is heard of within half a second, and so is what became of a secret; a request does not read
+//! the ledger.
 
 use std::{
     collections::HashMap,
@@ -7,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::CommandName;
+use drydock_contract::{CommandName, Digest};
 use drydock_embed::{BadSetup, Dock, DockSession, InstallError, Installed};
 use parking_lot::Mutex;
 
@@ -29,6 +30,8 @@ pub(crate) struct InstalledCache {
 /// An extension that is ready for requests.
 pub(crate) struct Ready {
     pub(crate) installed: Installed,
+    /// What its secrets were: sessions hold their values.
+    secrets: Digest,
     sessions: Locked<Arc<str>, DockSession>,
 }
 
@@ -46,19 +49,24 @@ impl InstalledCache {
         if let Some(ready) = self.fresh(name) {
             return Ok(Some(ready));
         }
-        let (all, wanted) = (dock.installations(), name.clone());
-        let found = tokio::task::spawn_blocking(move || all.find(&wanted));
+        let (looks, wanted) = (Arc::clone(dock), name.clone());
+        let found = tokio::task::spawn_blocking(move || {
+            let Some(found) = looks.installations().find(&wanted)? else { return Ok(None) };
+            let secrets = looks.secrets_mark(&found)?;
+            Ok(Some((found, secrets)))
+        });
         let found = found.await.unwrap_or_else(|_| Err(InstallError::Broken(name.to_string())))?;
-        let Some(installation) = found else {
+        let Some((installation, secrets)) = found else {
             self.at_hand.lock().remove(name);
             return Ok(None);
         };
         let known = self.at_hand.lock().get(name).map(|(_, it)| Arc::clone(it));
-        let ready = match known.filter(|it| it.installed.installation == installation) {
+        let is_same = |it: &Arc<Ready>| it.secrets == secrets && it.installed.installation == installation;
+        let ready = match known.filter(is_same) {
             Some(ready) => ready,
             None => {
                 let installed = dock.installed(installation).await?;
-                Arc::new(Ready { installed, sessions: Mutex::default() })
+                Arc::new(Ready { installed, secrets, sessions: Mutex::default() })
             }
         };
         self.at_hand.lock().insert(name.clone(), (Instant::now(), Arc::clone(&ready)));

@@ -4,6 +4,7 @@ use axum::{
     body::Body,
     http::{HeaderValue, Response, StatusCode, header},
 };
+use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::ApiError;
@@ -49,7 +50,12 @@ fn depth(bytes: &[u8]) -> usize {
 /// An answer of that status.
 pub(crate) fn response(status: StatusCode, value: &impl Serialize) -> Response<Body> {
     // Values of ours: there is nothing in them that JSON cannot say.
-    let mut response = Response::new(Body::from(serde_json::to_vec(value).unwrap_or_default()));
+    written(status, serde_json::to_vec(value).unwrap_or_default().into())
+}
+
+/// The same of what is JSON already.
+pub(crate) fn written(status: StatusCode, json: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::from(json));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -1,4 +1,5 @@
-//! Connections: as many as may be, each with its time to say what it wants, and an end that waits for what was begun.
+//! Connections: as many as may be, each with its time to say what it wants and to take what it asked for, and an end that
+//! waits for what was begun.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +15,7 @@ use tokio::{
     sync::{Semaphore, watch},
 };
 
-use crate::{App, Bounds, Tls};
+use crate::{App, Bounds, Tls, pace::Paced};
 
 /// How long a listener that cannot accept rests.
 const REST: Duration = Duration::from_millis(50);
@@ -97,6 +98,8 @@ impl Connection {
     pub(crate) async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let Bounds { header_bytes_max, headers_max, header_read_max, .. } = self.bounds;
         let service = TowerToHyperService::new(self.router);
+        // What comes in has its times below; what goes out has its own here.
+        let stream = Paced::new(stream, self.bounds.pace());
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(header_read_max)

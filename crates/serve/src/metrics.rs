@@ -138,7 +138,18 @@ pub(crate) fn render(app: &Shared) -> String {
         "Requests for which there is no route.",
         &one(metrics.unrouted.get()),
     );
-    put("drydock_http_body_bytes", "gauge", "Bytes of bodies that are being read.", &one(app.held.held()));
+    put(
+        "drydock_http_body_bytes",
+        "gauge",
+        "Bytes of bodies of requests that are read or worked on.",
+        &one(app.held.held()),
+    );
+    put(
+        "drydock_http_answer_bytes",
+        "gauge",
+        "Bytes of answers over 64 KiB that are on their way.",
+        &one(app.answers.held()),
+    );
     put(
         "drydock_idempotency_keys",
         "gauge",

@@ -85,7 +85,7 @@ fn operation(route: &Route, id: String) -> Value {
 
 /// What may come back: the answer, and the errors that every route, or every route of its kind, may have.
 fn responses(route: &Route, answer: &Value) -> Value {
-    let error = json!({
+    let mut error = json!({
         "description": "why there is no answer",
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } },
     });
@@ -100,6 +100,8 @@ fn responses(route: &Route, answer: &Value) -> Value {
         all["default"] = json!({ "description": "whatever the extension answers", "content": { "*/*": {} } });
     }
     if route.path == "/mcp" {
+        // The SDK refuses in plain words.
+        error["content"]["text/plain"] = json!({ "schema": { "type": "string" } });
         all["default"] = json!({ "description": "what MCP's transport says of a request that is none of its", "content": { "*/*": {} } });
     }
     for status in statuses {

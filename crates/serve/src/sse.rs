@@ -26,27 +26,49 @@ use tokio::{
 };
 use tracing::Instrument as _;
 
-use crate::error::ApiError;
+use crate::{
+    error::ApiError,
+    held::{Answers, OnTheWay},
+};
 
 /// Between two signs of life, so that nobody in between takes the connection for dead.
 pub(crate) const ALIVE: Duration = Duration::from_secs(15);
 
 /// Who tells, and who is told.
 pub(crate) struct Events {
-    to: UnboundedSender<Bytes>,
-    from: UnboundedReceiver<Bytes>,
+    to: UnboundedSender<Event>,
+    from: UnboundedReceiver<Event>,
     cancel: Arc<Switch>,
+    answers: Answers,
+}
+
+/// What waits to be read, counted as long as it does.
+struct Event {
+    bytes: Bytes,
+    _held: OnTheWay,
+}
+
+/// What an event takes besides its bytes.
+const EVENT_BYTES: usize = 128;
+
+impl Event {
+    fn new(bytes: Bytes, answers: &Answers) -> Self {
+        let _held = answers.hold((bytes.len() + EVENT_BYTES) as u64);
+        Self { bytes, _held }
+    }
 }
 
 impl Events {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(answers: &Answers) -> Self {
         let (to, from) = unbounded_channel();
-        Self { to, from, cancel: Arc::default() }
+        Self { to, from, cancel: Arc::default(), answers: answers.clone() }
     }
 
-    /// What a run is watched with. How much it writes is bounded by its own limits.
+    /// What a run is watched with. How much it writes is bounded by its own limits, and by what its tenant leaves unread: then
+    /// it ends, as if nobody listened any more.
     pub(crate) fn watch(&self) -> Watch {
         let (to, tails) = (self.to.clone(), Mutex::new([Vec::new(), Vec::new()]));
+        let (answers, cancel) = (self.answers.clone(), Arc::clone(&self.cancel));
         let listener = move |stream, bytes: &[u8]| {
             let (name, at) = match stream {
                 OutputStream::Stdout => ("stdout", 0),
@@ -54,7 +76,10 @@ impl Events {
             };
             let told = piece(&mut tails.lock()[at], bytes);
             if let Some(told) = told {
-                let _ = to.send(event(name, &told));
+                let _ = to.send(Event::new(event(name, &told), &answers));
+                if answers.is_full() {
+                    cancel.trip();
+                }
             }
         };
         Watch { cancel: Arc::clone(&self.cancel), output: Some(Arc::new(listener)) }
@@ -65,7 +90,7 @@ impl Events {
         self,
         work: impl Future<Output = Result<Value, ApiError>> + Send + 'static,
     ) -> Response<Body> {
-        let Self { to, from, cancel } = self;
+        let Self { to, from, cancel, answers } = self;
         let telling = async move {
             let last = match work.await {
                 Ok(value) => event("result", &value),
@@ -77,7 +102,7 @@ impl Events {
                     )
                 }
             };
-            let _ = to.send(last);
+            let _ = to.send(Event::new(last, &answers));
         };
         let running = tokio::spawn(telling.in_current_span());
         let alive = alive();
@@ -153,7 +178,7 @@ fn sign_of_life() -> Bytes {
 }
 
 struct Told {
-    from: UnboundedReceiver<Bytes>,
+    from: UnboundedReceiver<Event>,
     cancel: Arc<Switch>,
     _running: JoinHandle<()>,
     alive: Interval,
@@ -170,7 +195,7 @@ impl Stream for Told {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Poll::Ready(next) = self.from.poll_recv(cx) {
-            return Poll::Ready(next.map(Ok));
+            return Poll::Ready(next.map(|it| Ok(it.bytes)));
         }
         self.alive.poll_tick(cx).map(|_| Some(Ok(sign_of_life())))
     }

@@ -27,6 +27,10 @@ pub(crate) struct Server {
     home: Option<tempfile::TempDir>,
 }
 
+/// All that a token may have.
+const POWERS: [&str; 10] =
+    ["invoke", "install", "secrets", "run", "workspaces", "kept", "agents", "reviews", "audit", "metrics"];
+
 impl Server {
     /// In a new home, with extensions.
     pub(crate) fn start(binary: &Path, echo: &Path) -> anyhow::Result<Self> {
@@ -48,6 +52,19 @@ impl Server {
         let port = line.trim().rsplit(':').next().and_then(|it| it.parse().ok());
         let address = ([127, 0, 0, 1], port.with_context(|| format!("it says no port: {line:?}"))?).into();
         Ok(Self { child, _stdout: stdout, address, home: None })
+    }
+
+    /// A token of this tenant that may everything. From a moment later on everybody needs one.
+    pub(crate) fn token(&self, binary: &Path, tenant: &str) -> anyhow::Result<String> {
+        let home = self.home.as_ref().context("the home is somebody else's")?;
+        let mut command = Command::new(binary);
+        command.args(["token", "add", tenant]).env("DRYDOCK_HOME", home.path());
+        for power in POWERS {
+            command.args(["--power", power]);
+        }
+        let output = command.output().context("could not start the binary")?;
+        ensure!(output.status.success(), "token add: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
     pub(crate) fn client(&self) -> anyhow::Result<Client> {

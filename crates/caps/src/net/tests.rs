@@ -48,16 +48,22 @@ struct Room {
 
 /// A gate with the power behind it, for which every name is at that address.
 fn room(address: &str) -> Room {
-    let (journal, clock) = (Arc::new(MemoryJournal::default()), Arc::new(FixedClock::default()));
+    let resolver = Arc::new(Everywhere(address.parse().unwrap()));
+    let journal = Arc::new(MemoryJournal::default());
+    room_with(resolver, journal, GateSettings::default())
+}
+
+fn room_with(resolver: Arc<dyn Resolve>, journal: Arc<MemoryJournal>, settings: GateSettings) -> Room {
+    let clock = Arc::new(FixedClock::default());
     let dialled = Arc::new(Recording::default());
     let egress = Egress::new(Parts {
-        resolver: Arc::new(Everywhere(address.parse().unwrap())),
+        resolver,
         dialler: Arc::clone(&dialled) as _,
         trust: Trust::new(WorldRoots::Nobody, Vec::new()),
         quota: QuotaLimits::default(),
     });
     let net = Net::new(Arc::new(egress), Arc::clone(&clock) as _);
-    let gate = Gate::new(GateSettings::default(), clock, Arc::clone(&journal) as _).with(net);
+    let gate = Gate::new(settings, clock, Arc::clone(&journal) as _).with(net);
     Room { gate: Arc::new(gate), journal, dialled }
 }
 
@@ -110,6 +116,59 @@ fn a_fetch_is_denied_and_recorded_with_its_host_and_the_grant_that_it_lacks() {
     assert_eq!((denial.code(), subject.as_str()), ("malformed", ""));
     let (denial, subject) = room.denied(HeldGrants::default(), &vec![b' '; 17 << 20]);
     assert_eq!((denial.code(), denial.remedy(), subject.as_str()), ("denied", None, ""));
+}
+
+/// Breaks the journal at the moment in which the address is known.
+#[derive(Debug)]
+struct Breaking(Arc<MemoryJournal>);
+
+impl Resolve for Breaking {
+    fn resolve<'a>(&'a self, _: &'a HostName, _: usize) -> Pending<'a, io::Result<Vec<IpAddr>>> {
+        self.0.break_now();
+        Box::pin(async { Ok(vec![IpAddr::from([93, 184, 216, 34])]) })
+    }
+}
+
+#[test]
+fn an_attempt_is_on_record_with_its_address_before_it_is_dialled_or_nothing_is_dialled() {
+    let room = room("93.184.216.34");
+    let (answer, _) = room.fetch(by_rules(&["a.test"], &[], &[]), &url("https://a.test/secret"));
+    assert!(matches!(answer, Ok(Err(ref failure)) if failure.code == "connect_failed"), "{answer:?}");
+    let records = room.journal.records();
+    let told: Vec<_> = records
+        .iter()
+        .map(|it| {
+            let subjects: Vec<_> = it.call.subjects.iter().collect();
+            (it.call.operation, subjects.join(" "), it.event.to_string())
+        })
+        .collect();
+    let of = |operation, subjects: &str, event: &str| (operation, subjects.to_owned(), event.to_owned());
+    assert_eq!(
+        told,
+        [
+            of("http.fetch", "a.test:443", "begun"),
+            of("egress.dial", "a.test:443 93.184.216.34:443", "begun"),
+            of("http.fetch", "a.test:443", "ended done"),
+        ]
+    );
+    assert!(
+        records
+            .iter()
+            .all(|it| (it.call.call, it.call.trace) == (records[0].call.call, records[0].call.trace))
+    );
+
+    let journal = Arc::new(MemoryJournal::default());
+    let ahead = GateSettings { recording: drydock_gate::Recording::Ahead, ..GateSettings::default() };
+    let room = room_with(Arc::new(Breaking(Arc::clone(&journal))), Arc::clone(&journal), ahead);
+    let spec = SessionSpec { grants: by_rules(&["a.test"], &[], &[]), ..SessionSpec::new(principal("me")) };
+    let session = room.gate.open(spec).unwrap();
+    let asked = url("https://a.test/");
+    let call = Call::new(FETCH, &asked, Streams::default()).answered_typed();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let failed = runtime.block_on(room.gate.dispatch(&session, call)).err().unwrap();
+    assert_eq!(failed.code(), "audit_unavailable", "{failed}");
+    assert!(room.dialled.0.lock().is_empty(), "what cannot be recorded is not done");
+    journal.mend();
 }
 
 #[test]

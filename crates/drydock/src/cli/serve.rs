@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use drydock_embed::{Dock, store::Tokens};
+use drydock_embed::{Dock, egress::QuotaLimits, store::Tokens};
 use drydock_serve::{App, Bounds, Drained, Reach, ServeSettings, Telemetry, Tls, router, serve, serve_local};
 use tokio::{
     net::UnixListener,
@@ -58,12 +58,24 @@ pub(crate) struct Serve {
     /// Calls of one principal in a minute
     #[arg(long, value_name = "N", default_value_t = CALLS_PER_MINUTE, value_parser = clap::value_parser!(u32).range(1..))]
     calls_per_minute: u32,
+    /// Fetches of one principal, so of a token, that are under way at once
+    #[arg(long, value_name = "N", default_value_t = QuotaLimits::default().in_flight_max, value_parser = clap::value_parser!(u32).range(1..))]
+    fetches: u32,
+    /// Fetches of one principal in a minute
+    #[arg(long, value_name = "N", default_value_t = QuotaLimits::default().requests_max, value_parser = clap::value_parser!(u32).range(1..))]
+    fetches_per_minute: u32,
+    /// Bytes of bodies of one principal's fetches in a minute, both ways
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = units::size)]
+    fetched_per_minute: u64,
     /// Time for a request's line and headers, and between two requests of a connection
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration)]
     header_timeout: Duration,
     /// Time for a whole body; without a byte of it, 10s
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = units::duration)]
     body_timeout: Duration,
+    /// Time in which 32 KiB of an answer must be read, from the moment that no more of it can be sent
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration)]
+    answer_timeout: Duration,
     /// A collector of OpenTelemetry that spans are sent to, such as http://127.0.0.1:4318
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
@@ -107,7 +119,7 @@ pub(crate) fn run(wanted: Serve) -> anyhow::Result<ExitCode> {
     if telemetry.is_some() {
         log::install(telemetry.as_ref());
     }
-    let dock = home::dock_serving(wanted.calls_per_minute)?;
+    let dock = home::dock_serving(wanted.calls_per_minute, wanted.quota())?;
     let reach = wanted.reach(&dock, tls.is_some())?;
     let settings =
         ServeSettings { reach, host_names: wanted.listening.host_name.clone(), bounds: wanted.bounds() };
@@ -161,6 +173,16 @@ impl Serve {
         Ok(Reach::Network)
     }
 
+    /// What a principal may have on its way out.
+    fn quota(&self) -> QuotaLimits {
+        QuotaLimits {
+            in_flight_max: self.fetches,
+            requests_max: self.fetches_per_minute,
+            bytes_max: self.fetched_per_minute,
+            ..QuotaLimits::default()
+        }
+    }
+
     fn bounds(&self) -> Bounds {
         let usual = Bounds::default();
         Bounds {
@@ -170,6 +192,7 @@ impl Serve {
             header_read_max: self.header_timeout,
             body_read_max: self.body_timeout,
             body_pause_max: usual.body_pause_max.min(self.body_timeout),
+            answer_pause_max: self.answer_timeout,
             drain_max: self.drain,
             process_output_bytes_max: self.process_output,
             process_spool_bytes_max: self.process_spool,

@@ -15,6 +15,7 @@ use clap::Args;
 use drydock_embed::{
     CLIENT_CALLS_MAX, Dock, DockSession, Protocol, ServeHandler, ServeSetup,
     contract::{CallError, Cap, Denial, DenialDetails, Limits, Terms, exit::DENIED, port::Registry as _},
+    egress::QuotaLimits,
     gate::{DenialLog, Grant},
 };
 use drydock_serve::{GuestBounds, GuestCounts, GuestEnd, serve_guest};
@@ -85,7 +86,7 @@ pub(crate) fn run(wanted: ServeGuest) -> anyhow::Result<ExitCode> {
     setup.budget = None;
     setup.grants.push(Arc::new(wanted.grant()?));
     let denials = setup.denials.clone();
-    let dock = home::dock_serving(CALLS_PER_MINUTE)?;
+    let dock = home::dock_serving(CALLS_PER_MINUTE, QuotaLimits::default())?;
     // What no request could use is told before anybody connects.
     wanted.powers.check_secrets(dock.home(), dock.tenant())?;
     if let Some(unknown) = wanted.unknown_command(&dock) {

@@ -3,7 +3,9 @@
 
 use std::{fmt, io, sync::Arc};
 
+use drydock_contract::{Digest, port::LedgerError};
 use drydock_egress::{HostRule, Rules, Secret, Secrets};
+use zeroize::Zeroizing;
 
 use super::{Installation, SecretName, SecretRef};
 use crate::{BadSetup, Dock, Network};
@@ -63,6 +65,33 @@ impl Dock {
             injected.push(header.with(&secrets)?);
         }
         Ok(Network { rules: self.extension_rules(rules), injected })
+    }
+
+    /// What the secrets of an installation are now: another mark once one of them was kept anew, rotated or removed. For a
+    /// thread that may wait, because files are read.
+    pub fn secrets_mark(&self, installation: &Installation) -> Result<Digest, LedgerError> {
+        let settings = &installation.settings;
+        let mut all = Zeroizing::new(Vec::new());
+        let mut put = |part: &[u8]| {
+            all.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            all.extend_from_slice(part);
+        };
+        for (name, from) in &settings.secrets {
+            put(name.as_str().as_bytes());
+            let stored = match from {
+                SecretRef::Registered | SecretRef::Kept => self.secrets().cell(name)?,
+                place => Some((place.clone(), Vec::new())),
+            };
+            // One that is gone is another mark, too.
+            let Some((from, cell)) = stored else { continue };
+            put(&cell);
+            if from != SecretRef::Kept
+                && let Some(Ok(value)) = self.extensions.secrets.as_ref().map(|source| source(&from))
+            {
+                put(&Zeroizing::new(value));
+            }
+        }
+        Ok(Digest::of(&all))
     }
 
     fn secret(&self, name: &SecretName, from: &SecretRef) -> Result<Secret, BadSetup> {

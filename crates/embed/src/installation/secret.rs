@@ -117,8 +117,13 @@ impl StoredSecrets {
 
     /// Where one comes from, if it is registered.
     pub fn find(&self, name: &SecretName) -> Result<Option<SecretRef>, LedgerError> {
+        Ok(self.cell(name)?.map(|(from, _)| from))
+    }
+
+    /// The same with what the ledger has of it: other bytes whenever it was kept anew.
+    pub(super) fn cell(&self, name: &SecretName) -> Result<Option<(SecretRef, Vec<u8>)>, LedgerError> {
         let value = self.ledger.cell(&self.tenant, &format!("{PREFIX}{name}"))?;
-        Ok(value.and_then(|it| from_cell(&it)))
+        Ok(value.and_then(|it| Some((from_cell(&it)?, it))))
     }
 
     /// Registers a reference, in the place of another secret of its name. False if somebody else changed it at the same time.

@@ -134,6 +134,26 @@ impl Audit {
         self.write_here(Durability::Written, &tenant)
     }
 
+    /// Records a connection that a call is about to make. The call has its place in the queue, and makes few, so nobody
+    /// waits for one. An error means that it must not be made.
+    pub(crate) fn attempted(&self, record: AuditRecord, recording: Recording) -> Result<(), String> {
+        let tenant = record.call.who.tenant.clone();
+        match recording {
+            Recording::Behind => {
+                if let Some(why) = self.shared.trouble_of(&tenant) {
+                    return Err(why);
+                }
+                self.shared.enqueue_now(record);
+                self.wake();
+                Ok(())
+            }
+            Recording::Ahead => {
+                self.shared.enqueue_now(record);
+                self.write_here(Durability::Written, &tenant)
+            }
+        }
+    }
+
     /// Records that a call is over. It was let through, so nobody waits for this.
     pub(crate) fn ended(&self, record: AuditRecord) {
         self.shared.enqueue_now(record);

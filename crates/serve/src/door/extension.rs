@@ -21,8 +21,9 @@ use crate::{
     ask::{Answer, Ask},
     caller,
     enter::REQUEST_ID,
-    error::{ApiError, of_failure},
+    error::{ApiError, FAILURE, of_failure},
     header as headers,
+    idempotency::REPLAYED,
     installed::Ready,
     json,
     queue::Place,
@@ -132,6 +133,13 @@ async fn admitted(ask: &Ask, ready: &Ready) -> Result<(Place, DockSession), ApiE
     let session = ready.session(&ask.caller.state.dock, &ask.caller.principal);
     let session = session.map_err(|error| match error {
         drydock_embed::BadSetup::Denied(denial) => ApiError::from(drydock_contract::CallError::from(denial)),
+        // Where it would be read is nobody's business over HTTP.
+        drydock_embed::BadSetup::Secret { name, .. } => {
+            let text = format!(
+                "the secret `{name}` of this extension cannot be read: keep it, or install without it"
+            );
+            ApiError::new(StatusCode::CONFLICT, "secret_unavailable", text)
+        }
         other => ApiError::internal(&other),
     })?;
     Ok((turn, session))
@@ -170,6 +178,9 @@ fn rendered(
     PreparedRequest::of_http(context, limits, &http)
 }
 
+/// Headers by which this server says something of an answer: whoever reads one believes it to be ours.
+const OURS: [&str; 3] = [REQUEST_ID, FAILURE, REPLAYED];
+
 /// The guest's answer as HTTP.
 fn response_of(ask: &Ask, answer: HttpAnswer) -> Answer {
     let malformed = |text: &str| {
@@ -189,7 +200,7 @@ fn response_of(ask: &Ask, answer: HttpAnswer) -> Answer {
     for (name, value) in answer.headers {
         let name = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| malformed("malformed response: a header's name"))?;
-        if headers::is_hop_by_hop(&name) || name == REQUEST_ID {
+        if headers::is_hop_by_hop(&name) || OURS.contains(&name.as_str()) {
             continue;
         }
         let value = HeaderValue::from_bytes(value.as_bytes());

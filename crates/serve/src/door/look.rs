@@ -1,9 +1,12 @@
 //! What can be looked at: whether the server lives and is ready, its figures, its document, commands, records.
 
+use std::sync::OnceLock;
+
 use axum::{
     body::Body,
     http::{HeaderValue, Response, StatusCode, header},
 };
+use bytes::Bytes;
 use drydock_embed::store::{Filter, Origin, ReadDecision, ReadRecord, read_audit};
 use serde_json::{Value, json};
 
@@ -35,9 +38,11 @@ pub(crate) fn readyz(app: &Shared) -> Answer {
     Ok(json::ok(&json!({ "status": "ready" })))
 }
 
-/// `GET /openapi.json`.
+/// `GET /openapi.json`. Anybody may ask, so it is made once, and all answers have the same bytes.
 pub(crate) fn openapi(_: &Shared) -> Answer {
-    Ok(json::ok(&crate::openapi::document()))
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
+    let text = TEXT.get_or_init(|| crate::openapi::document().to_string().into());
+    Ok(json::written(StatusCode::OK, text.clone()))
 }
 
 /// `GET /metrics`.
@@ -100,6 +105,6 @@ fn told(record: &ReadRecord) -> Value {
         "at": record.at_text(), "tenant": record.tenant, "principal": record.principal, "trace": record.trace,
         "call": record.call, "parent": record.parent, "operation": record.operation, "subject": record.subject,
         "subjects": record.more_subjects, "decision": decision, "reason": reason, "grant": record.grant,
-        "outcome": record.outcome, "status": record.status, "count": record.count,
+        "outcome": record.outcome, "status": record.status, "count": record.count, "attempts": record.attempts,
     })
 }

@@ -2,14 +2,15 @@
 //! (`/mcp?workspace=NAME`); without one they are in memory, those of a protocol session its own.
 
 use std::{
-    pin::Pin,
+    convert::Infallible,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
 };
 
 use axum::{
     body::Body,
-    http::{Method, Request, header},
+    http::{HeaderValue, Method, Request, header},
 };
 use bytes::Bytes;
 use drydock_contract::{AgentId, BoxFuture, Limits};
@@ -19,8 +20,10 @@ use drydock_embed::{
     empty_tree,
 };
 use drydock_mcp::{AgentDoor, AgentWanted, HttpServer, LINE_BYTES_MAX, SYSTEM};
+use futures_core::Stream;
 use http_body::{Body as Chunks, Frame};
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
+use tokio::sync::mpsc;
 
 use super::{
     agents::{self, Wanted},
@@ -32,14 +35,16 @@ use crate::{
     caller::{Caller, Power},
     cross,
     error::ApiError,
+    held::{Answers, OnTheWay},
     mcp::{Whose, too_many},
-    queue::Place,
 };
 
 /// The largest message.
 const MESSAGE_BYTES_MAX: u64 = LINE_BYTES_MAX as u64;
 /// What the files of one protocol session may hold, where they are no workspace's.
 const FILES_BYTES_MAX: u64 = 32 << 20;
+/// Pieces of a stream that wait for its caller: more than a tool says.
+const PIECES_MAX: usize = 64;
 
 /// `POST /mcp`, `GET /mcp`, `DELETE /mcp`.
 pub(crate) async fn speak(mut ask: Ask) -> Answer {
@@ -47,7 +52,7 @@ pub(crate) async fn speak(mut ask: Ask) -> Answer {
     // On any address: a token does not make a page of somebody else's one of ours.
     cross::own_page(&ask.parts.uri, &ask.parts.headers)?;
     let body = ask.body(MESSAGE_BYTES_MAX).await?;
-    // A stream that waits for what comes holds no turn; what is asked for does, until it is answered.
+    // A stream that waits for what comes holds no turn; what is asked for does, until the tool is done.
     let turn = if ask.parts.method == Method::POST { Some(ask.turn().await?) } else { None };
     let server = server_of(&ask, workspace).await?;
     let in_session = ask.parts.headers.contains_key("mcp-session-id");
@@ -57,8 +62,59 @@ pub(crate) async fn speak(mut ask: Ask) -> Answer {
     // Neither the protocol nor a tool has a use for the token.
     ask.parts.headers.remove(header::AUTHORIZATION);
     let request = Request::from_parts(ask.parts, Full::new(body));
-    let answered = server.answer(request).await;
-    Ok(answered.map(|body| Body::new(Held { body: Box::pin(body), _turn: turn, _server: server })))
+    let mut answered = server.answer(request).await;
+    if !answered.status().is_success() {
+        // What the transport refuses has a body of plain words, and does not say so.
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        answered.headers_mut().entry(header::CONTENT_TYPE).or_insert(plain);
+    }
+    let answers = ask.caller.state.answers.clone();
+    Ok(answered.map(|body| match turn {
+        // A stream goes on in the SDK as long as its body lasts. It is read here as fast as it is written, so that the turn
+        // ends with the tool and not when its caller has read of it.
+        Some(turn) if body.size_hint().exact().is_none() => {
+            let (to, from) = mpsc::channel(PIECES_MAX);
+            tokio::spawn(read_ahead(body, to, answers, (turn, server)));
+            Body::from_stream(Pieces(from))
+        }
+        Some(_) => Body::new(body),
+        None => Body::new(Held { body: Box::pin(body), _server: server }),
+    }))
+}
+
+/// Reads a stream until it ends or nobody wants it any more, and holds these as long.
+async fn read_ahead<H>(
+    body: impl Chunks<Data = Bytes, Error = Infallible>,
+    to: mpsc::Sender<(Bytes, OnTheWay)>,
+    answers: Answers,
+    held: H,
+) {
+    let mut body = pin!(body);
+    loop {
+        let frame = tokio::select! {
+            frame = body.frame() => frame,
+            () = to.closed() => break,
+        };
+        let Some(Ok(frame)) = frame else { break };
+        // Trailers say nothing here.
+        let Ok(piece) = frame.into_data() else { continue };
+        let on_the_way = answers.hold(piece.len() as u64);
+        if to.send((piece, on_the_way)).await.is_err() {
+            break;
+        }
+    }
+    drop(held);
+}
+
+/// What was read and nobody took yet.
+struct Pieces(mpsc::Receiver<(Bytes, OnTheWay)>);
+
+impl Stream for Pieces {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(cx).map(|next| next.map(|(piece, _)| Ok(piece)))
+    }
 }
 
 /// The server of whoever asks, over these files.
@@ -160,7 +216,6 @@ impl Opening {
 /// An answer with what it holds until it is over.
 struct Held<B> {
     body: Pin<Box<B>>,
-    _turn: Option<Place>,
     _server: Arc<HttpServer>,
 }
 

@@ -85,7 +85,7 @@ async fn operate(mut ask: Ask, operation: &'static str, usual_ms: u64) -> Answer
         drop(turn);
         return Ok(json::ok(&done?));
     }
-    let events = Events::new();
+    let events = Events::new(&ask.caller.state.answers);
     let watch = events.watch();
     Ok(events.answer(async move {
         let done = sandbox.call(operation, input, &watch).await;

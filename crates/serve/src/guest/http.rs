@@ -22,7 +22,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{Counters, Went, pace::Room, went};
+use super::{Counters, Went, room::Room, went};
 
 /// Time for a request's line and headers, and between two requests.
 const HEADER_READ_MAX: Duration = Duration::from_secs(10);

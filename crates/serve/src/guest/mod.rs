@@ -6,7 +6,7 @@
 //! its principal or its grant is revoked the listener is closed, and with it every connection at once.
 
 mod http;
-mod pace;
+mod room;
 mod tcp;
 
 use std::{
@@ -25,7 +25,8 @@ use tokio::{
     sync::{Semaphore, watch},
 };
 
-use self::pace::{Paced, Room};
+use self::room::Room;
+use crate::pace::{Pace, Paced};
 
 /// How long a listener that cannot accept rests.
 const REST: Duration = Duration::from_millis(50);
@@ -52,6 +53,13 @@ impl Default for GuestBounds {
             // As many of the longest as may be made at once, and some that are written meanwhile.
             responses_bytes_max: 128 << 20,
         }
+    }
+}
+
+impl GuestBounds {
+    /// Any byte is progress, because there is an end to all of it.
+    fn pace(&self) -> Pace {
+        Pace { pause_max: self.write_pause_max, pause_bytes_min: 1, write_max: Some(self.write_max) }
     }
 }
 
@@ -156,7 +164,7 @@ pub async fn serve_guest(
         // Answers are small and whole: waiting for more to send with them only delays them.
         let _ = stream.set_nodelay(true);
         let (served, counters, ending) = (Arc::clone(&served), Arc::clone(&counters), is_ending.clone());
-        let (stream, room) = (Paced::new(stream, &bounds), Arc::clone(&room));
+        let (stream, room) = (Paced::new(stream, bounds.pace()), Arc::clone(&room));
         tokio::spawn(async move {
             match served.accept(client).await {
                 Ok(connection) => {

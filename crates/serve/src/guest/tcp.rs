@@ -6,7 +6,7 @@ use drydock_contract::text::printable;
 use drydock_embed::{CONNECTION_WALL_MAX, GAP, SERVED_REQUEST_BYTES_MAX, ServedConnection};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-use super::{Counters, Went, pace::Room, went};
+use super::{Counters, Went, room::Room, went};
 
 /// Read at a time.
 const PIECE_BYTES: usize = 16 << 10;

@@ -227,7 +227,7 @@ pub(crate) fn about(id: &str) -> About {
             query: vec![("denied", json!({ "type": "boolean" })), ("limit", count(1_000))],
             ..plain(
                 "The tenant's own records, newest last",
-                as_json(object(json!({ "records": list(json!({ "type": "object" })) }))),
+                as_json(object(json!({ "records": list(record()) }))),
             )
         },
         _ if id.starts_with("agent") || id.starts_with("review") => agents::about(id),
@@ -236,6 +236,20 @@ pub(crate) fn about(id: &str) -> About {
         _ if id.starts_with("kv") || id.starts_with("queue") => kept::about(id, any_bytes()),
         _ => about_workspace(id, any_bytes()),
     }
+}
+
+/// A record of the audit, with the connections that the call made out of the house.
+fn record() -> Value {
+    let maybe = |kind: &str| json!({ "type": [kind, "null"] });
+    let attempt = object(json!({
+        "address": text(), "code": text(), "bytes_sent": { "type": "integer" }, "bytes_received": { "type": "integer" },
+    }));
+    object(json!({
+        "at": text(), "tenant": text(), "principal": text(), "trace": text(), "call": text(), "parent": text(),
+        "operation": text(), "subject": text(), "subjects": list(text()), "reason": maybe("string"),
+        "decision": { "enum": ["allowed", "denied", "ended", "failed"] }, "grant": maybe("string"),
+        "outcome": maybe("string"), "status": maybe("integer"), "count": { "type": "integer" }, "attempts": list(attempt),
+    }))
 }
 
 /// The transport of MCP, whose messages its own revisions describe.

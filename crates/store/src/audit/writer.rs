@@ -124,9 +124,11 @@ fn is_end_of(begin: &AuditRecord, end: &AuditRecord) -> bool {
     answered && begin.event == AuditEvent::Begun && is_same_call(begin, end)
 }
 
-/// Ids repeat in other sessions of the same seed, so all of it counts.
+/// Ids repeat in other sessions of the same seed, so all of it counts; and a connection of a call is recorded under the
+/// call's id and an operation of its own.
 fn is_same_call(one: &AuditRecord, other: &AuditRecord) -> bool {
-    (one.call.call, one.call.trace) == (other.call.call, other.call.trace)
+    (one.call.call, one.call.trace, one.call.operation)
+        == (other.call.call, other.call.trace, other.call.operation)
         && Arc::ptr_eq(&one.call.who, &other.call.who)
 }
 

@@ -11,6 +11,7 @@ use clap::Args;
 use drydock_embed::{
     Dock, InstallationSettings, SystemClock,
     contract::{CommandName, port::Clock as _},
+    egress::QuotaLimits,
 };
 use drydock_serve::{Reach, ServeSettings};
 
@@ -56,7 +57,7 @@ pub(super) fn run(dev: Dev) -> anyhow::Result<ExitCode> {
         bail!("{} is not loopback; `drydock serve` is for others", dev.listening.listen);
     }
     log::show_extensions();
-    let dock = home::dock_serving(CALLS_PER_MINUTE)?;
+    let dock = home::dock_serving(CALLS_PER_MINUTE, QuotaLimits::default())?;
     let seen = changed(&dev.file);
     let settings = dev.settings.of()?;
     tell_unused(&settings);
