@@ -108,6 +108,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_printed_of_a_model_has_neither_its_key_nor_what_requests_carry_besides() {
+        let key: Arc<KeySource> = Arc::new(|| Secret::new(b"k3y".to_vec()).map_err(|it| it.to_string()));
+        let endpoint = Endpoint {
+            dialect: Dialect::OpenAi,
+            target: "https://models.test/v1?token=k3y".parse().unwrap(),
+            model: "m".into(),
+            key: Some(key),
+            extra: serde_json::json!({ "api_key": "k3y" }).as_object().cloned().unwrap(),
+            patience: Patience::default(),
+        };
+        let model = Model { served: Served::At(Box::new(endpoint.clone())), prices: None };
+        for told in [format!("{endpoint:?}"), format!("{endpoint:#?}"), format!("{model:?}")] {
+            assert!(told.contains("models.test:443"), "{told}");
+            assert!(!told.contains("k3y") && !told.contains("api_key"), "{told}");
+        }
+    }
+
+    #[test]
     fn a_turn_costs_what_its_tokens_cost_and_never_less() {
         let prices =
             Prices { input_micros: 3_000_000, cached_input_micros: 300_000, output_micros: 15_000_000 };

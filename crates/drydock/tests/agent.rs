@@ -7,29 +7,47 @@ mod common;
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    process::{Child, Stdio},
+    path::Path,
+    process::{Child, Command, Stdio},
 };
 
-use common::agent::{Agents, says, settled, shell_turn, turn};
+use common::{
+    Said,
+    agent::{Agents, says, settled, shell_turn, turn},
+};
 use serde_json::{Value, json};
 
-/// The README's own words.
-const DEMO: [&str; 9] = [
-    "agent",
-    "run",
-    "examples/agent/bookkeeper.md",
-    "--task",
-    "What do all orders come to? Repair total.awk if it is wrong.",
-    "--dir",
-    "examples/agent/shop",
-    "--review",
-    "edit_file",
-];
+/// The README's commands of the demonstration: what holds for all of them, and the run.
+fn readme() -> (String, String) {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let part = text.split("**An agent.**").nth(1).unwrap();
+    for words in ["`drydock review approve ID --once`", "`drydock agent resume RUN`"] {
+        assert!(part.contains(words), "the README says how a pipe goes on: {words}");
+    }
+    let block = part.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let (first, rest) = block.split_once('\n').unwrap();
+    let run = rest.split("\ndrydock agent sessions").next().unwrap();
+    assert!(first.starts_with("export ") && run.starts_with("drydock agent run"), "{block}");
+    (first.to_owned(), run.to_owned())
+}
+
+/// Types a command of the demonstration in a pipe.
+fn typed(agents: &Agents, command: &str) -> Said {
+    let tools = Path::new(env!("CARGO_BIN_EXE_drydock")).parent().unwrap();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{}\n{command}", readme().0)).current_dir(agents.shell.path("")).env_clear();
+    shell.env("DRYDOCK_HOME", agents.shell.home()).env("PATH", format!("{}:/usr/bin:/bin", tools.display()));
+    agents.shell.said(shell.stdin(Stdio::null()).output().unwrap())
+}
+
+fn demo(agents: &Agents) -> Said {
+    typed(agents, &readme().1)
+}
 
 #[test]
 fn the_demo_of_the_readme_solves_its_task_with_a_review_in_the_middle() {
     let agents = Agents::demo();
-    let said = agents.run(&DEMO);
+    let said = demo(&agents);
     assert_eq!(said.status, 126, "it waits for a person: {}", said.all());
     assert!(said.stdout.is_empty(), "{}", said.stdout);
     insta::assert_snapshot!("demo_until_the_review", settled(&said.stderr));
@@ -44,9 +62,9 @@ fn the_demo_of_the_readme_solves_its_task_with_a_review_in_the_middle() {
     assert!(shown.stdout.contains("total += $2 * $3"), "it shows the change: {}", shown.stdout);
     let listed = agents.run(&["review", "list"]).stdout;
     assert!(listed.contains("to call `edit_file`: /shop/total.awk"), "{listed}");
-    let approved = agents.run(&["review", "approve", review, "--once"]);
+    let approved = typed(&agents, &format!("drydock review approve {review} --once"));
     assert_eq!(approved.status, 0, "{}", approved.all());
-    let done = agents.run(&["agent", "resume", run]);
+    let done = typed(&agents, &format!("drydock agent resume {run}"));
     assert_eq!(done.status, 0, "{}", done.all());
     assert_eq!(
         done.stdout,
@@ -56,14 +74,14 @@ fn the_demo_of_the_readme_solves_its_task_with_a_review_in_the_middle() {
     assert!(ours.contains("total += $3"), "the directory stays as it was before a commit");
     let head = agents.json(&["agent", "show", run, "--json"]);
     assert_eq!((&head["status"], &head["steps"]), (&json!("done"), &json!(5)));
-    let changes = agents.run(&["ws", "diff", &format!("agent-{run}")]);
+    let changes = typed(&agents, &format!("RUN={run}; drydock ws diff agent-$RUN"));
     assert!(changes.stdout.contains("total.txt"), "{}", changes.all());
 }
 
 #[test]
 fn a_denied_review_reaches_the_model_and_nothing_is_changed() {
     let agents = Agents::demo();
-    assert_eq!(agents.run(&DEMO).status, 126);
+    assert_eq!(demo(&agents).status, 126);
     let waiting = agents.waiting();
     let (review, run) = (waiting[0]["id"].as_str().unwrap(), waiting[0]["run"].as_str().unwrap());
     assert_eq!(agents.run(&["review", "deny", review]).status, 0);
@@ -73,7 +91,7 @@ fn a_denied_review_reaches_the_model_and_nothing_is_changed() {
     let done = agents.run(&["agent", "resume", run]);
     assert_eq!(done.status, 0, "{}", done.all());
     assert!(done.stdout.contains("it stays wrong"), "{}", done.stdout);
-    assert_eq!(agents.run(&DEMO).status, 126);
+    assert_eq!(demo(&agents).status, 126);
     let (run, review) = (agents.last(), agents.waiting()[0]["id"].as_str().unwrap().to_owned());
     assert_eq!(agents.run(&["review", "deny", &review, "--reason", "not on a Friday"]).status, 0);
     let done = agents.run(&["agent", "resume", &run]);
@@ -277,6 +295,29 @@ fn a_recorded_run_is_gone_through_again() {
     assert!(said.stderr.contains("recorded as tape"), "{}", said.stderr);
     let same = agents.json(&["agent", "replay", &agents.last(), "--json"]);
     assert!(same["frames"].as_u64().is_some_and(|it| it > 0), "{same}");
+    // Whoever asks for the tape by itself is told who goes through it.
+    let refused = agents.run(&["tape", "replay", same["tape"].as_str().unwrap()]);
+    let want = format!("`drydock agent replay {}`", agents.last());
+    assert!(refused.status != 0 && refused.stderr.contains(&want), "{}", refused.all());
+}
+
+#[test]
+fn a_run_whose_model_is_gone_makes_no_call_before_it_is_refused() {
+    let agents = Agents::new(&[("m", vec![shell_turn("echo hi"), says("end")])]);
+    let args = ["agent", "run", "--system", "s", "--task", "t", "--model", "m", "--review", "shell"];
+    assert_eq!(agents.run(&args).status, 126);
+    let (run, review) = (agents.last(), agents.waiting()[0]["id"].as_str().unwrap().to_owned());
+    assert_eq!(agents.run(&["review", "approve", &review, "--once"]).status, 0);
+    let file = agents.config().join("drydock/drydock.toml");
+    let models = fs::read_to_string(&file).unwrap();
+    fs::write(&file, "").unwrap();
+    for act in [&["agent", "resume", &run][..], &["agent", "fork", &run, "--step", "1"]] {
+        let refused = agents.run(act);
+        assert!(refused.status == 1 && refused.stderr.contains("unknown_model"), "{}", refused.all());
+    }
+    assert!(!agents.json(&["agent", "show", &run, "--json"])["events"].to_string().contains("calling"));
+    fs::write(&file, models).unwrap();
+    assert_eq!(agents.run(&["agent", "resume", &run]).stdout, "end\n");
 }
 
 /// A run whose sub-agent calls a shell.
@@ -357,4 +398,25 @@ fn a_run_that_waits_in_a_pipe_is_ended_from_elsewhere() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(agents.json(&["agent", "show", &run, "--json"])["status"], "cancelled");
     assert_eq!(agents.waiting(), Vec::<Value>::new());
+}
+
+#[test]
+fn what_agents_filed_is_listed_shown_and_forgotten() {
+    let file = json!({ "title": "No \u{1b}[2Jprinter", "need": "a way to print", "tried": "lpr" });
+    let agents = Agents::new(&[("m", vec![turn("file_issue", file), says("end")])]);
+    assert!(agents.run(&["agent", "issues"]).stdout.starts_with("no issues"));
+    for _ in 0..2 {
+        let said = agents.run(&["agent", "run", "--system", "s", "--task", "t", "--model", "m"]);
+        assert_eq!(said.status, 0, "{}", said.all());
+    }
+    let all = agents.json(&["agent", "issues", "--json"]);
+    let id = all[0]["id"].as_str().unwrap();
+    assert_eq!((all.as_array().unwrap().len(), &all[0]["seen"]), (1, &json!(2)), "{all}");
+    let listed = agents.run(&["agent", "issues"]).stdout;
+    assert!(listed.contains(id) && listed.contains("printer") && !listed.contains('\u{1b}'), "{listed}");
+    let shown = agents.run(&["agent", "issues", id]).stdout;
+    assert!(shown.contains("2 times by now") && shown.contains("  a way to print"), "{shown}");
+    assert_eq!(agents.run(&["agent", "issues", "--remove", id]).stdout, format!("removed issue {id}\n"));
+    let again = agents.run(&["agent", "issues", "--remove", id]);
+    assert!(again.status == 1 && again.stderr.contains("there is no issue"), "{}", again.all());
 }

@@ -77,7 +77,10 @@ impl Drop for Client {
 }
 
 fn world() -> Agents {
-    Agents::new(&[("m", vec![shell_turn("echo hi"), says("end")])])
+    Agents::new(&[
+        ("m", vec![shell_turn("echo hi"), says("end")]),
+        ("asks", vec![shell_turn("curl -s http://evil.example/"), says("end")]),
+    ])
 }
 
 fn call(meta: Option<Value>) -> Value {
@@ -238,4 +241,28 @@ fn over_http_agents_are_there_for_tokens_that_name_them() {
     run["inputResponses"] = json!({ review: { "action": "decline" } });
     let done = post(&with, "tools/call", &run)["result"].clone();
     assert_eq!(text(&done), "end", "{done}");
+    // A form is no way around what the token may have: not on the way of a call, and not for a task.
+    let options = json!({ "model": "asks", "on_denial": "ask" });
+    let opened = json!({ "system": "s", "task": "t", "options": options }).to_string();
+    let opened = server.ask_as(&with, "POST", "/v1/agents", opened.as_bytes()).json();
+    let began = std::time::Instant::now();
+    let review = loop {
+        let all = server.ask_as(&with, "GET", "/v1/reviews", b"").json();
+        if let Some(first) = all["reviews"].as_array().unwrap().first() {
+            break first["id"].as_str().unwrap().to_owned();
+        }
+        assert!(began.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let answer = json!({ review.as_str(): { "action": "accept", "content": { "decision": "once" } } });
+    run["requestState"] = opened["id"].clone();
+    run["inputResponses"] = answer.clone();
+    let refused = post(&with, "tools/call", &run)["result"].clone();
+    assert!(refused["isError"] == true && text(&refused).starts_with("beyond_ceiling"), "{refused}");
+    let tasks = newest(&json!({ "elicitation": {}, "extensions": { "io.modelcontextprotocol/tasks": {} } }));
+    let update = json!({ "taskId": opened["id"], "inputResponses": answer, "_meta": tasks });
+    let refused = post(&with, "tasks/update", &update);
+    assert!(refused["error"]["message"].as_str().is_some_and(|it| it.contains("may not have")), "{refused}");
+    let state = server.ask_as(&with, "GET", &format!("/v1/reviews/{review}"), b"").json();
+    assert_eq!(state["state"], "pending");
 }

@@ -1,12 +1,16 @@
 //! Toolkits as people meet them: shown with what they ask for, verified, signed, added, and refused.
+#![allow(clippy::panic, clippy::expect_used, reason = "helpers of a test may panic")]
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
 use std::{fs, path::Path};
 
-use common::{Said, Shell};
-use serde_json::Value;
+use common::{
+    Said, Shell,
+    agent::{Agents, says, shell_turn, turn},
+};
+use serde_json::{Value, json};
 
 /// A copy of an example toolkit beside the home.
 fn example(shell: &Shell, id: &str) -> String {
@@ -154,4 +158,84 @@ fn a_toolkit_is_added_its_command_runs_under_a_grant_and_takes_nobodys_name() {
     fs::write(&module, bytes).unwrap();
     assert_eq!(code(&shell.run(&["toolkit", "add", &papers])), "name_taken");
     assert_eq!(shell.run(&["commands", "rm", "paper-title"]).status, 0);
+}
+
+#[test]
+fn an_agents_toolkits_are_read_on_demand_and_their_commands_run_where_a_person_granted_them() {
+    let script =
+        "sh /toolkits/count-words/scripts/count.sh /toolkits/count-words/references/words.md; paper-title";
+    let turns =
+        vec![turn("wb", json!({ "args": "show count-words/count-words" })), shell_turn(script), says("end")];
+    let agents = Agents::new(&[("small", turns)]);
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/tests/data");
+    let definition = data.join("librarian.org").to_str().unwrap().to_owned();
+    let (papers, count) = (example(&agents.shell, "papers"), example(&agents.shell, "count-words"));
+    let run = |more: &[&str]| {
+        let with = ["--task", "t", "--toolkit", &papers, "--toolkit", &count];
+        agents.run(&[&["agent", "run", &definition][..], &with, more].concat())
+    };
+    let told = || -> Vec<String> {
+        let record = agents.json(&["agent", "show", &agents.last(), "--json"]);
+        let results = record["events"].as_array().unwrap().iter().filter(|it| it["event"] == "result");
+        results.map(|it| it["output"].as_str().unwrap().to_owned()).collect()
+    };
+    // By itself a run has the commands that there are, and none that a toolkit brings.
+    let said = run(&[]);
+    assert_eq!(said.status, 0, "{}", said.all());
+    assert!(said.stderr.contains(r#"{"cap":"exec","subjects":["paper-title"]}"#), "{}", said.stderr);
+    assert!(!said.stderr.contains(r#"["wc"]"#), "what it holds is not asked for: {}", said.stderr);
+    let read = told();
+    assert!(read[0].contains("# Counting words"), "the skill is read on demand: {}", read[0]);
+    assert!(read[1].starts_with("14\n") && !read[1].contains("Computable"), "{}", read[1]);
+    assert!(read[1].contains("paper-title"), "the refusal names it: {}", read[1]);
+    let said = run(&["--on-denial", "ask"]);
+    assert_eq!(said.status, 126, "{}", said.all());
+    assert_eq!(agents.waiting()[0]["grant"], json!({ "cap": "exec", "subjects": ["paper-title"] }));
+    // A person's grants are what it has, and nothing else.
+    let grants = |text: &str| agents.shell.file("grants.json", text);
+    let all = grants(r#"{"grants":[{"cap":"exec","subjects":["sh","wc","paper-title"]},{"cap":"kv"}]}"#);
+    let said = run(&["--grants", &all]);
+    assert!(said.stderr.contains("ask for nothing that the run does not hold"), "{}", said.all());
+    assert_eq!(told()[1], "14\nOn Computable Numbers\n");
+    let said = run(&["--grants", &grants(r#"{"grants":[{"cap":"exec","subjects":["jq"]}]}"#)]);
+    assert_eq!(said.status, 0, "{}", said.all());
+    assert!(!told()[1].contains("14") && told()[1].contains("wc"), "the script is refused: {}", told()[1]);
+    let more = grants(r#"{"grants":[{"cap":"exec","subjects":["paper-title"]}]}"#);
+    assert_eq!(agents.run(&["grants", "add", &more, "--principal", "agent"]).status, 0);
+    let said = run(&[]);
+    assert!(said.stderr.contains("ask for nothing that the run does not hold"), "{}", said.all());
+    assert_eq!(told()[1], "14\nOn Computable Numbers\n");
+    // Whoever is not trusted must have signed.
+    let before = agents.last();
+    let said = run(&["--third-party"]);
+    assert!(said.status != 0 && said.stderr.contains("sign"), "{}", said.all());
+    assert_eq!(agents.last(), before, "no run was opened");
+}
+
+#[test]
+fn a_toolkit_that_was_added_is_found_by_the_agents_that_name_it() {
+    let script = "sh /toolkits/count-words/scripts/count.sh /toolkits/count-words/references/words.md";
+    let agents = Agents::new(&[("small", vec![shell_turn(script), says("end")])]);
+    let definition = "../agent/tests/data/librarian.org";
+    let definition = Path::new(env!("CARGO_MANIFEST_DIR")).join(definition).to_str().unwrap().to_owned();
+    let run = || agents.run(&["agent", "run", &definition, "--task", "t", "--json"]);
+    assert!(run().stderr.contains("names the toolkit `count-words`"), "nobody added it");
+    let (papers, count) = (example(&agents.shell, "papers"), example(&agents.shell, "count-words"));
+    for dir in [&papers, &count] {
+        let said = agents.run(&["toolkit", "add", dir]);
+        assert_eq!(said.status, 0, "{}", said.all());
+        // What was judged is what is kept, whatever becomes of the folder.
+        fs::remove_dir_all(dir).unwrap();
+    }
+    assert_eq!(agents.json(&["toolkit", "list", "--json"]), json!(["count-words", "papers"]));
+    let said = run();
+    let record: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(said.status, 0, "{}", said.all());
+    assert!(!said.stderr.contains("names the toolkit"), "{}", said.stderr);
+    assert!(record["events"].to_string().contains("\"output\":\"14\\n\""), "{}", said.all());
+    for id in ["..", "", "../toolkits", "none"] {
+        assert_eq!(agents.run(&["toolkit", "remove", id]).status, 1, "{id}");
+    }
+    assert_eq!(agents.run(&["toolkit", "remove", "count-words"]).stdout, "removed count-words\n");
+    assert!(run().stderr.contains("names the toolkit `count-words`"));
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent_room::{answer, calls, names, options, read, results, says, session, shell, waiting, yard};
 use drydock_embed::{
     agent::{AgentChanges, AgentSpec, Driven, Event, RunEnd, RunOptions},
-    contract::{AgentHead, AgentStatus, ReviewAnswer},
+    contract::{AgentHead, AgentStatus, ReviewAnswer, ReviewKind, port::Wanted},
 };
 use serde_json::{Value, json};
 
@@ -137,49 +137,58 @@ async fn a_sub_agent_is_cancelled_with_its_parent() {
 #[tokio::test]
 async fn an_interrupted_parent_finds_the_sub_agent_that_it_had_begun_and_does_nothing_twice() {
     let yard = yard();
-    let mut one = shell("echo once >> f");
+    let mut one = shell("echo once >> f; echo done-once");
     one["when"] = json!("do it once");
-    yard.says("m", &[sub(json!({ "task": "do it once" })), says("end"), shell("sleep 600"), one]);
+    let mut two = shell("sleep 600");
+    two["when"] = json!("done-once\n");
+    yard.says("m", &[sub(json!({ "task": "do it once" })), says("end"), says("bottom"), one, two]);
     let agents = yard.agents();
     let mut run = agents.open(session("m")).await.unwrap();
     let id = run.id().clone();
-    // The child's second turn is the model's plain second one, `end`; so stop it in its first call.
-    let follower = agents.clone();
-    let parent = id.clone();
-    let begun = async move {
+    // It is stopped in the second call of the child, which would go on for long.
+    let begun = async {
         loop {
-            let all = follower.list(None, 10).await.unwrap();
-            if let Some(child) = all.iter().find(|it| it.parent.as_ref() == Some(&parent))
-                && names(&follower.events(&child.id, 0).await.unwrap()).contains(&"result")
+            let all = agents.list(None, 10).await.unwrap();
+            if let Some(child) = all.iter().find(|it| it.parent.as_ref() == Some(&id))
+                && callings(&agents.events(&child.id, 0).await.unwrap()) == 2
             {
                 return child.id.clone();
             }
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     let child = tokio::select! {
-        biased;
         child = begun => Some(child),
         _ = run.drive() => None,
     };
+    assert!(child.is_some(), "it was interrupted while its sub-agent was at work");
     drop(run);
     let mut run = agents.resume(&id, &AgentChanges::default()).await.unwrap();
-    let mut driven = run.drive().await.unwrap();
-    if driven == Driven::Waiting {
-        // The call of a sub-agent may be made again, but somebody may have been asked about what that had in flight.
-        let review = waiting(&agents, &id).await;
-        assert_eq!(review.kind, drydock_embed::contract::ReviewKind::InFlight);
-        answer(&agents, &id, ReviewAnswer::Once).await;
-        driven = run.drive().await.unwrap();
-    }
+    // The call of a sub-agent is made again by itself; somebody is asked about what that had in flight.
+    let answers = async {
+        loop {
+            let asked = agents.reviews(child.as_ref(), Wanted::Pending, 10).await.unwrap();
+            if let Some(review) = asked.first() {
+                assert_eq!(review.kind, ReviewKind::InFlight);
+                let no = ReviewAnswer::Deny { reason: "no".into() };
+                agents.answer(&review.id, no, "ada").await.unwrap();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let driven = tokio::select! {
+        driven = run.drive() => driven.unwrap(),
+        () = answers => Driven::Waiting,
+    };
     assert_eq!(driven, done("end"));
     assert_eq!(read(&**run.files(), "workspace/f").unwrap(), "once\n");
-    if let Some(child) = child {
-        let again = child_of(&agents.list(None, 10).await.unwrap(), run.head());
-        assert_eq!(again.id, child);
-        let calling = |it: &&Event| matches!(it, Event::Calling { .. });
-        assert_eq!(agents.events(&child, 0).await.unwrap().iter().filter(calling).count(), 1);
-    }
+    let again = child_of(&agents.list(None, 10).await.unwrap(), run.head());
+    assert_eq!(Some(&again.id), child.as_ref());
+    assert_eq!(callings(&agents.events(&again.id, 0).await.unwrap()), 2);
+}
+
+fn callings(events: &[Event]) -> usize {
+    events.iter().filter(|it| matches!(it, Event::Calling { .. })).count()
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! A run of an agent whose process is killed (SIGKILL) at whatever point: it is resumed to the same result, and nothing that
 //! it did is done twice. `cargo xtask agents` does it 300 times.
 #![allow(clippy::print_stdout, reason = "whoever drives tells by its output how far it is")]
+#![allow(clippy::panic, reason = "helpers of a test may panic")]
 #![allow(clippy::unwrap_used)]
 
 mod agent_room;
@@ -11,10 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_room::{Scripts, calls, dock, read, says, session, shell};
+use agent_room::{Scripts, calls, dock, options, read, says, shell};
 use drydock_embed::{
     Dock,
-    agent::{AgentChanges, CallOutcome, DockAgents, Driven, Event},
+    agent::{AgentChanges, AgentSpec, CallOutcome, DockAgents, Driven, Event, RunOptions},
     contract::{AgentId, AgentStatus, ReviewAnswer, ReviewKind, port::Wanted},
 };
 use serde_json::{Value, json};
@@ -40,7 +41,31 @@ fn script() -> Vec<Value> {
         ("shell", json!({ "pipeline": "echo 4 >> log" })),
         ("shell", json!({ "pipeline": "echo 5 >> log; x=5" })),
     ]);
-    vec![line(1), line(2), write, line(3), both, line(6), shell("wc -l < log"), says("all of it")]
+    let sub = calls(&[("agent", json!({ "task": "write seven", "max_steps": 3 }))]);
+    let code = calls(&[("run_code", json!({ "language": "javascript", "code": CODE }))]);
+    let last = [shell("wc -l < log"), says("all of it")];
+    // What the sub-agent says follows from what it reads.
+    let when = |text: &str, turn: Value| {
+        let mut turn = turn;
+        turn["when"] = text.into();
+        turn
+    };
+    let subs = [
+        when("write seven", shell("echo 7 >> log; echo seven-is-written")),
+        when("seven-is-written", says("told")),
+    ];
+    let turns = vec![line(1), line(2), write, line(3), both, line(6), sub, code];
+    turns.into_iter().chain(last).chain(subs).collect()
+}
+
+/// A program that makes a file one line longer.
+const CODE: &str = "let was = ''; try { was = await files.read({path: 'eight'}) } catch {} \
+                    await files.write({path: 'eight', content: was + '8\\n'})";
+
+/// A run whose writing is reviewed.
+fn reviewed() -> AgentSpec {
+    let options = RunOptions { review: vec!["vfs_write".into()], ..options("m") };
+    AgentSpec::session("You are a clerk.", "Do it.", options)
 }
 
 fn scripts() -> Scripts {
@@ -116,7 +141,7 @@ fn a_killed_run_is_resumed_to_the_same_result_and_nothing_is_done_twice() {
 /// One run, killed up to three times, and how often somebody had to say what became of a line that was in flight.
 async fn one(dock: &Dock, home: &std::path::Path, seed: &mut u64, span: Duration) -> (u32, u32, Duration) {
     let agents = dock.agents();
-    let run = agents.open(session("m")).await.unwrap();
+    let run = agents.open(reviewed()).await.unwrap();
     let id = run.id().clone();
     drop(run);
     let (mut kills, mut asked, mut took) = (0, 0, Duration::ZERO);
@@ -137,13 +162,20 @@ async fn one(dock: &Dock, home: &std::path::Path, seed: &mut u64, span: Duration
             kills += u32::from(child.try_wait().unwrap().is_none());
             let _ = child.kill();
         }
+        // A run that waits for its sub-agent goes on being driven: what that asks is answered meanwhile.
+        while child.try_wait().unwrap().is_none() {
+            assert!(began.elapsed() < HANGS, "run {id} hangs");
+            asked += say_what_became(&agents, &id).await;
+            std::thread::sleep(Duration::from_millis(2));
+        }
         lines.read_to_string(&mut line).unwrap();
-        child.wait().unwrap();
         took = took.max(driving.elapsed());
         let head = agents.show(&id).await.unwrap();
         match head.status {
             AgentStatus::Done => break,
             AgentStatus::Waiting => asked += say_what_became(&agents, &id).await,
+            // Answered while its process ended.
+            AgentStatus::Running => {}
             _ => assert_eq!(head.reason.as_deref(), Some("interrupted"), "{head:?}"),
         }
     }
@@ -154,33 +186,54 @@ async fn one(dock: &Dock, home: &std::path::Path, seed: &mut u64, span: Duration
 /// A person looks whether the line that was in flight is there, and says so.
 async fn say_what_became(agents: &DockAgents, id: &AgentId) -> u32 {
     let mut asked = 0;
-    for review in agents.reviews(Some(id), Wanted::Pending, 9).await.unwrap() {
-        assert_eq!(review.kind, ReviewKind::InFlight, "{review:?}");
-        let line = review.what["arguments"]["pipeline"].as_str().unwrap().to_owned();
-        let number = line.strip_prefix("echo ").and_then(|it| it.split(' ').next());
-        let log = log_of(agents, id).await;
-        let is_there = number.is_some_and(|it| log.lines().any(|line| line == it));
-        let answer = match is_there {
-            true => ReviewAnswer::Deny { reason: "it is done already".into() },
-            false => ReviewAnswer::Once,
+    for review in agents.reviews(None, Wanted::Pending, 9).await.unwrap() {
+        let is_below = agents.show(&review.run).await.unwrap().parent.as_ref() == Some(id);
+        let arguments = &review.what["arguments"];
+        let answer = match (review.kind, arguments["pipeline"].as_str()) {
+            (ReviewKind::Tool, _) => ReviewAnswer::Once,
+            (ReviewKind::InFlight, line) => {
+                let number = line.and_then(|it| it.strip_prefix("echo ")?.split(' ').next());
+                let is_there = match (line, number) {
+                    (None, _) => !file_of(agents, id, "eight").await.is_empty(),
+                    (_, number) => {
+                        let log = file_of(agents, id, "log").await;
+                        number.is_some_and(|it| log.lines().any(|line| line == it))
+                    }
+                };
+                // The sub-agent reads what it would have read.
+                let reason = if is_below { "seven-is-written" } else { "it is done already" };
+                asked += 1;
+                match is_there {
+                    true => ReviewAnswer::Deny { reason: reason.into() },
+                    false => ReviewAnswer::Once,
+                }
+            }
+            _ => panic!("{review:?}"),
         };
-        agents.answer(&review.id, answer, "ada").await.unwrap();
-        asked += 1;
+        match agents.answer(&review.id, answer, "ada").await {
+            Ok(_) => {}
+            // It ended with its run, which was killed, and is asked anew.
+            Err(error) => assert!(error.code().starts_with("review_"), "{error}"),
+        }
     }
     asked
 }
 
-async fn log_of(agents: &DockAgents, id: &AgentId) -> String {
+async fn file_of(agents: &DockAgents, id: &AgentId, name: &str) -> String {
     let head = agents.show(id).await.unwrap();
     let workspace = agents.dock().workspace(&head.workspace.unwrap()).unwrap();
-    read(&*workspace.files().unwrap(), "workspace/log").unwrap_or_default()
+    read(&*workspace.files().unwrap(), &format!("workspace/{name}")).unwrap_or_default()
 }
 
 async fn judge(agents: &DockAgents, id: &AgentId) {
     let record = agents.record(id).await.unwrap();
     assert_eq!(record.result.as_deref(), Some("all of it"));
-    assert_eq!(log_of(agents, id).await, "1\n2\n3\n4\n5\n6\n", "each line once: {:#?}", record.log);
-    assert_eq!(record.steps, 8);
+    let log = file_of(agents, id, "log").await;
+    assert_eq!(log, "1\n2\n3\n4\n5\n6\n7\n", "each line once: {:#?}", record.log);
+    assert_eq!(file_of(agents, id, "eight").await, "8\n", "{:#?}", record.log);
+    assert_eq!(record.steps, 10);
+    let below = agents.list(None, 100).await.unwrap();
+    assert_eq!(below.iter().filter(|it| it.parent.as_ref() == Some(id)).count(), 1, "one sub-agent");
     let mut answered = std::collections::BTreeMap::<String, u32>::new();
     for event in &record.events {
         if let Event::Result { id, outcome: CallOutcome::Done { .. }, .. } = event {

@@ -7,23 +7,32 @@
 use std::{collections::HashMap, sync::Arc};
 
 use axum::http::StatusCode;
-use drydock_contract::{AgentStatus, Tenant};
+use drydock_contract::{AgentId, AgentStatus, Tenant};
 use drydock_embed::agent::{AgentChanges, AgentError, AgentRun, DockAgents, Driven};
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
 use crate::{app::Bounds, error::ApiError};
 
 /// Heads that are looked at, at once.
 const HEADS_MAX: usize = 256;
+/// Pieces of a turn that wait for a listener.
+const WORDS_MAX: usize = 1_024;
 /// Where principals of callers over HTTP begin.
 pub(crate) const OVER_HTTP: &str = "http";
+
+/// Whether a caller over HTTP opened what has this principal: one without a token, or one with.
+pub(crate) fn is_over_http(principal: &str) -> bool {
+    principal.strip_prefix(OVER_HTTP).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
 
 /// Places for runs.
 pub(crate) struct Drivers {
     all: Arc<Semaphore>,
     tenant_max: usize,
     tenants: Mutex<HashMap<Tenant, Arc<Semaphore>>>,
+    /// What models say in runs that somebody listens to, while they say it.
+    words: Arc<Mutex<HashMap<AgentId, broadcast::Sender<String>>>>,
 }
 
 /// A place among those that are driven, given back when it is dropped.
@@ -38,7 +47,16 @@ impl Drivers {
             all: Arc::new(Semaphore::new(bounds.agents_max)),
             tenant_max: bounds.tenant_agents_max,
             tenants: Mutex::default(),
+            words: Arc::default(),
         }
+    }
+
+    /// What the model of a run says from now on, word by word. Whoever listens too slowly misses some: the turn has all.
+    pub(crate) fn words_of(&self, run: &AgentId) -> broadcast::Receiver<String> {
+        let mut words = self.words.lock();
+        words.retain(|_, it| it.receiver_count() > 0);
+        let new = || broadcast::channel(WORDS_MAX).0;
+        words.entry(run.clone()).or_insert_with(new).subscribe()
     }
 
     fn of(&self, tenant: &Tenant) -> Arc<Semaphore> {
@@ -81,6 +99,13 @@ impl Drivers {
         mut place: Driving,
     ) -> Result<(), AgentError> {
         loop {
+            let (words, id) = (Arc::clone(&self.words), run.id().clone());
+            run.on_words(move |said| {
+                if let Some(to) = words.lock().get(&id) {
+                    // Nobody listens any more.
+                    let _ = to.send(said.to_owned());
+                }
+            });
             if let Driven::Ended(_) = run.drive().await? {
                 return Ok(());
             }
@@ -132,7 +157,7 @@ impl Drivers {
             let Some(last) = heads.last() else { return Ok(()) };
             after = Some(last.id.clone());
             let is_ours = |it: &drydock_contract::AgentHead| {
-                it.status == AgentStatus::Waiting && it.principal.starts_with(OVER_HTTP)
+                it.status == AgentStatus::Waiting && is_over_http(&it.principal)
             };
             for head in heads.into_iter().filter(is_ours) {
                 let (drivers, agents, tenant) = (Arc::clone(self), agents.clone(), tenant.clone());

@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap, StatusCode, header};
-use drydock_contract::{Tenant, Timestamp, port::Clock as _};
-use drydock_embed::{HostEntry, SystemClock, store::Token};
+use drydock_contract::{
+    AgentHead, Cap, GrantSpec, Must, Review, ReviewAnswer, Scalar, Tenant, Timestamp,
+    host::{PRIVATE, SCHEME},
+    port::Clock as _,
+};
+use drydock_embed::{HostEntry, SystemClock, gate::Profile, store::Token};
 
 use crate::{
+    agents::is_over_http,
     app::{Reach, Shared, TenantState},
     error::ApiError,
     local::Local,
@@ -67,6 +72,9 @@ impl Power {
         }
     }
 }
+
+/// Named sets of powers are the command line's: over HTTP there is one.
+pub(crate) const PROFILE: &str = "minimal";
 
 /// The principal of whoever asks without a token.
 const DEVELOPER: &str = "http";
@@ -130,6 +138,56 @@ impl Caller {
         if hosts.any(|it| host.is_within(&it)) { Ok(()) } else { Err(beyond("host", &host.to_string())) }
     }
 
+    /// Refuses to end a run, or to answer for it, that another door opened: where there is no token, nobody named the power to.
+    pub(crate) fn may_decide(&self, run: &AgentHead) -> Result<(), ApiError> {
+        if self.token.is_some() || self.is_owner() || is_over_http(&run.principal) {
+            return Ok(());
+        }
+        let text = "this run was opened on the command line, and that decides for it; over HTTP a token that names the power does";
+        Err(ApiError::forbidden("another_principal", text))
+    }
+
+    /// Refuses a yes that would give a run more than the caller could have given it in opening it. A no is everybody's who
+    /// may decide.
+    pub(crate) fn may_answer(
+        &self,
+        run: &AgentHead,
+        review: &Review,
+        answer: &ReviewAnswer,
+    ) -> Result<(), ApiError> {
+        self.may_decide(run)?;
+        match (&review.grant, answer) {
+            (None, _) | (_, ReviewAnswer::Deny { .. }) => Ok(()),
+            (Some(_), _) if self.is_owner() => Ok(()),
+            (Some(grant), _) => match GrantSpec::parse(grant.to_string().as_bytes()) {
+                Ok(grant) => self.may_give(&grant),
+                Err(_) => Err(beyond("a grant", "that cannot be read")),
+            },
+        }
+    }
+
+    /// Refuses a grant that is more than what opens a run over HTTP could have had in it.
+    fn may_give(&self, grant: &GrantSpec) -> Result<(), ApiError> {
+        let cap = grant.cap;
+        match cap {
+            Cap::Net | Cap::Browse | Cap::Tcp | Cap::Tls | Cap::Udp => {
+                let all = grant.subjects.as_deref().ok_or_else(|| beyond(cap.as_str(), "for every host"))?;
+                all.iter().try_for_each(|subject| {
+                    let host = host_of(grant, subject.as_str());
+                    self.may_allow(&host.ok_or_else(|| beyond(cap.as_str(), subject.as_str()))?)
+                })
+            }
+            Cap::Kv | Cap::Queue => self.may(Power::Kept),
+            _ if may_be_asked_for(cap) => Ok(()),
+            _ => Err(beyond("the capability", cap.as_str())),
+        }
+    }
+
+    /// Whether this is whoever owns the data directory.
+    fn is_owner(&self) -> bool {
+        self.token.is_none() && *self.principal == *OWNER
+    }
+
     /// The time that was asked for, or the usual, unless it is more than the token may ask for.
     pub(crate) fn timeout_ms(&self, asked: Option<u64>, usual: u64) -> Result<u64, ApiError> {
         within("timeout_ms", asked, usual, self.token.as_ref().and_then(|it| it.ceiling.limits.timeout_ms))
@@ -151,6 +209,26 @@ impl Caller {
     }
 }
 
+/// What a subject of a grant names, as a rule for hosts that is as wide at least. No address that is not public is opened over
+/// HTTP, whatever somebody answers.
+fn host_of(grant: &GrantSpec, subject: &str) -> Option<HostEntry> {
+    let scheme = grant.rules.iter().find_map(|it| match &it.must {
+        Must::Equal(Scalar::Text(scheme)) if it.argument == SCHEME => Some(format!("{scheme}://")),
+        _ => None,
+    });
+    let named = !subject.starts_with(PRIVATE) && subject.contains(':');
+    named.then(|| format!("{}{subject}", scheme.unwrap_or_default()).parse().ok())?
+}
+
+/// Whether a run over HTTP may have this by being asked for. Commands are said by name, and tools and models by being an
+/// agent: none of these is given by an answer.
+fn may_be_asked_for(cap: Cap) -> bool {
+    cap == Cap::Exec || (!SAID.contains(&cap) && Profile::named(PROFILE).granted().contains(cap))
+}
+
+/// What a run has by being an agent, or by the names of its commands.
+pub(crate) const SAID: [Cap; 4] = [Cap::Exec, Cap::Tool, Cap::Llm, Cap::Code];
+
 fn within(name: &str, asked: Option<u64>, usual: u64, most: Option<u64>) -> Result<u64, ApiError> {
     match (asked, most) {
         (Some(asked), Some(most)) if asked > most => {
@@ -163,5 +241,5 @@ fn within(name: &str, asked: Option<u64>, usual: u64, most: Option<u64>) -> Resu
 
 /// A wish that is more than the token may have.
 fn beyond(what: &str, which: &str) -> ApiError {
-    ApiError::forbidden("beyond_ceiling", format!("this token may not have {what} {which}"))
+    ApiError::forbidden("beyond_ceiling", format!("this caller may not have {what} {which}"))
 }

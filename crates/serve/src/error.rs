@@ -146,9 +146,8 @@ impl From<AgentError> for ApiError {
         let (code, text) = (error.code(), error.to_string());
         match code {
             "not_found" => Self::absent("run or review"),
-            "run_held" | "run_not_over" | "run_diverged" | "review_answered" | "review_expired" => {
-                Self::new(StatusCode::CONFLICT, code, text)
-            }
+            "run_held" | "run_not_over" | "run_diverged" | "replay_diverged" | "review_answered"
+            | "review_expired" => Self::new(StatusCode::CONFLICT, code, text),
             "too_many_runs" | "no_room" => Self::new(StatusCode::INSUFFICIENT_STORAGE, code, text),
             "bad_change" | "no_such_step" | "bad_setup" | "bad_workspace" | "unknown_tool"
             | "bad_options" => Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, text),

@@ -147,7 +147,7 @@ fn piece(tail: &mut Vec<u8>, bytes: &[u8]) -> Option<Value> {
 }
 
 /// JSON has no line ends of its own, so one line of data is enough.
-fn event(name: &str, data: &Value) -> Bytes {
+pub(crate) fn event(name: &str, data: &Value) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 

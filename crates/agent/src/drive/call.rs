@@ -201,8 +201,9 @@ impl<'a> Driving<'a> {
     /// An output as the model sees it, and where the whole is.
     async fn shown(&mut self, step: u64, place: usize, output: String) -> (String, Option<String>) {
         let bytes_max = self.run.bounds().map_or(crate::TOOL_OUTPUT_BYTES, |it| it.tool_output_bytes);
-        let bytes_max = bytes_max.min(OUTPUT_BYTES_MAX);
         let note = self.note_of_repeats();
+        // The note is among what the model reads, and is never what is cut.
+        let bytes_max = bytes_max.min(OUTPUT_BYTES_MAX).saturating_sub(note.len());
         if cut(&output, bytes_max, None).is_none() {
             return (output + &note, None);
         }

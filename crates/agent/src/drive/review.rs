@@ -107,13 +107,11 @@ impl Driving<'_> {
                 what["preview"] = preview;
                 not_shown = not_shown.max(hidden);
             }
-            // Nobody says yes to what they cannot see without being told so, in whichever list they read.
+            // Nobody says yes to what they cannot see without being told so, in whichever list they read; lists cut the end.
             if not_shown > 0 {
                 what["not_shown"] = not_shown.into();
-                title = format!(
-                    "{} ({not_shown} BYTES OF IT ARE NOT SHOWN HERE: see the run's last turn)",
-                    title
-                );
+                title =
+                    format!("{not_shown} BYTES OF IT ARE NOT SHOWN HERE (see the run's last turn): {title}");
             }
         }
         if let Some(purse) = pending.purse {

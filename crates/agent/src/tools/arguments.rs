@@ -162,6 +162,12 @@ pub struct AgentArguments {
     /// The only tools that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
+    /// The only commands that it may run, of those that its parent may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<String>>,
+    /// The only hosts that it may reach, of those that its parent may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_host: Option<Vec<String>>,
     /// How many turns it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,

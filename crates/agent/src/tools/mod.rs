@@ -119,7 +119,7 @@ pub const CATALOGUE: &[ToolText] = &[
             of a skill: read them before you use it), `toolkit search WORDS`, and the verbs that `help` lists.",
         parameters: schema::wb,
         judge: arguments::judge::<WbArguments>,
-        ..CHANGES
+        ..READS
     },
     ToolText {
         name: "fetch",
@@ -145,6 +145,8 @@ pub const CATALOGUE: &[ToolText] = &[
         description: "Files an issue for whoever maintains this system, where something is missing or broken that you \
             cannot work around: what you need, and what you tried.",
         parameters: schema::file_issue,
+        // Its id follows from the run and its words: the same call again is the same issue, seen once.
+        is_idempotent: true,
         judge: arguments::judge::<FileIssueArguments>,
         ..CHANGES
     },

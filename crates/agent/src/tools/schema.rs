@@ -95,6 +95,8 @@ pub(super) fn agent() -> Value {
             "system": text("What it is told before everything else."),
             "model": text("Another model than yours, by its name."),
             "tools": { "type": "array", "items": { "type": "string" }, "description": "The only tools it has." },
+            "allow": { "type": "array", "items": { "type": "string" }, "description": "The only commands it may run, of yours." },
+            "allow_host": { "type": "array", "items": { "type": "string" }, "description": "The only hosts it may reach, of yours." },
             "max_steps": count("How many turns it may take."),
             "tokens_max": count("How many tokens it may use, of those that are left to you."),
         }),

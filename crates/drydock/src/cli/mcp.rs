@@ -6,7 +6,7 @@ use clap::Args;
 use drydock_embed::{
     SandboxError,
     agent::{AgentPowers, AgentSpec, DockAgents, RunOptions, SESSION_STEPS_MAX},
-    contract::{AgentId, BoxFuture},
+    contract::{AgentHead, AgentId, BoxFuture, Review, ReviewAnswer},
 };
 use drydock_mcp::{AgentDoor, AgentWanted, SYSTEM};
 
@@ -80,5 +80,14 @@ impl AgentDoor for Runs {
 
     fn answers_as(&self) -> Option<&str> {
         Some(PRINCIPAL)
+    }
+
+    // Whoever started this command owns the data.
+    fn may_answer(&self, _: &AgentHead, _: &Review, _: &ReviewAnswer) -> Result<(), SandboxError> {
+        Ok(())
+    }
+
+    fn may_end(&self, _: &AgentHead) -> Result<(), SandboxError> {
+        Ok(())
     }
 }

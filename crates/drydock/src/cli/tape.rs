@@ -260,8 +260,20 @@ fn remove(ids: &[TapeId], json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What tapes of agents are called in a listing.
+const AGENT: &str = "agent";
+
 fn replay(id: &TapeId, json: bool) -> anyhow::Result<ExitCode> {
     let dock = home::dock()?;
+    let found = dock.tapes()?.list()?.into_iter().find(|it| it.0 == *id);
+    if let Some((_, Ok(facts))) = found
+        && facts.kind == AGENT
+    {
+        anyhow::bail!(
+            "tape {id} is of a run of an agent; `drydock agent replay {}` goes through it again",
+            show::plain(&facts.title)
+        );
+    }
     let (frames, again) = frames_of(&dock.tapes()?, id)?;
     let player = Player::new(frames, again)?;
     // That it is replayed is on record; what it does meanwhile is done by nobody.

@@ -66,7 +66,7 @@ enum Act {
         #[arg(long, value_name = "T", default_value_t)]
         tenant: Tenant,
     },
-    /// Compile and register its commands
+    /// Compile and register its commands, and keep its files for agents that name it
     Add {
         /// Its folder
         dir: PathBuf,
@@ -77,6 +77,18 @@ enum Act {
         #[arg(long, value_name = "DID")]
         author: Vec<Did>,
     },
+    /// List the toolkits that are kept
+    List,
+    /// Forget the files of one that is kept; its commands stay until `drydock commands rm`
+    Remove {
+        /// Its id
+        id: String,
+    },
+}
+
+/// Where the toolkits are that were added: agents find them here by their ids.
+pub(super) fn kept(dock: &Dock) -> PathBuf {
+    dock.home().tenant(dock.tenant()).root().join("toolkits")
 }
 
 pub(crate) fn run(toolkit: ToolkitCommand) -> anyhow::Result<ExitCode> {
@@ -86,6 +98,8 @@ pub(crate) fn run(toolkit: ToolkitCommand) -> anyhow::Result<ExitCode> {
         Act::Verify { dir, author } => verify(&dir, author, json),
         Act::Sign { dir, key, tenant } => sign(&dir, &key, &tenant, json),
         Act::Add { dir, third_party, author } => add(&dir, third_party, author, json),
+        Act::List => list(json),
+        Act::Remove { id } => remove(&id, json),
     };
     let Err(error) = done else { return Ok(ExitCode::SUCCESS) };
     let code = error.downcast_ref::<LoadToolkitError>().map(LoadToolkitError::code);
@@ -222,6 +236,7 @@ fn add(dir: &std::path::Path, third_party: bool, author: Vec<Did>, json: bool) -
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(dock.enable_toolkits(&set))?;
+    keep(&dock, &toolkit)?;
     if json {
         return Ok(show::json(&described(&toolkit))?);
     }
@@ -232,6 +247,72 @@ fn add(dir: &std::path::Path, third_party: bool, author: Vec<Did>, json: bool) -
         show::line(&format!("{} has no commands", toolkit.id))?;
     }
     tell_asks(&toolkit)
+}
+
+/// Keeps the files that were judged, in the place of those that an earlier one of that id had.
+fn keep(dock: &Dock, toolkit: &Toolkit) -> anyhow::Result<()> {
+    let root = kept(dock);
+    let (place, beside) = (root.join(&toolkit.id), root.join(format!(".{}.new", toolkit.id)));
+    let write = || -> std::io::Result<()> {
+        forget(&beside)?;
+        for (path, bytes) in toolkit.folder.files() {
+            let file = beside.join(path);
+            std::fs::create_dir_all(file.parent().unwrap_or(&beside))?;
+            std::fs::write(file, &**bytes)?;
+        }
+        forget(&place)?;
+        std::fs::rename(&beside, &place)
+    };
+    write().with_context(|| format!("could not keep the files of {} in `{}`", toolkit.id, place.display()))
+}
+
+/// Removes a folder, if it is there.
+fn forget(folder: &std::path::Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The ids of those that are kept.
+fn ids(dock: &Dock) -> anyhow::Result<Vec<String>> {
+    let entries = match std::fs::read_dir(kept(dock)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let names = entries.filter_map(|it| it.ok()?.file_name().into_string().ok());
+    let mut ids: Vec<String> = names.filter(|it| !it.starts_with('.')).collect();
+    ids.sort();
+    Ok(ids)
+}
+
+fn list(json: bool) -> anyhow::Result<()> {
+    let dock = home::dock()?;
+    let ids = ids(&dock)?;
+    if json {
+        return Ok(show::json(&ids)?);
+    }
+    if ids.is_empty() {
+        return Ok(show::line("no toolkits; `drydock toolkit add DIR` keeps one")?);
+    }
+    Ok(ids.iter().try_for_each(|it| show::line(it))?)
+}
+
+fn remove(id: &str, json: bool) -> anyhow::Result<()> {
+    let dock = home::dock()?;
+    // Only a name that is listed: no text leads anywhere else.
+    if !ids(&dock)?.iter().any(|it| it == id) {
+        anyhow::bail!(
+            "no toolkit `{}` is kept; `drydock toolkit list` names those that are",
+            show::plain(id)
+        );
+    }
+    forget(&kept(&dock).join(id)).with_context(|| format!("could not forget the files of {id}"))?;
+    match json {
+        true => show::json(&json!({ "removed": id }))?,
+        false => show::line(&format!("removed {id}"))?,
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ use drydock_agent::{
     AtLimit, OnDenial, RunEnd, RunOptions, STEPS_MAX,
     tools::{AgentArguments, PROVIDER, ToolOutput},
 };
-use drydock_contract::{AgentId, AgentStatus, BoxFuture, Budget, Cap, Pattern, Terms, Unit};
+use drydock_contract::{AgentId, AgentStatus, BoxFuture, Budget, Cap, Pattern, Terms, Unit, host::PRIVATE};
+use drydock_egress::Rules;
 use drydock_gate::{Grant, GrantSet, HeldGrants};
 
 use super::{
@@ -28,6 +29,7 @@ use super::{
     powers::PROGRAM_TOOLS,
     tools::{SubAgents, SubCall, ToolError},
 };
+use crate::Network;
 
 /// How many runs may stand above one another, the first one not counted.
 pub(super) const DEPTH_MAX: u32 = 3;
@@ -127,7 +129,7 @@ impl Parent {
         let arguments = self.defined(arguments)?;
         let options = self.options_for(&arguments);
         let inherited = Inherited {
-            held: self.narrowed(&options),
+            held: self.narrowed(&options, &arguments)?,
             budget: self.share(&options),
             place: self.place.of_child(),
             family: self.family.clone(),
@@ -207,10 +209,12 @@ impl Parent {
 
     /// Each grant of the parent, hanging from that one, so that it can never be wider and ends with it. What a person would
     /// have to be asked about is not among them.
-    fn narrowed(&self, options: &RunOptions) -> HeldGrants {
-        let tools: Option<BTreeSet<&str>> =
-            options.tools.as_ref().map(|all| all.iter().map(String::as_str).collect());
-        narrowed(&self.held.now(), tools.as_ref())
+    fn narrowed(&self, options: &RunOptions, arguments: &AgentArguments) -> Result<HeldGrants, AgentError> {
+        let tools = options.tools.as_ref().map(|all| all.iter().map(String::as_str).collect());
+        let commands = arguments.allow.as_deref().map(|all| all.iter().filter_map(|it| Pattern::exact(it)));
+        let hosts = arguments.allow_host.as_deref().map(hosts).transpose()?;
+        let only = Only { tools, commands: commands.map(Iterator::collect), hosts };
+        Ok(narrowed(&self.held.now(), &only))
     }
 
     /// A share of what the parent has left, spent there too.
@@ -224,19 +228,56 @@ impl Parent {
     }
 }
 
-fn narrowed(parents: &GrantSet, tools: Option<&BTreeSet<&str>>) -> HeldGrants {
+/// What a call leaves of its caller's grants; all of a kind that it says nothing of.
+#[derive(Default)]
+struct Only<'a> {
+    tools: Option<BTreeSet<&'a str>>,
+    commands: Option<Vec<Pattern>>,
+    hosts: Option<Vec<Pattern>>,
+}
+
+/// Hosts as subjects of grants. An address that its parent may reach though it is not public stays that.
+fn hosts(all: &[String]) -> Result<Vec<Pattern>, AgentError> {
+    let bad = |why: String| AgentError::BadChange(format!("`allow_host`: {why}"));
+    let rules = Rules::parse(all, &[], &[]).map_err(|error| bad(error.to_string()))?;
+    let mut subjects = Vec::new();
+    for spec in (Network { rules, injected: Vec::new() }).grants().iter().map(|it| it.spec()) {
+        if !spec.rules.is_empty() {
+            return Err(bad("name hosts without a scheme: HOST or HOST:PORT".into()));
+        }
+        for subject in spec.subjects.into_iter().flatten() {
+            subjects.extend(format!("{PRIVATE}{}", subject.as_str()).parse::<Pattern>());
+            subjects.push(subject);
+        }
+    }
+    Ok(subjects)
+}
+
+fn narrowed(parents: &GrantSet, only: &Only<'_>) -> HeldGrants {
     let child = |grant: &Arc<Grant>| {
         let narrow = grant.narrowed();
-        match (grant.cap(), tools) {
-            (Cap::Tool, Some(tools)) => {
-                let own = tools.iter().filter_map(|it| Pattern::exact(&format!("{PROVIDER}.{it}")));
-                let programs = PROGRAM_TOOLS.iter().filter_map(|it| it.parse().ok());
-                narrow.within(Terms::of(own.chain(programs)))
-            }
+        match grant.cap() {
+            Cap::Tool => match &only.tools {
+                None => narrow,
+                Some(tools) => {
+                    let own = tools.iter().filter_map(|it| Pattern::exact(&format!("{PROVIDER}.{it}")));
+                    let programs = PROGRAM_TOOLS.iter().filter_map(|it| it.parse().ok());
+                    narrow.within(Terms::of(own.chain(programs)))
+                }
+            },
+            Cap::Exec | Cap::Process | Cap::Parallel => within(narrow, only.commands.as_deref()),
+            Cap::Net | Cap::Browse | Cap::Tcp | Cap::Tls | Cap::Udp => within(narrow, only.hosts.as_deref()),
             _ => narrow,
         }
     };
     parents.iter().filter(|it| !it.spec().review).map(child).map(Arc::new).collect()
+}
+
+fn within(grant: Grant, only: Option<&[Pattern]>) -> Grant {
+    match only {
+        None => grant,
+        Some(subjects) => grant.within(Terms::of(subjects.iter().cloned())),
+    }
 }
 
 #[cfg(test)]
@@ -261,13 +302,42 @@ mod tests {
         let exec = Arc::new(Grant::of(Cap::Exec).within(only(&["jq", "grep"])));
         let tool = Arc::new(Grant::of(Cap::Tool).within(only(&["agent.shell", "agent.vfs_read"])));
         let parents: GrantSet = [Arc::clone(&exec), tool].into_iter().collect();
-        let held = narrowed(&parents, Some(&BTreeSet::from(["vfs_read", "git"]))).now();
+        let only = Only { tools: Some(BTreeSet::from(["vfs_read", "git"])), ..Only::default() };
+        let held = narrowed(&parents, &only).now();
         let admits = |cap, name: &str| held.would_admit(cap, name, Timestamp(0));
         assert!(admits(Cap::Exec, "jq") && !admits(Cap::Exec, "rm"));
         assert!(admits(Cap::Tool, "agent.vfs_read"));
         assert!(!admits(Cap::Tool, "agent.shell"), "it was not among its tools");
         assert!(!admits(Cap::Tool, "agent.git"), "its parent has none");
         assert!(!admits(Cap::Net, "a.test:443"));
+        // Commands and hosts are narrowed alike, and what the parent lacks is not given by being named.
+        let host = |text: &str| Terms::of([text.parse::<Pattern>().unwrap()]);
+        let net = Arc::new(Grant::of(Cap::Net).within(host("*.a.test:443")));
+        let near = Arc::new(Grant::of(Cap::Browse).within(host("private:127.0.0.1:80")));
+        let parents: GrantSet = [Arc::clone(&exec), net, near].into_iter().collect();
+        let named = |all: &[&str]| hosts(&all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+        let only = Only {
+            commands: Some(vec!["jq".parse().unwrap(), "rm".parse().unwrap()]),
+            hosts: Some(named(&["x.a.test", "b.test", "127.0.0.1:80"]).unwrap()),
+            ..Only::default()
+        };
+        let held = narrowed(&parents, &only).now();
+        for (cap, subject, want) in [
+            (Cap::Exec, "jq", true),
+            (Cap::Exec, "grep", false),
+            (Cap::Exec, "rm", false),
+            (Cap::Net, "x.a.test:443", true),
+            (Cap::Net, "x.a.test:80", false),
+            (Cap::Net, "y.a.test:443", false),
+            (Cap::Net, "b.test:443", false),
+            (Cap::Browse, "private:127.0.0.1:80", true),
+        ] {
+            assert_eq!(held.would_admit(cap, subject, Timestamp(0)), want, "{cap} {subject}");
+        }
+        let none = Only { commands: Some(Vec::new()), hosts: Some(Vec::new()), ..Only::default() };
+        assert!(!narrowed(&parents, &none).now().would_admit(Cap::Exec, "jq", Timestamp(0)));
+        assert!(named(&["https://a.test"]).is_err() && named(&["a b"]).is_err());
+        let held = narrowed(&parents, &Only::default()).now();
         exec.revoke();
         assert!(!held.would_admit(Cap::Exec, "jq", Timestamp(0)), "and it ends with its parent's");
     }

@@ -13,6 +13,7 @@ mod furnish;
 mod heard;
 mod host;
 mod house;
+mod issues;
 mod keeper;
 mod open;
 mod place;

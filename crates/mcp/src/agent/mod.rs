@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 use drydock_embed::{
     SandboxError,
     agent::DockAgents,
-    contract::{AgentHead, AgentId, AgentStatus, BoxFuture, Review, ReviewKind, port::Wanted},
+    contract::{AgentHead, AgentId, AgentStatus, BoxFuture, Review, ReviewAnswer, ReviewKind, port::Wanted},
 };
 use rmcp::{
     ErrorData, RoleServer,
@@ -58,6 +58,13 @@ pub trait AgentDoor: Send + Sync {
 
     /// The name under which the client's user answers what runs ask; none where they may not.
     fn answers_as(&self) -> Option<&str>;
+
+    /// Refuses an answer that is more than they may give.
+    fn may_answer(&self, run: &AgentHead, review: &Review, answer: &ReviewAnswer)
+    -> Result<(), SandboxError>;
+
+    /// Refuses to end a run that is not theirs to end.
+    fn may_end(&self, run: &AgentHead) -> Result<(), SandboxError>;
 }
 
 /// The prompt where the client says none.
@@ -151,7 +158,7 @@ pub(crate) async fn call(
         _ => {
             async {
                 let id = id(&read::<Which>(input)?.run)?;
-                door.agents().cancel(&id).await.map_err(failed)?;
+                end(&**door, &id).await?;
                 door.agents().show(&id).await.map_err(failed)
             }
             .await
@@ -193,7 +200,7 @@ async fn run(
             None => door.open(wanted).await?,
         };
         if let (Some(answers), Some(by)) = (&request.input_responses, door.answers_as()) {
-            ask::take(door.agents(), &id, answers, by).await?;
+            ask::take(&**door, &id, answers, by).await?;
         }
         Ok::<_, SandboxError>((id, wait_ms))
     };
@@ -208,7 +215,7 @@ async fn run(
         waited = ask::through(door, &id, wait_ms, context) => waited,
         () = context.ct.cancelled() => {
             // Whoever cancels the call wants nothing of the run any more.
-            let _ = door.agents().cancel(&id).await;
+            let _ = end(&**door, &id).await;
             Err(SandboxError::new("cancelled", "cancelled by the caller"))
         }
     };
@@ -217,6 +224,13 @@ async fn run(
         Ok(ask::Through::Asks(asks)) => asks.into(),
         Err(error) => crate::answer::failed(&error).into(),
     })
+}
+
+/// Ends a run, if the caller may.
+async fn end(door: &dyn AgentDoor, id: &AgentId) -> Result<(), SandboxError> {
+    let agents = door.agents();
+    door.may_end(&agents.show(id).await.map_err(failed)?)?;
+    agents.cancel(id).await.map(drop).map_err(failed)
 }
 
 /// Waits until a run is over or asks a person, but no longer than that.

@@ -66,14 +66,15 @@ pub(crate) async fn update(
     let Some(by) = door.answers_as() else {
         return Err(ErrorData::invalid_request("this caller may not answer what runs ask", None));
     };
-    let taken = ask::take(door.agents(), &id, answers, by).await;
+    let taken = ask::take(door, &id, answers, by).await;
     taken.map_err(|error| ErrorData::invalid_params(error.message, None))
 }
 
 /// Ends a task.
 pub(crate) async fn cancel(door: &dyn AgentDoor, id: &str) -> Result<(), ErrorData> {
     let id = read(id)?;
-    door.agents().cancel(&id).await.map(drop).map_err(|error| absent_or(&error))
+    head(door.agents(), &id).await?;
+    super::end(door, &id).await.map_err(|error| ErrorData::invalid_request(error.message, None))
 }
 
 fn task(head: &AgentHead, status: TaskStatus) -> Task {

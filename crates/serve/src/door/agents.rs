@@ -6,7 +6,10 @@
 
 use std::sync::Arc;
 
-use axum::{body::Body, http::Response};
+use axum::{
+    body::Body,
+    http::{Response, StatusCode},
+};
 use bytes::Bytes;
 use drydock_contract::{AgentHead, AgentId, AgentStatus, Cap, CommandName, GrantSpec};
 use drydock_embed::{
@@ -14,19 +17,20 @@ use drydock_embed::{
     agent::{
         AgentChanges, AgentError, AgentFiles, AgentPowers, AgentRun, AgentSpec, DockAgents, Event,
         RunOptions, SESSION_STEPS_MAX,
+        definition::{AgentDefinition, DefinitionForm},
     },
     gate::Profile,
     store::{Quota, WorkspaceName, Workspaces},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 
 use super::{kept::whole, off_thread, sandbox};
 use crate::{
     agents::Drivers,
     ask::{Answer, Ask},
-    caller::{Caller, Power},
+    caller::{Caller, PROFILE, Power, SAID},
     error::ApiError,
     json, sse,
 };
@@ -36,8 +40,6 @@ pub(crate) const SPEC_BYTES_MAX: u64 = 2 << 20;
 /// Runs that are listed at once, and how many where nobody says it.
 const ROWS_MAX: u64 = 256;
 const ROWS: u64 = 100;
-/// Named sets of powers are the command line's: over HTTP there is one.
-const PROFILE: &str = "minimal";
 /// The longest that a reader waits for an event.
 const WAIT_MS_MAX: u64 = 60_000;
 
@@ -45,10 +47,14 @@ const WAIT_MS_MAX: u64 = 60_000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
-    pub(super) system: String,
+    /// What its model is told before everything else, in the place of what a definition says.
+    pub(super) system: Option<String>,
     pub(super) task: String,
     pub(super) agent: Option<String>,
+    /// Who it is, as a text; what is said beside it comes before what it says.
+    pub(super) definition: Option<Definition>,
     /// Where it says nothing of turns, it has those of a session.
+    #[serde(default)]
     pub(super) options: RunOptions,
     /// Its files are in this workspace; without a name, in one of its own.
     pub(super) workspace: Option<String>,
@@ -56,6 +62,21 @@ pub(super) struct Wanted {
     pub(super) allow: Option<Vec<CommandName>>,
     #[serde(default)]
     pub(super) allow_host: Vec<HostEntry>,
+}
+
+/// The text of a definition.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Definition {
+    form: Form,
+    text: String,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Form {
+    Org,
+    Markdown,
 }
 
 /// What is to be different in a run that goes on.
@@ -77,6 +98,9 @@ struct Forking {
     options: Option<RunOptions>,
     system: Option<String>,
     task: Option<String>,
+    /// Other commands and hosts, in the place of all that the first one was granted.
+    allow: Option<Vec<CommandName>>,
+    allow_host: Option<Vec<HostEntry>>,
 }
 
 /// The runs of whoever asks.
@@ -103,10 +127,6 @@ pub(super) async fn opened(
     drivers: &Arc<Drivers>,
     wanted: Wanted,
 ) -> Result<AgentId, ApiError> {
-    if wanted.options.model.is_empty() {
-        let text = "`options.model` names a model that the server's operator configured";
-        return Err(ApiError::bad("bad_input", text));
-    }
     let spec = spec_of(caller, wanted)?;
     if let AgentFiles::Workspace(name) = &spec.powers.files {
         let (dock, name): (_, WorkspaceName) = (Arc::clone(&caller.state.dock), name.parse()?);
@@ -126,34 +146,73 @@ pub(super) async fn opened(
 
 /// What the caller may have of what is wanted.
 fn spec_of(caller: &Caller, wanted: Wanted) -> Result<AgentSpec, ApiError> {
-    let Wanted { system, task, agent, mut options, workspace, allow, allow_host } = wanted;
-    if options.max_steps == RunOptions::default().max_steps {
-        options.max_steps = SESSION_STEPS_MAX;
+    let Wanted { system, task, agent, definition, mut options, workspace, allow, allow_host } = wanted;
+    let defined = definition.map(Definition::read).transpose()?.unwrap_or_default();
+    let bad = |text| ApiError::bad("bad_input", text);
+    if options.model.is_empty() {
+        options.model = defined.model.unwrap_or_default();
     }
-    allow_host.iter().try_for_each(|it| caller.may_allow(it))?;
-    let mut grants = granted(caller);
-    let allowed = match &allow {
-        None => Some(GrantSpec::of(Cap::Exec)),
-        Some(names) => GrantSpec::exactly(Cap::Exec, names.iter().map(CommandName::as_str)),
-    };
-    grants.extend(allowed);
-    grants.extend(sandbox::network(&allow_host)?.grants().iter().map(|it| it.spec()));
+    if options.model.is_empty() {
+        return Err(bad("`options.model` names a model that the server's operator configured"));
+    }
+    if options.max_steps == RunOptions::default().max_steps {
+        options.max_steps = defined.max_steps.unwrap_or(SESSION_STEPS_MAX);
+    }
+    options.tools = options.tools.or(defined.tools);
+    let system = system.or((!defined.prompt.is_empty()).then_some(defined.prompt));
+    let system = system.ok_or_else(|| bad("`system` says what its model is told, or a `definition` does"))?;
     let powers = AgentPowers {
         principal: caller.principal.to_string(),
         profile: PROFILE.into(),
-        grants: Some(grants),
+        grants: Some(grants_of(caller, allow.as_deref(), &allow_host)?),
         files: workspace.map_or(AgentFiles::Own, AgentFiles::Workspace),
         ..AgentPowers::default()
     };
-    Ok(AgentSpec { system, task, agent, options, powers })
+    Ok(AgentSpec { system, task, agent: agent.or(defined.id).or(defined.name), options, powers })
+}
+
+impl Definition {
+    fn read(self) -> Result<AgentDefinition, ApiError> {
+        let form = match self.form {
+            Form::Org => DefinitionForm::Org,
+            Form::Markdown => DefinitionForm::Markdown,
+        };
+        let bad = |code: &str, text: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, code, text);
+        let read = AgentDefinition::parse(&self.text, form);
+        let defined = read.map_err(|error| bad(error.code(), error.to_string()))?;
+        match defined.toolkits.first() {
+            None => Ok(defined),
+            Some(toolkit) => Err(bad(
+                "not_over_http",
+                format!(
+                    "the definition names the toolkit `{toolkit}`; toolkits are folders of the host, which its owner names: `drydock agent run`"
+                ),
+            )),
+        }
+    }
+}
+
+/// The grants of these commands and hosts, as far as the caller may have them, and of what everybody has.
+fn grants_of(
+    caller: &Caller,
+    allow: Option<&[CommandName]>,
+    allow_host: &[HostEntry],
+) -> Result<Vec<GrantSpec>, ApiError> {
+    allow_host.iter().try_for_each(|it| caller.may_allow(it))?;
+    let mut grants = granted(caller);
+    grants.extend(match allow {
+        None => Some(GrantSpec::of(Cap::Exec)),
+        Some(names) => GrantSpec::exactly(Cap::Exec, names.iter().map(CommandName::as_str)),
+    });
+    grants.extend(sandbox::network(allow_host)?.grants().iter().map(|it| it.spec()));
+    Ok(grants)
 }
 
 /// What the profile grants to whoever asks. Commands are said by name, and tools and models by being an agent.
 fn granted(caller: &Caller) -> Vec<GrantSpec> {
-    let said = [Cap::Exec, Cap::Tool, Cap::Llm, Cap::Code];
     // Whoever may not ask for what guests keep does not get at it by an agent either.
     let kept = caller.may(Power::Kept).is_ok();
-    let has = |cap: &Cap| !said.contains(cap) && (kept || !matches!(cap, Cap::Kv | Cap::Queue));
+    let has = |cap: &Cap| !SAID.contains(cap) && (kept || !matches!(cap, Cap::Kv | Cap::Queue));
     Profile::named(PROFILE).granted().iter().filter(has).map(GrantSpec::of).collect()
 }
 
@@ -187,6 +246,7 @@ pub(crate) async fn show(ask: Ask) -> Answer {
 pub(crate) async fn remove(ask: Ask) -> Answer {
     ask.parameters([])?;
     let (agents, id) = (agents(&ask.caller), id(&ask, "run")?);
+    ask.caller.may_decide(&agents.show(&id).await?)?;
     match agents.remove(&id).await? {
         true => Ok(json::ok(&json!({ "removed": id }))),
         false => Err(ApiError::absent("run")),
@@ -197,6 +257,7 @@ pub(crate) async fn remove(ask: Ask) -> Answer {
 pub(crate) async fn cancel(ask: Ask) -> Answer {
     ask.parameters([])?;
     let (agents, id) = (agents(&ask.caller), id(&ask, "run")?);
+    ask.caller.may_decide(&agents.show(&id).await?)?;
     let cancelled = agents.cancel(&id).await?;
     Ok(json::ok(&json!({ "id": id, "cancelled": cancelled })))
 }
@@ -221,11 +282,47 @@ pub(crate) async fn fork(mut ask: Ask) -> Answer {
     ask.parameters([])?;
     let (agents, id) = (agents(&ask.caller), id(&ask, "run")?);
     own(&ask.caller, &agents.show(&id).await?)?;
-    let Forking { step, model, options, system, task } = ask.json(SPEC_BYTES_MAX).await?;
+    let Forking { step, model, options, system, task, allow, allow_host } = ask.json(SPEC_BYTES_MAX).await?;
+    let grants = match (&allow, &allow_host) {
+        (None, None) => None,
+        _ => Some(grants_of(&ask.caller, allow.as_deref(), allow_host.as_deref().unwrap_or_default())?),
+    };
     let place = ask.app.drivers.place(&ask.caller.tenant)?;
-    let changes = AgentChanges { model, options, system, task, ..AgentChanges::default() };
+    let changes = AgentChanges { model, options, system, task, grants, ..AgentChanges::default() };
     let run = agents.fork(&id, step, &changes).await?;
     driven(&ask, agents, run, place).await
+}
+
+/// `POST /v1/agents/{id}/replay`: goes through a run again, and says where it differs.
+pub(crate) async fn replay(ask: Ask) -> Answer {
+    ask.parameters([])?;
+    let (agents, id) = (agents(&ask.caller), id(&ask, "run")?);
+    // Where there is a tape of it, its tools are at work again.
+    own(&ask.caller, &agents.show(&id).await?)?;
+    let _turn = ask.turn().await?;
+    Ok(json::ok(&agents.replay(&id).await?))
+}
+
+/// `GET /v1/issues?after=ID&limit=N`.
+pub(crate) async fn issues(ask: Ask) -> Answer {
+    let [after, limit] = ask.parameters(["after", "limit"])?;
+    let bad = |_| ApiError::bad("bad_parameter", "`after` is the id of an issue");
+    let after: Option<AgentId> = after.map(|it| it.parse().map_err(bad)).transpose()?;
+    let limit = whole("limit", limit, ROWS_MAX)?.unwrap_or(ROWS).max(1);
+    let rows = usize::try_from(limit).unwrap_or(usize::MAX);
+    let issues = agents(&ask.caller).issues(after.as_ref(), rows).await?;
+    let next = issues.last().filter(|_| issues.len() == rows).map(|it| it.id.clone());
+    Ok(json::ok(&json!({ "issues": issues, "next": next })))
+}
+
+/// `DELETE /v1/issues/{id}`.
+pub(crate) async fn remove_issue(ask: Ask) -> Answer {
+    ask.parameters([])?;
+    let id = id(&ask, "issue")?;
+    match agents(&ask.caller).remove_issue(&id).await? {
+        true => Ok(json::ok(&json!({ "removed": id }))),
+        false => Err(ApiError::absent("issue")),
+    }
 }
 
 /// Refuses to go on with what somebody else opened: it has their grants, and a run of the command line sees its directories.
@@ -248,7 +345,8 @@ pub(crate) async fn events(ask: Ask) -> Answer {
     let wait_ms = whole("wait_ms", wait_ms, WAIT_MS_MAX)?.unwrap_or(0);
     if streams {
         agents.show(&id).await?;
-        return Ok(follow(agents, id, from));
+        let words = ask.app.drivers.words_of(&id);
+        return Ok(follow(agents, id, from, words));
     }
     let deadline = tokio::time::Instant::now() + std::time::Duration::from_millis(wait_ms);
     loop {
@@ -288,7 +386,12 @@ impl Piece {
 
 /// Tells events as they are written, from any number on, and the head at the end. Whoever listens slowly holds up nothing
 /// but this: the rest waits on the disk. A run that waits for a person is told so, and goes on being told.
-fn follow(agents: DockAgents, id: AgentId, mut from: u64) -> Response<Body> {
+fn follow(
+    agents: DockAgents,
+    id: AgentId,
+    mut from: u64,
+    mut words: broadcast::Receiver<String>,
+) -> Response<Body> {
     let (to, told) = mpsc::channel::<Bytes>(1);
     tokio::spawn(async move {
         loop {
@@ -302,6 +405,12 @@ fn follow(agents: DockAgents, id: AgentId, mut from: u64) -> Response<Body> {
                     return;
                 }
             };
+            // What was said of a turn comes before it.
+            while let Ok(said) = words.try_recv() {
+                if to.send(sse::event("words", &json!({ "text": said }))).await.is_err() {
+                    return;
+                }
+            }
             for event in &piece.events {
                 from += 1;
                 let told = serde_json::to_value(event).unwrap_or_default();
@@ -315,9 +424,27 @@ fn follow(agents: DockAgents, id: AgentId, mut from: u64) -> Response<Body> {
                 let _ = to.send(sse::event_at("end", from, &told)).await;
                 return;
             }
-            tokio::select! {
-                () = to.closed() => return,
-                () = agents.changed(&id, from) => {}
+            let changed = agents.changed(&id, from);
+            tokio::pin!(changed);
+            loop {
+                tokio::select! {
+                    () = to.closed() => return,
+                    () = &mut changed => break,
+                    said = words.recv() => match said {
+                        // Without a number: they are not kept, and whoever comes again reads the turn.
+                        Ok(said) => {
+                            let told = json!({ "text": said });
+                            if to.send(sse::event("words", &told)).await.is_err() {
+                                return;
+                            }
+                        }
+                        Err(broadcast::error::RecvError::Lagged(_)) => {}
+                        Err(broadcast::error::RecvError::Closed) => {
+                            changed.await;
+                            break;
+                        }
+                    },
+                }
             }
         }
     });

@@ -13,7 +13,7 @@ use axum::{
     http::{HeaderValue, Method, Request, header},
 };
 use bytes::Bytes;
-use drydock_contract::{AgentId, BoxFuture, Limits};
+use drydock_contract::{AgentHead, AgentId, BoxFuture, Limits, Review, ReviewAnswer};
 use drydock_embed::{
     Dock, Sandbox, SandboxError, SandboxSetup, Setup, ShellSetup,
     agent::{DockAgents, RunOptions, SESSION_STEPS_MAX},
@@ -173,19 +173,42 @@ impl AgentDoor for Runs {
             review,
             ..usual
         };
-        let system = system.unwrap_or_else(|| SYSTEM.to_owned());
-        let workspace = self.workspace.clone();
-        let wanted =
-            Wanted { system, task, agent: None, options, workspace, allow: None, allow_host: Vec::new() };
+        let wanted = Wanted {
+            system: Some(system.unwrap_or_else(|| SYSTEM.to_owned())),
+            task,
+            agent: None,
+            definition: None,
+            options,
+            workspace: self.workspace.clone(),
+            allow: None,
+            allow_host: Vec::new(),
+        };
         Box::pin(async move {
             let opened = agents::opened(&self.caller, &self.drivers, wanted).await;
-            opened.map_err(|error| SandboxError::new(&error.code, error.message))
+            opened.map_err(told)
         })
     }
 
     fn answers_as(&self) -> Option<&str> {
         self.caller.may(Power::Reviews).is_ok().then_some(&*self.caller.principal)
     }
+
+    fn may_answer(
+        &self,
+        run: &AgentHead,
+        review: &Review,
+        answer: &ReviewAnswer,
+    ) -> Result<(), SandboxError> {
+        self.caller.may_answer(run, review, answer).map_err(told)
+    }
+
+    fn may_end(&self, run: &AgentHead) -> Result<(), SandboxError> {
+        self.caller.may_decide(run).map_err(told)
+    }
+}
+
+fn told(error: ApiError) -> SandboxError {
+    SandboxError::new(&error.code, error.message)
 }
 
 /// What a sandbox of the caller is opened with, as often as one is.

@@ -1,5 +1,5 @@
 //! What runs of agents wait for a person to say. Answering takes a power of its own, that only a token has which names it:
-//! whoever may open a run must not be the one who approves what it asks for.
+//! whoever may open a run must not be the one who approves what it asks for. A yes gives no more than its caller could have given.
 
 use drydock_contract::{AgentId, ReviewAnswer, port::Wanted};
 use serde_json::json;
@@ -40,10 +40,11 @@ pub(crate) async fn show(ask: Ask) -> Answer {
 pub(crate) async fn answer(mut ask: Ask) -> Answer {
     ask.parameters([])?;
     let (agents, id) = (agents(&ask.caller), id(&ask, "review")?);
-    agents.review(&id).await?;
+    let review = agents.review(&id).await?;
     let given: ReviewAnswer = ask.json(ANSWER_BYTES_MAX).await?;
     if given == (ReviewAnswer::Limit { limit: 0 }) {
         return Err(ApiError::bad("bad_input", "`limit` is at least 1; {\"answer\": \"deny\"} is a no"));
     }
+    ask.caller.may_answer(&agents.show(&review.run).await?, &review, &given)?;
     Ok(json::ok(&agents.answer(&id, given, &ask.caller.principal).await?))
 }

@@ -18,6 +18,7 @@ use drydock_embed::{
         exit::{CANCELLED, DENIED, LIMITED},
         port::Wanted,
     },
+    store::TAPE_BYTES_MAX,
 };
 use tokio::sync::mpsc;
 
@@ -26,6 +27,7 @@ use super::{
     flags::{OptionFlags, SpecFlags},
     keys::Keys,
     sub, told,
+    toolkits::TrustFlags,
     view::View,
 };
 use crate::{
@@ -36,8 +38,7 @@ use crate::{
     },
     exit, home,
     interrupt::Interrupts,
-    models, show,
-    taped::RecordFlags,
+    models, show, units,
 };
 
 /// Reviews of one run that are asked about in place, one after another.
@@ -49,8 +50,12 @@ pub(super) struct Run {
     spec: SpecFlags,
     #[command(flatten)]
     how: DriveFlags,
-    #[command(flatten)]
-    record: RecordFlags,
+    /// Record what enters the run from outside; `drydock agent replay` goes through it again
+    #[arg(long)]
+    record: bool,
+    /// The longest tape, compressed [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::size, requires = "record")]
+    record_max: Option<u64>,
     /// Print one record of the run as JSON, and nothing while it goes on
     #[arg(long)]
     pub(super) json: bool,
@@ -65,6 +70,8 @@ pub(super) struct DriveFlags {
     /// Let it call for the agents that are defined in this folder, by their names
     #[arg(long, value_name = "DIR")]
     agents: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) trust: TrustFlags,
     #[command(flatten)]
     hosts: Hosts,
     #[command(flatten)]
@@ -123,12 +130,12 @@ pub(super) struct Replay {
 }
 
 pub(super) fn run(wanted: Run) -> anyhow::Result<ExitCode> {
-    let Run { spec, how, record, json } = wanted;
+    let Run { spec, how, record, record_max, json } = wanted;
     with_agents(&how, json, async |dock, agents| {
         let spec = spec.spec(dock, &how)?;
-        Ok(match record.is_on() {
+        Ok(match record {
             false => agents.open(spec).await?,
-            true => agents.open_recorded(spec, record.bytes_max()).await?,
+            true => agents.open_recorded(spec, record_max.unwrap_or(TAPE_BYTES_MAX)).await?,
         })
     })
 }
@@ -137,6 +144,7 @@ pub(super) fn resume(wanted: Resume) -> anyhow::Result<ExitCode> {
     let Resume { which, options, more_steps, say, how } = wanted;
     with_agents(&how, which.json, async |_, agents| {
         let options = changed(&agents, &which.run, &options).await?;
+        known(&agents, &which.run, options.as_ref()).await?;
         let changes = AgentChanges { options, more_steps, say, ..AgentChanges::default() };
         Ok(agents.resume(&which.run, &changes).await?)
     })
@@ -146,6 +154,7 @@ pub(super) fn fork(wanted: Fork) -> anyhow::Result<ExitCode> {
     let Fork { which, step, system, task, grants, options, how } = wanted;
     with_agents(&how, which.json, async |_, agents| {
         let options = changed(&agents, &which.run, &options).await?;
+        known(&agents, &which.run, options.as_ref()).await?;
         let grants = grants.map(|it| it.grants().to_vec());
         let changes = AgentChanges { options, system, task, grants, ..AgentChanges::default() };
         Ok(agents.fork(&which.run, step, &changes).await?)
@@ -161,9 +170,6 @@ async fn changed(
     if flags.is_empty() {
         return Ok(None);
     }
-    if let Some(model) = &flags.model {
-        models::named(model)?;
-    }
     let record = agents.record(run).await?;
     let before = record.events.iter().rev().find_map(|it| match it {
         Event::Started { options, .. } | Event::Resumed { options: Some(options), .. } => {
@@ -172,6 +178,15 @@ async fn changed(
         _ => None,
     });
     Ok(before.map(|it| flags.over(it)))
+}
+
+/// Refuses to go on with a run whose model nobody configured here, before any of its calls is made.
+async fn known(agents: &DockAgents, run: &AgentId, options: Option<&RunOptions>) -> anyhow::Result<()> {
+    let model = match options {
+        Some(options) => options.model.clone(),
+        None => agents.show(run).await?.model,
+    };
+    models::named(&model).map(drop)
 }
 
 /// Opens what there is, opens a run in it, and drives that.
@@ -186,7 +201,7 @@ fn with_agents(
     let agents = dock.agents_with(AgentSettings {
         setup,
         definitions: how.agents.clone().map(sub::definitions),
-        ..super::settings()?
+        ..super::settings(&dock, how.trust.trust())?
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let head = runtime.block_on(async {

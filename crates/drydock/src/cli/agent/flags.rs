@@ -209,7 +209,6 @@ impl SpecFlags {
         let definition =
             self.prompt.definition.as_deref().map(read_definition).transpose()?.unwrap_or_default();
         let mut powers = self.powers(how)?;
-        powers.toolkits = toolkits::of(dock, &powers.toolkit_folders, definition.toolkits)?;
         let plain = RunOptions {
             model: definition.model.unwrap_or_default(),
             max_steps: definition.max_steps.unwrap_or(SESSION_STEPS_MAX),
@@ -228,6 +227,16 @@ impl SpecFlags {
                 show::plain(&options.model)
             ));
         }
+        let network = how.network()?.grants().iter().map(|it| it.spec()).collect();
+        let is_usual = self.grants.is_none() && self.allow.is_none();
+        toolkits::equip(
+            dock,
+            &mut powers,
+            &options,
+            definition.toolkits,
+            how.trust.trust(),
+            is_usual.then_some(network),
+        )?;
         let system = self.prompt.system.clone().unwrap_or(definition.prompt);
         let task = self.task()?;
         if task.trim().is_empty() {

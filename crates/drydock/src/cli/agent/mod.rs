@@ -2,6 +2,7 @@
 
 mod drive;
 mod flags;
+mod issues;
 mod keys;
 mod look;
 mod sub;
@@ -13,11 +14,13 @@ use std::{process::ExitCode, sync::Arc};
 
 use clap::{Args, Subcommand};
 use drydock_embed::{
-    agent::{AgentError, AgentSettings, DockAgents, ToolkitPlaces},
+    Dock,
+    agent::{AgentError, AgentSettings, DockAgents, ToolkitPlaces, toolkit::Trust},
     contract::{AgentId, port::AgentRefusal},
 };
 use tokio::runtime::Runtime;
 
+use super::toolkit;
 use crate::{exit, extensions, home, models, trusted};
 pub(super) use told::{answered, cost, money, short};
 
@@ -62,6 +65,8 @@ enum Act {
     Fork(Box<drive::Fork>),
     /// Forget a run that is over, with its snapshots and a workspace of its own
     Remove(look::Remove),
+    /// List, show or forget what agents filed: something that is missing, or does not work
+    Issues(issues::Issues),
 }
 
 /// A run by its id.
@@ -86,6 +91,7 @@ pub(crate) fn run(agent: AgentArgs) -> anyhow::Result<ExitCode> {
         Act::Replay(it) => (it.which.json, drive::replay(&it)),
         Act::Fork(it) => (it.which.json, drive::fork(*it)),
         Act::Remove(it) => (it.which.json, look::remove(&it)),
+        Act::Issues(it) => (it.json, issues::issues(&it)),
     };
     done.or_else(|error| report(about(error, "run", which.as_ref()), json))
 }
@@ -94,7 +100,7 @@ impl Act {
     /// The run that it is about, if it is about one.
     fn run(&self) -> Option<&AgentId> {
         Some(match self {
-            Self::Run(_) | Self::Sessions(_) => return None,
+            Self::Run(_) | Self::Sessions(_) | Self::Issues(_) => return None,
             Self::Show(it) => &it.which.run,
             Self::Follow(it) => &it.which.run,
             Self::Cancel(it) => &it.which.run,
@@ -135,8 +141,8 @@ pub(super) fn looking() -> anyhow::Result<(Runtime, DockAgents)> {
 
 /// What a person configured for runs: keys of the trusted tools are read when they are needed. Whoever names the folder of a
 /// toolkit answers for it, unless its manifest says that somebody else does.
-fn settings() -> anyhow::Result<AgentSettings> {
-    let toolkits = ToolkitPlaces { trust: toolkits::own(), ..ToolkitPlaces::default() };
+fn settings(dock: &Dock, trust: Trust) -> anyhow::Result<AgentSettings> {
+    let toolkits = ToolkitPlaces { roots: vec![toolkit::kept(dock)], trust, ..ToolkitPlaces::default() };
     let (exec, secrets) = (Arc::new(trusted::configured()?), Arc::new(extensions::secret));
     Ok(AgentSettings { exec, secrets: Some(secrets), toolkits, ..AgentSettings::default() })
 }

@@ -31,6 +31,12 @@ fn review() -> Value {
     })
 }
 
+fn issue() -> Value {
+    object(json!({
+        "id": text(), "run": text(), "title": text(), "body": text(), "filed_ms": number(), "seen": number(),
+    }))
+}
+
 /// The options of a run, as the room `agent` reads them.
 fn options() -> Value {
     let ways = |of: &[&str]| json!({ "enum": of });
@@ -73,9 +79,14 @@ pub(super) fn about(id: &str) -> About {
             body: body(
                 json!({
                     "system": text(), "task": text(), "agent": text(), "options": options(), "workspace": text(),
+                    "definition": {
+                        "type": "object",
+                        "properties": { "form": { "enum": ["org", "markdown"] }, "text": text() },
+                        "required": ["form", "text"], "additionalProperties": false,
+                    },
                     "allow": list(text()), "allow_host": list(text()),
                 }),
-                &["system", "task", "options"],
+                &["task"],
             ),
             body_required: true,
             ..one("Open a run of an agent, which the server drives")
@@ -90,7 +101,7 @@ pub(super) fn about(id: &str) -> About {
                 "from": number(), "next": number(), "events": list(json!({ "type": "object" })), "status": text(),
                 "end": { "type": "boolean" },
             }));
-            let told = "Events by their names, each with the number behind it as its id, then end or error";
+            let told = "Events by their names, each with the number behind it as its id, words of the model as they come without one, then end or error";
             About {
                 query: vec![("from", number()), ("wait_ms", number())],
                 ..plain(
@@ -115,12 +126,31 @@ pub(super) fn about(id: &str) -> About {
         },
         "agent_fork" => About {
             body: body(
-                json!({ "step": number(), "model": text(), "options": options(), "system": text(), "task": text() }),
+                json!({
+                    "step": number(), "model": text(), "options": options(), "system": text(), "task": text(),
+                    "allow": list(text()), "allow_host": list(text()),
+                }),
                 &["step"],
             ),
             body_required: true,
             ..one("Open a run that begins as another one did, up to a turn")
         },
+        "agent_replay" => plain(
+            "Go through a run again, and say where it differs",
+            as_json(object(json!({ "events": number() }))),
+        ),
+        "agent_issues" => About {
+            query: vec![("after", text()), ("limit", count(256))],
+            ..plain(
+                "What agents filed for whoever runs the installation, what was filed last first",
+                as_json(json!({
+                    "type": "object",
+                    "properties": { "issues": list(issue()), "next": { "type": ["string", "null"] } },
+                    "required": ["issues", "next"],
+                })),
+            )
+        },
+        "agent_issue_remove" => plain("Forget an issue", as_json(object(json!({ "removed": text() })))),
         "reviews" => About {
             query: vec![("run", text()), ("all", json!({ "type": "boolean" }))],
             ..plain("What waits for a person", as_json(object(json!({ "reviews": list(review()) }))))
