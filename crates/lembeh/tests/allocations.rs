@@ -32,6 +32,12 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.alloc(layout) }
     }
 
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|it| it.set(it.get() + 1));
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         // SAFETY: the caller keeps the contract of `dealloc`, and `alloc` above took it from there.
         unsafe { System.dealloc(at, layout) }

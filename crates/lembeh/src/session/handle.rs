@@ -75,11 +75,14 @@ impl Handles {
         meter: &Arc<Meter>,
     ) -> Option<[u32; N]> {
         let count = handles.iter().flatten().count() as u32;
+        let mut given = [0; N];
+        if count == 0 {
+            return Some(given);
+        }
         if !self.has_room(count) {
             return None;
         }
         self.held.push(Held::take(meter, u64::from(count) * HANDLE_BYTES)?);
-        let mut given = [0; N];
         for (slot, handle) in given.iter_mut().zip(handles) {
             if let Some(handle) = handle {
                 *slot = FIRST + self.given;
