@@ -3,6 +3,7 @@
 mod cold;
 mod concurrent;
 mod egress;
+mod hub;
 mod interruption;
 mod js;
 mod kept;
@@ -103,6 +104,12 @@ pub(crate) const GROUPS: &[Group] = &[
         about: "a program in a fresh JavaScript guest: against native QuickJS and quickjs-emscripten",
         measure: js::measure,
         needs: &[Program::QuickJs],
+    },
+    Group {
+        name: "hub",
+        about: "frames through the async hub of lembeh guests",
+        measure: hub::measure,
+        needs: &[],
     },
     Group {
         name: "lembeh",

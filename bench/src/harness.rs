@@ -49,6 +49,11 @@ impl Samples {
         median(&self.0[contender])
     }
 
+    /// What a contender's blocks took.
+    pub(crate) fn spread(&self, contender: usize) -> Spread {
+        Spread::of(&self.0[contender])
+    }
+
     /// How many times longer one contender takes than another.
     pub(crate) fn ratio(&self, longer: usize, shorter: usize) -> Spread {
         let turns = self.0[longer].iter().zip(&self.0[shorter]);

@@ -1,4 +1,4 @@
-//! The house-keeping: `cargo xtask tidy | agents | notices | guests | bench | catalog | clients | dist | fuzz | load | python | sdk | help`.
+//! The house-keeping: `cargo xtask tidy | agents | notices | guests | bench | catalog | clients | dist | fuzz | load | python | sdk | soak | help`.
 //!
 //! Whatever a contributor or the CI does beyond plain cargo is a word here, so that `justfile` and
 //! `.ci/run` stay one line each. Nothing in here is shipped.
@@ -16,6 +16,7 @@ mod openapi;
 mod packages;
 mod python;
 mod sdk;
+mod soak;
 mod tidy;
 
 use std::{
@@ -40,6 +41,7 @@ cargo xtask WORD [ARGS...]
   load [--seconds N] [--release]  the server under load, in a crowd of 10,000, for long, and killed
   python [--native PYTHON]        an installed python against the machine's own, by bytes and by the clock
   sdk [--check]                   build the examples of the guest SDKs, or compare them with their sources
+  soak [--schedules N] [--processes N] 100,000 schedules of the async hub, 10,000 processes; figures
   help                            print this
 ";
 
@@ -72,6 +74,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         "dist" => dist::run(&root(), rest)?,
         "fuzz" => fuzz::run(&root(), rest)?,
         "sdk" => sdk::run(&root(), rest)?,
+        "soak" => soak::run(&root(), rest)?,
         "help" | "-h" | "--help" => print!("{HELP}"),
         other => bail!("there is no `{other}`; `cargo xtask help` lists what there is"),
     }

@@ -66,6 +66,33 @@ const BROKERS: &[Row] = &[
     ("parallel.map", Some("js"), Some(&["js"])),
 ];
 
+/// Words of the command line alone, each with the reason.
+const WORDS_ONLY: &[(&[&str], &str)] = &[
+    // What is replayed is a word of the command line with its flags and files, and its tape is the user's own.
+    (&["tape"], "a tape begins what a command line began: there is nothing else that could be begun again"),
+    // A guest is a module and a policy from the user's disk, and its run reads until its input ends.
+    (
+        &["lembeh", "run"],
+        "a guest's policy gives rights, and whoever asks over a door gets rights and gives none",
+    ),
+];
+
+#[test]
+fn words_that_no_other_door_has_are_listed_with_their_reason() {
+    let shell = Shell::new();
+    let document = drydock_serve::openapi();
+    for (words, reason) in WORDS_ONLY {
+        assert!(reason.len() > 20, "{words:?}");
+        let said = shell.run(&[&["help"], *words].concat());
+        assert_eq!(said.status, 0, "{words:?}: {}", said.all());
+        // Whoever gives it another door takes it from this list.
+        let name = words[0];
+        assert!(!Operation::all().any(|it| it.name.starts_with(name)), "{name}");
+        let paths = document["paths"].as_object().unwrap();
+        assert!(!paths.keys().any(|it| it.split('/').any(|part| part.starts_with(name))), "{name}");
+    }
+}
+
 /// That each row's route is in the description, and its words have a page of help.
 fn are_there(rows: &[Row]) {
     let document = drydock_serve::openapi();

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use common::Shell;
 use serde_json::Value;
 
@@ -40,6 +42,8 @@ fn a_guest_is_run_under_a_policy_recorded_and_replayed() {
     assert_eq!((&told["outcome"], &told["stdout"]), (&"exited".into(), &"TO BE\nSHOUTED\n".into()), "{told}");
     assert_eq!(told["divergence"], Value::Null);
 
+    let mode = std::fs::metadata(&transcript).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it has the input, and was there with another mode");
     let text = std::fs::read_to_string(&transcript).unwrap();
     let other = shell.file("other.jsonl", text.replace("VE8gQkUKU0hPVVRFRAo=", "VE8gQkUhU0hPVVRFRAo="));
     let said = shell.run(&["lembeh", "run", &filter, "--replay", &other]);

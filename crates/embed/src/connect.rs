@@ -19,6 +19,9 @@ pub enum ConnectError {
     /// The gate refused it, or something of ours failed.
     #[error(transparent)]
     Call(#[from] CallError),
+    /// The session is recorded or replayed: what comes over a connection of its host's own would be on no tape.
+    #[error("a connection is on no tape: connect in a session that is not recorded")]
+    NotTaped,
     /// It was allowed, and nobody took it, or not in time.
     #[error("no connection to {host}:{port}: {}", match failure {
         ConnectFailure::Unreachable => "nobody takes it, or its certificate is refused",
@@ -52,6 +55,9 @@ impl DockSession {
         host: &str,
         port: u16,
     ) -> Result<Connected, ConnectError> {
+        if self.inner().spec().tape.is_some() {
+            return Err(ConnectError::NotTaped);
+        }
         let request =
             ConnectRequest { host: host.into(), port, prefer_ipv6: false, timeout_ms: CONNECT_MS_MAX };
         let call = Call::typed(operation, request, host.len() as u64, Streams::default());

@@ -3,10 +3,13 @@
 use core::net::{IpAddr, SocketAddr};
 use std::{io::Write, sync::Arc, time::Instant};
 
-use drydock_abi::lembeh::run::{RUN, RunGuest};
+use drydock_abi::lembeh::{
+    exec, net,
+    run::{RUN, RunGuest},
+};
 use drydock_contract::{
-    BoxFuture, Call, CallError, Cap, CommandName, FUEL_PER_MICROSECOND, Fault, LembehHost, Limits, Pattern,
-    RunReport, Sink, Source, Streams, Terms,
+    BoxFuture, Call, CallError, Cap, CommandName, Dispatch, FUEL_PER_MICROSECOND, Fault, LembehHost, Limits,
+    Pattern, Reply, RunReport, Sink, Source, Streams, Terms,
     host::PRIVATE,
     port::{Files, Registry as _},
 };
@@ -76,6 +79,8 @@ pub struct LembehRun {
     pub stderr: Vec<u8>,
     /// Where a replay left its transcript.
     pub divergence: Option<Divergence>,
+    /// What of a replay is no divergence and worth a word.
+    pub warning: Option<String>,
     /// Whether its calls were all written down, if they were to be.
     pub is_recorded: bool,
 }
@@ -103,7 +108,8 @@ impl LembehError {
 }
 
 impl Dock {
-    /// A session in which lembeh guests run under this policy: what they may start and reach, and no more.
+    /// A session in which lembeh guests run under this policy: what they may start, and no more. It reaches nobody, because
+    /// what a guest starts has it too; connections have a session of their own.
     pub fn lembeh_session(
         &self,
         principal: &str,
@@ -112,13 +118,10 @@ impl Dock {
     ) -> Result<DockSession, BadSetup> {
         let mut grants = vec![Arc::new(Grant::of(Cap::Instance))];
         let mut limits = LEMBEH_LIMITS;
-        if let Some(exec) = &policy.exec {
+        if let Some(exec) = policy.exec.as_ref().filter(|_| !policy.is_refused(exec::KIND)) {
             grants.push(Arc::new(Grant::of(Cap::Exec).only(commands(exec))));
             grants.push(Arc::new(Grant::of(Cap::Process).only(commands(exec))));
             limits = process_limits(exec);
-        }
-        if let Some(net) = &policy.net {
-            grants.push(Arc::new(Grant::of(Cap::Tcp).within(destinations(net))));
         }
         let setup = Setup {
             grants,
@@ -129,6 +132,26 @@ impl Dock {
             ..Setup::default()
         };
         self.session(principal, setup)
+    }
+
+    /// The way of a guest's connections: the same principal, and nothing but the destinations of its policy.
+    fn way_of_connections(
+        &self,
+        session: &DockSession,
+        policy: &LembehPolicy,
+    ) -> Result<Option<Arc<dyn Dispatch>>, BadSetup> {
+        let Some(net) = policy.net.as_ref().filter(|_| !policy.is_refused(net::KIND)) else {
+            return Ok(None);
+        };
+        let spec = session.inner().spec();
+        let setup = Setup {
+            grants: vec![Arc::new(Grant::of(Cap::Tcp).within(destinations(net)))],
+            only_grants: true,
+            denials: spec.denials.clone(),
+            ..Setup::default()
+        };
+        let own = self.session(spec.principal.as_str(), setup)?;
+        Ok(Some(Arc::new(Connections(own))))
     }
 
     /// The policy with programs that are not registered here known as missing.
@@ -163,8 +186,9 @@ impl Dock {
             stdout_bytes_max: limits.stdout_bytes_max,
             stderr_bytes_max: limits.stderr_bytes_max,
         };
+        let net = self.way_of_connections(session, &policy)?;
         let timer = Arc::new(TokioTimer(Instant::now()));
-        let parts = LembehParts { policy, streams, limits: bounds, files, timer };
+        let parts = LembehParts { policy, streams, limits: bounds, files, net, timer };
         let live = Cut::new(LembehSession::new(parts), schedule);
         let Some(to) = record else {
             let (report, mut host) = run(session, module, live, limits).await?;
@@ -194,14 +218,15 @@ impl Dock {
             }
         };
         let divergence = replay.divergence().cloned();
+        let warning = replay.warning();
         let (stdout, stderr) = replay.take_output();
-        Ok(LembehRun { report, stdout, stderr, divergence, is_recorded: false })
+        Ok(LembehRun { report, stdout, stderr, divergence, warning, is_recorded: false })
     }
 }
 
 fn ended(report: RunReport, streams: Streams, is_recorded: bool) -> LembehRun {
     let (stdout, stderr) = (streams.stdout.into_captured(), streams.stderr.into_captured());
-    LembehRun { report, stdout, stderr, divergence: None, is_recorded }
+    LembehRun { report, stdout, stderr, divergence: None, warning: None, is_recorded }
 }
 
 /// Runs the module over that host, and hands the host back.
@@ -270,6 +295,15 @@ fn destinations(net: &NetPolicy) -> Terms {
         Err(_) => vec![it.to_string().to_ascii_lowercase()],
     });
     Terms::of(patterns.filter_map(|it| it.parse::<Pattern>().ok()))
+}
+
+/// Whoever asks here asks in a session that can connect, and nothing else.
+struct Connections(DockSession);
+
+impl Dispatch for Connections {
+    fn dispatch<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Reply, CallError>> {
+        Box::pin(self.0.dispatch(call))
+    }
 }
 
 /// The runtime's own clock, from the moment a session begins.

@@ -3,16 +3,22 @@
 
 mod lembeh_room;
 
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
+
 use drydock_abi::lembeh::{
     exec::encode_start,
     net::{Connect, encode_connect},
 };
 use drydock_embed::{
-    LEMBEH_LIMITS, LembehSetup,
+    LEMBEH_LIMITS, LembehPolicy, LembehSetup,
     contract::{
-        Digest, Limits, Outcome, Timestamp,
+        ByteSource, Cap, Digest, Limits, Outcome, Source, Timestamp,
         port::{OpenHow, TreePath},
     },
+    gate::Class,
 };
 use lembeh_room::{FILTER, LembehRoom, PROBE, VIEW, hex, last, policy, with_input};
 
@@ -157,8 +163,15 @@ async fn limits_end_a_process_by_their_codes_and_close_its_streams() {
         (r#""time_limit_ms": 60"#, "start tools/sleep 2 sleep 1000\nall 4\nwait 1", "all: 0 \nwait: 3 124\n"),
         (r#""cpu_time_ms": 1"#, "start tools/seq 0 seq 1 100000000\nwait 1", "wait: 2 125\n"),
         (r#""mem_limit_bytes": 65536"#, "start tools/cat 0 cat\nwait 1", "wait: 2 125\n"),
-        // A reader that never comes: the producer waits until its time is over, and holds no more than its pipe.
-        (r#""time_limit_ms": 300"#, "start tools/yes 2 yes\nwait 1", "wait: 3 124\n"),
+        // A reader that never comes: the producer waits until its time is over, and holds no more than its pipe, which the
+        // guest can still read.
+        (r#""time_limit_ms": 300"#, "start tools/yes 2 yes\nwait 1\nall 4", "wait: 3 124\nall: 65536 y\ny\n"),
+        // No limit: more than there is room for anywhere goes through.
+        (
+            r#""max_stdin_bytes": 0"#,
+            "start tools/wc 3 wc\nfill 4 17000000\nend 4\nall 5\nwait 1",
+            "fill: 17000000\nend: ended\nall: 9 17000000\n\nwait: 1 0\n",
+        ),
         (
             r#""max_stdin_bytes": 4"#,
             "start tools/cat 3 cat\nfill 4 10\nend 4\nall 5\nwait 1",
@@ -283,23 +296,60 @@ fn hex_bytes(hex: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_cancelled_connection_leaves_nothing_and_a_timeout_is_a_cancel() {
+async fn connections_are_judged_before_they_are_dialled_bounded_and_free_again_when_they_are_closed() {
+    let room = LembehRoom::new();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let accepting = tokio::spawn(async move {
+        use tokio::io::AsyncReadExt as _;
+        let mut streams = tokio::task::JoinSet::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            streams.spawn(async move { stream.read_to_end(&mut Vec::new()).await });
+        }
+    });
+    let wire = encode_connect(&Connect { host: "127.0.0.1", port, connect_flags: 0 }).unwrap();
+    let call = format!("call net tcp net.tcp.connect.v1 {}", hex(&wire));
+    let policy = format!(r#"{{"hosts": {{"allowlist": ["127.0.0.1:{port}"], "max_conns": 1}}}}"#);
+    let told = room.probe(&policy, &format!("hub\n{call}\n{call}\nend 4\nall 4\n{call}")).await;
+    let want = "hub: 3\ncall: 040000000700000000000000\ncall: t_async_overflow\nend: ended\nall: 0 \n\
+                call: 050000000700000000000000\n";
+    assert_eq!(told, want);
+    let denied = room.probe(r#"{"hosts": ["127.0.0.1:9"]}"#, &format!("hub\n{call}")).await;
+    assert!(denied.ends_with("t_net_denied\n"), "{denied}");
+    accepting.abort();
+    assert!(accepting.await.unwrap_err().is_cancelled());
+    let gone = room.probe(&policy, &format!("hub\n{call}")).await;
+    assert!(gone.ends_with("t_net_unreachable\n"), "{gone}");
+}
+
+#[tokio::test]
+async fn what_a_guest_starts_has_no_network_wherever_the_guest_itself_may_connect_to() {
     let room = LembehRoom::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
+    let programs = format!(
+        r#""programs": {{"tools/send": "tcp-send 127.0.0.1 {port} hello", "tools/curl": "curl -s http://127.0.0.1:{port}/"}}"#
+    );
+    let hosts = format!(r#""hosts": ["127.0.0.1:{port}"]"#);
+    let script = "hub\ndescribe exec default\nstart tools/send 6 send\nall 4\nall 5\nwait 1\nstart tools/curl 6 curl\nall 6\n\
+                  all 7\nwait 2";
+    for more in [hosts.clone(), format!(r#"{hosts}, "refused": ["net"]"#), r#""max_args": 9"#.to_owned()] {
+        let told = room.probe(&format!("{{{programs}, {more}}}"), script).await;
+        assert!(told.contains(r#""flags":1"#), "{more}: {told}");
+        assert_eq!(told.matches("wait: ").count(), 2, "{more}: {told}");
+        assert!(!told.contains("wait: 1 0"), "neither reached anybody: {more}: {told}");
+        let nobody = listener.accept().unwrap_err();
+        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "{more}: {told}");
+    }
+    // The guest itself does.
     let wire = encode_connect(&Connect { host: "127.0.0.1", port, connect_flags: 0 }).unwrap();
-    let call = format!("net tcp net.tcp.connect.v1 {}", hex(&wire));
-    let policy = format!(r#"{{"hosts": {{"allowlist": ["127.0.0.1:{port}"], "max_conns": 1}}}}"#);
-    let script =
-        format!("hub\nlater {call}\ncancel 1\nnext\nnext\nnext\ncall {call}\ncall {call}\nwrite 4 x");
-    let told = room.probe(&policy, &script).await;
-    // Whichever comes first, the future ends once, and the place it had is free.
-    assert!(told.contains("next: Cancelled(1)") || told.contains("next: ok 1"), "{told}");
-    let denied = room.probe(r#"{"hosts": ["127.0.0.1:9"]}"#, &format!("hub\ncall {call}")).await;
-    assert!(denied.ends_with("t_net_denied\n"), "{denied}");
-    drop(listener);
-    let gone = room.probe(&policy, &format!("hub\ncall {call}")).await;
-    assert!(gone.ends_with("t_net_unreachable\n"), "{gone}");
+    let call = format!("hub\ncall net tcp net.tcp.connect.v1 {}", hex(&wire));
+    let told = room.probe(&format!("{{{programs}, {hosts}}}"), &call).await;
+    assert!(told.ends_with("call: 040000000700000000000000\n"), "{told}");
+    listener.accept().unwrap();
+    let refused = room.probe(&format!(r#"{{{hosts}, "refused": ["net"]}}"#), &call).await;
+    assert!(refused.ends_with("call: t_cap_denied\n"), "{refused}");
 }
 
 #[tokio::test]
@@ -352,6 +402,18 @@ async fn files_are_seen_read_only_and_the_configuration_is_read() {
     let want = "call: 040000000100000000000000\nwrite: -1\nend: ended\nread: 2 ay\nall: 1 \n\nread: 0 \ncall: t_file_not_found\n\
                 call: t_async_bad_params\ncall: t_file_denied\n";
     assert_eq!(String::from_utf8(run.stdout).unwrap(), format!("hub: 3\n{want}"));
+    // As long as describe says that a value may be, and one byte longer.
+    let (fits, long) = ("f".repeat(32_764), "l".repeat(32_765));
+    let policy = format!(r#"{{"config": {{"fits": "{fits}", "long": "{long}"}}}}"#);
+    let get = |key: &str| hex(&drydock_abi::lembeh::config::encode_params(key).unwrap());
+    let script = format!(
+        "hub\ncall config default config.get.v1 {}\ncall config default config.get.v1 {}",
+        get("fits"),
+        get("long")
+    );
+    let told = room.probe(&policy, &script).await;
+    assert!(told.contains("call: fc7f000066666666"), "{}", &told[..80]);
+    assert!(told.ends_with("\ncall: t_async_overflow\n"), "{}", last(&told));
 }
 
 #[tokio::test]
@@ -376,16 +438,93 @@ async fn many_processes_leave_nothing_behind() {
     assert_eq!(again.matches("t_exec_busy").count(), 0, "{again}");
 }
 
+/// Input that never comes.
+struct Never;
+
+impl ByteSource for Never {
+    fn poll_read(&mut self, _: &mut Context<'_>, _: &mut [u8]) -> Poll<std::io::Result<usize>> {
+        Poll::Pending
+    }
+}
+
 #[tokio::test]
 async fn a_read_that_waits_is_ended_by_the_guests_own_deadline() {
     let room = LembehRoom::new();
-    let limits = Limits { wall_max: std::time::Duration::from_millis(200), ..LEMBEH_LIMITS };
-    let setup = LembehSetup { limits, ..with_input("hub\nstart tools/cat 3 cat\nread 5") };
-    let policy = policy("");
-    let run = room.run(PROBE, &policy, setup);
-    let run = tokio::time::timeout(std::time::Duration::from_secs(60), run).await.unwrap().unwrap();
-    // By itself it never ends. Its process has the same deadline, and whose comes first depends on the machine.
-    assert!(matches!(run.report.outcome, Outcome::TimedOut | Outcome::Exited(0)), "{:?}", run.report.outcome);
+    let limits = Limits { wall_max: Duration::from_millis(200), ..LEMBEH_LIMITS };
+    let stdin = Source::Stream(Box::new(Never));
+    let run = room.run(PROBE, "{}", LembehSetup { limits, stdin, ..LembehSetup::default() }).await.unwrap();
+    assert_eq!((run.report.outcome, run.stdout), (Outcome::TimedOut, Vec::new()));
+}
+
+#[tokio::test]
+async fn streams_of_a_process_are_two_and_each_is_in_its_order_however_it_is_read() {
+    let room = LembehRoom::new();
+    let both = "hub\nstart tools/cat 7 cat - /missing\nwrite 4 out\nend 4\nall 5\nall 6\nwait 1";
+    let told = room.probe(&policy(""), both).await;
+    assert!(told.contains("\nall: 3 out\nall: "), "{told}");
+    let error = told.split("all: 3 out\n").nth(1).unwrap();
+    assert!(
+        error.contains("missing") && !error.contains("out\n") && error.ends_with("wait: 1 1\n"),
+        "{told}"
+    );
+    // In pieces of lengths that fit nothing.
+    let want: String = (1..=30_000).map(|it| format!("{it}\n")).collect();
+    let reads: String = (0..2_500).map(|at| format!("read 4 {}\n", 1 + at * 37 % 191)).collect();
+    let setup = with_input(&format!("hub\nstart tools/seq 2 seq 1 30000\n{reads}all 4"));
+    let run = room.run(PROBE, &policy(""), setup).await.unwrap();
+    let mut rest = run.stdout.splitn(3, |it| *it == b'\n').nth(2).unwrap();
+    let mut got = Vec::new();
+    while let Some(at) = rest.iter().position(|it| *it == b':') {
+        // `read: COUNT BYTES` and the end of the line.
+        let words = &rest[at + 2..];
+        let space = words.iter().position(|it| *it == b' ').unwrap();
+        let count: usize = std::str::from_utf8(&words[..space]).unwrap().parse().unwrap();
+        got.extend_from_slice(&words[space + 1..space + 1 + count]);
+        rest = &words[space + count + 2..];
+    }
+    assert_eq!(String::from_utf8(got).unwrap(), want);
+}
+
+#[tokio::test]
+async fn a_process_sees_no_file_of_its_guest_and_none_of_the_host() {
+    let room = LembehRoom::new();
+    let tree = lembeh_room::tree();
+    let how = OpenHow { write: true, create: true, ..OpenHow::NONE };
+    let file = tree.open(&TreePath::new("seen.txt").unwrap(), how, Timestamp(0)).unwrap();
+    file.append(b"the guest's", Timestamp(0)).unwrap();
+    let policy = r#"{"programs": {"tools/ls": "ls", "tools/cat": "cat"}, "files": {}}"#;
+    let script = "hub\ncall file view files.list.v1 00000000\nstart tools/ls 6 ls -a /\nall 4\nall 5\nwait 1\n\
+                  start tools/cat 6 cat /seen.txt /etc/passwd /proc/self/environ\nall 6\nall 7\nwait 2";
+    let setup = LembehSetup { files: Some(tree), ..with_input(script) };
+    let run = room.run(PROBE, policy, setup).await.unwrap();
+    let told = String::from_utf8(run.stdout).unwrap();
+    let after = told.split("start: 1 at").nth(1).unwrap();
+    let (listed, read) = after.split_once("start: 2 at").unwrap();
+    assert!(listed.contains("all: ") && !listed.contains("seen") && !listed.contains("etc"), "{told}");
+    assert!(read.contains("all: 0 \n") && read.ends_with("wait: 1 1\n"), "nothing is read: {told}");
+}
+
+#[tokio::test]
+async fn a_process_that_loses_what_it_may_do_while_it_runs_is_told_as_killed() {
+    let room = LembehRoom::new();
+    let policy = LembehPolicy::parse(policy("").as_bytes()).unwrap();
+    let session = room.dock.lembeh_session("me", &policy, None).unwrap();
+    let module = room.dock.hand_over(PROBE.to_vec()).await;
+    let script = "hub\nstart tools/sleep 2 sleep 1000\nall 4\nwait 1\nstatus 1";
+    let setup = LembehSetup { policy, ..with_input(script) };
+    let revoking = async {
+        while session.inner().own_in_flight(Class::Process) == 0 {
+            tokio::task::yield_now().await;
+        }
+        for grant in session.inner().grants().iter().filter(|it| it.cap() == Cap::Exec) {
+            grant.revoke();
+        }
+    };
+    let run = async { tokio::join!(room.dock.run_lembeh(&session, &module, setup), revoking).0 };
+    let run = tokio::time::timeout(lembeh_room::HANG, run).await.unwrap().unwrap();
+    let told = String::from_utf8(run.stdout).unwrap();
+    assert!(told.ends_with("all: 0 \nwait: 4 137\nstatus: 4 137\n"), "{told}");
+    assert_eq!(session.inner().own_in_flight(Class::Process), 0);
 }
 
 #[tokio::test]
@@ -393,9 +532,15 @@ async fn nothing_of_arguments_variables_or_input_is_in_the_journal() {
     let room = LembehRoom::new();
     room.probe(
         &policy(""),
-        "hub\nstart tools/cat 3 cat hunter2arg $KEY=hunter2env\nwrite 4 hunter2in\nend 4\nwait 1",
+        "hub\nstart tools/cat 3 cat hunter2arg $KEY=hunter2env\nwrite 4 hunter2in\nend 4\nwait 1\n\
+         start tools/rm 0 rm hunter2arg $KEY=hunter2env\nstart tools/top 0 top hunter2arg $KEY=hunter2env\n\
+         start tools/none 0 none hunter2arg $KEY=hunter2env\nstart tools/false 0 false hunter2arg $KEY=hunter2env\nwait 2",
     )
     .await;
+    // A start that the gate refuses, and one that fails.
+    for limit in [r#""max_processes": 0"#, r#""mem_limit_bytes": 65536"#, r#""start_timeout_ms": 0"#] {
+        room.probe(&policy(limit), "hub\nstart tools/cat 0 cat hunter2arg $KEY=hunter2env\nwait 1").await;
+    }
     room.dock.gate().flush().unwrap();
     let mut folders = vec![room.dock.home().root().to_path_buf()];
     let mut found = 0;

@@ -5,6 +5,13 @@ mod lembeh_room;
 
 use std::time::Duration;
 
+use drydock_abi::lembeh::{
+    CapSelector, Source as AsyncSource,
+    config::{self, encode_params, encode_value},
+    ctl::{Operation, encode_request},
+    encode_source,
+    zax::{Command, CommandIds, Event, encode_command},
+};
 use drydock_embed::{
     LEMBEH_LIMITS, LembehError, LembehSetup,
     contract::{Limits, Outcome},
@@ -206,4 +213,92 @@ async fn a_guest_that_only_reads_only_writes_or_never_ends_is_ended_by_its_limit
     let writes = guest("(loop $l (drop (call $write (i32.const 1) (i32.const 8) (i32.const 5))) (br $l))");
     let run = room.wat(&writes, "{}", within("")).await.unwrap();
     assert_eq!((run.report.outcome, run.stdout.len()), (Outcome::OutputLimit, 1000));
+}
+
+/// Bytes as a string of the text format.
+fn data(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("\\{byte:02x}")).collect()
+}
+
+/// A guest that opens a hub and registers futures with numbers from 1, each over at once. The frame lies at 1,024 and is
+/// `$length` bytes long; `body` has the loop.
+fn registering(locals: &str, body: &str) -> String {
+    let open = Operation::Open { kind: "async", name: "default", mode: 1, params: b"" };
+    let open = encode_request(1, 0, &open).unwrap();
+    let params = encode_params("a").unwrap();
+    let call = CapSelector { kind: config::KIND, name: config::NAME, selector: config::GET, params: &params };
+    let source = encode_source(&AsyncSource::Selector(call)).unwrap();
+    let mut frame = Vec::new();
+    let ids = CommandIds { req_id: 1, future_id: 1, ..CommandIds::default() };
+    encode_command(&mut frame, &ids, &Command::Register { source: &source }).unwrap();
+    let (opened, length) = (open.len(), frame.len());
+    format!(
+        "(module {IMPORTS}
+           (data (i32.const 512) \"{}\") (data (i32.const 1024) \"{}\")
+           (func $register (param $i i64) (result i32)
+             (i64.store (i32.const 1036) (local.get $i))
+             (i64.store (i32.const 1060) (local.get $i))
+             (call $write (i32.const 3) (i32.const 1024) (i32.const {length})))
+           (func $tell (param $number i64)
+             (i64.store (i32.const 8) (local.get $number))
+             (call $is (call $write (i32.const 1) (i32.const 8) (i32.const 8)) (i32.const 8)))
+           (func (export \"lembeh_handle\") (param $req i32) (param $res i32) {locals}
+             (if (i32.le_s (call $ctl (i32.const 512) (i32.const {opened}) (i32.const 2048) (i32.const 999)) (i32.const 0))
+               (then unreachable))
+             {body}))",
+        data(&open),
+        data(&frame)
+    )
+    .replace("$length", &length.to_string())
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks(8).map(|it| u64::from_le_bytes(it.try_into().unwrap())).collect()
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_futures_of_one_guest_end_each_and_take_no_more_memory_than_a_few() {
+    let room = LembehRoom::new();
+    let run = async |count: u32| {
+        let body = format!(
+            "(loop $next
+               (local.set $i (i64.add (local.get $i) (i64.const 1)))
+               (call $is (call $register (local.get $i)) (i32.const $length))
+               (loop $more
+                 (local.set $n (call $read (i32.const 3) (i32.const 8192) (i32.const 32768)))
+                 (if (i32.gt_s (local.get $n) (i32.const 0)) (then
+                   (local.set $total (i64.add (local.get $total) (i64.extend_i32_s (local.get $n))))
+                   (br $more))))
+               (br_if $next (i64.lt_u (local.get $i) (i64.const {count}))))
+             (call $tell (local.get $total))"
+        );
+        let guest = registering("(local $i i64) (local $total i64) (local $n i32)", &body);
+        let run = room.wat(&guest, r#"{"config": {"a": "b"}}"#, LembehSetup::default()).await.unwrap();
+        assert_eq!(run.report.outcome, Outcome::Exited(0), "{}", String::from_utf8_lossy(&run.stderr));
+        (numbers(&run.stdout), run.report.memory_bytes)
+    };
+    let mut each = Vec::new();
+    Event::Ack { req_id: 1 }.put(&mut each).unwrap();
+    Event::FutureOk { future_id: 1, value: &encode_value(b"b").unwrap() }.put(&mut each).unwrap();
+    let (few, some_memory) = run(100).await;
+    let (all, memory) = run(100_000).await;
+    assert_eq!((few, all), (vec![100 * each.len() as u64], vec![100_000 * each.len() as u64]));
+    assert_eq!(memory, some_memory);
+}
+
+#[tokio::test]
+async fn a_guest_that_never_reads_its_events_is_held_up_and_ends_as_it_likes() {
+    let body = "(loop $next
+          (local.set $i (i64.add (local.get $i) (i64.const 1)))
+          (local.set $n (call $register (local.get $i)))
+          (br_if $next (i32.eq (local.get $n) (i32.const $length))))
+        (call $is (call $register (i64.const 1)) (i32.const 0))
+        (call $tell (local.get $i))";
+    let guest = registering("(local $i i64) (local $n i32)", body);
+    let room = LembehRoom::new();
+    let run = room.wat(&guest, r#"{"config": {"a": "b"}}"#, LembehSetup::default()).await.unwrap();
+    assert_eq!(run.report.outcome, Outcome::Exited(0));
+    // 64 KiB of events, which are two for each future.
+    let frames = numbers(&run.stdout)[0];
+    assert!((100..2_000).contains(&frames), "{frames}");
 }

@@ -2,19 +2,59 @@
 //!
 //! `DRYDOCK_PROCESSES=10000 cargo test -p drydock-embed --test processes nothing` runs the large form of the count.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(unsafe_code)] // An allocator is one of the things that Rust has no safe form for.
 
-use std::{sync::Arc, time::Duration};
+mod web_room;
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use drydock_embed::{
-    Dock, DockProcesses, DockSession, NewProcess, ProcessError, Sandbox, SandboxSetup, Setup, ShellSetup,
-    Watch,
+    Dock, DockProcesses, DockSession, DockSettings, Network, NewProcess, ProcessError, Sandbox, SandboxSetup,
+    Setup, ShellSetup, Watch,
     codemode::provider::Providers,
     contract::{Limits, Node, Tenant},
+    egress::{QuotaLimits, Rules},
     gate::Class,
     process_limits, process_tools,
     store::{ProcessId, ProcessOutput, ProcessRecord, ProcessStage, SpoolBounds},
 };
 use serde_json::json;
+
+/// Counts the bytes that are allocated and not freed, and leaves the rest to the system.
+struct Counting;
+
+static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+// SAFETY: each call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE_BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        LIVE_BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        LIVE_BYTES.fetch_sub(layout.size() as i64, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `dealloc`, and `alloc` above took it from there.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
 
 struct Yard {
     dock: Dock,
@@ -139,6 +179,53 @@ async fn a_killed_process_is_gone_when_the_kill_is_answered_and_keeps_what_it_wr
         assert_eq!(killed.stage, ProcessStage::Killed, "{command}");
     }
     none_runs(&all).await;
+}
+
+#[tokio::test]
+async fn a_kill_ends_what_a_process_started_and_waits_for() {
+    let yard = yard();
+    let all = yard.processes();
+    let session = yard.session(process_limits(1 << 20));
+    let runs = || session.inner().own_in_flight(Class::Run);
+    let wanted = NewProcess { stdin: "1000\n1000\n".into(), ..new("xargs", &["-n1", "sleep"], false) };
+    let id = all.spawn(session.clone(), wanted).await.unwrap().id;
+    let began = std::time::Instant::now();
+    // `xargs`, and the first `sleep`, which it waits for.
+    while runs() < 2 {
+        assert!(began.elapsed() < HANG, "{} in flight", runs());
+        tokio::task::yield_now().await;
+    }
+    let killed = tokio::time::timeout(HANG, all.kill(&id)).await.unwrap().unwrap();
+    assert_eq!((killed.stage, killed.exit_code), (ProcessStage::Killed, Some(137)));
+    assert_eq!((runs(), session.inner().own_in_flight(Class::Process)), (0, 0));
+    assert_eq!(session.inner().in_flight(), 0);
+}
+
+#[tokio::test]
+async fn a_kill_closes_the_connection_that_a_process_waits_at() {
+    use tokio::io::AsyncReadExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let settings =
+        DockSettings { egress: Some(web_room::local(QuotaLimits::default()).0), ..DockSettings::default() };
+    let dock = Dock::open_with(folder.path(), settings).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = listener.local_addr().unwrap().to_string();
+    let rules = Rules::parse(&[], &[], std::slice::from_ref(&place)).unwrap();
+    let setup = Setup {
+        limits: Some(process_limits(1 << 20)),
+        network: Network { rules, injected: Vec::new() },
+        ..Setup::profile("minimal")
+    };
+    let session = dock.session("me", setup.with_processes()).unwrap();
+    let all = dock.processes(SpoolBounds::default());
+    let id = all.spawn(session, new("curl", &["-s", &format!("http://{place}/")], false)).await.unwrap().id;
+    let (mut stream, _) = tokio::time::timeout(HANG, listener.accept()).await.unwrap().unwrap();
+    let mut request = [0; 4096];
+    assert!(stream.read(&mut request).await.unwrap() > 0, "it asks, and is told nothing");
+    let killed = tokio::time::timeout(HANG, all.kill(&id)).await.unwrap().unwrap();
+    assert_eq!(killed.stage, ProcessStage::Killed);
+    let closing = async { while stream.read(&mut request).await.is_ok_and(|count| count > 0) {} };
+    tokio::time::timeout(HANG, closing).await.expect("the other side sees the end");
 }
 
 #[tokio::test]
@@ -293,6 +380,10 @@ fn resident() -> u64 {
     pages * 4096
 }
 
+/// What is allocated may grow by once a quarter of them is through, however many there are: buffers that are kept, and
+/// records that were not written yet.
+const LIVE_GROWTH_BYTES_MAX: i64 = 256 << 10;
+
 /// What memory may grow by once a quarter of them is through: what an allocator keeps, and nothing for each process.
 const GROWTH_BYTES_MAX: u64 = 24 << 20;
 
@@ -316,7 +407,10 @@ async fn of_many_processes_of_which_half_are_killed_at_any_moment_nothing_is_lef
     let (mut started, mut before) = (0, None);
     while started < count {
         if started >= count / 4 {
-            before.get_or_insert_with(resident);
+            before.get_or_insert_with(|| {
+                yard.dock.gate().flush().unwrap();
+                (resident(), LIVE_BYTES.load(Ordering::Relaxed))
+            });
         }
         let mut round = tokio::task::JoinSet::new();
         for _ in 0..16.min(count - started) {
@@ -356,7 +450,14 @@ async fn of_many_processes_of_which_half_are_killed_at_any_moment_nothing_is_lef
         assert!(began.elapsed() < HANG, "tasks are left");
         tokio::task::yield_now().await;
     }
-    let (before, after) = (before.unwrap_or_default(), resident());
+    yard.dock.gate().flush().unwrap();
+    let ((before, live_before), after) = (before.unwrap_or_default(), resident());
+    let live = LIVE_BYTES.load(Ordering::Relaxed);
+    eprintln!("{live_before} bytes allocated after a quarter, {live} at the end");
+    assert!(
+        live <= live_before + LIVE_GROWTH_BYTES_MAX,
+        "{live_before} bytes allocated after a quarter, {live} at the end"
+    );
     eprintln!("{} KiB in memory after a quarter, {} KiB at the end", before >> 10, after >> 10);
     assert!(
         after <= before + GROWTH_BYTES_MAX,

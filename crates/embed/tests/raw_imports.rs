@@ -602,6 +602,12 @@ async fn an_embedder_connects_in_a_sessions_name_and_only_where_it_was_granted()
     let refused = told(session.connect_tcp("10.0.0.1", 80).await.err());
     assert_eq!(refused, "host `private:10.0.0.1:80` is not granted");
     // A grant of one power is none of another.
+    // What would come over it is on no tape.
+    let mut taped = yard.setup(vec![grant(Cap::Tcp, &[format!("private:{tcp}")])], none());
+    Recorder::begin(RecordSettings::default()).prepare(&mut taped);
+    let taped = yard.dock.session("me", taped).unwrap();
+    let not_taped = told(taped.connect_tcp("127.0.0.1", tcp.port()).await.err());
+    assert!(not_taped.contains("on no tape"), "{not_taped}");
     let other = told(session.connect_tls("127.0.0.1", tcp.port()).await.err());
     assert!(other.contains("`tls`"), "{other}");
     session.cancel();

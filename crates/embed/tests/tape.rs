@@ -19,7 +19,7 @@ use drydock_embed::{
     contract::{Limits, Source, Streams, Tenant},
     egress::{InjectedHeader, Rules, Secret, Secrets},
     gate::GateSettings,
-    store::{Filter, Seam, TapeLabel, read_audit},
+    store::{Filter, Frame, Seam, TapeBody, TapeLabel, read_audit},
     tape::{Deck, Player, RecordSettings, Recorder, diff},
 };
 use room::{Kind, Yard, all_frames, cases, tape_of, yard, yard_compiling, yard_with};
@@ -195,33 +195,46 @@ async fn what_guests_keep_is_told_by_the_tape_and_a_replay_keeps_nothing() {
 #[tokio::test]
 async fn each_frame_that_is_missing_doubled_or_changed_is_caught() {
     let yard = yard();
-    let text = yard.text(
-        "read -r a < /shared/words.txt; curl -s URL/$a | jq -r .path; echo x > /shared/x; cat /shared/x; rm /shared/x",
-    );
-    let (_, body) = yard.record(Kind::Line, "me", &text).await;
-    let frames = all_frames(&body);
-    assert!(frames.len() > 15, "{}", frames.len());
-    yard.replay(Kind::Line, "me", &text, &body).await.unwrap();
-    for at in 0..frames.len() {
-        let mut without = frames.clone();
-        without.remove(at);
-        assert!(
-            yard.replay(Kind::Line, "me", &text, &tape_of(&without)).await.is_err(),
-            "without {:?}",
-            frames[at]
-        );
-        let mut twice = frames.clone();
-        twice.insert(at, frames[at].clone());
-        assert!(
-            yard.replay(Kind::Line, "me", &text, &tape_of(&twice)).await.is_err(),
-            "twice {:?}",
-            frames[at]
-        );
-        let mut changed = frames.clone();
-        changed[at].asked[3] ^= 1;
-        let caught = yard.replay(Kind::Line, "me", &text, &tape_of(&changed)).await;
-        assert!(caught.is_err() || frames[at].seam == Seam::Begin, "changed {:?}", frames[at]);
+    let line = "read -r a < /shared/words.txt; curl -s URL/$a | jq -r .path; echo x > /shared/x; cat /shared/x; rm /shared/x";
+    let program = r#"const one = await world.ask({q: 1}); const it = await commands.sh({line: "cat /shared/words.txt | rev"}); [one.n, it.stdout]"#;
+    let powers = r#"await kv.put({key: "p/a", value: "one"}); [(await kv.get({key: "p/a"})).value, (await queue.publish({topic: "t", messages: ["a"]})) !== null]"#;
+    let cases = [
+        (Kind::Line, line, 15),
+        (Kind::Kept, "a=$(curl -s URL/one | jq -r .path)\necho $a | rev\ncat < /shared/numbers.txt", 10),
+        (Kind::Program, program, 5),
+        (Kind::Powers, powers, 4),
+    ];
+    for (kind, text, least) in cases {
+        let text = yard.text(text);
+        let (_, body) = yard.record(kind, "me", &text).await;
+        let frames = all_frames(&body);
+        assert!(frames.len() >= least, "{kind:?}: {}", frames.len());
+        yard.replay(kind, "me", &text, &body).await.unwrap();
+        for (how, at, tape) in damaged(&frames) {
+            let caught = yard.replay(kind, "me", &text, &tape).await;
+            assert!(caught.is_err(), "{kind:?} {how} {:?}", frames[at]);
+        }
     }
+}
+
+/// Tapes of which one frame is missing, there twice or changed: what was done to which.
+fn damaged(frames: &[Frame]) -> Vec<(&'static str, usize, TapeBody)> {
+    let mut all = Vec::new();
+    for at in 0..frames.len() {
+        let mut without = frames.to_vec();
+        without.remove(at);
+        all.push(("without", at, tape_of(&without)));
+        let mut twice = frames.to_vec();
+        twice.insert(at, frames[at].clone());
+        all.push(("twice", at, tape_of(&twice)));
+        // Nobody asks for the beginning.
+        if frames[at].seam != Seam::Begin {
+            let mut changed = frames.to_vec();
+            changed[at].asked[3] ^= 1;
+            all.push(("changed", at, tape_of(&changed)));
+        }
+    }
+    all
 }
 
 #[tokio::test]
@@ -311,18 +324,29 @@ async fn a_run_that_time_ended_ends_there_again_after_as_much_fuel() {
             player.on_end(move || session.cancel());
         }
         let streams = Streams::default();
-        let (report, _) = session.run_with("yes", &[""; 0], streams).await.unwrap();
-        format!("{} {}", report.outcome, report.fuel)
+        let ran = session.run_with("yes", &[""; 0], streams).await;
+        ran.map_or_else(
+            |error| error.to_string(),
+            |(report, _)| format!("{} {}", report.outcome, report.fuel),
+        )
     };
     let recorder = Recorder::begin(RecordSettings::default());
     let ended = run(&recorder, &yard.dock, None).await;
     assert!(ended.starts_with("timed_out"), "{ended}");
     let body = recorder.finish("ended", &[ended.as_bytes()]).unwrap();
-    let player = Player::new(body.frames(), body.frames()).unwrap();
-    let (dock, _) = yard.dock.replaying(&player);
-    let again = run(&player, &dock, Some(&player)).await;
-    assert_eq!(again, ended);
-    player.finish("ended", &[again.as_bytes()]).unwrap();
+    let replay = async |body: &TapeBody| {
+        let player = Player::new(body.frames(), body.frames())?;
+        let (dock, _) = yard.dock.replaying(&player);
+        let again = tokio::time::timeout(room::HANGS, run(&player, &dock, Some(&player))).await.unwrap();
+        player.finish("ended", &[again.as_bytes()]).map(|_| again)
+    };
+    assert_eq!(replay(&body).await.unwrap(), ended);
+    // Where it ended is a verdict, for which nobody asks: it is missed all the same, and so is each other frame.
+    let frames = all_frames(&body);
+    assert!(frames.iter().any(|it| it.seam == Seam::Verdict), "{frames:?}");
+    for (how, at, tape) in damaged(&frames) {
+        assert!(replay(&tape).await.is_err(), "{how} {:?}", frames[at]);
+    }
 }
 
 #[tokio::test]
@@ -371,6 +395,7 @@ async fn an_embedders_command_is_not_called_again() {
         let mut setup = Setup::profile("minimal")
             .with_command("weather", move |input| {
                 let n = counter.fetch_add(1, Ordering::Relaxed);
+                assert!(n < 2, "an embedder's command was called in a replay");
                 async move {
                     HostOutput {
                         status: 3,
@@ -381,17 +406,24 @@ async fn an_embedders_command_is_not_called_again() {
             })
             .unwrap();
         deck.prepare(&mut setup);
-        let ran = dock.exec("weather here; echo $?; weather there | rev").with("me", setup).await.unwrap();
-        ran.text().into_owned()
+        let ran = dock.exec("weather here; echo $?; weather there | rev").with("me", setup).await;
+        ran.map_or_else(|error| error.to_string(), |ran| ran.text().into_owned())
     };
     let recorder = Recorder::begin(RecordSettings::default());
     let told = run(&recorder, &yard.dock).await;
     assert_eq!(told, "0 [\"here\"]\n3\n]\"ereht\"[ 1\n");
     let body = recorder.finish("ended", &[told.as_bytes()]).unwrap();
-    let player = Player::new(body.frames(), body.frames()).unwrap();
-    let (dock, _) = yard.dock.replaying(&player);
-    assert_eq!(run(&player, &dock).await, told);
-    player.finish("ended", &[told.as_bytes()]).unwrap();
+    let replay = async |body: &TapeBody| {
+        let player = Player::new(body.frames(), body.frames())?;
+        let (dock, _) = yard.dock.replaying(&player);
+        let again = run(&player, &dock).await;
+        player.finish("ended", &[again.as_bytes()]).map(|_| again)
+    };
+    assert_eq!(replay(&body).await.unwrap(), told);
+    let frames = all_frames(&body);
+    for (how, at, tape) in damaged(&frames) {
+        assert!(replay(&tape).await.is_err(), "{how} {:?}", frames[at]);
+    }
     assert_eq!(called.load(Ordering::Relaxed), 2);
 }
 

@@ -14,26 +14,43 @@ use std::{
 use drydock_abi::lembeh::{
     CapSelector, Source, encode_source,
     exec::{self, Started, Status, encode_start, encode_status},
+    net::{self, Connect, encode_connect},
     zax::{Command, CommandIds, Event, encode_command, next_event},
 };
+use drydock_abi::tcp::{CONNECT, ConnectAnswer, Connected};
 use drydock_contract::{
-    BoxFuture, Call, CallError, Denial, Dispatch, LembehHost, Meter, Outcome, Reply, RunReport, Streams,
+    BoxFuture, Call, CallError, Denial, Dispatch, LembehHost, Meter, Outcome, Reply, RunReport, Sink,
+    Source as Stream, Streams,
 };
 use drydock_gate::process::{AWAIT, ProcessState, SPAWN, SpawnedProcess};
 use drydock_lembeh::{LembehParts, LembehPolicy, LembehSession, StreamLimits, Timer};
 use parking_lot::Mutex;
 
-/// A clock that stands still.
-#[derive(Default)]
-struct Hands(AtomicU64);
+/// A clock that stands where it was put.
+#[derive(Default, Clone)]
+struct Hands(Arc<(AtomicU64, Mutex<Vec<Waker>>)>);
+
+impl Hands {
+    fn put(&self, ms: u64) {
+        self.0.0.store(ms, Ordering::Relaxed);
+        self.0.1.lock().drain(..).for_each(Waker::wake);
+    }
+}
 
 impl Timer for Hands {
     fn now_ms(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.0.load(Ordering::Relaxed)
     }
 
     fn at(&self, ms: u64) -> BoxFuture<'static, ()> {
-        if ms <= self.now_ms() { Box::pin(std::future::ready(())) } else { Box::pin(std::future::pending()) }
+        let hands = self.clone();
+        Box::pin(std::future::poll_fn(move |cx| {
+            if hands.now_ms() >= ms {
+                return Poll::Ready(());
+            }
+            hands.0.1.lock().push(cx.waker().clone());
+            Poll::Pending
+        }))
     }
 }
 
@@ -72,6 +89,17 @@ impl Dispatch for World {
                     self.streams.lock().clear();
                     Ok(Reply::of_value(ProcessState::Exited(report(outcome)), Streams::default()))
                 }
+                CONNECT => {
+                    // Whoever waits for it holds it.
+                    let held = Arc::clone(&self.held);
+                    if self.is_slow {
+                        std::future::pending::<()>().await;
+                    }
+                    drop(held);
+                    let (source, sink) = (Stream::Empty, Sink::capture());
+                    let answer: ConnectAnswer = Ok(Connected { source, sink });
+                    Ok(Reply::of_value(answer, Streams::default()))
+                }
                 other => Err(Denial::UnknownOperation(other.into()).into()),
             }
         })
@@ -108,21 +136,33 @@ struct Room {
 }
 
 const HUB: i32 = 3;
+const MEMORY: u64 = 64 << 20;
+/// What a handle is paid for with.
+const HANDLE: u64 = 64;
+/// What a pipe is paid for with.
+const PIPE: u64 = 64 * 1024 + 512;
 
 impl Room {
     fn new(world: World) -> Self {
-        let policy = LembehPolicy::parse(
-            br#"{"programs": {"tools/cat": "cat"}, "start_timeout_ms": 50, "status_grace_ms": 500}"#,
-        );
+        Self::under(
+            world,
+            r#""programs": {"tools/cat": "cat"}, "start_timeout_ms": 50, "status_grace_ms": 500"#,
+        )
+    }
+
+    fn under(world: World, policy: &str) -> Self {
+        let policy = LembehPolicy::parse(format!("{{{policy}}}").as_bytes());
+        let world = Arc::new(world);
         let hands = Arc::new(Hands::default());
         let mut session = LembehSession::new(LembehParts {
             policy: policy.unwrap(),
             streams: Streams::default(),
             limits: StreamLimits::default(),
             files: None,
+            net: Some(Arc::clone(&world) as _),
             timer: Arc::clone(&hands) as _,
         });
-        let (world, meter) = (Arc::new(world), Arc::new(Meter::new(64 << 20)));
+        let meter = Arc::new(Meter::new(MEMORY));
         session.begin(Arc::clone(&world) as _, Arc::clone(&meter));
         let open = drydock_abi::lembeh::ctl::Operation::Open {
             kind: "async",
@@ -147,8 +187,18 @@ impl Room {
 
     /// Registers a future; its number.
     fn begin(&mut self, selector: &str, params: &[u8], timeout_ms: u16) -> u64 {
+        self.begin_of((exec::KIND, exec::NAME), selector, params, timeout_ms)
+    }
+
+    fn begin_of(
+        &mut self,
+        (kind, name): (&str, &str),
+        selector: &str,
+        params: &[u8],
+        timeout_ms: u16,
+    ) -> u64 {
         self.futures += 1;
-        let call = CapSelector { kind: exec::KIND, name: exec::NAME, selector, params };
+        let call = CapSelector { kind, name, selector, params };
         let source = encode_source(&Source::Selector(call)).unwrap();
         let mut frame = Vec::new();
         let ids = CommandIds { future_id: self.futures, timeout_ms, ..CommandIds::default() };
@@ -183,6 +233,19 @@ impl Room {
         if word == "ok" { Ok(Status::decode(&value).unwrap()) } else { Err(word) }
     }
 
+    /// Registers a connection.
+    fn connect(&mut self, timeout_ms: u16) -> u64 {
+        let wire = encode_connect(&Connect { host: "127.0.0.1", port: 80, connect_flags: 0 }).unwrap();
+        self.begin_of((net::KIND, net::NAME), net::CONNECT, &wire, timeout_ms)
+    }
+
+    fn cancel(&mut self, future_id: u64) {
+        let mut frame = Vec::new();
+        let ids = CommandIds { future_id, ..CommandIds::default() };
+        encode_command(&mut frame, &ids, &Command::Cancel).unwrap();
+        assert!(self.write(HUB, &frame).is_ready());
+    }
+
     /// Processes that are still held, besides the world's own word for it.
     fn held(&self) -> usize {
         Arc::strong_count(&self.world.held) - 1
@@ -199,16 +262,16 @@ fn status_is_forgotten_when_its_grace_period_is_over_and_its_handles_are_closed(
     room.world.end(Outcome::Exited(7));
     let exited = Status { state: exec::State::Exited, code: 7 };
     assert_eq!(room.status(1), Ok(exited));
-    room.hands.0.store(10_000, Ordering::Relaxed);
+    room.hands.put(10_000);
     assert_eq!(room.status(1), Ok(exited), "a handle of it is open");
     assert_eq!(room.read(4), Poll::Ready(Ok(Vec::new())), "and has ended");
     assert_eq!(room.status(1), Err("t_exec_not_found".into()));
     let started = room.start(0);
     assert_eq!(started.exec_id, 2, "no number comes again");
     room.world.end(Outcome::TimedOut);
-    room.hands.0.store(10_499, Ordering::Relaxed);
+    room.hands.put(10_499);
     assert_eq!(room.status(2), Ok(Status { state: exec::State::Timeout, code: 124 }));
-    room.hands.0.store(11_000, Ordering::Relaxed);
+    room.hands.put(11_000);
     assert_eq!(room.status(2), Err("t_exec_not_found".into()));
 }
 
@@ -220,21 +283,80 @@ fn a_start_that_is_cancelled_or_too_late_leaves_no_process_no_handle_and_no_byte
     let future = room.begin(exec::START, &params, 0);
     assert_eq!(room.event(), None, "it waits");
     assert!(room.meter.held() > before, "its pipes are paid for");
-    let mut frame = Vec::new();
-    let ids = CommandIds { future_id: future, ..CommandIds::default() };
-    encode_command(&mut frame, &ids, &Command::Cancel).unwrap();
-    assert!(room.write(HUB, &frame).is_ready());
+    room.cancel(future);
     assert_eq!(room.meter.held(), before, "at once, before the guest can read it");
     assert_eq!(room.event().unwrap().0, "cancelled");
     // The host's own limit is a failure, the guest's a cancel.
     room.begin(exec::START, &params, 0);
     room.begin(exec::START, &params, 20);
-    room.hands.0.store(30, Ordering::Relaxed);
+    room.hands.put(30);
     assert_eq!(room.event().unwrap().0, "cancelled");
-    room.hands.0.store(60, Ordering::Relaxed);
-    assert_eq!(room.meter.held(), before + 3 * (64 * 1024 + 512));
+    room.hands.put(60);
+    assert_eq!(room.meter.held(), before + 3 * PIPE);
     room.session.end(&mut Context::from_waker(Waker::noop()), HUB).unwrap();
-    assert_eq!((room.held(), room.meter.held()), (0, before));
+    assert_eq!(
+        (room.held(), room.meter.held()),
+        (0, HANDLE),
+        "its hub is paid for no longer, and its number is"
+    );
+}
+
+#[test]
+fn a_start_without_memory_for_all_its_handles_has_none_of_them() {
+    let mut room = Room::new(World::default());
+    let rest = MEMORY - room.meter.held() - 3 * PIPE - 2 * HANDLE;
+    assert!(room.meter.try_hold(rest));
+    room.begin(exec::START, &encode_start("tools/cat", 7, &["cat"], &[]).unwrap(), 0);
+    assert_eq!(room.event().unwrap().0, "t_async_overflow");
+    room.world.streams.lock().clear();
+    assert_eq!(room.held(), 0);
+    room.meter.release(rest);
+    assert_eq!(room.start(exec::WANT_STDOUT).stdout_handle, 4, "no number was given to the first");
+}
+
+#[test]
+fn a_cancelled_connection_leaves_nothing_and_a_timeout_is_a_cancel() {
+    let policy =
+        r#""hosts": {"allowlist": ["127.0.0.1:80"], "max_conns": 2, "max_inflight": 2, "connect_ms": 50}"#;
+    let mut room = Room::under(World { is_slow: true, ..World::default() }, policy);
+    let before = room.meter.held();
+    let first = room.connect(0);
+    assert_eq!((room.event(), room.held()), (None, 1), "it waits");
+    room.connect(20);
+    assert_eq!(room.held(), 2);
+    room.connect(0);
+    assert_eq!(room.event().unwrap().0, "t_async_overflow", "two are on their way");
+    room.cancel(first);
+    assert_eq!(room.held(), 1, "gone before the guest can read it");
+    assert_eq!(room.event().unwrap().0, "cancelled");
+    room.connect(0);
+    assert_eq!((room.event(), room.held()), (None, 2), "and its place is free");
+    // The guest's own limit is a cancel, the policy's a failure.
+    room.hands.put(30);
+    assert_eq!((room.event().unwrap().0, room.held()), ("cancelled".into(), 1));
+    room.hands.put(60);
+    assert_eq!((room.event().unwrap().0, room.held()), ("t_ctl_timeout".into(), 0));
+    assert_eq!((room.event(), room.meter.held()), (None, before), "each ended once");
+}
+
+#[test]
+fn so_many_connections_may_be_open_and_on_their_way_as_the_policy_says() {
+    let policy = r#""hosts": {"allowlist": ["127.0.0.1:80"], "max_conns": 2}"#;
+    let mut room = Room::under(World::default(), policy);
+    let told: Vec<String> = (0..3).map(|_| (room.connect(0), room.event().unwrap().0).1).collect();
+    assert_eq!(told, ["ok", "ok", "t_async_overflow"]);
+    // Both of its ways are closed: then its place is free.
+    assert_eq!(room.read(4), Poll::Ready(Ok(Vec::new())));
+    room.connect(0);
+    assert_eq!(room.event().unwrap().0, "t_async_overflow");
+    room.session.end(&mut Context::from_waker(Waker::noop()), 4).unwrap();
+    room.connect(0);
+    assert_eq!(room.event().unwrap().0, "ok");
+    let narrow = r#""hosts": {"allowlist": ["127.0.0.1:80"], "max_inflight": 1}"#;
+    let mut room = Room::under(World { is_slow: true, ..World::default() }, narrow);
+    room.connect(0);
+    room.connect(0);
+    assert_eq!((room.event().unwrap().0, room.held()), ("t_async_overflow".into(), 1));
 }
 
 #[test]

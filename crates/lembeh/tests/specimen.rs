@@ -177,6 +177,40 @@ fn streams(calls: &[Made], got: &[Got]) -> BTreeMap<i32, Vec<u8>> {
     all.into_iter().map(|(handle, (stream, _))| (handle, stream)).collect()
 }
 
+#[test]
+fn a_read_with_other_room_is_worth_a_warning_and_no_divergence() {
+    let calls = [Made::Read(0, 8), Made::Read(0, 8), Made::Read(0, 8)];
+    let (_, text) = record(&calls, vec![Ok(b"abc".to_vec()), Ok(b"d".to_vec())]);
+    let replay = |rooms: [usize; 3]| {
+        let mut replay = Replay::exact(Transcript::parse(&text).unwrap());
+        let got = rooms.map(|room| call(&mut replay, &Made::Read(0, room)));
+        (got, replay.warning(), replay.divergence().cloned())
+    };
+    let (same, none, _) = replay([8, 8, 8]);
+    assert_eq!(none, None);
+    let (got, warning, divergence) = replay([8, 5, 9]);
+    assert_eq!((&got, divergence), (&same, None));
+    assert!(warning.unwrap().ends_with("recorded: 2, call 1 first"));
+    let (_, _, divergence) = replay([2, 8, 8]);
+    assert_eq!(divergence.unwrap().code, "t_specimen_call_mismatch", "what has no room is one");
+}
+
+#[test]
+fn a_stream_that_is_read_beyond_its_transcript_is_told_where_that_ends() {
+    let calls = [Made::Read(0, 8), Made::Log(b"a".to_vec(), b"b".to_vec()), Made::Write(1, b"x".to_vec())];
+    let (_, text) = record(&calls, vec![Ok(b"abc".to_vec()), Ok(b"d".to_vec())]);
+    let beyond =
+        [Made::Write(1, b"xy".to_vec()), Made::Read(2, 1), Made::Ctl(b"a".to_vec(), 9), Made::End(3)];
+    for made in beyond {
+        let mut replay = Replay::by_stream(Transcript::parse(&text).unwrap());
+        for _ in 0..2 {
+            call(&mut replay, &made);
+        }
+        let divergence = replay.divergence().unwrap();
+        assert_eq!((divergence.code, divergence.call), ("t_specimen_eof", 3), "{made:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn what_was_recorded_is_answered_again(calls in prop::collection::vec(made(), 0..30), answers in answers()) {

@@ -134,6 +134,10 @@ impl<'b> Hub<'b> {
     }
 
     /// The next event; waits for it.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an event borrows the hub, and an iterator's items may not"
+    )]
     pub fn next(&mut self) -> Result<Event<'_>, Closed> {
         let length = loop {
             let held = self.buffer.get(self.begin..self.end).ok_or(Closed)?;

@@ -10,7 +10,10 @@ use drydock_abi::lembeh::{
     files, net,
     zax::{Command, CommandIds, Event, HEADER_BYTES, Header, decode_command, encode_command, next_event},
 };
-use drydock_lembeh::ctl::{self, Answer};
+use drydock_lembeh::{
+    Powers as _,
+    ctl::{self, Answer},
+};
 use serde_json::{Map, Value, json};
 
 use super::{Outcome, Verdict, policy::Policy, seen, session};
@@ -70,8 +73,8 @@ impl About<'_> {
 
     fn ctl_request(&self) -> Result<Verdict, String> {
         let buffer = self.number("resp_cap", usize::MAX as u64)? as usize;
-        let answer = match ctl::judge(self.bytes, &self.policy.listed()) {
-            Answer::OpenHub { rid, .. } => ctl::opened(rid, 3, &self.policy.hub),
+        let answer = match ctl::judge(self.bytes, &self.policy.own.listed()) {
+            Answer::OpenHub { rid, .. } => ctl::opened(rid, 3, &self.policy.own.hub),
             answer => answer,
         };
         let decoded = decode_request(self.bytes, u32::MAX).map(|it| {
@@ -116,7 +119,10 @@ impl About<'_> {
         if let Some(unknown) = self.given.keys().find(|key| *key != "policy") {
             return Err(format!("the condition `{unknown}` is not known"));
         }
-        let judged = session::Judges { policy: self.policy }.params(selector, self.bytes);
+        let (kind, name) = capability(selector);
+        let call = CapSelector { kind, name, selector, params: self.bytes };
+        let judges = session::Judges { policy: self.policy };
+        let judged = judges.offer(kind, name, selector).and_then(|_| judges.judge(&call));
         let decoded = seen::params(selector, self.bytes);
         Ok(match judged {
             Ok(()) => Verdict { decoded, ..Verdict::default() },
@@ -222,6 +228,16 @@ impl About<'_> {
 fn is_selector(text: &str) -> bool {
     let all = [exec::START, exec::STATUS, files::LIST, files::OPEN, net::CONNECT, config::GET, config::LIST];
     all.contains(&text)
+}
+
+/// Whose selector it is, for a vector that has its params alone.
+fn capability(selector: &str) -> (&'static str, &'static str) {
+    match selector {
+        exec::START | exec::STATUS => (exec::KIND, exec::NAME),
+        files::LIST | files::OPEN => (files::KIND, files::NAME),
+        net::CONNECT => (net::KIND, net::NAME),
+        _ => (config::KIND, config::NAME),
+    }
 }
 
 /// What a guest makes of bytes: the fields, or that they are none.

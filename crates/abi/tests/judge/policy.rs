@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 
 use drydock_abi::lembeh::{
+    config,
     exec::{self, State, Status},
     files::{self, ENTRY_READABLE},
+    net,
 };
 use drydock_lembeh::{
-    HubLimits,
-    ctl::Listed,
+    LembehPolicy,
     policy::{
+        config::{ConfigPolicy, ConfigValue},
         exec::{ExecLoad, ExecPolicy, PROG_ID_SYNTAX, Program},
         files::{FilesPolicy, Seen},
         net::{Destination, NetPolicy},
@@ -17,19 +19,31 @@ use drydock_lembeh::{
 };
 use serde_json::{Map, Value};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Policy {
-    pub(crate) exec: ExecPolicy,
+    /// As a session has it.
+    pub(crate) own: LembehPolicy,
     pub(crate) load: ExecLoad,
-    pub(crate) files: FilesPolicy,
-    pub(crate) net: NetPolicy,
-    pub(crate) hub: HubLimits,
+    /// Whether it says what is configured.
+    pub(crate) is_configured: bool,
     exec_ids: BTreeSet<u32>,
-    /// Capabilities that are not there, and that are refused, as `kind/name`.
-    pub(crate) missing: BTreeSet<String>,
-    pub(crate) denied: BTreeSet<String>,
-    /// Selectors that are disabled.
-    pub(crate) disabled: BTreeSet<String>,
+    /// Capabilities that are not there, as `kind/name`.
+    missing: BTreeSet<String>,
+}
+
+/// Everything is there, and nothing in it.
+impl Default for Policy {
+    fn default() -> Self {
+        let own = LembehPolicy {
+            exec: Some(ExecPolicy::default()),
+            files: Some(FilesPolicy::default()),
+            net: Some(NetPolicy::default()),
+            config: Some(ConfigPolicy::default()),
+            ..LembehPolicy::default()
+        };
+        let (load, exec_ids, missing) = Default::default();
+        Self { own, load, is_configured: false, exec_ids, missing }
+    }
 }
 
 impl Policy {
@@ -46,57 +60,81 @@ impl Policy {
         for (key, value) in named.into_iter().chain(rest) {
             policy.set(key, value).ok_or_else(|| format!("the policy `{key}`: {value} is not known"))?;
         }
+        for capability in std::mem::take(&mut policy.missing) {
+            policy.leave_out(&capability).ok_or_else(|| format!("`{capability}` is not known"))?;
+        }
         Ok(policy)
     }
 
+    fn leave_out(&mut self, capability: &str) -> Option<()> {
+        match capability.split_once('/')? {
+            (exec::KIND, exec::NAME) => self.own.exec = None,
+            (files::KIND, files::NAME) => self.own.files = None,
+            (net::KIND, net::NAME) => self.own.net = None,
+            (config::KIND, config::NAME) => self.own.config = None,
+            _ => return None,
+        }
+        Some(())
+    }
+
     fn set(&mut self, key: &str, value: &Value) -> Option<()> {
+        let LembehPolicy { exec, files, net, config, refused, disabled, hub } = &mut self.own;
+        let (exec, files, net, config) = (exec.as_mut()?, files.as_mut()?, net.as_mut()?, config.as_mut()?);
         let number = || value.as_u64().and_then(|it| u32::try_from(it).ok());
         match key {
             "allowlist" => {
-                self.exec.programs = texts(value)?.into_iter().map(|id| (id.clone(), program(id))).collect()
+                exec.programs = texts(value)?.into_iter().map(|id| (id.clone(), program(id))).collect()
             }
             "absent_programs" => {
                 for id in texts(value)? {
-                    self.exec.programs.get_mut(&id)?.command = None;
+                    exec.programs.get_mut(&id)?.command = None;
                 }
             }
             "tty_programs" => {
                 for id in texts(value)? {
-                    self.exec.programs.get_mut(&id)?.needs_tty = true;
+                    exec.programs.get_mut(&id)?.needs_tty = true;
                 }
             }
             "prog_id_syntax" => return (value == PROG_ID_SYNTAX).then_some(()),
-            "max_args" => self.exec.args_max = number()?,
-            "max_env" => self.exec.env_max = number()?,
-            "max_argv_bytes" => self.exec.argv_bytes_max = value.as_u64()?,
-            "max_env_bytes" => self.exec.env_bytes_max = value.as_u64()?,
-            "max_handles" => self.exec.handles_max = number()?,
-            "max_processes" => self.exec.processes_max = number()?,
-            "tty" | "allow_tty" => self.exec.tty_allowed = value.as_bool()?,
-            "listable" => self.exec.listable = value.as_bool()?,
+            "max_args" => exec.args_max = number()?,
+            "max_env" => exec.env_max = number()?,
+            "max_argv_bytes" => exec.argv_bytes_max = value.as_u64()?,
+            "max_env_bytes" => exec.env_bytes_max = value.as_u64()?,
+            "max_handles" => exec.handles_max = number()?,
+            "max_processes" => exec.processes_max = number()?,
+            "tty" | "allow_tty" => exec.tty_allowed = value.as_bool()?,
+            "listable" => exec.listable = value.as_bool()?,
             "open_handles" => self.load.handles = number()?,
             "running" => self.load.processes = number()?,
             "budget_spent" => self.load.budget_spent = value.as_bool()?,
             "known_exec_ids" => self.exec_ids = numbers(value)?,
-            "files" => {
-                self.files.files = texts(value)?.into_iter().map(|id| seen(id, ENTRY_READABLE)).collect()
-            }
-            "unreadable_files" => self.files.files.extend(texts(value)?.into_iter().map(|id| seen(id, 0))),
-            "max_scope_len" => self.files.scope_bytes_max = number()?,
-            "max_entries" => self.files.entries_max = number()?,
-            "max_id_len" => self.files.id_bytes_max = number()?,
-            "max_display_len" => self.files.display_bytes_max = number()?,
+            "files" => files.files = texts(value)?.into_iter().map(|id| seen(id, ENTRY_READABLE)).collect(),
+            "unreadable_files" => files.files.extend(texts(value)?.into_iter().map(|id| seen(id, 0))),
+            "max_scope_len" => files.scope_bytes_max = number()?,
+            "max_entries" => files.entries_max = number()?,
+            "max_id_len" => files.id_bytes_max = number()?,
+            "max_display_len" => files.display_bytes_max = number()?,
             "net_allow" => {
-                self.net.allow = texts(value)?.iter().map(|it| destination(it)).collect::<Option<_>>()?
+                net.allow = texts(value)?.iter().map(|it| destination(it)).collect::<Option<_>>()?
             }
-            "dns" => self.net.dns_allowed = value.as_bool()?,
-            "max_host_len" => self.net.host_bytes_max = number()?,
-            "max_payload_bytes" => self.hub.payload_bytes_max = number()?,
-            "max_futures_per_handle" => self.hub.futures_max = number()?,
-            "max_event_queue_bytes" => self.hub.event_queue_bytes_max = number()?,
+            "dns" => net.dns_allowed = value.as_bool()?,
+            "max_host_len" => net.host_bytes_max = number()?,
+            "max_payload_bytes" => hub.payload_bytes_max = number()?,
+            "max_futures_per_handle" => hub.futures_max = number()?,
+            "max_event_queue_bytes" => hub.event_queue_bytes_max = number()?,
+            "config" => {
+                self.is_configured = true;
+                for (key, value) in value.as_object()? {
+                    let value = ConfigValue { value: value.as_str()?.as_bytes().to_vec(), secret: false };
+                    config.values.insert(key.clone(), value);
+                }
+            }
             "missing_caps" => self.missing = texts(value)?.into_iter().collect(),
-            "denied_caps" => self.denied = texts(value)?.into_iter().collect(),
-            "disabled_selectors" => self.disabled = texts(value)?.into_iter().collect(),
+            "denied_caps" => {
+                *refused =
+                    texts(value)?.iter().map(|it| it.split('/').next().unwrap_or(it).to_owned()).collect();
+            }
+            "disabled_selectors" => *disabled = texts(value)?,
             _ => return None,
         }
         Some(())
@@ -105,18 +143,6 @@ impl Policy {
     /// The process with this id, as far as the policy knows one.
     pub(crate) fn find(&self, exec_id: u32) -> Option<Status> {
         self.exec_ids.contains(&exec_id).then_some(Status { state: State::Running, code: 0 })
-    }
-
-    /// What CAPS_LIST names.
-    pub(crate) fn listed(&self) -> Vec<Listed> {
-        let all =
-            [("async", "default", 0x0d), (exec::KIND, exec::NAME, 0x0c), (files::KIND, files::NAME, 0x0c)];
-        let all = all.into_iter().chain([("net", "tcp", 0x0c), ("config", "default", 0x04)]);
-        let row = |(kind, name, cap_flags): (&str, &str, u32)| {
-            let (kind, name) = (kind.to_owned(), name.to_owned());
-            Listed { kind, name, cap_flags, schema: b"{}".to_vec() }
-        };
-        all.map(row).filter(|it| !self.missing.contains(&format!("{}/{}", it.kind, it.name))).collect()
     }
 }
 

@@ -1,68 +1,76 @@
-//! A session as a vector finds it: the hub itself, and behind it the functions of the capabilities.
+//! A session as a vector finds it: the hub itself, and behind it what a session's policy offers and judges.
 
 use drydock_abi::lembeh::{
-    CapSelector, Source, Trace, config, encode_source, exec, files, net,
+    CapSelector, Source, Trace, config, encode_source,
+    exec::Status,
     zax::{Command, CommandIds, Event, encode_command, next_event},
 };
-use drydock_lembeh::{Begun, Failure, Hub, Offer, Powers, Read};
+use drydock_lembeh::{
+    Begun, Failure, Hub, Offer, Powers, Read,
+    policy::{
+        config::ConfigValue,
+        exec::ExecLoad,
+        files::{FilesPolicy, Seen},
+        judge::Standing,
+        net::NetLoad,
+    },
+};
 use serde_json::{Map, Value};
 
 use super::{Outcome, Verdict, policy::Policy};
 
-/// A selector that does nothing, for what is given.
-const IDLE: &str = "idle.v1";
+/// A selector that does nothing, for futures that are given.
+const IDLE: CapSelector<'_> = CapSelector { kind: "test", name: "given", selector: "idle.v1", params: b"" };
 
-/// Powers that judge by policy, and begin nothing.
+/// A session's powers, but for what they would begin.
 pub(crate) struct Judges<'a> {
     pub(crate) policy: &'a Policy,
 }
 
+/// What a vector gives.
+impl Standing for Judges<'_> {
+    fn exec_load(&self) -> ExecLoad {
+        self.policy.load
+    }
+
+    fn net_load(&self) -> NetLoad {
+        NetLoad::default()
+    }
+
+    fn status(&self, exec_id: u32) -> Option<Status> {
+        self.policy.find(exec_id)
+    }
+
+    fn files(&self, policy: &FilesPolicy) -> Vec<Seen> {
+        policy.files.clone()
+    }
+}
+
 impl Judges<'_> {
-    /// What the capability says about params.
-    pub(crate) fn params(&self, selector: &str, params: &[u8]) -> Result<(), Trace> {
-        let policy = self.policy;
-        let malformed = Trace::AsyncBadParams;
-        match selector {
-            exec::START => policy.exec.judge_start(params, &policy.load).map(drop),
-            exec::STATUS => policy.exec.judge_status(params, |id| policy.find(id)).map(drop),
-            files::LIST => policy.files.judge_list(params).map(drop),
-            files::OPEN => policy.files.judge_open(params).map(drop),
-            net::CONNECT => policy.net.judge_connect(params).map(drop),
-            config::GET => config::decode_get(params).map(drop).map_err(|_| malformed),
-            config::LIST => config::decode_list(params).map(drop).map_err(|_| malformed),
-            _ => Ok(()),
+    /// What the session says to a request. A vector that says nothing of configuration asks for a key that is there.
+    pub(crate) fn judge(&self, call: &CapSelector<'_>) -> Result<(), Trace> {
+        let mut policy = self.policy.own.clone();
+        if let (Some(config), true, Ok(key)) =
+            (&mut policy.config, !self.policy.is_configured, config::decode_get(call.params))
+        {
+            config.values.insert(key.to_owned(), ConfigValue { value: Vec::new(), secret: false });
         }
+        policy.judge(call, self).map(drop)
     }
 }
 
 impl Powers for Judges<'_> {
     fn offer(&self, kind: &str, name: &str, selector: &str) -> Result<Offer, Trace> {
-        let selectors: &[&str] = match (kind, name) {
-            (exec::KIND, exec::NAME) => &[exec::START, exec::STATUS],
-            (files::KIND, files::NAME) => &[files::LIST, files::OPEN],
-            (net::KIND, net::NAME) => &[net::CONNECT],
-            (config::KIND, config::NAME) => &[config::GET, config::LIST],
-            ("test", "given") => &[IDLE],
-            _ => return Err(Trace::CapMissing),
-        };
-        let capability = format!("{kind}/{name}");
-        if self.policy.missing.contains(&capability) {
-            return Err(Trace::CapMissing);
+        if (kind, name, selector) == (IDLE.kind, IDLE.name, IDLE.selector) {
+            return Ok(Offer { value_bytes_max: 64 });
         }
-        if self.policy.denied.contains(&capability) {
-            return Err(Trace::CapDenied);
-        }
-        if !selectors.contains(&selector) {
-            return Err(Trace::AsyncUnknownSelector);
-        }
-        if self.policy.disabled.contains(selector) {
-            return Err(Trace::AsyncUnsupported);
-        }
-        Ok(Offer { value_bytes_max: 64 })
+        self.policy.own.offer(kind, name, selector)
     }
 
     fn start(&mut self, _: u64, call: &CapSelector<'_>, _: &mut Vec<u8>) -> Result<Begun, Failure> {
-        self.params(call.selector, call.params)?;
+        if call.kind != IDLE.kind {
+            self.judge(call)?;
+        }
         Ok(Begun::Pending)
     }
 
@@ -72,7 +80,7 @@ impl Powers for Judges<'_> {
 /// Writes bytes to a hub that stands as is given, and tells what it says.
 pub(crate) fn command(bytes: &[u8], given: &Map<String, Value>, policy: &Policy) -> Result<Verdict, String> {
     let mut judges = Judges { policy };
-    let mut hub = Hub::new(policy.hub);
+    let mut hub = Hub::new(policy.own.hub);
     prepare(&mut hub, &mut judges, given)?;
     let before = hub.pending_count();
     let taken = hub.write(bytes, 0, &mut judges).map_err(|_| "the hub is closed")?;
@@ -120,8 +128,7 @@ fn prepare(hub: &mut Hub, judges: &mut Judges<'_>, given: &Map<String, Value>) -
     }
     let (pending, terminal) = (ids("pending_futures")?, ids("terminal_futures")?);
     for future_id in terminal.iter().chain(&pending).copied() {
-        let call = CapSelector { kind: "test", name: "given", selector: IDLE, params: b"" };
-        let source = encode_source(&Source::Selector(call)).unwrap();
+        let source = encode_source(&Source::Selector(IDLE)).unwrap();
         let mut frame = Vec::new();
         let ids = CommandIds { future_id, ..CommandIds::default() };
         encode_command(&mut frame, &ids, &Command::Register { source: &source }).unwrap();

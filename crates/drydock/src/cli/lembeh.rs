@@ -1,8 +1,10 @@
 //! `drydock lembeh run GUEST`: one guest of the lembeh ABI, for real, recorded, or replayed from a transcript.
 
 use std::{
-    io::{BufWriter, Write},
-    path::PathBuf,
+    fs::{File, OpenOptions, Permissions},
+    io::{self, BufWriter, Write},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
 };
@@ -105,6 +107,16 @@ pub(crate) fn run(command: LembehCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// An empty file that only its owner reads, because a transcript has the guest's input and all that it read.
+fn private(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    // One that was there keeps its mode unless it is told another; what is no file of its own (`/dev/stdout`) has none.
+    if file.metadata()?.is_file() {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
 impl Run {
     async fn carry_out(
         &self,
@@ -144,10 +156,10 @@ impl Run {
             let opened = HostDir::within(dir, Access::ReadOnly, Quota::default());
             opened.with_context(|| format!("could not open `{}`", dir.display()))
         });
-        let record = self.record.as_ref().map(|file| {
-            let made = std::fs::File::create(file);
-            made.with_context(|| format!("could not write `{}`", file.display()))
-        });
+        let record = self
+            .record
+            .as_ref()
+            .map(|file| private(file).with_context(|| format!("could not write `{}`", file.display())));
         Ok(LembehSetup {
             policy,
             stdin,
@@ -191,6 +203,9 @@ impl Run {
                 None if status != 0 => exit::warn(&report.outcome.to_string()),
                 None => {}
             }
+        }
+        if let Some(warning) = &done.warning {
+            exit::warn(warning);
         }
         if self.record.is_some() && !done.is_recorded {
             exit::warn("the transcript is not whole: a call could not be written down");

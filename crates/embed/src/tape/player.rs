@@ -91,16 +91,34 @@ impl Player {
         };
         let unreadable = |error: drydock_store::BadFrame| broken(error.to_string());
         let (mut cuts, mut left) = (HashMap::new(), HashMap::new());
+        // Nobody asks for verdicts, so they are counted: one that is missing or too many is found before anything is played.
+        let (mut verdicts, mut counted) = (0_u64, None);
+        let bad = |what: &str| broken(format!("a verdict {what}"));
         while let Some(frame) = again.read().map_err(unreadable)? {
             let mut reader = Reader::new(&frame.answer);
-            if frame.seam == Seam::Verdict && frame.call == 0 {
-                let bytes = reader.number().ok_or_else(|| broken("a verdict cannot be read".into()))?;
-                left.entry(frame.name).or_insert(bytes);
-            } else if frame.seam == Seam::Verdict {
-                let cut = reader.byte().zip(reader.number());
-                let (timed_out, fuel) = cut.ok_or_else(|| broken("a verdict cannot be read".into()))?;
-                cuts.insert(frame.call, Cut { timed_out: timed_out != 0, fuel });
+            match frame.seam {
+                Seam::End => {
+                    counted = Some(reader.number().ok_or_else(|| broken("its end cannot be read".into()))?);
+                }
+                Seam::Verdict if frame.asked != [0; 16] => return Err(bad("is no answer to anything")),
+                Seam::Verdict if frame.call == 0 => {
+                    verdicts += 1;
+                    let bytes = reader.number().ok_or_else(|| bad("cannot be read"))?;
+                    left.entry(frame.name).or_insert(bytes);
+                }
+                Seam::Verdict => {
+                    verdicts += 1;
+                    let cut = reader.byte().zip(reader.number());
+                    let (timed_out, fuel) = cut.ok_or_else(|| bad("cannot be read"))?;
+                    if cuts.insert(frame.call, Cut { timed_out: timed_out != 0, fuel }).is_some() {
+                        return Err(bad("is there twice for one call"));
+                    }
+                }
+                _ => {}
             }
+        }
+        if counted.is_some_and(|it| it != verdicts) {
+            return Err(broken(format!("it has {verdicts} verdicts, and had another number of them")));
         }
         let begin = frames.read().map_err(unreadable)?.filter(|it| it.seam == Seam::Begin);
         let begin = begin.ok_or_else(|| broken("it has no beginning".into()))?;

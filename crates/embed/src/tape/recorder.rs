@@ -5,7 +5,10 @@
 
 use std::{
     io,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -54,6 +57,8 @@ pub struct Recorder(Arc<Shared>);
 /// What all seams of a recording write to.
 pub(super) struct Shared {
     writer: Mutex<Option<TapeWriter>>,
+    /// Verdicts so far. Nobody asks for them in a replay, so the end of the tape says how many there are.
+    verdicts: AtomicU64,
     bytes_max: u64,
     seed: u64,
     start: Timestamp,
@@ -63,6 +68,9 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn put(&self, frame: &Frame) {
+        if frame.seam == Seam::Verdict {
+            self.verdicts.fetch_add(1, Ordering::Relaxed);
+        }
         if let Some(writer) = &mut *self.writer.lock() {
             // Past its bound there is no tape, and the run goes on.
             let _ = writer.put(frame);
@@ -84,7 +92,8 @@ impl Recorder {
         let start = start.unwrap_or_else(|| SystemClock.now());
         let clock = Arc::new(SteppedClock::starting(start));
         let (writer, began) = (Mutex::new(Some(TapeWriter::new(bytes_max))), Instant::now());
-        let shared = Shared { writer, bytes_max, seed, start, began, clock };
+        let verdicts = AtomicU64::new(0);
+        let shared = Shared { writer, verdicts, bytes_max, seed, start, began, clock };
         let answer = Writer::default().number(seed).number(start.0).bytes(&inputs).0;
         let name = format!("drydock {}", env!("CARGO_PKG_VERSION"));
         shared.put(&Frame { seam: Seam::Begin, call: 0, name, asked: [0; 16], answer });
@@ -94,7 +103,8 @@ impl Recorder {
     /// It is over: `outcome` says how in a word, and the pieces are what came of it, of which a digest is kept.
     pub fn finish(&self, outcome: &str, pieces: &[&[u8]]) -> Result<TapeBody, TapeError> {
         let asked = asked(pieces);
-        self.0.put(&Frame { seam: Seam::End, call: 0, name: outcome.to_owned(), asked, answer: Vec::new() });
+        let answer = Writer::default().number(self.0.verdicts.load(Ordering::Relaxed)).0;
+        self.0.put(&Frame { seam: Seam::End, call: 0, name: outcome.to_owned(), asked, answer });
         let writer = self.0.writer.lock().take();
         writer.and_then(TapeWriter::finish).ok_or(TapeError::TooLong { bytes_max: self.0.bytes_max })
     }

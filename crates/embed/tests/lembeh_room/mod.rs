@@ -24,8 +24,8 @@ pub const VIEW: &[u8] = include_bytes!("../lembeh_guests/view.wasm");
 
 /// Programs that most tests start.
 pub const PROGRAMS: &str = r#""programs": {"tools/echo": "echo", "tools/cat": "cat", "tools/yes": "yes", "tools/false": "false",
-  "tools/sleep": "sleep", "tools/env": "env", "tools/pwd": "pwd", "tools/seq": "seq", "tools/shout": "tr a-z A-Z",
-  "tools/top": {"command": "cat", "tty": true}}"#;
+  "tools/sleep": "sleep", "tools/env": "env", "tools/pwd": "pwd", "tools/seq": "seq", "tools/wc": "wc -c", "tools/shout": "tr a-z A-Z",
+  "tools/top": {"command": "cat", "tty": true}, "tools/none": "no-such-command"}"#;
 
 pub struct LembehRoom {
     pub dock: Dock,

@@ -1,6 +1,6 @@
 //! A yard for tapes: a dock, loopback servers whose answers count up, a directory that others have, and the same thing run
 //! on a recorder and on a player.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::{
     collections::BTreeMap,
@@ -19,15 +19,15 @@ use drydock_codemode::{
     provider::{Provider, Providers, Tool, ToolError},
 };
 use drydock_embed::{
-    CodeInput, Dock, DockSettings, Network, NewProcess, Room, Setup, ShellSetup, Tree, WorkerProgram,
-    command_tools,
+    CodeInput, Dock, DockSettings, Network, NewProcess, OpenTreeError, Room, Setup, ShellSetup, Tree,
+    WorkerProgram, command_tools,
     contract::{
         Cap, Limits, Sink, Source, Streams, Tenant, Terms,
-        port::{AuditEvent, AuditRecord},
+        port::{AuditEvent, AuditRecord, Files},
     },
     egress::{QuotaLimits, Rules},
     file_tools,
-    gate::{GateSettings, Grant},
+    gate::{GateSettings, Grant, Tape},
     line_limits, process_limits, program_tools,
     shell::Mode,
     store::{Filter, Frame, Frames, Links, ProcessOutput, SpoolBounds, TapeBody, TapeWriter, read_audit},
@@ -77,6 +77,36 @@ pub(crate) enum Kind {
 pub(crate) struct Seen {
     pub(crate) told: String,
     pub(crate) records: BTreeMap<String, String>,
+}
+
+/// A player, for whom nothing of the world is opened: whoever opened something would panic here.
+struct Untouched(Player);
+
+impl Deck for Untouched {
+    fn prepare(&self, setup: &mut Setup) {
+        self.0.prepare(setup);
+    }
+
+    fn files(
+        &self,
+        name: &str,
+        _: &mut dyn FnMut() -> Result<Arc<dyn Files>, OpenTreeError>,
+    ) -> Result<Arc<dyn Files>, OpenTreeError> {
+        self.0.files(name, &mut || panic!("a replay opens a tree"))
+    }
+
+    fn stream(&self, name: &str, _: &mut dyn FnMut() -> std::io::Result<Source>) -> std::io::Result<Source> {
+        self.0.stream(name, &mut || panic!("a replay opens a stream"))
+    }
+
+    fn tape(&self) -> Option<Arc<dyn Tape>> {
+        self.0.tape()
+    }
+}
+
+/// The tool as it is called, with a body that nobody may run.
+fn untouched(tool: Tool) -> Tool {
+    tool.around(|name, _, _| panic!("a replay calls the tool `{name}`"))
 }
 
 pub(crate) fn yard() -> Yard {
@@ -303,9 +333,13 @@ impl Yard {
         let (dock, records) = self.dock.replaying(&player);
         let (tool, ends) = (player.clone(), player.clone());
         let told = self
-            .run(&Arc::new(dock), (kind, name, text), &player, &move |it| tool.tool(it), &move |end| {
-                ends.on_end(end);
-            })
+            .run(
+                &Arc::new(dock),
+                (kind, name, text),
+                &Untouched(player.clone()),
+                &move |it| tool.tool(untouched(it)),
+                &move |end| ends.on_end(end),
+            )
             .await;
         player.finish("ended", &[told.as_bytes()])?;
         Ok(Seen { told, records: of_records(&records.take()) })

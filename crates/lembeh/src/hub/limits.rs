@@ -48,7 +48,7 @@ impl Default for HubLimits {
 impl HubLimits {
     /// The limits as a hub can keep them: no payload above that of ZAX1, and a queue in which every pending
     /// future and join can end and one more command be answered, however small it was asked for.
-    pub(super) fn bounded(self) -> Self {
+    pub(crate) fn bounded(self) -> Self {
         let futures_max = self.futures_max.min(FUTURES_MAX);
         let joins_max = self.joins_max.min(FUTURES_MAX);
         // At most 2 MiB: no overflow.

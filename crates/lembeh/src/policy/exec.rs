@@ -6,6 +6,7 @@ use drydock_abi::lembeh::{
     Trace,
     exec::{StartParams, Status, decode_start, decode_status, trace_of},
 };
+use drydock_gate::process::PROCESSES_MAX;
 
 /// How a program's id is spelled, as CAPS_DESCRIBE says it.
 pub const PROG_ID_SYNTAX: &str = "[A-Za-z0-9/_-]+, no '..', no leading '/'";
@@ -34,7 +35,7 @@ pub struct ExecPolicy {
     pub env_bytes_max: u64,
     /// How many handles the session's processes may have.
     pub handles_max: u32,
-    /// How many processes may run at once.
+    /// How many processes may run at once; never more than a principal may have.
     pub processes_max: u32,
     /// Whether a program may have a terminal.
     pub tty_allowed: bool,
@@ -140,11 +141,16 @@ impl ExecPolicy {
         if load.budget_spent {
             return Err(Trace::ExecLimits);
         }
-        if load.processes >= self.processes_max {
+        if load.processes >= self.processes_at_once() {
             return Err(Trace::ExecBusy);
         }
         let command = program.command.as_deref().ok_or(Trace::ExecNotFound)?;
         Ok(Allowed { params, command })
+    }
+
+    /// How many processes may run at once: what was asked for, and no more than a principal may have.
+    pub fn processes_at_once(&self) -> u32 {
+        self.processes_max.min(PROCESSES_MAX)
     }
 
     /// Judges the params of `exec.status.v1`; `find` looks a process up.

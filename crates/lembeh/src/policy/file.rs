@@ -1,14 +1,17 @@
 //! A policy as a file says it: JSON with the keys of CAPS_DESCRIBE at the top, and `programs`, `files`, `hosts` and `config`.
 //!
-//! What is left out has its default; a key that nobody knows is an error, because a limit that is misspelled is none.
+//! What is left out has its default; a key that nobody knows is an error, because a limit that is misspelled is none. Keys
+//! that say what is always so are taken where they say that.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     LembehPolicy,
     config::{ConfigPolicy, ConfigValue},
+    describe::{NET_DNS, describe_exec, describe_files, describe_hub, describe_net},
     exec::{ExecPolicy, GRACE_MS_MIN, ProcessLimits, Program},
     files::FilesPolicy,
     net::{Destination, NetPolicy},
@@ -64,6 +67,15 @@ struct Told {
     hub: Option<ToldHub>,
     refused: Vec<String>,
     disabled: Vec<String>,
+    // What is always so.
+    prog_id_syntax: Option<Value>,
+    max_stderr_bytes: Option<Value>,
+    cwd_default: Option<Value>,
+    flags: Option<Value>,
+    signal_allow: Option<Value>,
+    exit_map: Option<Value>,
+    argv0: Option<Value>,
+    backpressure: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,6 +99,8 @@ struct ToldFiles {
     max_display_len: Option<u32>,
     max_read_bytes: Option<u64>,
     extensions: Vec<String>,
+    max_list_bytes: Option<Value>,
+    flags: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -100,10 +114,22 @@ enum ToldHosts {
 #[serde(deny_unknown_fields, default)]
 struct ToldNet {
     allowlist: Vec<String>,
-    dns: bool,
+    /// Without it, as `flags` says.
+    dns: Option<bool>,
     max_host_len: Option<u32>,
     max_conns: Option<u32>,
     max_inflight: Option<u32>,
+    connect_ms: Option<u64>,
+    timeouts: Option<ToldTimeouts>,
+    flags: Option<Value>,
+    host_syntax: Option<Value>,
+    max_meta_bytes: Option<Value>,
+    determinism: Option<Value>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ToldTimeouts {
     connect_ms: Option<u64>,
 }
 
@@ -125,6 +151,27 @@ struct ToldHub {
     max_futures_per_handle: Option<u32>,
     max_event_queue_bytes: Option<u32>,
     max_joins: Option<u32>,
+    max_hubs: Option<Value>,
+    max_handles: Option<Value>,
+    max_ctl_payload_bytes: Option<Value>,
+    max_id_ranges: Option<Value>,
+    max_tasks: Option<Value>,
+    max_owner_bytes: Option<Value>,
+    cancel_on_join: Option<Value>,
+    join_fuel: Option<Value>,
+    scopes: Option<Value>,
+}
+
+/// A key of CAPS_DESCRIBE, and what a policy says of it.
+type Fixed<'a> = (&'a str, &'a Option<Value>);
+
+/// What is always so must not be told otherwise: nobody would keep it.
+fn is_so(all: &[Fixed<'_>], enforced: &Value) -> Result<(), BadPolicy> {
+    let other = all.iter().find(|(key, told)| told.is_some() && (*told).as_ref() != enforced.get(key));
+    other.map_or(Ok(()), |(key, _)| {
+        let so = enforced.get(key).unwrap_or(&Value::Null);
+        Err(BadPolicy::Value(format!("`{key}` is always {so}")))
+    })
 }
 
 impl LembehPolicy {
@@ -135,23 +182,32 @@ impl LembehPolicy {
         if !json.trim_ascii_start().starts_with(b"{") {
             return Err(BadPolicy::Value("it is no object".into()));
         }
-        let files = told.files.as_ref().map(ToldFiles::policy);
+        let files = told.files.as_ref().map(ToldFiles::policy).transpose()?;
         let net = told.hosts.as_ref().map(ToldHosts::policy).transpose()?;
         let config = told.config.as_ref().map(|it| ConfigPolicy { values: it.iter().map(value).collect() });
-        let hub = told.hub.as_ref().map_or_else(HubLimits::default, ToldHub::limits);
-        Ok(Self {
-            exec: told.exec()?,
-            files,
-            net,
-            config,
-            refused: told.refused,
-            disabled: told.disabled,
-            hub,
-        })
+        let hub = told.hub.as_ref().map(ToldHub::limits).transpose()?.unwrap_or_default();
+        let exec = told.exec()?;
+        told.is_so(exec.as_ref())?;
+        Ok(Self { exec, files, net, config, refused: told.refused, disabled: told.disabled, hub })
     }
 }
 
 impl Told {
+    fn is_so(&self, exec: Option<&ExecPolicy>) -> Result<(), BadPolicy> {
+        let usual = ExecPolicy::default();
+        let fixed = [
+            ("prog_id_syntax", &self.prog_id_syntax),
+            ("max_stderr_bytes", &self.max_stderr_bytes),
+            ("cwd_default", &self.cwd_default),
+            ("flags", &self.flags),
+            ("signal_allow", &self.signal_allow),
+            ("exit_map", &self.exit_map),
+            ("argv0", &self.argv0),
+            ("backpressure", &self.backpressure),
+        ];
+        is_so(&fixed, &describe_exec(exec.unwrap_or(&usual)))
+    }
+
     fn exec(&self) -> Result<Option<ExecPolicy>, BadPolicy> {
         let none = BTreeMap::new();
         let (programs, ids) = match (&self.programs, &self.allowlist) {
@@ -206,9 +262,9 @@ impl Told {
 }
 
 impl ToldFiles {
-    fn policy(&self) -> FilesPolicy {
+    fn policy(&self) -> Result<FilesPolicy, BadPolicy> {
         let usual = FilesPolicy::default();
-        FilesPolicy {
+        let policy = FilesPolicy {
             files: Vec::new(),
             scope_bytes_max: self.max_scope_len.unwrap_or(usual.scope_bytes_max),
             entries_max: self.max_entries.unwrap_or(usual.entries_max),
@@ -216,7 +272,9 @@ impl ToldFiles {
             display_bytes_max: self.max_display_len.unwrap_or(usual.display_bytes_max),
             read_bytes_max: self.max_read_bytes.unwrap_or(0),
             extensions: self.extensions.clone(),
-        }
+        };
+        let fixed = [("max_list_bytes", &self.max_list_bytes), ("flags", &self.flags)];
+        is_so(&fixed, &describe_files(&policy)).map(|()| policy)
     }
 }
 
@@ -232,27 +290,48 @@ impl ToldHosts {
             let bad = || BadPolicy::Value(format!("`{}` is no host:port", text.escape_debug()));
             text.parse::<Destination>().map_err(|_| bad())
         };
-        Ok(NetPolicy {
+        let flags = told.flags.as_ref().and_then(Value::as_u64).unwrap_or_default();
+        let connect_ms = told.connect_ms.or_else(|| told.timeouts?.connect_ms);
+        let policy = NetPolicy {
             allow: list.iter().map(destination).collect::<Result<_, _>>()?,
-            dns_allowed: told.dns,
+            dns_allowed: told.dns.unwrap_or(flags & u64::from(NET_DNS) != 0),
             host_bytes_max: told.max_host_len.unwrap_or(usual.host_bytes_max),
             connections_max: told.max_conns.unwrap_or(usual.connections_max),
             in_flight_max: told.max_inflight.unwrap_or(usual.in_flight_max),
-            connect_timeout_ms: told.connect_ms.unwrap_or(usual.connect_timeout_ms),
-        })
+            connect_timeout_ms: connect_ms.unwrap_or(usual.connect_timeout_ms),
+        };
+        let fixed = [
+            ("flags", &told.flags),
+            ("host_syntax", &told.host_syntax),
+            ("max_meta_bytes", &told.max_meta_bytes),
+            ("determinism", &told.determinism),
+        ];
+        is_so(&fixed, &describe_net(&policy)).map(|()| policy)
     }
 }
 
 impl ToldHub {
-    fn limits(&self) -> HubLimits {
+    fn limits(&self) -> Result<HubLimits, BadPolicy> {
         let usual = HubLimits::default();
-        HubLimits {
+        let limits = HubLimits {
             payload_bytes_max: self.max_payload_bytes.unwrap_or(usual.payload_bytes_max),
             futures_max: self.max_futures_per_handle.unwrap_or(usual.futures_max),
             event_queue_bytes_max: self.max_event_queue_bytes.unwrap_or(usual.event_queue_bytes_max),
             joins_max: self.max_joins.unwrap_or(usual.joins_max),
             ..usual
-        }
+        };
+        let fixed = [
+            ("max_hubs", &self.max_hubs),
+            ("max_handles", &self.max_handles),
+            ("max_ctl_payload_bytes", &self.max_ctl_payload_bytes),
+            ("max_id_ranges", &self.max_id_ranges),
+            ("max_tasks", &self.max_tasks),
+            ("max_owner_bytes", &self.max_owner_bytes),
+            ("cancel_on_join", &self.cancel_on_join),
+            ("join_fuel", &self.join_fuel),
+            ("scopes", &self.scopes),
+        ];
+        is_so(&fixed, &describe_hub(&limits)).map(|()| limits)
     }
 }
 
@@ -298,6 +377,49 @@ mod tests {
             r#"{"max_args":-1}"#,
         ] {
             assert!(LembehPolicy::parse(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_described_reads_as_the_same_policy_and_what_is_never_so_does_not() {
+        let policy = LembehPolicy::parse(
+            br#"{ "programs": { "tools/echo": "wbox echo" }, "max_args": 3, "max_processes": 5000, "max_stdout_bytes": 9,
+                  "files": { "extensions": [".txt"], "max_read_bytes": 7 }, "hub": { "max_joins": 3 },
+                  "hosts": { "allowlist": ["127.0.0.1:80"], "dns": true, "connect_ms": 12 } }"#,
+        )
+        .unwrap();
+        let told = |policy: &LembehPolicy, kind: &str| -> Value {
+            let listed = policy.listed();
+            serde_json::from_slice(&listed.iter().find(|it| it.kind == kind).unwrap().schema).unwrap()
+        };
+        let mut text = told(&policy, "exec");
+        assert_eq!(text["max_processes"], 32, "no more than a principal may have");
+        for (key, kind) in [("files", "file"), ("hosts", "net"), ("hub", "async")] {
+            text[key] = told(&policy, kind);
+        }
+        let again = LembehPolicy::parse(text.to_string().as_bytes()).unwrap();
+        for kind in ["exec", "file", "net", "async"] {
+            assert_eq!(told(&again, kind), told(&policy, kind), "{kind}");
+        }
+        let never = [
+            ("flags", "3"),
+            ("flags", "\"1\""),
+            ("cwd_default", "\"/home\""),
+            ("prog_id_syntax", "\".*\""),
+            ("signal_allow", "[9]"),
+            ("exit_map", r#"{"timeout":1}"#),
+            ("max_stderr_bytes", "1"),
+            ("files", r#"{"flags":7}"#),
+            ("files", r#"{"max_list_bytes":1}"#),
+            ("hosts", r#"{"flags":1}"#),
+            ("hosts", r#"{"dns":false,"flags":7}"#),
+            ("hosts", r#"{"max_meta_bytes":1}"#),
+            ("hub", r#"{"max_hubs":9}"#),
+            ("hub", r#"{"cancel_on_join":true}"#),
+        ];
+        for (key, value) in never {
+            let refused = LembehPolicy::parse(format!("{{\"{key}\":{value}}}").as_bytes()).unwrap_err();
+            assert_eq!(refused.code(), "policy_value", "{key} {value}: {refused}");
         }
     }
 }

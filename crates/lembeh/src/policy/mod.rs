@@ -1,11 +1,12 @@
-//! Whether a request that reads is allowed, and in which order refusals are found. Pure: what is open and running
-//! is handed in.
+//! What a session offers, whether a request that reads is allowed, and in which order refusals are found. Pure: what is
+//! open and running is handed in.
 
 pub mod config;
 pub mod describe;
 pub mod exec;
 pub mod file;
 pub mod files;
+pub mod judge;
 pub mod net;
 
 use crate::HubLimits;

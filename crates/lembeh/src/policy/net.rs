@@ -78,9 +78,18 @@ impl Default for NetPolicy {
     }
 }
 
+/// What the session has open now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NetLoad {
+    /// Connections that stand.
+    pub open: u32,
+    /// Connections on their way.
+    pub connecting: u32,
+}
+
 impl NetPolicy {
     /// Judges the params of `net.tcp.connect.v1`. A wish for no delay is never refused.
-    pub fn judge_connect<'a>(&self, params: &'a [u8]) -> Result<Connect<'a>, Trace> {
+    pub fn judge_connect<'a>(&self, params: &'a [u8], load: &NetLoad) -> Result<Connect<'a>, Trace> {
         let connect = decode_connect(params).map_err(|_| Trace::AsyncBadParams)?;
         if connect.host.len() as u64 > u64::from(self.host_bytes_max) {
             return Err(Trace::AsyncBadParams);
@@ -93,6 +102,10 @@ impl NetPolicy {
         let allowed = |it: &Destination| it.port == connect.port && same_host(&it.host, connect.host);
         if !self.allow.iter().any(allowed) {
             return Err(Trace::NetDenied);
+        }
+        let all = load.open.saturating_add(load.connecting);
+        if all >= self.connections_max || load.connecting >= self.in_flight_max {
+            return Err(Trace::AsyncOverflow);
         }
         Ok(connect)
     }
@@ -143,11 +156,33 @@ mod tests {
         ];
         for (policy, host, port, connect_flags, want) in cases {
             let wire = encode_connect(&Connect { host, port, connect_flags }).unwrap();
-            let got = policy.judge_connect(&wire).map_or_else(Trace::code, |_| "ok");
+            let got = policy.judge_connect(&wire, &NetLoad::default()).map_or_else(Trace::code, |_| "ok");
             assert_eq!(got, want, "{host}:{port} {connect_flags}");
         }
         let long = "a".repeat(254);
         let wire = encode_connect(&Connect { host: &long, port: 1, connect_flags: ALLOW_DNS }).unwrap();
-        assert_eq!(open.judge_connect(&wire), Err(Trace::AsyncBadParams));
+        assert_eq!(open.judge_connect(&wire, &NetLoad::default()), Err(Trace::AsyncBadParams));
+    }
+
+    #[test]
+    fn connections_are_bounded_and_so_are_those_on_their_way() {
+        let allow = vec![Destination { host: "127.0.0.1".into(), port: 80 }];
+        let policy = NetPolicy { allow, connections_max: 3, in_flight_max: 2, ..NetPolicy::default() };
+        let wire = |port| encode_connect(&Connect { host: "127.0.0.1", port, connect_flags: 0 }).unwrap();
+        let cases = [
+            (80, 0, 0, "ok"),
+            (80, 2, 0, "ok"),
+            (80, 1, 1, "ok"),
+            (80, 3, 0, "t_async_overflow"),
+            (80, 2, 1, "t_async_overflow"),
+            (80, 0, 2, "t_async_overflow"),
+            // Where nobody may connect to is told first.
+            (81, 3, 2, "t_net_denied"),
+        ];
+        for (port, open, connecting, want) in cases {
+            let wire = wire(port);
+            let got = policy.judge_connect(&wire, &NetLoad { open, connecting });
+            assert_eq!(got.map_or_else(Trace::code, |_| "ok"), want, "{port} {open} {connecting}");
+        }
     }
 }

@@ -5,9 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use drydock_abi::{
     lembeh::{
-        CapSelector, Trace, config,
-        exec::{self, START_VALUE_BYTES, STATUS_VALUE_BYTES, Status},
-        files, net,
+        CapSelector, Trace,
+        exec::{self, Status},
     },
     tcp::Connected,
 };
@@ -21,16 +20,16 @@ use super::{
     work::{Cancel, Work},
 };
 use crate::{
-    policy::LembehPolicy,
+    policy::{
+        LembehPolicy,
+        exec::ExecLoad,
+        files::{FilesPolicy, Seen},
+        judge::{Judged, Standing},
+        net::NetLoad,
+    },
     powers::{Begun, Failure, Offer, Powers},
     timer::Timer,
 };
-
-/// The longest list of files, and the longest list and value of the configuration. The hub keeps so much of its queue free
-/// while it answers.
-const LIST_BYTES_MAX: u32 = 32 << 10;
-/// The value of a handle: two numbers and the length of what is said beside them.
-const OPENED_BYTES: u32 = 12;
 
 /// What ended beside the guest.
 pub(super) enum Done {
@@ -51,9 +50,12 @@ pub(super) struct Asked {
 
 /// All of it.
 pub(super) struct Desk {
-    pub(super) policy: LembehPolicy,
+    pub(super) policy: Arc<LembehPolicy>,
     pub(super) files: Option<Arc<dyn Files>>,
+    /// The way to the gate of what is started.
     pub(super) door: Option<Arc<dyn Dispatch>>,
+    /// The way to the gate of connections, which nothing that is started has.
+    pub(super) net: Option<Arc<dyn Dispatch>>,
     pub(super) meter: Arc<Meter>,
     pub(super) timer: Arc<dyn Timer>,
     pub(super) handles: Handles,
@@ -74,27 +76,7 @@ pub(super) struct Pending {
     pub(super) is_connection: bool,
 }
 
-/// A capability and its selectors, each with the longest value.
-type Row = (&'static str, &'static str, &'static [(&'static str, u32)]);
-
-const ROWS: [Row; 4] = [
-    (exec::KIND, exec::NAME, &[(exec::START, START_VALUE_BYTES), (exec::STATUS, STATUS_VALUE_BYTES)]),
-    (files::KIND, files::NAME, &[(files::LIST, LIST_BYTES_MAX), (files::OPEN, OPENED_BYTES)]),
-    (net::KIND, net::NAME, &[(net::CONNECT, OPENED_BYTES)]),
-    (config::KIND, config::NAME, &[(config::GET, LIST_BYTES_MAX), (config::LIST, LIST_BYTES_MAX)]),
-];
-
 impl Desk {
-    fn has(&self, kind: &str) -> bool {
-        match kind {
-            exec::KIND => self.policy.exec.is_some(),
-            files::KIND => self.policy.files.is_some(),
-            net::KIND => self.policy.net.is_some(),
-            config::KIND => self.policy.config.is_some(),
-            _ => false,
-        }
-    }
-
     /// Forgets processes that nobody has to be told of.
     pub(super) fn forget(&mut self) {
         if let Some(exec) = &self.policy.exec {
@@ -115,24 +97,39 @@ impl Desk {
         self.work.clear();
         self.handles.clear();
         self.processes.clear();
-        self.door = None;
+        (self.door, self.net) = (None, None);
+    }
+}
+
+impl Standing for Desk {
+    fn exec_load(&self) -> ExecLoad {
+        let (starting, _) = self.begun();
+        let starts_max = self.policy.exec.as_ref().map_or(0, |it| it.starts_max);
+        ExecLoad {
+            handles: self.processes.handles(),
+            processes: self.processes.running() + starting,
+            budget_spent: starts_max > 0 && self.processes.started() + starting >= starts_max,
+        }
+    }
+
+    fn net_load(&self) -> NetLoad {
+        let (_, connecting) = self.begun();
+        let open = u32::try_from(self.handles.connections()).unwrap_or(u32::MAX);
+        NetLoad { open, connecting }
+    }
+
+    fn status(&self, exec_id: u32) -> Option<Status> {
+        self.processes.status(exec_id)
+    }
+
+    fn files(&self, policy: &FilesPolicy) -> Vec<Seen> {
+        self.seen(policy)
     }
 }
 
 impl Powers for Desk {
     fn offer(&self, kind: &str, name: &str, selector: &str) -> Result<Offer, Trace> {
-        let row = ROWS.iter().find(|it| it.0 == kind && it.1 == name).ok_or(Trace::CapMissing)?;
-        if self.policy.refused.iter().any(|it| it == kind) {
-            return Err(Trace::CapDenied);
-        }
-        if !self.has(kind) {
-            return Err(Trace::CapMissing);
-        }
-        let found = row.2.iter().find(|it| it.0 == selector).ok_or(Trace::AsyncUnknownSelector)?;
-        if self.policy.disabled.iter().any(|it| it == selector) {
-            return Err(Trace::AsyncUnsupported);
-        }
-        Ok(Offer { value_bytes_max: found.1 })
+        self.policy.offer(kind, name, selector)
     }
 
     fn start(
@@ -142,24 +139,23 @@ impl Powers for Desk {
         value: &mut Vec<u8>,
     ) -> Result<Begun, Failure> {
         let asked = Asked { hub: self.hub, future_id };
-        let done = match call.selector {
-            exec::START => {
-                self.start_program(asked, call.params)?;
-                return Ok(Begun::Pending);
+        if call.kind == exec::KIND {
+            self.forget();
+        }
+        let policy = Arc::clone(&self.policy);
+        match policy.judge(call, &*self)? {
+            Judged::Start(allowed) => self.start_program(asked, &allowed)?,
+            Judged::Connect(connect) => self.connect(asked, &connect)?,
+            Judged::Open(seen) => {
+                value.extend_from_slice(&self.open_file(&seen)?);
+                return Ok(Begun::Done);
             }
-            net::CONNECT => {
-                self.connect(asked, call.params)?;
-                return Ok(Begun::Pending);
+            Judged::Value(done) => {
+                value.extend_from_slice(&done);
+                return Ok(Begun::Done);
             }
-            exec::STATUS => self.status(call.params)?,
-            files::LIST => self.list_files(call.params)?,
-            files::OPEN => self.open_file(call.params)?,
-            config::GET => self.policy.config.as_ref().ok_or(Trace::CapMissing)?.judge_get(call.params)?,
-            config::LIST => self.policy.config.as_ref().ok_or(Trace::CapMissing)?.judge_list(call.params)?,
-            _ => return Err(Trace::AsyncUnknownSelector.into()),
-        };
-        value.extend_from_slice(&done);
-        Ok(Begun::Done)
+        }
+        Ok(Begun::Pending)
     }
 
     fn cancel(&mut self, future_id: u64) {

@@ -15,7 +15,7 @@ use super::held::Held;
 /// The first number that is no standard stream.
 const FIRST: u32 = 3;
 /// Handles of one run, in all.
-const HANDLES_MAX: u32 = 1 << 16;
+pub(crate) const HANDLES_MAX: u32 = 1 << 16;
 /// What a handle costs.
 const HANDLE_BYTES: u64 = 64;
 
@@ -63,14 +63,34 @@ impl Handles {
 
     /// Gives it the next number; nothing if there is none, or no memory for it.
     pub(super) fn add(&mut self, handle: Handle, meter: &Arc<Meter>) -> Option<u32> {
-        if !self.has_room(1) {
+        let [number] = self.add_all([Some(handle)], meter)?;
+        Some(number)
+    }
+
+    /// Gives each that is there the next number, and 0 to the others; nothing at all if there is no number or no memory
+    /// for one of them.
+    pub(super) fn add_all<const N: usize>(
+        &mut self,
+        handles: [Option<Handle>; N],
+        meter: &Arc<Meter>,
+    ) -> Option<[u32; N]> {
+        let count = handles.iter().flatten().count() as u32;
+        let mut given = [0; N];
+        if count == 0 {
+            return Some(given);
+        }
+        if !self.has_room(count) {
             return None;
         }
-        self.held.push(Held::take(meter, HANDLE_BYTES)?);
-        let number = FIRST + self.given;
-        self.given += 1;
-        self.all.insert(number, handle);
-        Some(number)
+        self.held.push(Held::take(meter, u64::from(count) * HANDLE_BYTES)?);
+        for (slot, handle) in given.iter_mut().zip(handles) {
+            if let Some(handle) = handle {
+                *slot = FIRST + self.given;
+                self.given += 1;
+                self.all.insert(*slot, handle);
+            }
+        }
+        Some(given)
     }
 
     pub(super) fn is_hub(&self, number: i32) -> Option<u32> {

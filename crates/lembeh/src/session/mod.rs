@@ -25,6 +25,7 @@ use drydock_contract::{
     BoxFuture, Dispatch, LembehEnd, LembehFault, LembehHost, Meter, Streams, port::Files, text::printable,
 };
 
+pub(crate) use self::handle::HANDLES_MAX;
 pub use self::standard::StreamLimits;
 use self::{
     desk::{Asked, Desk, Done},
@@ -41,7 +42,7 @@ use crate::{
 };
 
 /// Hubs of one guest.
-const HUBS_MAX: usize = 8;
+pub(crate) const HUBS_MAX: usize = 8;
 /// What a hub costs before it is used.
 const HUB_BYTES: u64 = 4 << 10;
 /// Standard streams: the request, the response and the log.
@@ -58,6 +59,9 @@ pub struct LembehParts {
     pub limits: StreamLimits,
     /// The files behind `file/view`.
     pub files: Option<Arc<dyn Files>>,
+    /// The way to the gate of its connections: a session that holds nothing else, because what a guest starts has the
+    /// guest's own session, and no network. None where it connects to nobody.
+    pub net: Option<Arc<dyn Dispatch>>,
     /// Its time.
     pub timer: Arc<dyn Timer>,
 }
@@ -66,9 +70,8 @@ pub struct LembehParts {
 pub struct LembehSession {
     listed: Vec<Listed>,
     standard: Standard,
-    hubs: BTreeMap<u32, Hub>,
-    /// What a hub holds beyond its beginning is on the guest's bill for as long as it is open.
-    held: Vec<Held>,
+    /// Each with what is on the guest's bill for as long as it is open.
+    hubs: BTreeMap<u32, (Hub, Held)>,
     desk: Desk,
     alarm: Option<(u64, BoxFuture<'static, ()>)>,
 }
@@ -76,12 +79,13 @@ pub struct LembehSession {
 impl LembehSession {
     /// A session without handles but the first three.
     pub fn new(parts: LembehParts) -> Self {
-        let LembehParts { policy, streams, limits, files, timer } = parts;
+        let LembehParts { policy, streams, limits, files, net, timer } = parts;
         let listed = policy.listed();
         let desk = Desk {
-            policy,
+            policy: Arc::new(policy),
             files,
             door: None,
+            net,
             meter: Arc::new(Meter::new(0)),
             timer,
             handles: handle::Handles::default(),
@@ -93,7 +97,7 @@ impl LembehSession {
             now_ms: 0,
         };
         let standard = Standard::new(streams, limits);
-        Self { listed, standard, hubs: BTreeMap::new(), held: Vec::new(), desk, alarm: None }
+        Self { listed, standard, hubs: BTreeMap::new(), desk, alarm: None }
     }
 
     /// The standard streams, with what was captured.
@@ -109,7 +113,7 @@ impl LembehSession {
             while let Some(done) = self.desk.work.next(cx) {
                 self.settle(done);
             }
-            for (number, hub) in &mut self.hubs {
+            for (number, (hub, _)) in &mut self.hubs {
                 self.desk.hub = *number;
                 hub.advance(self.desk.now_ms, &mut self.desk);
             }
@@ -121,7 +125,7 @@ impl LembehSession {
 
     /// Whether the next deadline has come. If not, `cx` is woken when it does.
     fn rings(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(due) = self.hubs.values().filter_map(Hub::next_deadline_ms).min() else {
+        let Some(due) = self.hubs.values().filter_map(|(hub, _)| hub.next_deadline_ms()).min() else {
             self.alarm = None;
             return false;
         };
@@ -155,7 +159,7 @@ impl LembehSession {
         };
         self.desk.pending.remove(&asked);
         let Asked { hub, future_id } = asked;
-        if let Some(hub) = self.hubs.get_mut(&hub) {
+        if let Some((hub, _)) = self.hubs.get_mut(&hub) {
             match result {
                 Ok(value) => hub.complete(future_id, Ok(&value)),
                 Err(trace) => hub.complete(future_id, Err(Failure::from(trace))),
@@ -173,8 +177,7 @@ impl LembehSession {
         let held = Held::take(&self.desk.meter, HUB_BYTES + limits.held_bytes_max());
         let held = held.ok_or(Trace::CtlOverflow)?;
         let number = self.desk.handles.add(Handle::Hub, &self.desk.meter).ok_or(Trace::CtlOverflow)?;
-        self.held.push(held);
-        self.hubs.insert(number, Hub::new(limits));
+        self.hubs.insert(number, (Hub::new(limits), held));
         Ok(number)
     }
 
@@ -226,7 +229,7 @@ impl LembehHost for LembehSession {
             return Poll::Ready(self.moved(moved));
         };
         loop {
-            let Some(hub) = self.hubs.get_mut(&number) else { return Poll::Ready(Ok(0)) };
+            let Some((hub, _)) = self.hubs.get_mut(&number) else { return Poll::Ready(Ok(0)) };
             self.desk.hub = number;
             match hub.read(buffer, self.desk.now_ms, &mut self.desk) {
                 Read::Bytes(count) => return Poll::Ready(Ok(count)),
@@ -253,7 +256,7 @@ impl LembehHost for LembehSession {
             let moved = std::task::ready!(self.desk.handles.poll_write(cx, handle, bytes));
             return Poll::Ready(self.moved(moved));
         };
-        let Some(hub) = self.hubs.get_mut(&number) else { return Poll::Ready(Err(LembehEnd::Refused)) };
+        let Some((hub, _)) = self.hubs.get_mut(&number) else { return Poll::Ready(Err(LembehEnd::Refused)) };
         self.desk.hub = number;
         let taken = hub.write(bytes, self.desk.now_ms, &mut self.desk).map_err(|_| LembehEnd::Refused);
         if self.desk.is_fresh {
@@ -268,7 +271,7 @@ impl LembehHost for LembehSession {
         if (STDIN..=LOG).contains(&handle) {
             self.standard.end(handle);
         } else if let Some(number) = self.desk.handles.is_hub(handle) {
-            if let Some(mut hub) = self.hubs.remove(&number) {
+            if let Some((mut hub, _held)) = self.hubs.remove(&number) {
                 self.desk.hub = number;
                 hub.end(&mut self.desk);
             }
@@ -292,11 +295,10 @@ impl LembehHost for LembehSession {
     }
 
     fn finish(&mut self) {
-        for (number, mut hub) in std::mem::take(&mut self.hubs) {
+        for (number, (mut hub, _held)) in std::mem::take(&mut self.hubs) {
             self.desk.hub = number;
             hub.end(&mut self.desk);
         }
-        self.held.clear();
         self.alarm = None;
         self.desk.clear();
     }

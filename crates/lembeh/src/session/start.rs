@@ -7,7 +7,7 @@ use drydock_abi::{
     lembeh::{
         HFLAG_ENDABLE, HFLAG_READABLE, HFLAG_WRITABLE, Opened, Trace,
         exec::{STARTED, StartParams, Started, WANT_STDERR, WANT_STDIN, WANT_STDOUT},
-        net::PREFER_IPV6,
+        net::{Connect, PREFER_IPV6},
     },
     tcp::{CONNECT, ConnectAnswer, ConnectFailure, ConnectRequest, Connected},
 };
@@ -23,7 +23,7 @@ use super::{
     held::Held,
     process::{self, Running},
 };
-use crate::policy::exec::ExecLoad;
+use crate::policy::exec::Allowed;
 
 /// What a pipe may hold, which is paid for when it is made.
 const PIPE_BYTES: u64 = PIPE_BYTES_MAX as u64 + 512;
@@ -37,17 +37,9 @@ pub(super) struct Streamed {
 }
 
 impl Desk {
-    /// Judges a start and begins it.
-    pub(super) fn start_program(&mut self, asked: Asked, params: &[u8]) -> Result<(), Trace> {
-        self.forget();
+    /// Begins a start that is allowed.
+    pub(super) fn start_program(&mut self, asked: Asked, allowed: &Allowed<'_, '_>) -> Result<(), Trace> {
         let policy = self.policy.exec.as_ref().ok_or(Trace::CapMissing)?;
-        let (starting, _) = self.begun();
-        let load = ExecLoad {
-            handles: self.processes.handles(),
-            processes: self.processes.running() + starting,
-            budget_spent: policy.starts_max > 0 && self.processes.started() + starting >= policy.starts_max,
-        };
-        let allowed = policy.judge_start(params, &load)?;
         if !self.handles.has_room(allowed.params.handles()) {
             return Err(Trace::ExecTooManyHandles);
         }
@@ -108,12 +100,9 @@ impl Desk {
         let left = if limit == 0 { u64::MAX } else { limit };
         let stdin = stdin.map(|writer| Handle::Stdin { exec_id, writer: Some(writer), left });
         let output = |reader| Handle::Output { exec_id, reader: Some(reader) };
-        let mut given = [0; 3];
-        for (slot, handle) in given.iter_mut().zip([stdin, stdout.map(output), stderr.map(output)]) {
-            if let Some(handle) = handle {
-                *slot = self.handles.add(handle, &self.meter).ok_or(Trace::AsyncOverflow)?;
-            }
-        }
+        let streams = [stdin, stdout.map(output), stderr.map(output)];
+        // All of them or none: a start that fails leaves no handle behind.
+        let given = self.handles.add_all(streams, &self.meter).ok_or(Trace::AsyncOverflow)?;
         let [stdin_handle, stdout_handle, stderr_handle] = given;
         self.processes.add(wanted, stdin_handle);
         let Running { ended } = running;
@@ -124,21 +113,10 @@ impl Desk {
         Ok(started.encode())
     }
 
-    /// How a process stands.
-    pub(super) fn status(&mut self, params: &[u8]) -> Result<Vec<u8>, Trace> {
-        self.forget();
-        let policy = self.policy.exec.as_ref().ok_or(Trace::CapMissing)?;
-        policy.judge_status(params, |id| self.processes.status(id)).map(|it| it.encode())
-    }
-
-    /// Judges a connection and begins it.
-    pub(super) fn connect(&mut self, asked: Asked, params: &[u8]) -> Result<(), Trace> {
+    /// Begins a connection that is allowed.
+    pub(super) fn connect(&mut self, asked: Asked, connect: &Connect<'_>) -> Result<(), Trace> {
         let policy = self.policy.net.as_ref().ok_or(Trace::CapMissing)?;
-        let connect = policy.judge_connect(params)?;
-        let (_, connecting) = self.begun();
-        let open = self.handles.connections() as u64 + u64::from(connecting);
-        let is_crowded = open >= u64::from(policy.connections_max) || connecting >= policy.in_flight_max;
-        if is_crowded || !self.handles.has_room(1) {
+        if !self.handles.has_room(1) {
             return Err(Trace::AsyncOverflow);
         }
         let request = ConnectRequest {
@@ -147,7 +125,7 @@ impl Desk {
             prefer_ipv6: connect.effective_flags() & PREFER_IPV6 != 0,
             timeout_ms: policy.connect_timeout_ms,
         };
-        let door = Arc::clone(self.door.as_ref().ok_or(Trace::CapDenied)?);
+        let door = Arc::clone(self.net.as_ref().ok_or(Trace::CapDenied)?);
         let late = self.timer.at(self.timer.now_ms().saturating_add(policy.connect_timeout_ms));
         let connecting = Box::pin(reach(door, request));
         let work = Box::pin(async move {

@@ -16,21 +16,17 @@ use super::{desk::Desk, handle::Handle};
 use crate::policy::files::{FilesPolicy, Seen};
 
 impl Desk {
-    /// The list of the root.
-    pub(super) fn list_files(&self, params: &[u8]) -> Result<Vec<u8>, Trace> {
-        self.view()?.judge_list(params)
-    }
-
-    /// A handle of a file.
-    pub(super) fn open_file(&mut self, params: &[u8]) -> Result<Vec<u8>, Trace> {
-        let view = self.view()?;
-        let seen = view.judge_open(params)?;
+    /// A handle of a file that may be opened.
+    pub(super) fn open_file(&mut self, seen: &Seen) -> Result<Vec<u8>, Trace> {
         let files = self.files.as_ref().ok_or(Trace::FileNotFound)?;
         let name = String::from_utf8(seen.id.clone()).map_err(|_| Trace::FileNotFound)?;
         let path = TreePath::new(&name).map_err(|_| Trace::FileNotFound)?;
         let how = OpenHow { read: true, ..OpenHow::NONE };
         let file = files.open(&path, how, Timestamp(0)).map_err(|_| Trace::FileNotReadable)?;
-        let left = if view.read_bytes_max == 0 { u64::MAX } else { view.read_bytes_max };
+        let left = match self.policy.files.as_ref().map_or(0, |it| it.read_bytes_max) {
+            0 => u64::MAX,
+            bytes => bytes,
+        };
         let handle = Handle::File { file: Some(file), at: 0, left };
         let handle = self.handles.add(handle, &self.meter).ok_or(Trace::AsyncOverflow)?;
         let mut value = Vec::new();
@@ -39,11 +35,9 @@ impl Desk {
         Ok(value)
     }
 
-    /// The policy with what is there now.
-    fn view(&self) -> Result<FilesPolicy, Trace> {
-        let policy = self.policy.files.clone().ok_or(Trace::CapMissing)?;
-        let files = self.files.as_ref().map_or_else(Vec::new, |it| seen(it, &policy));
-        Ok(FilesPolicy { files, ..policy })
+    /// What the root holds now.
+    pub(super) fn seen(&self, policy: &FilesPolicy) -> Vec<Seen> {
+        self.files.as_ref().map_or_else(Vec::new, |it| seen(it, policy))
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Replay {
     by: By,
     said: Said,
     diverged: Option<Divergence>,
+    /// Reads with room for more or less than they had: which one was the first, and how many.
+    other_rooms: Option<(u64, u64)>,
 }
 
 enum By {
@@ -39,18 +41,26 @@ enum By {
 impl Replay {
     /// Call by call.
     pub fn exact(transcript: Transcript) -> Self {
-        Self { by: By::Calls(transcript.events, 0), said: Said::default(), diverged: None }
+        Self { by: By::Calls(transcript.events, 0), said: Said::default(), diverged: None, other_rooms: None }
     }
 
     /// Stream by stream, for a guest whose bytes are cut otherwise than they were.
     pub fn by_stream(transcript: Transcript) -> Self {
         let (streams, diverged) = ByStream::new(transcript.events);
-        Self { by: By::Streams(Box::new(streams)), said: Said::default(), diverged }
+        Self { by: By::Streams(Box::new(streams)), said: Said::default(), diverged, other_rooms: None }
     }
 
     /// Where it left the transcript, if it did.
     pub const fn divergence(&self) -> Option<&Divergence> {
         self.diverged.as_ref()
+    }
+
+    /// What is no divergence and worth a word: a guest that asks for more or fewer bytes than it did gets what it got.
+    pub fn warning(&self) -> Option<String> {
+        let (first, count) = self.other_rooms?;
+        Some(format!(
+            "reads with room for another number of bytes than when this was recorded: {count}, call {first} first"
+        ))
     }
 
     /// What the guest wrote to its stdout and its stderr.
@@ -148,7 +158,8 @@ impl LembehHost for Replay {
         handle: i32,
         buffer: &mut [u8],
     ) -> Poll<Result<usize, LembehEnd>> {
-        Poll::Ready(self.answer(|by| {
+        let mut other_room = None;
+        let read = self.answer(|by| {
             let (events, at) = match by {
                 By::Streams(streams) => return streams.read(handle, buffer),
                 By::Calls(events, at) => (events, at),
@@ -158,6 +169,9 @@ impl LembehHost for Replay {
                 Recorded::Read { h, cap, result } if *h == handle => Some((*cap, result)),
                 _ => None,
             })?;
+            if cap != buffer.len() as i64 {
+                other_room = Some(i);
+            }
             match result {
                 Err(end) => Ok(Err(*end)),
                 Ok(bytes) => match buffer.get_mut(..bytes.len()) {
@@ -172,7 +186,11 @@ impl LembehHost for Replay {
                     }
                 },
             }
-        }))
+        });
+        if let Some(i) = other_room {
+            self.other_rooms.get_or_insert((i, 0)).1 += 1;
+        }
+        Poll::Ready(read)
     }
 
     fn poll_write(

@@ -29,6 +29,8 @@ pub(super) struct ByStream {
     ctl: VecDeque<Ctl>,
     logs: VecDeque<(u64, Vec<u8>, Vec<u8>)>,
     faults: VecDeque<(u64, Recorded)>,
+    /// The number after that of the last call.
+    end: u64,
 }
 
 type Answer<T> = Result<Result<T, LembehEnd>, Divergence>;
@@ -43,6 +45,7 @@ impl ByStream {
             });
         let mut streams = Self::default();
         for Event { i, call, .. } in events {
+            streams.end = i + 1;
             streams.add(i, call);
         }
         (streams, broken)
@@ -77,20 +80,23 @@ impl ByStream {
     }
 
     pub(super) fn ctl(&mut self) -> Result<Ctl, Divergence> {
-        self.ctl.pop_front().ok_or_else(|| over("_ctl"))
+        let end = self.end;
+        self.ctl.pop_front().ok_or_else(|| over(end, "_ctl"))
     }
 
     pub(super) fn log(&mut self) -> Result<(u64, Vec<u8>, Vec<u8>), Divergence> {
-        self.logs.pop_front().ok_or_else(|| over("log"))
+        let end = self.end;
+        self.logs.pop_front().ok_or_else(|| over(end, "log"))
     }
 
     pub(super) fn read(&mut self, handle: i32, buffer: &mut [u8]) -> Answer<usize> {
         if buffer.is_empty() {
             return Ok(Ok(0));
         }
+        let end = self.end;
         let reads = &mut self.handle(handle).reads;
         let Some((_, front)) = reads.front_mut() else {
-            return Err(over(&format!("req_read of handle {handle}")));
+            return Err(over(end, &format!("req_read of handle {handle}")));
         };
         let bytes = match front {
             Ok(bytes) => bytes,
@@ -114,9 +120,10 @@ impl ByStream {
         if bytes.is_empty() {
             return Ok(Ok(0));
         }
+        let end = self.end;
         let writes = &mut self.handle(handle).writes;
         let Some((i, front)) = writes.front_mut() else {
-            return Err(over(&format!("res_write to handle {handle}")));
+            return Err(over(end, &format!("res_write to handle {handle}")));
         };
         let recorded = match front {
             Ok(recorded) => recorded,
@@ -140,7 +147,7 @@ impl ByStream {
     pub(super) fn end(&mut self, handle: i32) -> Answer<()> {
         match self.handle(handle).ends.pop_front() {
             Some(_) => Ok(Ok(())),
-            None => Err(over(&format!("res_end of handle {handle}"))),
+            None => Err(over(self.end, &format!("res_end of handle {handle}"))),
         }
     }
 
@@ -149,7 +156,7 @@ impl ByStream {
             // It is among the reads of its handle, as one that failed.
             return match self.handle(handle).reads.pop_front() {
                 Some((_, Err(_))) => Ok(Ok(())),
-                _ => Err(over("what points nowhere")),
+                _ => Err(over(self.end, "what points nowhere")),
             };
         }
         match self.faults.pop_front() {
@@ -158,7 +165,7 @@ impl ByStream {
                 let what = format!("recorded: {}; now: what points nowhere", call.name());
                 Err(Divergence::new(Divergence::CALL, i, what))
             }
-            None => Err(over("what points nowhere")),
+            None => Err(over(self.end, "what points nowhere")),
         }
     }
 
@@ -176,10 +183,11 @@ impl ByStream {
     }
 }
 
-fn over(called: &str) -> Divergence {
+/// Told at the number that the next call would have: nobody knows where between the others it belongs.
+fn over(end: u64, called: &str) -> Divergence {
     Divergence::new(
         Divergence::EOF,
-        0,
+        end,
         format!("the transcript has no more of what the guest calls: {called}"),
     )
 }

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{TapeError, TapeFacts, TapeId};
 use crate::sealed::{self, Broken, Kind, Opened, Seal};
 
-pub(super) const KIND: Kind = Kind { magic: b"drydtape", version: 1, key_use: "drydock 2026 tapes" };
+/// Of version 1 the end did not say how many verdicts there are.
+pub(super) const KIND: Kind = Kind { magic: b"drydtape", version: 2, key_use: "drydock 2026 tapes" };
 
 #[derive(Serialize, Deserialize)]
 struct Head {
