@@ -19,7 +19,7 @@ use drydock_abi::{
 };
 use drydock_contract::{
     Artifact, Cap, CapSet, Fault, GuestTime, InsideShell, InsideTime, LineWorld, LiveError, Meter, Outcome,
-    RunRequest, ShellCall, ShellGuestSpec, Sink, Source, Streams, Tenant, port::Mode,
+    RunRequest, ShellCall, ShellGuestSpec, Sink, Source, Streams, Tenant, port::FileRules,
 };
 use drydock_engine::ShellGuest;
 use drydock_store::MemoryFiles;
@@ -98,7 +98,16 @@ async fn answers(program: Program) -> Vec<i32> {
 }
 
 fn start(name: &str, [stdin, stdout, stderr]: [u32; 3], level: u32) -> Vec<u8> {
-    let start = Start { ordinal: 1, umask: 0o22, level, stdin, stdout, stderr, numbered: Vec::new() };
+    let start = Start {
+        ordinal: 1,
+        umask: 0o22,
+        file_bytes_max: None,
+        level,
+        stdin,
+        stdout,
+        stderr,
+        numbered: Vec::new(),
+    };
     let command = encode_command(&[""; 0], name, &[""; 0], b"").unwrap();
     [encode(&start), command].concat()
 }
@@ -138,7 +147,8 @@ async fn foreign_handles_are_nobodys() {
 /// A command that would open these as `/dev/fd/N`.
 fn start_with(numbered: Vec<NumberedStream>) -> Vec<u8> {
     let [stdin, stdout, stderr] = NOTHING;
-    let head = Start { ordinal: 1, umask: 0o22, level: 0, stdin, stdout, stderr, numbered };
+    let head =
+        Start { ordinal: 1, umask: 0o22, file_bytes_max: None, level: 0, stdin, stdout, stderr, numbered };
     [encode(&head), encode_command(&[""; 0], "quick", &[""; 0], b"").unwrap()].concat()
 }
 
@@ -423,6 +433,7 @@ async fn garbage_is_not_started() {
     let head = Start {
         ordinal: 1,
         umask: 0,
+        file_bytes_max: None,
         level: 0,
         stdin: NONE,
         stdout: NONE,
@@ -559,7 +570,7 @@ fn inside(number: u32, told: &Told) -> InsideShell {
         name: "sh".into(),
         args: Vec::new(),
         env: Arc::new([]),
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         recipe_of: None,
         seed: 0,
         time: InsideTime::Lines,
