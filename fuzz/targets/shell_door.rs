@@ -15,7 +15,7 @@ use drydock_abi::{
 };
 use drydock_contract::{
     Artifact, GuestTime, InsideShell, InsideTime, LineWorld, Meter, ShellCall, ShellGuestSpec, Sink, Source,
-    Streams, Tenant, port::Mode,
+    Streams, Tenant, port::FileRules,
 };
 use drydock_engine::{Engine, EngineSettings};
 use drydock_store::MemoryFiles;

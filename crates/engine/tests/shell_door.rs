@@ -392,6 +392,28 @@ async fn a_hundred_thousand_waits_cost_time_and_nothing_else() {
     println!("300,000 waits took {:?}", began.elapsed());
 }
 
+/// More than there may be commands and timers at once.
+const MANY: u32 = 3_000;
+
+#[tokio::test]
+async fn timers_end_by_themselves_are_counted_and_can_be_ended() {
+    let program = Program::default()
+        .call("timer", &[1])
+        .call("wait", &[1, INTO, 4096])
+        .times(MANY, "timer", &[u32::MAX])
+        .call("timer", &[0])
+        .call("end", &[2])
+        .call("wait", &[0, INTO, 4096])
+        .call("timer", &[1])
+        .call("wait", &[1, INTO, 4096]);
+    let said = answers(program).await;
+    let (first, rest) = said.split_at(2);
+    assert!(first[0] == 1 && first[1] > 1, "{first:?}");
+    let [full, _ended, nothing, one_more, event] = rest[rest.len() - 5..] else { panic!("{rest:?}") };
+    assert_eq!((full, nothing), (TOO_MANY, 1));
+    assert!(one_more > 1 && event > 1, "{one_more} {event}");
+}
+
 #[tokio::test]
 async fn a_wait_for_what_never_happens_ends_with_the_time_of_the_call() {
     for program in [
