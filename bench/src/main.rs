@@ -36,7 +36,9 @@ cargo xtask bench [GROUP...] [--quick] [--json] [--write]
 To be looked at with a profiler, or asked in turn with another build of itself:
   probe-serve product|native|both CONNECTIONS SECONDS ROUNDS
   probe-tape  plain|recorded|kept|replayed COUNT
-  probe-line  reads `SCENARIO COUNT` a line: echo, pipeline, loop, big, colon, plain
+  probe-line  reads `SCENARIO COUNT` a line: echo, pipeline, loop, script, big, colon, plain
+
+DRYDOCK_BENCH_BASE=PROGRAM: the group `shell` compares with the `probe-line` of that build, too.
 
 Groups (default: all):
 ";
@@ -67,7 +69,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         group::serve::probe(rest)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(("probe-line", rest)) = args.split_first().map(|(word, rest)| (word.as_str(), rest)) {
+    if let Some((group::shell::PROBE, rest)) = args.split_first().map(|(word, rest)| (word.as_str(), rest)) {
         group::shell::probe(rest)?;
         return Ok(ExitCode::SUCCESS);
     }

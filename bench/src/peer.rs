@@ -65,6 +65,26 @@ impl Peer {
         Self::spawn(Command::new("node").arg(root.join("bench/quickjs/emscripten.mjs")).arg(folder))
     }
 
+    /// A build of this program, asked through one of its hidden words.
+    pub(crate) fn start_probe(program: &Path, word: &str) -> anyhow::Result<Self> {
+        Self::spawn(Command::new(program).arg(word))
+    }
+
+    /// So many calls, and the median of their seconds: all that such a build answers.
+    pub(crate) fn block_median(&mut self, scenario: &str, calls: usize) -> anyhow::Result<Vec<f64>> {
+        let line = self.ask(scenario, calls)?;
+        let seconds = line.trim().parse().with_context(|| format!("the probe answered `{}`", line.trim()))?;
+        Ok(vec![seconds])
+    }
+
+    fn ask(&mut self, scenario: &str, calls: usize) -> anyhow::Result<String> {
+        let mut questions = self.questions.as_ref().context("the peer is asked while it lives")?;
+        writeln!(questions, "{scenario} {calls}")?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        Ok(line)
+    }
+
     fn spawn(command: &mut Command) -> anyhow::Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let questions = child.stdin.take();
@@ -74,10 +94,7 @@ impl Peer {
 
     /// So many calls, and the seconds of each.
     pub(crate) fn block(&mut self, scenario: &str, calls: usize) -> anyhow::Result<Vec<f64>> {
-        let mut questions = self.questions.as_ref().context("the peer is asked while it lives")?;
-        writeln!(questions, "{scenario} {calls}")?;
-        let mut line = String::new();
-        self.answers.read_line(&mut line)?;
+        let line = self.ask(scenario, calls)?;
         let nanos = line.split_whitespace().map(str::parse::<u64>).collect::<Result<Vec<_>, _>>();
         let nanos = nanos.with_context(|| format!("the peer answered `{}`", line.trim()))?;
         ensure!(nanos.len() == calls, "the peer answered {} times instead of {calls}", nanos.len());

@@ -15,7 +15,7 @@ use drydock_abi::{
 };
 use drydock_contract::{
     Artifact, GuestTime, InsideShell, InsideTime, LineWorld, Meter, ShellCall, ShellGuestSpec, Sink, Source,
-    Streams, Tenant, port::Mode,
+    Streams, Tenant, port::FileRules,
 };
 use drydock_engine::{Engine, EngineSettings};
 use drydock_store::MemoryFiles;
@@ -103,6 +103,7 @@ fn started(which: u8, streams: [Argument; 3], level: u8) -> Vec<u8> {
     let start = Start {
         ordinal: u64::from(which),
         umask: 0o22,
+        file_bytes_max: None,
         level: u32::from(level % 4),
         stdin,
         stdout,
@@ -141,7 +142,7 @@ fn inside() -> InsideShell {
         name: "sh".into(),
         args: vec![b"-c".to_vec()],
         env: Arc::new([]),
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         recipe_of: None,
         seed: 0,
         time: InsideTime::Lines,

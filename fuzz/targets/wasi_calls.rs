@@ -12,7 +12,7 @@ use arbitrary::Arbitrary;
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, GuestTime, Limits, Meter,
     Outcome, Reply, RunRequest, Sink, Source, Streams, Timestamp, WorkingDir,
-    port::{Mode, Runner as _},
+    port::{FileRules, Runner as _},
 };
 use drydock_engine::{Engine, EngineSettings};
 use drydock_store::MemoryFiles;
@@ -117,7 +117,7 @@ libfuzzer_sys::fuzz_target!(|steps: Vec<Step<'_>>| {
         working_dir: WorkingDir::Given,
         lane: None,
         compile: None,
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         limits: LIMITS,
         caps: CapSet::of(&[Cap::Vfs]),
         // A fixed clock, so that a guest that sleeps for a century costs nothing.

@@ -1,5 +1,5 @@
 //! 64 callers at once on two workers, commands a second, in rounds that alternate: against spawning `tr`, and callers of
-//! 16 tenants against those of one.
+//! 16 tenants against those of one; and lines of 64 shells that stay against those of one.
 
 use std::{
     cell::Cell,
@@ -13,21 +13,28 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::ensure;
 use bytes::Bytes;
-use drydock_embed::{DockSession, Setup};
+use drydock_embed::{
+    DockSession, DockShell, Setup, ShellSetup,
+    contract::{Sink, Streams},
+};
 use tokio::runtime::Runtime;
 
 use super::Bench;
 use crate::{
     docked::{self, Docked},
     figure::{Amount, Bound, Figure},
-    native,
+    machine, native,
     spread::{Spread, median},
 };
 
 /// Exactly as many as one principal may have in flight.
 const CALLERS: usize = 64;
 const TENANTS: usize = 16;
+
+/// A line of each shell.
+const LINE: &str = "echo hi | tr a-z A-Z";
 
 pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -64,7 +71,76 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     };
     let than_tr = format!("64 callers: times more commands than spawning `tr` (from {way})");
     let than_one = "64 callers of 16 tenants: times as many commands as 64 of one".to_owned();
-    Ok(vec![figure(than_tr, &ours, &theirs, 80.0), figure(than_one, &of_many, &ours, 0.95)])
+    let mut figures = vec![figure(than_tr, &ours, &theirs, 80.0), figure(than_one, &of_many, &ours, 0.95)];
+    figures.extend(shells(&docked, &runtime, (rounds, round))?);
+    Ok(figures)
+}
+
+/// Shells of 64 callers, each with its own lines, against one.
+fn shells(
+    docked: &Docked,
+    runtime: &Runtime,
+    (rounds, round): (usize, Duration),
+) -> anyhow::Result<Vec<Figure>> {
+    let open = || docked.dock.shell("bench", Setup::profile("minimal"), ShellSetup::default());
+    let mut one = vec![open()?];
+    run_lines(runtime, &mut one, round)?;
+    let before = machine::resident_bytes()? as f64;
+    let mut many = (0..CALLERS).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
+    run_lines(runtime, &mut many, round)?;
+    let after = machine::resident_bytes()? as f64;
+    let (mut of_one, mut of_many) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        of_one.push(run_lines(runtime, &mut one, round)?);
+        of_many.push(run_lines(runtime, &mut many, round)?);
+    }
+    let ratios: Vec<f64> = of_many.iter().zip(&of_one).map(|(many, one)| many / one).collect();
+    let lines = Figure {
+        group: "concurrent",
+        name: format!("{CALLERS} shells at once: times as many lines (`{LINE}`) as one"),
+        ours: Amount::PerSecond(median(&of_many)),
+        peer: Some(Amount::PerSecond(median(&of_one))),
+        judged: Spread::of(&ratios),
+        bound: Bound::AtLeast(1.8),
+    };
+    let memory = Figure {
+        group: "concurrent",
+        name: format!("resident memory with {CALLERS} more shells that stay, against one"),
+        ours: Amount::Bytes(after),
+        peer: Some(Amount::Bytes(before)),
+        judged: Spread::of(&[after / before]),
+        bound: Bound::Known,
+    };
+    Ok(vec![lines, memory])
+}
+
+/// Lines a second of so many shells, one caller each. They are handed back as they were.
+fn run_lines(runtime: &Runtime, shells: &mut Vec<DockShell>, round: Duration) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    let tasks: Vec<_> = shells
+        .drain(..)
+        .map(|mut shell| {
+            runtime.spawn(async move {
+                let mut lines = 0_u64;
+                while started.elapsed() < round {
+                    let streams =
+                        Streams { stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };
+                    let (report, streams) = shell.run_line(LINE, streams).await?;
+                    ensure!(streams.stdout.into_captured() == b"HI\n", "a line ended with {report:?}");
+                    lines += 1;
+                    tokio::task::yield_now().await;
+                }
+                anyhow::Ok((lines, shell))
+            })
+        })
+        .collect();
+    let mut lines = 0;
+    for task in tasks {
+        let (some, shell) = runtime.block_on(task)??;
+        lines += some;
+        shells.push(shell);
+    }
+    Ok(lines as f64 / started.elapsed().as_secs_f64())
 }
 
 /// A session of each tenant.

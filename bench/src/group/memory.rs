@@ -5,6 +5,11 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
+use drydock_embed::{
+    Setup, ShellSetup,
+    contract::{Sink, Streams},
+};
+use tokio::runtime::Runtime;
 
 use super::Bench;
 use crate::{
@@ -16,6 +21,9 @@ use crate::{
 
 /// The hidden word that makes this program the fresh process.
 pub(crate) const PROBE: &str = "probe-memory";
+
+/// A line of a shell that stays, which changes what it keeps.
+const LINE: &str = "echo hi | tr a-z A-Z; n=$((n + 1)); x=$n";
 
 pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let shrink = if bench.quick { 10 } else { 1 };
@@ -34,6 +42,7 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     Ok(vec![
         figure("upper", 1_000, 100_000, Bound::AtMost(1.1))?,
         figure("jq", 2_000, 20_000, Bound::AtMost(1.1))?,
+        figure(LINE, 1_000, 100_000, Bound::AtMost(1.1))?,
     ])
 }
 
@@ -55,10 +64,30 @@ pub(crate) fn probe(args: &[String]) -> anyhow::Result<()> {
         _ => (&[], docked::one_kib()),
     };
     let (docked, runtime) = (Docked::open()?, docked::runtime()?);
+    if name == LINE {
+        return probe_lines(&docked, &runtime, [few, many]);
+    }
     let run = async |times: u32| {
         for _ in 0..times {
             let run = docked.session.run(name, args, stdin.clone()).await?;
             ensure!(run.success(), "{name} ended with {:?}", run.outcome);
+        }
+        machine::resident_bytes()
+    };
+    let before = runtime.block_on(run(few))?;
+    let after = runtime.block_on(run(many - few))?;
+    println!("{before} {after}");
+    Ok(())
+}
+
+/// The same with lines of one shell.
+fn probe_lines(docked: &Docked, runtime: &Runtime, [few, many]: [u32; 2]) -> anyhow::Result<()> {
+    let mut shell = docked.dock.shell("bench", Setup::profile("minimal"), ShellSetup::default())?;
+    let mut run = async |times: u32| {
+        for _ in 0..times {
+            let streams = Streams { stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };
+            let (report, streams) = shell.run_line(LINE, streams).await?;
+            ensure!(streams.stdout.into_captured() == b"HI\n", "the line ended with {report:?}");
         }
         machine::resident_bytes()
     };

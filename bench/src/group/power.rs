@@ -11,7 +11,7 @@ use drydock_embed::{
     contract::{
         Artifact, CallError, Cap, CapSet, Denial, Entropy, GuestTime, Limits, Outcome, Reply, RunRequest,
         Streams, Tenant, WorkingDir,
-        port::{Mode, Runner as _, Subjects},
+        port::{FileRules, Runner as _, Subjects},
     },
     engine::{Engine, EngineSettings},
     gate::{
@@ -156,7 +156,7 @@ impl Ours {
             files: None,
             trees: Vec::new(),
             working_dir: WorkingDir::Own,
-            umask: Mode::UMASK,
+            file_rules: FileRules::USUAL,
             limits: Limits::default(),
             memory: None,
             lane: None,

@@ -16,7 +16,8 @@ use crate::{
 /// Contenders by their places.
 const UPPER: usize = 0;
 const LINE: usize = 1;
-const NOTHING: usize = 2;
+const SESSION: usize = 2;
+const NOTHING: usize = 3;
 /// After this a file is old enough to be known by a note.
 const SETTLED: Duration = Duration::from_millis(2500);
 
@@ -36,15 +37,23 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
         native::run_on_file(&mut drydock, &input)
     };
     ensure!(line()? == b"hi\n", "drydock sh -c 'echo hi' did not");
+    let session = || {
+        let mut drydock = Command::new(bench.drydock()?);
+        let args = ["sh", "--session", "bench", "-c", "echo hi"];
+        drydock.args(args).env("DRYDOCK_HOME", home.path().join("home"));
+        native::run_on_file(&mut drydock, &input)
+    };
+    ensure!(session()? == b"hi\n", "drydock sh --session did not");
     // What was just compiled is read through until it is two seconds old (decision 0046), and warm is what comes after.
     thread::sleep(SETTLED);
-    ensure!(upper().is_ok() && line().is_ok(), "what ran once did not run again");
+    ensure!(upper().is_ok() && line().is_ok() && session().is_ok(), "what ran once did not run again");
 
     let samples = interleave(
         bench.plan,
         &mut [
             Contender::calling(|| upper().map(drop)),
             Contender::calling(|| line().map(drop)),
+            Contender::calling(|| session().map(drop)),
             Contender::calling(|| native::run_on_file(&mut Command::new(&nothing), &input).map(drop)),
         ],
     )?;
@@ -56,5 +65,15 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
         judged: samples.ratio(ours, NOTHING),
         bound: Bound::AtMost(times_max),
     };
-    Ok(vec![figure("drydock run upper", UPPER, 10.0), figure("drydock sh -c 'echo hi'", LINE, 5.0)])
+    let of_session = Figure {
+        group: "process",
+        name: "`drydock sh --session s -c 'echo hi'` as a process: times slower than without a session"
+            .into(),
+        ours: Amount::Seconds(samples.seconds(SESSION)),
+        peer: Some(Amount::Seconds(samples.seconds(LINE))),
+        judged: samples.ratio(SESSION, LINE),
+        bound: Bound::AtMost(1.5),
+    };
+    let upper = figure("drydock run upper", UPPER, 10.0);
+    Ok(vec![upper, figure("drydock sh -c 'echo hi'", LINE, 5.0), of_session])
 }

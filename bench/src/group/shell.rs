@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command, time::Instant};
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use bytes::Bytes;
 use drydock_embed::{
     DockShell, Setup, ShellSetup,
@@ -25,6 +25,12 @@ const BASH: usize = 1;
 const BASHKIT: usize = 2;
 const JUST_BASH: usize = 3;
 
+/// The word that makes this program a shell that is asked line by line.
+pub(crate) const PROBE: &str = "probe-line";
+
+/// Names a build of this program from another commit, whose shell ours is compared with.
+const BASE: &str = "DRYDOCK_BENCH_BASE";
+
 const PIPELINE: &str = "jq -r '.[] | .name' | grep a | tr a-z A-Z";
 
 /// What each scenario must reach against bash, bashkit and just-bash.
@@ -38,18 +44,23 @@ struct Row {
 const ROWS: &[Row] = &[
     Row {
         about: "`echo hi | tr a-z A-Z`",
-        bounds: [Bound::AtLeast(80.0), Bound::Known, Bound::Known],
+        bounds: [Bound::AtLeast(100.0), Bound::AtLeast(0.8), Bound::Known],
         plan: None,
     },
     Row {
         about: "`jq | grep | tr` on 10 KiB",
-        bounds: [Bound::AtLeast(100.0), Bound::AtLeast(5.0), Bound::AtLeast(20.0)],
+        bounds: [Bound::AtLeast(150.0), Bound::AtLeast(10.0), Bound::AtLeast(25.0)],
         plan: None,
     },
     Row {
         about: "a loop of 1,000 small commands",
-        bounds: [Bound::Known; 3],
+        bounds: [Bound::AtLeast(80.0), Bound::AtLeast(0.8), Bound::Known],
         plan: Some(Plan { blocks: 5, calls: 1 }),
+    },
+    Row {
+        about: "a script without commands",
+        bounds: [Bound::AtMost(2.0), Bound::Known, Bound::Known],
+        plan: Some(Plan { blocks: 15, calls: 2 }),
     },
     Row {
         about: "`jq | grep | tr` on 10 MiB",
@@ -85,8 +96,8 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
             Contender::timing_itself(|calls| ours(&runtime, &mut shell, scenario, calls)),
             Contender::calling(|| native_bash(&bash, scenario, &input)),
         ];
-        // Ten megabytes are more than bashkit's jq takes.
-        if *name != "big" {
+        // Ten megabytes are more than bashkit's jq takes, and it stops loops that are long.
+        if !matches!(*name, "big" | "script") {
             contenders.push(Contender::timing_itself(|calls| bashkit.block(name, calls)));
             contenders.push(Contender::timing_itself(|calls| just_bash.block(name, calls)));
         }
@@ -94,6 +105,42 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
         let samples = interleave(plan, &mut contenders)?;
         drop(contenders);
         figures.extend(figures_of(row, &samples, count));
+    }
+    drop(shell);
+    if let Some(base) = std::env::var_os(BASE) {
+        figures.extend(against_base(bench, Path::new(&base))?);
+    }
+    Ok(figures)
+}
+
+/// This program, and the same of another commit, as processes that answer `probe-line`.
+fn against_base(bench: &Bench, base: &Path) -> anyhow::Result<Vec<Figure>> {
+    let us = std::env::current_exe().context("where are we?")?;
+    let (mut ours, mut base) = (Peer::start_probe(&us, PROBE)?, Peer::start_probe(base, PROBE)?);
+    let rows = [
+        ("echo", "`echo hi | tr a-z A-Z`", bench.plan, Bound::AtMost(1.15)),
+        ("loop", "a loop of 1,000 small commands", Plan { blocks: 11, calls: 1 }, Bound::AtMost(1.15)),
+        ("plain", "`echo hi`", bench.plan, Bound::Known),
+        ("colon", "`:`", bench.plan, Bound::Known),
+    ];
+    let mut figures = Vec::new();
+    for (name, about, plan, bound) in rows {
+        let plan = if bench.quick { Plan { blocks: plan.blocks.min(3), ..plan } } else { plan };
+        let samples = interleave(
+            plan,
+            &mut [
+                Contender::timing_itself(|calls| ours.block_median(name, calls)),
+                Contender::timing_itself(|calls| base.block_median(name, calls)),
+            ],
+        )?;
+        figures.push(Figure {
+            group: "shell",
+            name: format!("{about}: times slower than the shell of the base"),
+            ours: Amount::Seconds(samples.seconds(0)),
+            peer: Some(Amount::Seconds(samples.seconds(1))),
+            judged: samples.ratio(0, 1),
+            bound,
+        });
     }
     Ok(figures)
 }
@@ -130,8 +177,24 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
         ("echo", Scenario::of("echo hi | tr a-z A-Z", b"", b"HI\n".to_vec())),
         ("pipeline", Scenario::of(PIPELINE, small.0.as_bytes(), small.1.into_bytes())),
         ("loop", Scenario::of(looped, b"", (1..=1000).map(letters).collect::<String>().into_bytes())),
+        ("script", script()),
         ("big", Scenario::of(PIPELINE, big.0.as_bytes(), big.1.into_bytes())),
     ]
+}
+
+/// Arithmetic, words, patterns and a function, long enough that the start of a process is little of it.
+fn script() -> Scenario {
+    const ROUNDS: u64 = 20_000;
+    let text = format!(
+        "f() {{ local a=$1; w=${{w#x}}${{a:0:1}}; }}; s=0 w= n=0
+        for ((i = 0; i < {ROUNDS}; i++)); do s=$((s + i * 3 % 7)); [[ $i == *99 ]] && f $i
+        case $i in *7) t=${{i/7/s}}; n=$((n + ${{#t}}));; esac; done; echo $s ${{#w}} $n"
+    );
+    let sum: u64 = (0..ROUNDS).map(|it| it * 3 % 7).sum();
+    let ends = |tail: u64, of: u64| (0..ROUNDS).filter(move |it| it % of == tail);
+    let lengths: usize = ends(7, 10).map(|it| it.to_string().len()).sum();
+    let wanted = format!("{sum} {} {lengths}\n", ends(99, 100).count());
+    Scenario::of(&text, b"", wanted.into_bytes())
 }
 
 /// The pipeline on 10 KiB.

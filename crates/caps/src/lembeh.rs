@@ -35,7 +35,7 @@ pub(crate) async fn run(
         files: None,
         trees: Vec::new(),
         working_dir: WorkingDir::Own,
-        umask: permit.umask(),
+        file_rules: permit.file_rules(),
         limits,
         memory: spec.memory.clone(),
         lane: None,

@@ -276,7 +276,7 @@ impl Reader {
             files: None,
             trees: Vec::new(),
             working_dir: WorkingDir::Own,
-            umask: permit.umask(),
+            file_rules: permit.file_rules(),
             limits: RunLimits {
                 memory_bytes_max: MEMORY_BYTES_MAX,
                 fuel_max: FUEL_MAX,

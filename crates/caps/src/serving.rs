@@ -217,7 +217,7 @@ async fn by_module(
         files: spec.files.clone(),
         trees: Vec::new(),
         working_dir: WorkingDir::Own,
-        umask: permit.umask(),
+        file_rules: permit.file_rules(),
         limits,
         memory: spec.memory.clone(),
         lane: None,
@@ -261,7 +261,7 @@ async fn by_command(
     let streams = Streams { stdin: Source::Bytes(request), stdout: Sink::capture(), ..Streams::default() };
     let bytes = wire.len() as u64;
     let start = ExecStart::of_wire(wire, DISPATCH_WALL_MAX)?;
-    let call = Call::typed(START, start, bytes, streams).with_umask(permit.umask());
+    let call = Call::typed(START, start, bytes, streams).with_file_rules(permit.file_rules());
     let mut reply = permit.door().dispatch(call).await?;
     let outcome = take_report(&mut reply).map_err(|bad| Fault::Internal(bad.to_string()))?.outcome;
     let response = reply.streams.stdout.into_captured();

@@ -4,7 +4,7 @@ use std::{any::Any, sync::Arc};
 
 use bytes::Bytes;
 
-use crate::{BoxFuture, Denial, Fault, NamedPipes, Numbered, Outcome, Sink, Source, port::Mode};
+use crate::{BoxFuture, Denial, Fault, NamedPipes, Numbered, Outcome, Sink, Source, port::FileRules};
 
 /// One request at the gate.
 pub struct Call<'a> {
@@ -21,8 +21,8 @@ pub struct Call<'a> {
     pub wants_typed: bool,
     /// Streams beside the bytes.
     pub streams: Streams,
-    /// The mask of whoever asks: what it starts has the same.
-    pub umask: Mode,
+    /// What holds for the files of whoever asks: what it starts has the same.
+    pub file_rules: FileRules,
     /// Which of the caller's calls this is, where the caller itself says so: one that makes calls from several
     /// places at once numbers them by place. Otherwise the gate counts.
     pub ordinal: Option<u64>,
@@ -39,8 +39,17 @@ pub struct Typed {
 impl<'a> Call<'a> {
     /// A request with its streams.
     pub const fn new(operation: &'a str, payload: &'a [u8], streams: Streams) -> Self {
-        let (unread_bytes, umask, ordinal) = (0, Mode::UMASK, None);
-        Self { operation, payload, unread_bytes, typed: None, wants_typed: false, streams, umask, ordinal }
+        let (unread_bytes, file_rules, ordinal) = (0, FileRules::USUAL, None);
+        Self {
+            operation,
+            payload,
+            unread_bytes,
+            typed: None,
+            wants_typed: false,
+            streams,
+            file_rules,
+            ordinal,
+        }
     }
 
     /// A request that travels as a value, and whose answer does.
@@ -49,10 +58,10 @@ impl<'a> Call<'a> {
         Self { typed, wants_typed: true, ..Self::new(operation, &[], streams) }
     }
 
-    /// The same under another mask.
+    /// The same under other rules for files.
     #[must_use]
-    pub fn with_umask(self, umask: Mode) -> Self {
-        Self { umask, ..self }
+    pub fn with_file_rules(self, file_rules: FileRules) -> Self {
+        Self { file_rules, ..self }
     }
 
     /// The same by a caller that takes the answer as a value.

@@ -11,7 +11,7 @@ use std::{
 use crate::{
     Artifact, Budget, Deadline, Dispatch, GuestTime, Meter, Outcome, Preparing, SteppedClock, Streams,
     Tenant, Timestamp,
-    port::{FileResult, Files, Mode, Stat, TreePath},
+    port::{FileResult, FileRules, Files, Stat, TreePath},
 };
 
 /// What an instance of the shell's guest is made with.
@@ -97,8 +97,8 @@ pub struct InsideShell {
     pub args: Vec<Vec<u8>>,
     /// `NAME=value` entries.
     pub env: Arc<[Vec<u8>]>,
-    /// What is taken from the bits of files that it makes.
-    pub umask: Mode,
+    /// What holds for the files that it makes and writes.
+    pub file_rules: FileRules,
     /// The makefiles that its text comes from, if it is a recipe.
     pub recipe_of: Option<Vec<String>>,
     /// Where its randomness starts.

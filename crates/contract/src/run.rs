@@ -9,7 +9,7 @@ use std::{
 use crate::{
     Artifact, Budget, CallId, CapSet, Dispatch, Limits, Meter, Outcome, Preparing, SteppedClock, Streams,
     Switch, Tenant, Timestamp,
-    port::{CompileLimits, EntryTree, FileLimit, Files, LaneChoice, Mode},
+    port::{CompileLimits, EntryTree, FileLimit, FileRules, Files, LaneChoice},
 };
 
 /// Everything one run starts with. What is not in here does not exist for the guest.
@@ -28,8 +28,8 @@ pub struct RunRequest {
     pub trees: Vec<EntryTree>,
     /// How it comes to its working directory.
     pub working_dir: WorkingDir,
-    /// What is taken from the bits of files and directories that it makes.
-    pub umask: Mode,
+    /// What holds for the files that it makes and writes.
+    pub file_rules: FileRules,
     /// What it may spend.
     pub limits: Limits,
     /// Memory that it shares with other runs, or none for no bound but its own.

@@ -4,7 +4,7 @@
 //! The scripts are those of `crates/shell/tests/differential`, where the shell alone is compared;
 //! `#sh-differs: reason` is for what differs only with the real commands. `DRYDOCK_SCRIPTS` names
 //! another folder to take them from. They run twice: each in a fresh shell, by the binary, and each in a fork of a shell
-//! that stays.
+//! that stays. Some run in a fork of a session by the binary, too.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -24,11 +24,27 @@ use drydock_embed::{
     shell::Mode,
 };
 
+/// As many as there are: none is lost unseen.
+const CASES_MIN: usize = 1_135;
+
+/// Of so many, one runs in a session of the binary: a checkpoint each is read and written.
+const SAMPLED: usize = 16;
+
 struct Case {
     name: String,
     script: String,
     stdin: String,
-    differs: bool,
+    differs: Differs,
+}
+
+/// Whether ours is meant to be as bash's is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Differs {
+    No,
+    /// In the shell alone, with fake commands: so it may be here.
+    InShell,
+    /// Here it must.
+    Here,
 }
 
 fn cases() -> Vec<Case> {
@@ -37,18 +53,23 @@ fn cases() -> Vec<Case> {
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
     paths.sort();
     let texts: Vec<String> = paths.iter().map(|it| fs::read_to_string(it).unwrap()).collect();
-    texts.iter().flat_map(|text| text.split("=== ").skip(1)).map(case).collect()
+    let cases: Vec<Case> = texts.iter().flat_map(|text| text.split("=== ").skip(1)).map(case).collect();
+    let others = std::env::var("DRYDOCK_SCRIPTS").is_ok();
+    assert!(others || cases.len() >= CASES_MIN, "only {} cases", cases.len());
+    cases
 }
 
 fn case(block: &str) -> Case {
     let (name, rest) = block.split_once('\n').unwrap();
     let mut case =
-        Case { name: name.trim().into(), script: String::new(), stdin: String::new(), differs: false };
+        Case { name: name.trim().into(), script: String::new(), stdin: String::new(), differs: Differs::No };
     for line in rest.split_inclusive('\n') {
         if let Some(text) = line.strip_prefix("#stdin: ") {
             case.stdin = text.trim_end_matches('\n').replace("\\n", "\n");
-        } else if line.starts_with("#differs: ") || line.starts_with("#sh-differs: ") {
-            case.differs = true;
+        } else if line.starts_with("#differs: ") {
+            case.differs = Differs::InShell;
+        } else if line.starts_with("#sh-differs: ") {
+            case.differs = Differs::Here;
         } else if line.starts_with("#real: ") {
             // The shell's own comparison has no such command.
         } else {
@@ -80,7 +101,7 @@ fn by_bash(case: &Case) -> (i32, String) {
 #[test]
 fn bash_and_drydock_sh_agree() {
     let shell = Shell::sharing();
-    agree(|case| {
+    agree(&cases(), |case| {
         let args = ["sh", "--posix-unknown", "--eval", "--env", "HOME=/home", "-c", &case.script];
         fed(shell.command(&args), &case.stdin)
     });
@@ -114,7 +135,7 @@ fn bash_and_a_fork_of_a_kept_shell_agree() {
     runtime.block_on(kept.run_line(":", streams(""))).unwrap();
     let state = kept.state().expect("a kept shell writes itself out").to_vec();
     let text = |sink: Sink| String::from_utf8_lossy(&sink.into_captured()).into_owned();
-    agree(|case| {
+    agree(&cases(), |case| {
         // `$SECONDS` counts from when the kept shell began, which is long ago by then.
         let saved = (!case.script.contains("SECONDS")).then(|| state.clone());
         let mut fork = open(saved);
@@ -123,15 +144,36 @@ fn bash_and_a_fork_of_a_kept_shell_agree() {
     });
 }
 
+/// A session has no last text, so its EXIT trap waits for `exit`; and each of its lines is a process with a number of its
+/// own and time of its own.
+#[test]
+fn bash_and_a_fork_of_a_session_agree() {
+    let shell = Shell::sharing();
+    let options = ["--posix-unknown", "--eval", "--env", "HOME=/home"];
+    let session = |more: &[&str]| [&["sh"], &options[..], more].concat();
+    let made = shell.run(&session(&["--session", "base", "-c", ":"]));
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    let stays = |it: &Case| !["EXIT", "SECONDS", "trap"].iter().any(|word| it.script.contains(word));
+    let sample: Vec<Case> = cases().into_iter().filter(stays).step_by(SAMPLED).collect();
+    assert!(sample.len() >= 60, "only {} cases", sample.len());
+    agree(&sample, |case| {
+        let args = session(&["--session", "fork", "--fork", "base", "-c", &case.script]);
+        fed(shell.command(&args), &case.stdin)
+    });
+}
+
 /// Whether ours is what bash makes of every script.
-fn agree(mut ours: impl FnMut(&Case) -> (i32, String, String)) {
+fn agree(cases: &[Case], mut ours: impl FnMut(&Case) -> (i32, String, String)) {
     assert!(Path::new("/bin/bash").exists(), "this test compares with bash: install it");
-    let cases = cases();
     let mut wrong = Vec::new();
-    for case in &cases {
+    for case in cases {
         let (status, stdout) = by_bash(case);
         let (our_status, our_stdout, stderr) = ours(case);
-        if !case.differs && (our_status, &our_stdout) != (status, &stdout) {
+        let is_same = (our_status, &our_stdout) == (status, &stdout);
+        if case.differs == Differs::Here && is_same {
+            wrong.push(format!("{}: is said to differ and does not", case.name));
+        }
+        if case.differs == Differs::No && !is_same {
             wrong.push(format!(
                 "--- {}\n{}bash {status}: {stdout:?}\nours {our_status}: {our_stdout:?}\n{stderr}",
                 case.name, case.script
@@ -139,5 +181,4 @@ fn agree(mut ours: impl FnMut(&Case) -> (i32, String, String)) {
         }
     }
     assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
-    assert!(std::env::var("DRYDOCK_SCRIPTS").is_ok() || cases.len() >= 300, "only {} cases", cases.len());
 }

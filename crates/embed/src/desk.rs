@@ -184,8 +184,18 @@ impl Inside for ShellInside {
     }
 
     fn run(&self, command: InsideCommand) -> BoxFuture<'static, (Outcome, Streams)> {
-        let InsideCommand { name, mut args, env, wall_max, umask, caller, streams, door, entropy, preparing } =
-            command;
+        let InsideCommand {
+            name,
+            mut args,
+            env,
+            wall_max,
+            file_rules,
+            caller,
+            streams,
+            door,
+            entropy,
+            preparing,
+        } = command;
         // That it is `make` itself, and not somebody who says so, the gate knows.
         let recipe_of = (caller.as_deref() == Some(MAKE)).then(|| take_claims(&mut args));
         let time = match (wall_max, self.clock.stepped()) {
@@ -200,7 +210,7 @@ impl Inside for ShellInside {
             name,
             args,
             env,
-            umask,
+            file_rules,
             recipe_of,
             seed: entropy.seed(),
             time,
@@ -234,7 +244,7 @@ fn take_claims(args: &mut Vec<Vec<u8>>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use drydock_contract::{Call, CallError, Denial, Dispatch, Reply, port::Mode};
+    use drydock_contract::{Call, CallError, Denial, Dispatch, Reply, port::FileRules};
 
     use super::*;
 
@@ -255,7 +265,7 @@ mod tests {
                 name: "sh".into(),
                 args: Vec::new(),
                 env: Arc::new([]),
-                umask: Mode::UMASK,
+                file_rules: FileRules::USUAL,
                 recipe_of: None,
                 seed: 0,
                 time: InsideTime::Lines,

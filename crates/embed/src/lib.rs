@@ -114,7 +114,7 @@ pub use served::{
 };
 pub use session::{DockSession, Run};
 pub use setup::{BadSetup, Setup, ordinary_variables};
-pub use shell_guest::ExplainError;
+pub use shell_guest::{ExplainError, WordReader};
 pub use shell_session::SessionError;
 pub use shipping::{BuiltInCode, built_in_code};
 pub use snapshot::SnapshotCommandError;

@@ -189,7 +189,7 @@ where
 
 /// The same call once more, now that the name is registered. The gate decides anew.
 async fn again(command: InsideCommand) -> (Outcome, Streams) {
-    let InsideCommand { name, args, env, wall_max, umask, streams, door, .. } = command;
+    let InsideCommand { name, args, env, wall_max, file_rules, streams, door, .. } = command;
     let Ok(mut payload) = encode_command(&env, &name, &args, b"") else {
         return (Outcome::Trapped("the arguments are too long".into()), streams);
     };
@@ -197,7 +197,9 @@ async fn again(command: InsideCommand) -> (Outcome, Streams) {
         let millis = u32::try_from(wall.as_millis().max(1)).unwrap_or(u32::MAX);
         payload.extend_from_slice(&millis.to_le_bytes());
     }
-    let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams).with_umask(umask).answered_typed();
+    let call = Call::new(drydock_caps::exec::COMMAND, &payload, streams)
+        .with_file_rules(file_rules)
+        .answered_typed();
     match door.dispatch(call).await {
         Ok(mut reply) => {
             let outcome = take_report(&mut reply)

@@ -4,7 +4,7 @@
 use std::{future::poll_fn, sync::Arc, time::Duration};
 
 use drydock_abi::shell::{
-    Answer, LineReport, LineRequest, Opening, Plan, Request, ShellLimits, SyntaxError, encode,
+    Answer, LineReport, LineRequest, Opening, Plan, Request, ShellLimits, SyntaxError, TypedWords, encode,
 };
 use drydock_contract::{
     Artifact, Budget, Fault, LineWorld, LiveError, Meter, Outcome, ShellCall, ShellGuestSpec, Sink, Streams,
@@ -20,6 +20,9 @@ const NEVER: Duration = Duration::from_secs(365 * 86_400);
 /// What reading a text may take, which is not run.
 const EXPLAIN_WALL_MAX: Duration = Duration::from_secs(5);
 const EXPLAIN_MEMORY_BYTES_MAX: u64 = 256 << 20;
+
+/// The same for a text that is being typed: whoever types waits for it.
+const WORDS_WALL_MAX: Duration = Duration::from_millis(500);
 
 /// The module.
 pub(crate) fn artifact() -> Result<Artifact, Fault> {
@@ -98,7 +101,7 @@ impl Kept {
                 (answer.report, streams)
             }
             Ok((Answer::NotOpened(why), _)) => self.not_opened(&why, streams).await,
-            Ok((Answer::Plan(_), _)) => self.ended(&broken(&"a plan"), streams).await,
+            Ok((Answer::Plan(_) | Answer::Words(_), _)) => self.ended(&broken(&"no line"), streams).await,
             Err(error) => self.ended(&error, streams).await,
         }
     }
@@ -161,6 +164,24 @@ pub enum ExplainError {
 impl Dock {
     /// What a line or a script would do, without doing it.
     pub async fn explain(&self, text: &str, limits: &ShellLimits) -> Result<Plan, ExplainError> {
+        let mut guest = self.open_reader().await?;
+        let input = encode(&Request::Explain { text: text.to_owned(), limits: limits.clone() });
+        let call = ShellCall { input, wall_max: EXPLAIN_WALL_MAX, memory: None, budget: None, world: None };
+        let (reply, _) = guest.call(call).await;
+        let reply = reply?;
+        match Answer::decode(&reply.bytes).map_err(|bad| broken(&bad))?.0 {
+            Answer::Plan(plan) => Ok(plan?),
+            Answer::Line(_) | Answer::Words(_) | Answer::NotOpened(_) => Err(broken(&"no plan").into()),
+        }
+    }
+
+    /// Whoever reads texts while they are typed.
+    pub fn word_reader(&self) -> WordReader {
+        WordReader { dock: self.clone(), guest: None }
+    }
+
+    /// A guest that reads texts and runs none.
+    async fn open_reader(&self) -> Result<ShellGuest, LiveError> {
         let spec = ShellGuestSpec {
             artifact: artifact().map_err(LiveError::from)?,
             memory_bytes_max: EXPLAIN_MEMORY_BYTES_MAX,
@@ -168,14 +189,34 @@ impl Dock {
             depth: 0,
             tenant: self.tenant.clone(),
         };
-        let mut guest = self.engine.open_shell(spec).await?;
-        let input = encode(&Request::Explain { text: text.to_owned(), limits: limits.clone() });
-        let call = ShellCall { input, wall_max: EXPLAIN_WALL_MAX, memory: None, budget: None, world: None };
+        self.engine.open_shell(spec).await
+    }
+}
+
+/// Says what the words of a text are while somebody types it. The shell's guest reads it, one that stays for all texts:
+/// what was pasted may have come from anywhere.
+pub struct WordReader {
+    dock: Dock,
+    /// None before the first text, and after one that took too long.
+    guest: Option<ShellGuest>,
+}
+
+impl WordReader {
+    /// The words of a text. What they say of it is the guest's word: places may lie outside of the text.
+    pub async fn read(&mut self, text: &str, limits: &ShellLimits) -> Result<TypedWords, LiveError> {
+        let mut guest = match self.guest.take() {
+            Some(guest) => guest,
+            None => self.dock.open_reader().await?,
+        };
+        let input = encode(&Request::Words { text: text.to_owned(), limits: limits.clone() });
+        let call = ShellCall { input, wall_max: WORDS_WALL_MAX, memory: None, budget: None, world: None };
         let (reply, _) = guest.call(call).await;
-        let reply = reply?;
-        match Answer::decode(&reply.bytes).map_err(|bad| broken(&bad))?.0 {
-            Answer::Plan(plan) => Ok(plan?),
-            Answer::Line(_) | Answer::NotOpened(_) => Err(broken(&"no plan").into()),
+        match Answer::decode(&reply?.bytes).map_err(|bad| broken(&bad))?.0 {
+            Answer::Words(words) => {
+                self.guest = Some(guest);
+                Ok(words)
+            }
+            Answer::Line(_) | Answer::Plan(_) | Answer::NotOpened(_) => Err(broken(&"no words")),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, Fault, GuestTime, Limits,
     Reply, RunRequest, Sink, Source, Streams, WorkingDir,
-    port::{Entry, EntryImage, EntryOptions, Mode, Registry, SnapshotFile, SnapshotRecipe},
+    port::{Entry, EntryImage, EntryOptions, FileRules, Registry, SnapshotFile, SnapshotRecipe},
 };
 use drydock_engine::SnapshotError;
 use drydock_store::{PutArtifactError, RegisterError, Registration};
@@ -102,7 +102,7 @@ impl Dock {
             trees: Registry::trees(&*self.registry, entry)
                 .map_err(|error| SnapshotError::from(Fault::from(error)))?,
             working_dir: WorkingDir::Own,
-            umask: Mode::UMASK,
+            file_rules: FileRules::USUAL,
             limits: limits(),
             memory: None,
             lane: Some(options.lane()),

@@ -144,6 +144,29 @@ fn a_line_takes_a_commands_hops_for_each_of_its_stages() {
 }
 
 #[test]
+fn what_flows_between_two_commands_never_enters_the_shell() {
+    let hops = |line: &'static str| {
+        let folder = tempfile::tempdir().unwrap();
+        hops_of(
+            folder.path(),
+            async |dock| warm(dock, &["upper", "sort"]).await,
+            async |dock, ()| {
+                let mut shell = dock.shell("me", Setup::profile("minimal"), ShellSetup::default()).unwrap();
+                let stdin = Source::from(b"b\na\n".repeat(10_000));
+                let streams = Streams { stdin, stdout: Sink::capture(), ..Streams::default() };
+                let (report, streams) = shell.run(line, streams).await.unwrap();
+                assert_eq!((report.status, streams.stdout.into_captured().len()), (0, 40_000), "{line}");
+            },
+        )
+    };
+    let (enter, go) = ("bytes of a stream enter the shell", "bytes of the shell go to a stream");
+    let direct = hops("mkfifo /tmp/p; upper > /tmp/p & sort < /tmp/p | upper | sort > /tmp/f; sort /tmp/f");
+    assert!(!direct.contains(enter) && !direct.contains(go), "{direct}");
+    let looped = hops("upper | while read x; do echo $x; done | sort");
+    assert!(looped.contains(enter) && looped.contains(go), "{looped}");
+}
+
+#[test]
 fn a_program_and_each_of_its_tools_pass_the_gate() {
     let folder = tempfile::tempdir().unwrap();
     let hops = hops_of(

@@ -4,8 +4,9 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use drydock_embed::{
-    Dock, Setup,
+    Dock, Setup, ShellSetup,
     contract::{Budget, Meter, Outcome, Sink, Source, Streams, Unit},
+    shell::Mode,
     store::MemoryFiles,
 };
 
@@ -25,6 +26,9 @@ struct Case {
     stdout: Option<String>,
     #[serde(default)]
     stderr_contains: Option<String>,
+    /// It runs in a line of a shell that may parse text again, because it asks for a shell.
+    #[serde(default)]
+    in_shell: bool,
 }
 
 async fn check(command: &str, at_least: usize) {
@@ -42,19 +46,25 @@ async fn check(command: &str, at_least: usize) {
         }
         let env = case.env.clone().into_iter().collect();
         let setup = Setup { files: Some(Arc::new(tree)), env, ..Setup::profile("minimal") };
-        let session = dock.session("cases", setup).unwrap();
         let stdin = Source::from(case.stdin.clone().into_bytes());
         let streams =
             Streams { stdin, stdout: Sink::capture(), stderr: Sink::capture(), ..Streams::default() };
-        let (report, streams) = session.run_with(command, &case.argv, streams).await.unwrap();
+        let (outcome, streams) = match case.in_shell {
+            true => run_in_shell(&dock, setup, command, &case.argv, streams).await,
+            false => {
+                let session = dock.session("cases", setup).unwrap();
+                let (report, streams) = session.run_with(command, &case.argv, streams).await.unwrap();
+                (report.outcome, streams)
+            }
+        };
         let stdout = String::from_utf8_lossy(&streams.stdout.into_captured()).into_owned();
         let stderr = String::from_utf8_lossy(&streams.stderr.into_captured()).into_owned();
         let said = case.stderr_contains.as_ref().is_none_or(|it| stderr.contains(it));
         let told = case.stdout.as_ref().is_none_or(|it| stdout == *it);
-        if report.outcome != Outcome::Exited(case.status) || !told || !said {
+        if outcome != Outcome::Exited(case.status) || !told || !said {
             wrong.push(format!(
                 "{}: {:?}\n  want {} {:?} {:?}\n  got  {} {stdout:?} {stderr:?}",
-                case.name, case.argv, case.status, case.stdout, case.stderr_contains, report.outcome
+                case.name, case.argv, case.status, case.stdout, case.stderr_contains, outcome
             ));
         }
     }
@@ -65,6 +75,23 @@ async fn check(command: &str, at_least: usize) {
         cases.len(),
         wrong.join("\n")
     );
+}
+
+/// The same as a line of a shell with `eval`.
+async fn run_in_shell(
+    dock: &Dock,
+    setup: Setup,
+    command: &str,
+    argv: &[String],
+    streams: Streams,
+) -> (Outcome, Streams) {
+    let mode = Mode { eval_allowed: true, ..Mode::default() };
+    let mut shell =
+        dock.shell("cases", setup, ShellSetup { mode, cwd: "/".into(), ..ShellSetup::default() }).unwrap();
+    let quoted = argv.iter().map(|it| format!(" '{}'", it.replace('\'', r"'\''")));
+    let line = format!("{command}{}", quoted.collect::<String>());
+    let (report, streams) = shell.run(&line, streams).await.unwrap();
+    (Outcome::Exited(report.status), streams)
 }
 
 /// Several commands over one tree, in the profile with the least memory: status, output and complaints.

@@ -17,7 +17,7 @@ use drydock_embed::{
     contract::{BoxFuture, ByteSink, ByteSource, Limits, Sink, Source, Streams},
     empty_tree,
     engine::EngineSettings,
-    shell::{LineReport, Mode},
+    shell::{LineReport, Mode, ShellLimits, WordRole},
 };
 use lines::Attack;
 use tempfile::TempDir;
@@ -25,11 +25,12 @@ use tokio::sync::Mutex;
 
 /// What a line may take.
 const WALL_MAX: Duration = Duration::from_secs(2);
-/// How long after that it is over at the latest. It is a few hundred milliseconds; a machine that others use takes longer,
-/// and a hang takes for ever.
-const LATE_MAX: Duration = Duration::from_secs(5);
+/// How long after that it is over at the latest.
+const LATE_MAX: Duration = Duration::from_millis(500);
+/// How often a line is tried: a machine that others use may be late by itself, and not three times.
+const TRIES: u32 = 3;
 /// The whole process, whatever a line does: its memory is 384 MiB at most, and what the host has beside that.
-const PROCESS_KIB_MAX: u64 = 700 << 10;
+const PROCESS_KIB_MAX: u64 = 700_000_000 / 1_024;
 /// Far more than anything here takes: a guard against a hang, and no measure.
 const HANG: Duration = Duration::from_secs(60);
 
@@ -93,16 +94,27 @@ async fn each_is_ended(attacks: &[Attack]) {
     let yard = yard(None);
     let mut shell = yard.shell(WALL_MAX).await;
     for (name, line) in attacks {
-        let began = Instant::now();
-        let ran = tokio::time::timeout(HANG, run(&mut shell, line)).await;
-        let (took, peak) = (began.elapsed(), status("VmHWM"));
-        let Ok((report, _, said)) = ran else { panic!("{name} hangs") };
-        let last = said.lines().last().unwrap_or_default();
-        println!("{took:>8.2?} {:>4} MiB {:>4} {name}: {last}", peak >> 10, report.status);
-        assert!(took < WALL_MAX + LATE_MAX, "{name} took {took:?}");
-        assert!(peak < PROCESS_KIB_MAX, "{name} took {peak} KiB");
-        is_fine(&mut shell, name).await;
+        for left in (0..TRIES).rev() {
+            let began = Instant::now();
+            let ran = tokio::time::timeout(HANG, run(&mut shell, line)).await;
+            let (took, peak) = (began.elapsed(), status("VmHWM"));
+            let Ok((report, _, said)) = ran else { panic!("{name} hangs") };
+            let last = said.lines().last().unwrap_or_default();
+            println!("{took:>8.2?} {:>4} MiB {:>4} {name}: {last}", peak >> 10, report.status);
+            assert!(peak < PROCESS_KIB_MAX, "{name} took {peak} KiB");
+            is_fine(&mut shell, name).await;
+            if is_in_time(took, WALL_MAX, left, name) {
+                break;
+            }
+        }
     }
+}
+
+/// Whether something ended soon after its time, so that it need not be tried again.
+fn is_in_time(took: Duration, wall_max: Duration, tries_left: u32, name: &str) -> bool {
+    let is_in_time = took < wall_max + LATE_MAX;
+    assert!(is_in_time || tries_left > 0, "{name} took {took:?}, and was late {TRIES} times");
+    is_in_time
 }
 
 #[tokio::test]
@@ -118,6 +130,40 @@ async fn words_texts_and_depth_that_grow_are_stopped() {
 #[tokio::test]
 async fn jobs_pipes_and_files_without_end_are_stopped() {
     each_is_ended(lines::JOBS_AND_STREAMS).await;
+}
+
+/// What somebody types or pastes is read while they type, by a guest too.
+#[tokio::test]
+async fn a_hostile_text_that_is_typed_is_read_soon_or_not_at_all() {
+    let _alone = ALONE.lock().await;
+    let yard = yard(None);
+    let mut reader = yard.dock.word_reader();
+    let limits = ShellLimits::default();
+    reader.read("warm", &limits).await.unwrap();
+    for part in [
+        "$(", "`", "$((", "\"$(", "{", "{a,", "{a,b}", "[[ (", "a|", "a=(", "${a:-", "<<a\n", "((", "x() ",
+        "!",
+    ] {
+        let text = part.repeat((64 << 10) / part.len());
+        for left in (0..TRIES).rev() {
+            let began = Instant::now();
+            let told = tokio::time::timeout(HANG, reader.read(&text, &limits)).await;
+            let (took, peak) = (began.elapsed(), status("VmHWM"));
+            println!(
+                "{took:>8.2?} {:>4} MiB {part:?} {}",
+                peak >> 10,
+                told.unwrap().map_or(0, |it| it.words.len())
+            );
+            assert!(peak < PROCESS_KIB_MAX, "{part} took {peak} KiB");
+            if is_in_time(took, Duration::from_millis(500), left, part) {
+                break;
+            }
+        }
+        let next = reader.read("if ls -l", &limits).await.unwrap();
+        let roles: Vec<_> = next.words.iter().map(|it| (it.start, it.role)).collect();
+        assert_eq!(roles, [(0, WordRole::Keyword), (3, WordRole::Command), (6, WordRole::Argument)]);
+        assert_eq!(next.last, Some((6, WordRole::Argument)));
+    }
 }
 
 /// Offers `php`, which takes a moment of waiting to find out that it cannot be had.
@@ -164,11 +210,16 @@ async fn an_installation_that_nobody_looks_at_gives_a_line_no_time() {
     let mut shell = dock.shell("attacker", setup, ShellSetup::default()).unwrap();
     is_fine(&mut shell, "nothing").await;
     let line = r#"x0=1; for i in {1..60}; do declare x$i="x$((i-1))+x$((i-1))"; done; php & echo $((x60))"#;
-    let began = Instant::now();
-    let (report, ..) = tokio::time::timeout(HANG, run(&mut shell, line)).await.unwrap();
-    assert_eq!(report.limit.as_deref(), Some("timed_out"));
-    assert!(began.elapsed() < WALL_MAX + LATE_MAX, "{:?}", began.elapsed());
-    is_fine(&mut shell, line).await;
+    for left in (0..TRIES).rev() {
+        let began = Instant::now();
+        let (report, ..) = tokio::time::timeout(HANG, run(&mut shell, line)).await.unwrap();
+        let took = began.elapsed();
+        assert_eq!(report.limit.as_deref(), Some("timed_out"));
+        is_fine(&mut shell, line).await;
+        if is_in_time(took, WALL_MAX, left, line) {
+            break;
+        }
+    }
 }
 
 /// What a shell keeps has room in its memory or is told as lost; the line that made it large has done its work.
@@ -221,13 +272,18 @@ async fn a_line_whose_reader_goes_away_ends_at_once() {
         run(&mut shell, "yes | head -1; yes | while read x; do echo $x; break; done").await;
     assert_eq!((report.status, said.as_str()), (0, "y\ny\n"));
     for line in ["yes", "yes | cat", "yes | cat | cat >&1", "seq 100000000", "{ yes; }", "(yes) & wait"] {
-        let stdout = Sink::Stream(Box::new(Gone(1)));
-        let began = Instant::now();
-        let streams = Streams { stdout, ..captured(Source::Empty) };
-        shell.run_line(line, streams).await.unwrap();
-        println!("{:>8.2?} {line}", began.elapsed());
-        assert!(began.elapsed() < LATE_MAX, "{line}");
-        is_fine(&mut shell, line).await;
+        for left in (0..TRIES).rev() {
+            let stdout = Sink::Stream(Box::new(Gone(1)));
+            let began = Instant::now();
+            let streams = Streams { stdout, ..captured(Source::Empty) };
+            shell.run_line(line, streams).await.unwrap();
+            let took = began.elapsed();
+            println!("{took:>8.2?} {line}");
+            is_fine(&mut shell, line).await;
+            if is_in_time(took, Duration::ZERO, left, line) {
+                break;
+            }
+        }
     }
 }
 
@@ -279,16 +335,21 @@ async fn a_line_that_is_cancelled_ends_wherever_it_is() {
         "trap 'while :; do :; done' INT; while :; do :; done",
         "x0=1; for i in {1..60}; do declare x$i=\"x$((i-1))+x$((i-1))\"; done; sleep 100 & echo $((x60))",
     ] {
-        let cancel = Arc::new(shell.canceller());
-        let mut running = Box::pin(shell.run_line(line, captured(Source::Stream(Box::new(Silent)))));
-        let early = tokio::time::timeout(Duration::from_millis(300), &mut running).await;
-        assert!(early.is_err(), "{line} ended by itself");
-        let began = Instant::now();
-        cancel();
-        let (report, _) = running.await.unwrap();
-        println!("{:>8.2?} {} {line}", began.elapsed(), report.status);
-        assert!(began.elapsed() < LATE_MAX, "{line}");
-        assert_eq!(report.limit.as_deref(), Some("cancelled"), "{line}");
-        is_fine(&mut shell, line).await;
+        for left in (0..TRIES).rev() {
+            let cancel = Arc::new(shell.canceller());
+            let mut running = Box::pin(shell.run_line(line, captured(Source::Stream(Box::new(Silent)))));
+            let early = tokio::time::timeout(Duration::from_millis(300), &mut running).await;
+            assert!(early.is_err(), "{line} ended by itself");
+            let began = Instant::now();
+            cancel();
+            let (report, _) = running.await.unwrap();
+            let took = began.elapsed();
+            println!("{took:>8.2?} {} {line}", report.status);
+            assert_eq!(report.limit.as_deref(), Some("cancelled"), "{line}");
+            is_fine(&mut shell, line).await;
+            if is_in_time(took, Duration::ZERO, left, line) {
+                break;
+            }
+        }
     }
 }

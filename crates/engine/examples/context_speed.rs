@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Instant};
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Dispatch, Entropy, GuestTime, Limits, Reply,
     RunRequest, Sink, Source, Streams,
-    port::{Interruption, LaneChoice, Mode, Runner, Slots},
+    port::{FileRules, Interruption, LaneChoice, Runner, Slots},
 };
 use drydock_engine::{Engine, EngineSettings, Lane};
 
@@ -49,7 +49,7 @@ fn request(artifact: &Artifact, code: &str) -> RunRequest {
         working_dir: drydock_contract::WorkingDir::Own,
         lane: None,
         compile: None,
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         limits: Limits { memory_bytes_max: 64 << 20, ..Limits::default() },
         caps: CapSet::of(&[Cap::Tool]),
         time: GuestTime::Real,

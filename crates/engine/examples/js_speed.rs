@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Instant};
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Dispatch, Entropy, GuestTime, Limits, Reply,
     RunRequest, Sink, Source, Streams,
-    port::{Mode, Runner},
+    port::{FileRules, Runner},
 };
 use drydock_engine::{Engine, EngineSettings};
 
@@ -42,7 +42,7 @@ fn request(artifact: &Artifact, stdin: &bytes::Bytes, door: &Arc<dyn Dispatch>) 
         working_dir: drydock_contract::WorkingDir::Own,
         lane: None,
         compile: None,
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         limits: Limits::default(),
         caps: CapSet::of(&[Cap::Tool]),
         time: GuestTime::Real,

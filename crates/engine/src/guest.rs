@@ -8,7 +8,7 @@ use std::{
 use drydock_contract::{
     Cap, Deadline, Dispatch, Entropy, GuestLog, GuestTime, Limits, LineWorld, Meter, RunRequest, Sleep,
     SteppedClock, Streams, Switch, WorkingDir,
-    port::{Clock as _, EntryTree, FileLimit, Files, Interrupt, Mode},
+    port::{Clock as _, EntryTree, FileLimit, FileRules, Files, Interrupt},
     schedule, yield_now,
 };
 use drydock_store::{MemoryFiles, Mounts};
@@ -37,8 +37,8 @@ pub(crate) struct Guest {
     pub(crate) clock: GuestClock,
     pub(crate) random: Random,
     pub(crate) descriptors: Descriptors,
-    /// What is taken from the bits of files and directories that it makes.
-    pub(crate) umask: Mode,
+    /// What holds for the files and directories that it makes and writes.
+    pub(crate) file_rules: FileRules,
     pub(crate) door: Arc<dyn Dispatch>,
     /// The code of the last refusal, for `env.host_error`.
     pub(crate) last_error: std::borrow::Cow<'static, str>,
@@ -146,7 +146,7 @@ impl Guest {
             clock: GuestClock::new(request.time, started, request.clock),
             random: Random::new(request.entropy),
             descriptors,
-            umask: request.umask,
+            file_rules: request.file_rules,
             door: request.door,
             last_error: "".into(),
             kept_reply: None,

@@ -10,7 +10,7 @@ use std::{future::ready, pin::pin, sync::Arc, time::Instant};
 use drydock_contract::{
     BoxFuture, CallLimits, CapSet, Deadline, Entropy, Fault, GuestTime, Limits, LiveError, LiveKind,
     LiveReply, LiveSpec, Meter, Outcome, Preparing, RunRequest, Streams, Switch, Waited, WorkingDir,
-    port::{LiveInstance, Mode},
+    port::{FileRules, LiveInstance},
 };
 use parking_lot::Mutex;
 use tracing::{Instrument as _, Span};
@@ -266,7 +266,7 @@ fn without_wasi(spec: LiveSpec) -> RunRequest {
         files: None,
         trees: Vec::new(),
         working_dir: WorkingDir::Own,
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         limits: Limits { memory_bytes_max: spec.memory_bytes_max, ..Limits::default() },
         memory: spec.memory,
         lane: spec.lane,

@@ -26,6 +26,11 @@ pub(crate) enum Stop {
     Ready,
 }
 
+impl Stop {
+    /// It wrote more to a file than it may: the status of who is ended by SIGXFSZ.
+    pub(crate) const FILE_LIMIT: Self = Self::Exit(128 + 25);
+}
+
 impl From<Stop> for Outcome {
     fn from(stop: Stop) -> Self {
         match stop {

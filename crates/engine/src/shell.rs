@@ -12,7 +12,7 @@ use std::{
 
 use drydock_contract::{
     BoxFuture, Cap, CapSet, Deadline, Entropy, GuestTime, Limits, LiveError, Meter, Outcome, Preparing,
-    RunRequest, ShellCall, ShellGuestSpec, Streams, Switch, Waited, WorkingDir, port::Mode,
+    RunRequest, ShellCall, ShellGuestSpec, Streams, Switch, Waited, WorkingDir, port::FileRules,
 };
 use wasmtime::Store;
 
@@ -119,7 +119,7 @@ fn request(spec: ShellGuestSpec, switches: &[Arc<Switch>; 2]) -> RunRequest {
         files: None,
         trees: Vec::new(),
         working_dir: WorkingDir::Own,
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         limits: Limits { memory_bytes_max: spec.memory_bytes_max, ..Limits::default() },
         memory: None,
         lane: None,

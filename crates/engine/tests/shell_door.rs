@@ -19,7 +19,7 @@ use drydock_abi::{
 };
 use drydock_contract::{
     Artifact, Cap, CapSet, Fault, GuestTime, InsideShell, InsideTime, LineWorld, LiveError, Meter, Outcome,
-    RunRequest, ShellCall, ShellGuestSpec, Sink, Source, Streams, Tenant, port::Mode,
+    RunRequest, ShellCall, ShellGuestSpec, Sink, Source, Streams, Tenant, port::FileRules,
 };
 use drydock_engine::ShellGuest;
 use drydock_store::MemoryFiles;
@@ -98,7 +98,16 @@ async fn answers(program: Program) -> Vec<i32> {
 }
 
 fn start(name: &str, [stdin, stdout, stderr]: [u32; 3], level: u32) -> Vec<u8> {
-    let start = Start { ordinal: 1, umask: 0o22, level, stdin, stdout, stderr, numbered: Vec::new() };
+    let start = Start {
+        ordinal: 1,
+        umask: 0o22,
+        file_bytes_max: None,
+        level,
+        stdin,
+        stdout,
+        stderr,
+        numbered: Vec::new(),
+    };
     let command = encode_command(&[""; 0], name, &[""; 0], b"").unwrap();
     [encode(&start), command].concat()
 }
@@ -138,7 +147,8 @@ async fn foreign_handles_are_nobodys() {
 /// A command that would open these as `/dev/fd/N`.
 fn start_with(numbered: Vec<NumberedStream>) -> Vec<u8> {
     let [stdin, stdout, stderr] = NOTHING;
-    let head = Start { ordinal: 1, umask: 0o22, level: 0, stdin, stdout, stderr, numbered };
+    let head =
+        Start { ordinal: 1, umask: 0o22, file_bytes_max: None, level: 0, stdin, stdout, stderr, numbered };
     [encode(&head), encode_command(&[""; 0], "quick", &[""; 0], b"").unwrap()].concat()
 }
 
@@ -382,6 +392,28 @@ async fn a_hundred_thousand_waits_cost_time_and_nothing_else() {
     println!("300,000 waits took {:?}", began.elapsed());
 }
 
+/// More than there may be commands and timers at once.
+const MANY: u32 = 3_000;
+
+#[tokio::test]
+async fn timers_end_by_themselves_are_counted_and_can_be_ended() {
+    let program = Program::default()
+        .call("timer", &[1])
+        .call("wait", &[1, INTO, 4096])
+        .times(MANY, "timer", &[u32::MAX])
+        .call("timer", &[0])
+        .call("end", &[2])
+        .call("wait", &[0, INTO, 4096])
+        .call("timer", &[1])
+        .call("wait", &[1, INTO, 4096]);
+    let said = answers(program).await;
+    let (first, rest) = said.split_at(2);
+    assert!(first[0] == 1 && first[1] > 1, "{first:?}");
+    let [full, _ended, nothing, one_more, event] = rest[rest.len() - 5..] else { panic!("{rest:?}") };
+    assert_eq!((full, nothing), (TOO_MANY, 1));
+    assert!(one_more > 1 && event > 1, "{one_more} {event}");
+}
+
 #[tokio::test]
 async fn a_wait_for_what_never_happens_ends_with_the_time_of_the_call() {
     for program in [
@@ -423,6 +455,7 @@ async fn garbage_is_not_started() {
     let head = Start {
         ordinal: 1,
         umask: 0,
+        file_bytes_max: None,
         level: 0,
         stdin: NONE,
         stdout: NONE,
@@ -559,7 +592,7 @@ fn inside(number: u32, told: &Told) -> InsideShell {
         name: "sh".into(),
         args: Vec::new(),
         env: Arc::new([]),
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         recipe_of: None,
         seed: 0,
         time: InsideTime::Lines,

@@ -12,7 +12,7 @@ use common::{
 };
 use drydock_contract::{
     Meter, Outcome, RunReport, RunRequest, Tenant,
-    port::{FileLimit, Files},
+    port::{FileLimit, FileRules, Files, Follow, TreePath},
 };
 use drydock_store::{
     Access, Home, HostDir, MemoryFiles, Mounts, Overlay, Quota, SqliteFiles, Volume, Workspaces,
@@ -199,6 +199,31 @@ async fn paths_nobody_should_pass_are_refused_by_name() {
     let long = Script::default().call("path_create_directory", [I(3), text("a/".repeat(5000))], 37);
     let report = report(&long, memory()).await;
     assert_eq!((report.outcome, report.quota), (Outcome::Exited(0), Some(FileLimit::PathBytes)));
+}
+
+#[tokio::test]
+async fn a_run_writes_no_file_longer_than_it_may() {
+    let opened = || Script::default().open("f", CREATE, FD, 0);
+    let ended = Outcome::Exited(153);
+    let cases = [
+        (opened().write(FD, &[1; 900], 0).write(FD, &[1; 124], 0), Outcome::Exited(0), 1_024),
+        (opened().write(FD, &[1; 900], 0).write(FD, &[1; 125], 0), ended.clone(), 1_024),
+        (opened().pwrite(FD, 1_024, &[1], 0), ended.clone(), 0),
+        (opened().call("fd_filestat_set_size", [At(FD), L(1_024)], 0), Outcome::Exited(0), 1_024),
+        (opened().call("fd_filestat_set_size", [At(FD), L(1_025)], 0), ended.clone(), 0),
+        (opened().call("fd_allocate", [At(FD), L(1_000), L(25)], 0), ended, 0),
+    ];
+    for (number, (script, outcome, size)) in cases.into_iter().enumerate() {
+        let files = memory();
+        let asked = RunRequest {
+            files: Some(Arc::clone(&files)),
+            file_rules: FileRules { bytes_max: Some(1_024), ..FileRules::USUAL },
+            ..request(&script.wat())
+        };
+        let (report, _) = run(asked).await.unwrap();
+        let stat = files.stat(&TreePath::new("f").unwrap(), Follow::Yes).unwrap();
+        assert_eq!((report.outcome, report.quota, stat.size), (outcome, None, size), "case {number}");
+    }
 }
 
 #[tokio::test]

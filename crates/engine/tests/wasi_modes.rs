@@ -11,7 +11,7 @@ use common::{
 };
 use drydock_contract::{
     CapSet, Limits, Meter, Outcome, RunRequest, Tenant,
-    port::{Files, Follow, Mode, TreePath},
+    port::{FileRules, Files, Follow, Mode, TreePath},
 };
 use drydock_store::{Access, Home, HostDir, Links, MemoryFiles, Mounts, Overlay, Quota, Volume, Workspaces};
 
@@ -105,8 +105,11 @@ async fn the_mask_is_the_runs_own_and_new_files_are_under_it() {
     // The mask that came with the request is where it begins.
     let script = Script::default().call("host_umask", [I(-1)], 0o027).open("f", CREATE, FD, 0);
     let files = memory();
-    let asked =
-        RunRequest { files: Some(Arc::clone(&files)), umask: Mode::new(0o027), ..request(&script.wat()) };
+    let asked = RunRequest {
+        files: Some(Arc::clone(&files)),
+        file_rules: FileRules { umask: Mode::new(0o027), ..FileRules::USUAL },
+        ..request(&script.wat())
+    };
     assert_eq!(run(asked).await.unwrap().0.outcome, Outcome::Exited(0));
     let mode = files.stat(&TreePath::new("f").unwrap(), Follow::Yes).unwrap().mode;
     assert_eq!(mode, Mode::new(0o640));

@@ -13,7 +13,7 @@ use std::{
 
 use drydock_contract::{
     CallError, CapSet, Fault, Reply, Streams, SwitchMark,
-    port::{Attempt, CallEnd, CallFacts, EndKind, Mode, Subjects},
+    port::{Attempt, CallEnd, CallFacts, EndKind, FileRules, Subjects},
 };
 use parking_lot::Mutex;
 
@@ -32,7 +32,7 @@ pub(crate) struct Begun<'a> {
     pub(crate) caps: CapSet,
     pub(crate) slot: Slot,
     pub(crate) reserved: Reserved<'a>,
-    pub(crate) umask: Mode,
+    pub(crate) file_rules: FileRules,
     pub(crate) wants_typed: bool,
     pub(crate) mark: SwitchMark,
     pub(crate) class: Class,
@@ -47,7 +47,7 @@ pub(crate) fn carry_out<'a, C: Capability>(
     streams: Streams,
 ) -> impl Future<Output = Result<Reply, CallError>> + Send + 'a {
     // Taken apart here, so that the future holds each part once: it is moved with all that it holds.
-    let Begun { mut open, grant, caps, slot, mut reserved, umask, wants_typed, mark, class } = begun;
+    let Begun { mut open, grant, caps, slot, mut reserved, file_rules, wants_typed, mark, class } = begun;
     reserved.begin();
     async move {
         // Work that was cut off is dropped with this block: what it holds is free before anybody waits for a record.
@@ -56,7 +56,7 @@ pub(crate) fn carry_out<'a, C: Capability>(
             Ok(Err(denial.into()))
         } else {
             let (open, grant) = (&open, &grant);
-            let issued = Issued { open, grant, caps, slot, umask, wants_typed, mark };
+            let issued = Issued { open, grant, caps, slot, file_rules, wants_typed, mark };
             let work = pin!(power.perform(Permit::issue(gate, session, issued), ready, streams));
             let ends = Ends { session, mark, grant, class };
             race(work, &ends, &*gate.clock).await

@@ -428,8 +428,8 @@ impl<C: Capability> Power for C {
             }
             Err(other) => return Box::pin(ready_now(Err(other))),
         }
-        let (audited, umask, wants_typed, class) =
-            (operation.audited, call.umask, call.wants_typed, operation.class);
+        let (audited, file_rules, wants_typed, class) =
+            (operation.audited, call.file_rules, call.wants_typed, operation.class);
         let caps = session.spec().importable.union(climb.grants.caps());
         let record = || AuditRecord { at: now, call: facts.clone(), event: AuditEvent::Begun };
         let mut record = (audited == Audited::Everything).then(record);
@@ -442,7 +442,7 @@ impl<C: Capability> Power for C {
             };
         }
         let open = OpenCall::new(gate, facts, audited);
-        let mut begun = Begun { open, grant, caps, slot, reserved, umask, wants_typed, mark, class };
+        let mut begun = Begun { open, grant, caps, slot, reserved, file_rules, wants_typed, mark, class };
         if use_due.is_none() && record.is_none() {
             begun.open.begin();
             return Box::pin(carry_out(self, (gate, session), begun, ready, call.streams));

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use drydock_contract::{BoxFuture, Dispatch, Entropy, Outcome, Preparing, Streams, port::Mode};
+use drydock_contract::{BoxFuture, Dispatch, Entropy, Outcome, Preparing, Streams, port::FileRules};
 
 /// One such command.
 pub struct InsideCommand {
@@ -15,8 +15,8 @@ pub struct InsideCommand {
     pub env: Arc<[Vec<u8>]>,
     /// How long it may take, where that is less than the session allows.
     pub wall_max: Option<Duration>,
-    /// What is taken from the bits of files that it makes.
-    pub umask: Mode,
+    /// What holds for the files that it makes and writes.
+    pub file_rules: FileRules,
     /// The built-in command that asks, if it is one. `make` may say which makefiles a text comes from.
     pub caller: Option<Arc<str>>,
     /// What it reads and writes.

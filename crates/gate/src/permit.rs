@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drydock_contract::{CallId, CapSet, Deadline, Dispatch, Entropy, SwitchMark, Waited, port::Mode};
+use drydock_contract::{CallId, CapSet, Deadline, Dispatch, Entropy, SwitchMark, Waited, port::FileRules};
 
 use crate::{
     AttemptLog, Capability, Gate, Grant, Lease, Session, account::Slot, act::OpenCall, dispatch::Door,
@@ -37,7 +37,7 @@ pub struct Permit<'a, C: Capability> {
     open: &'a OpenCall<'a>,
     grant: &'a Arc<Grant>,
     caps: CapSet,
-    umask: Mode,
+    file_rules: FileRules,
     wants_typed: bool,
     slot: Slot,
     mark: SwitchMark,
@@ -50,21 +50,21 @@ pub(crate) struct Issued<'a> {
     pub(crate) grant: &'a Arc<Grant>,
     pub(crate) caps: CapSet,
     pub(crate) slot: Slot,
-    pub(crate) umask: Mode,
+    pub(crate) file_rules: FileRules,
     pub(crate) wants_typed: bool,
     pub(crate) mark: SwitchMark,
 }
 
 impl<'a, C: Capability> Permit<'a, C> {
     pub(crate) fn issue(gate: &'a Arc<Gate>, session: &'a Session, issued: Issued<'a>) -> Self {
-        let Issued { open, grant, caps, slot, umask, wants_typed, mark } = issued;
+        let Issued { open, grant, caps, slot, file_rules, wants_typed, mark } = issued;
         let of = PhantomData;
-        Self { gate, session, open, grant, caps, umask, wants_typed, slot, mark, of }
+        Self { gate, session, open, grant, caps, file_rules, wants_typed, slot, mark, of }
     }
 
     /// The mask of whoever asked.
-    pub fn umask(&self) -> Mode {
-        self.umask
+    pub fn file_rules(&self) -> FileRules {
+        self.file_rules
     }
 
     /// The session that asked.

@@ -1,5 +1,6 @@
 //! What a text would do, without doing it.
 
+mod awk;
 mod operands;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -130,6 +131,7 @@ impl Reader {
         }
         let meaning = operands::meaning(&name, &args);
         self.plan.evaluates |= meaning.evaluates;
+        self.plan.open_ended |= meaning.is_open_ended;
         self.plan.scripts.extend(meaning.script.clone());
         if name.contains('/') && !name.contains('$') {
             self.plan.scripts.insert(name.clone());

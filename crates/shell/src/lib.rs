@@ -33,6 +33,7 @@ mod stubs;
 mod syntax;
 mod tasks;
 mod text;
+mod typed;
 mod vars;
 
 pub use checkpoint::{BadCheckpoint, CHECKPOINT_VERSION, ForkError, Lost, SaveError, Saved};
@@ -43,6 +44,7 @@ pub use limits::ShellLimits;
 pub use nested::{NestedCommand, NestedShells};
 pub use session::{AtEnd, Shell, ShellSpec};
 pub use syntax::SyntaxError;
+pub use typed::typed_words;
 
 /// Every name that is the shell's own: builtins, words of its syntax, and commands it answers itself. None
 /// can be registered: a line would never reach it, and a program that asks for `commands.sh` would.

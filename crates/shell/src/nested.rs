@@ -9,7 +9,7 @@
 
 use std::sync::{Arc, Weak, atomic::Ordering};
 
-use drydock_contract::{BoxFuture, Outcome, port::Mode};
+use drydock_contract::{BoxFuture, Outcome, port::FileRules};
 
 use super::{
     builtin::nested,
@@ -30,8 +30,8 @@ pub struct NestedCommand {
     pub args: Vec<Vec<u8>>,
     /// `NAME=value` entries.
     pub env: Arc<[Vec<u8>]>,
-    /// What is taken from the bits of files that it makes.
-    pub umask: Mode,
+    /// What holds for the files that it makes and writes.
+    pub file_rules: FileRules,
     /// The makefiles that its text comes from, if it is a recipe.
     pub recipe_of: Option<Vec<String>>,
     /// What it reads and writes.
@@ -62,15 +62,27 @@ impl NestedShells {
         let shared = self.0.upgrade();
         Box::pin(async move {
             let Some(shared) = shared else { return Outcome::Cancelled };
-            let NestedCommand { name, args, env: entries, umask, recipe_of, ends, numbered, commands, seed } =
-                command;
+            let NestedCommand {
+                name,
+                args,
+                env: entries,
+                file_rules,
+                recipe_of,
+                ends,
+                numbered,
+                commands,
+                seed,
+            } = command;
             let mut env = Env::bare(Arc::clone(&shared));
             env.identity.id = shared.next_id.fetch_add(1, Ordering::Relaxed);
             env.identity.pid = env.identity.id;
             env.traps.inbox = Arc::new(Inbox::default());
             env.identity.name = name.as_str().into();
             env.computed.seed_random(seed, &env.identity.origin);
-            env.dirs.umask = umask.bits();
+            env.dirs.umask = file_rules.umask.bits();
+            if let Some(max) = file_rules.bytes_max {
+                Arc::make_mut(&mut env.rlimits).inherit_file_bytes(max);
+            }
             env.nested = Some(commands);
             take_environment(&mut env, &entries);
             env.define().functions = Arc::new(shared.handed.lock().clone());

@@ -1,7 +1,7 @@
 //! Where output goes: standard output through one buffer, files, and the few commands awk does itself.
 
 use crate::ast::Redirect;
-use crate::command::{self, Input, Line};
+use crate::command::{self, Input};
 use crate::sort::Sort;
 use place::reason;
 use place::stdio::{Standard, path};
@@ -29,7 +29,7 @@ enum Sink {
     /// Lines for `sort`, kept until the pipe is closed.
     Sort(Sort, Vec<u8>),
     /// Input of a command, which runs when the pipe is closed.
-    Command(Line, Vec<u8>),
+    Command(Vec<u8>),
 }
 
 impl Outputs {
@@ -72,7 +72,7 @@ impl Outputs {
                 }
             }
             Some(Sink::Nothing) => {}
-            Some(Sink::Sort(_, lines) | Sink::Command(_, lines)) => lines.extend_from_slice(bytes),
+            Some(Sink::Sort(_, lines) | Sink::Command(lines)) => lines.extend_from_slice(bytes),
         }
         Ok(())
     }
@@ -89,10 +89,9 @@ impl Outputs {
                 sort.run(&lines, &mut self.stdout);
                 self.flush_stdout();
             }
-            Sink::Command(line, input) => {
+            Sink::Command(input) => {
                 self.flush()?;
-                let ended = command::run(&line, Input::Bytes(&input));
-                return ended.map(Some).map_err(|why| format!("fatal: {why}"));
+                return Ok(Some(command::run(name, Input::Bytes(&input))));
             }
         }
         Ok(Some(0))
@@ -137,9 +136,9 @@ fn open(how: Redirect, name: &[u8]) -> Result<Sink, String> {
                 | ["cat", ">" | "1>", "/dev/stderr"] => Ok(Sink::Stderr),
                 ["sort", ..] => match Sort::parse(&shown) {
                     Some(sort) => Ok(Sink::Sort(sort, Vec::new())),
-                    None => piped(name),
+                    None => Ok(Sink::Command(Vec::new())),
                 },
-                _ => piped(name),
+                _ => Ok(Sink::Command(Vec::new())),
             }
         }
         (_, b"/dev/stdout" | b"-") => Ok(Sink::Stdout),
@@ -154,18 +153,4 @@ fn open(how: Redirect, name: &[u8]) -> Result<Sink, String> {
             Ok(Sink::File(opened.map_err(cannot)?, Vec::new()))
         }
     }
-}
-
-fn piped(command: &[u8]) -> Result<Sink, String> {
-    Ok(Sink::Command(read_command(command)?, Vec::new()))
-}
-
-/// A line of commands, or why it cannot run here.
-pub(crate) fn read_command(command: &[u8]) -> Result<Line, String> {
-    let variable = |name: &[u8]| {
-        let name = String::from_utf8_lossy(name).into_owned();
-        std::env::var_os(name).map(|it| it.into_encoded_bytes()).unwrap_or_default()
-    };
-    let shown = String::from_utf8_lossy(command);
-    command::parse(command, &variable).map_err(|why| format!("fatal: cannot run `{shown}': {why}"))
 }

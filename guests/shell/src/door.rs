@@ -96,13 +96,22 @@ impl Door for HostDoor {
         executor::slice_done();
     }
 
+    fn timer(&self, after: Duration) -> Option<BoxFuture<'static, ()>> {
+        let millis = u32::try_from(after.as_micros().div_ceil(1_000)).unwrap_or(u32::MAX);
+        let timer = Running(host::timer(millis)?);
+        Some(Box::pin(async move {
+            poll_fn(|cx| executor::poll_ended(timer.0, cx)).await;
+            timer.ended();
+        }))
+    }
+
     fn pipe(&self) -> Option<(Arc<dyn ReadEnd>, Arc<dyn WriteEnd>)> {
         let (reader, writer) = ends::pipe()?;
         Some((Arc::new(reader), Arc::new(writer)))
     }
 }
 
-/// A command that goes on at the host: dropping this ends it.
+/// A command or a timer that goes on at the host: dropping this ends it.
 struct Running(u32);
 
 impl Running {
@@ -211,13 +220,14 @@ fn given_numbered(streams: Vec<(u32, StageNumbered)>) -> Option<GivenNumbered> {
 async fn run(level: u32, start: Start<'_>) -> Ended {
     let not_run = |why| Ended { answer: Err(why), is_pipe_broken: false };
     let Some(payload) = start.encode() else { return not_run(NotRun::TooLong) };
-    let (umask, ordinal) = (start.umask.bits(), start.ordinal);
+    let (rules, ordinal) = (start.file_rules, start.ordinal);
+    let (umask, file_bytes_max) = (rules.umask.bits(), rules.bytes_max);
     let streams = start.streams;
     let given = (given_input(streams.stdin), given_output(streams.stdout), given_output(streams.stderr));
     let (Some(input), Some(output), Some(errors)) = given else { return not_run(too_many("pipes")) };
     let Some(numbered) = given_numbered(streams.numbered) else { return not_run(too_many("pipes")) };
     let [stdin, stdout, stderr] = [input.handle, output.handle, errors.handle];
-    let head = Head { ordinal, umask, level, stdin, stdout, stderr, numbered: numbered.told };
+    let head = Head { ordinal, umask, file_bytes_max, level, stdin, stdout, stderr, numbered: numbered.told };
     let mut request = encode(&head);
     request.extend_from_slice(&payload);
     let (number, has_ended) = match host::start(&request) {

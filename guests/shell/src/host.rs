@@ -12,6 +12,8 @@ unsafe extern "C" {
     fn host_answer(at: *const u8, count: u32) -> i32;
     #[link_name = "start"]
     fn host_start(at: *const u8, count: u32) -> i32;
+    #[link_name = "timer"]
+    fn host_timer(millis: u32) -> i32;
     #[link_name = "end"]
     fn host_end(call: u32);
     #[link_name = "pipe"]
@@ -61,6 +63,12 @@ pub(crate) fn start(request: &[u8]) -> Result<(u32, bool), i32> {
     let number = unsafe { host_start(request.as_ptr(), request.len() as u32) };
     let number = u32::try_from(number).map_err(|_| number)?;
     Ok((number & !ENDED, number & ENDED != 0))
+}
+
+/// The number of a timer; none if there are too many.
+pub(crate) fn timer(millis: u32) -> Option<u32> {
+    // SAFETY: it takes a number.
+    u32::try_from(unsafe { host_timer(millis) }).ok()
 }
 
 pub(crate) fn end(call: u32) {

@@ -4,7 +4,7 @@ use crate::door::HostDoor;
 use crate::ends::{Reader, Writer};
 use crate::host;
 use drydock_abi::shell::{InsideEnd, InsideStart, NONE, NumberedStream, READS};
-use drydock_contract::port::Mode;
+use drydock_contract::port::{FileRules, Mode};
 use drydock_contract::{BoxFuture, Outcome};
 use drydock_shell::door::{LineEnds, NumberedEnd};
 use drydock_shell::{NestedCommand, NestedShells};
@@ -23,7 +23,19 @@ impl Shells {
     }
 
     pub(crate) fn begin(&mut self, start: InsideStart) {
-        let InsideStart { id, name, args, env, umask, recipe_of, seed, is_timed, streams, numbered } = start;
+        let InsideStart {
+            id,
+            name,
+            args,
+            env,
+            umask,
+            file_bytes_max,
+            recipe_of,
+            seed,
+            is_timed,
+            streams,
+            numbered,
+        } = start;
         let writer = |handle| Arc::new(Writer { handle, columns: None, is_flushed: true });
         let ends = LineEnds {
             stdin: Arc::new(Reader(streams[0])),
@@ -40,8 +52,10 @@ impl Shells {
         });
         let numbered = numbered.collect();
         let commands = Arc::new(HostDoor { level: id, is_timed });
-        let (env, umask) = (env.into(), Mode::new(umask));
-        let command = NestedCommand { name, args, env, umask, recipe_of, ends, numbered, commands, seed };
+        let (env, file_rules) =
+            (env.into(), FileRules { umask: Mode::new(umask), bytes_max: file_bytes_max });
+        let command =
+            NestedCommand { name, args, env, file_rules, recipe_of, ends, numbered, commands, seed };
         self.running.push((id, self.shells.run(command)));
     }
 

@@ -7,7 +7,7 @@ use drydock_abi::shell::decode;
 use drydock_abi::shell::{Answer, LineAnswer, LineRequest, Opening, Request, SavedWhen, ShellLimits};
 use drydock_contract::Limits;
 use drydock_shell::door::LineEnds;
-use drydock_shell::{AtEnd, Saved, Shell, ShellSpec, explain};
+use drydock_shell::{AtEnd, Saved, Shell, ShellSpec, explain, typed_words};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +46,7 @@ pub(crate) fn serve(bytes: u32) {
             Err(why) => Answer::NotOpened(why),
         },
         Ok(Request::Explain { text, limits }) => Answer::Plan(explain(&text, &limits)),
+        Ok(Request::Words { text, limits }) => Answer::Words(typed_words(&text, &limits)),
         Err(error) => Answer::NotOpened(error.to_string()),
     };
     host::answer(&answer.encode());

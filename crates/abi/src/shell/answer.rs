@@ -10,7 +10,7 @@ use serde::{
     de::{Error as _, SeqAccess, Visitor},
 };
 
-use super::{BadMessage, LineReport, Plan, SyntaxError, decode_front, encode};
+use super::{BadMessage, LineReport, Plan, SyntaxError, TypedWords, decode_front, encode};
 
 /// Longest answer without what the shell keeps.
 pub const ANSWER_BYTES_MAX: usize = 4 << 20;
@@ -38,6 +38,8 @@ pub enum Answer {
     Line(Box<LineAnswer>),
     /// What the text would do.
     Plan(Result<Plan, SyntaxError>),
+    /// What its words are.
+    Words(TypedWords),
     /// There is no shell: what it should have gone on from is no state of one.
     NotOpened(String),
 }
@@ -114,7 +116,7 @@ impl Answer {
         let at = front.len() - rest.len();
         let saved_bytes = match &answer {
             Self::Line(line) => line.saved_bytes.unwrap_or(0),
-            Self::Plan(_) | Self::NotOpened(_) => 0,
+            Self::Plan(_) | Self::Words(_) | Self::NotOpened(_) => 0,
         };
         match (bytes.len() - at) as u64 == saved_bytes {
             true => Ok((answer, at)),

@@ -14,6 +14,8 @@ pub struct Start {
     pub ordinal: u64,
     /// What is taken from the bits of files that it makes.
     pub umask: u32,
+    /// How long a file may get that it writes.
+    pub file_bytes_max: Option<u64>,
     /// The shell inside the line that starts it; 0 is the line's own.
     pub level: u32,
     /// A handle, a file or nothing.
@@ -111,6 +113,8 @@ pub struct InsideStart {
     pub env: Vec<Vec<u8>>,
     /// What is taken from the bits of files that it makes.
     pub umask: u32,
+    /// How long a file may get that it and its commands write.
+    pub file_bytes_max: Option<u64>,
     /// The makefiles that its text comes from, if it is a recipe.
     pub recipe_of: Option<Vec<String>>,
     /// Where its randomness starts.

@@ -16,6 +16,13 @@ pub enum Request {
         /// Bounds of the parser.
         limits: ShellLimits,
     },
+    /// Says what the words of a text are that somebody is typing.
+    Words {
+        /// The text.
+        text: String,
+        /// Bounds of the parser.
+        limits: ShellLimits,
+    },
 }
 
 /// A text to run.

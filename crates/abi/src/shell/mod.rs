@@ -6,7 +6,8 @@
 //! | import of `shell` | what |
 //! |---|---|
 //! | `start(at, len) -> call` | starts a command: a [`Start`] and, behind it, the request of `exec.command` |
-//! | `end(call)` | ends a command that was started |
+//! | `timer(millis) -> call` | something that ends, as a command does, when so much time has passed |
+//! | `end(call)` | ends a command that was started, or a timer |
 //! | `pipe() -> handle` | makes a pipe; the guest has both ends |
 //! | `named(descriptor) -> handle` | a handle for a named pipe that the guest opened by WASI, with the same ends |
 //! | `read(handle, at, len) -> n` | reads; 0 is the end |
@@ -29,6 +30,7 @@ mod event;
 mod line;
 mod names;
 mod plan;
+mod typed;
 mod whole;
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -45,6 +47,7 @@ pub use line::{
 };
 pub use names::OWN_NAMES;
 pub use plan::{Plan, PlannedCommand, Touch};
+pub use typed::{TYPED_WORDS_MAX, TypedWord, TypedWords, WordRole};
 
 /// The space of the imports.
 pub const SPACE: &str = "shell";

@@ -290,7 +290,7 @@ impl Exec {
             files: spec.files.clone(),
             trees,
             working_dir,
-            umask: permit.umask(),
+            file_rules: permit.file_rules(),
             limits,
             memory: spec.memory.clone(),
             lane: by_path.is_none().then(|| options.lane()),
@@ -344,10 +344,11 @@ async fn ask_inside(
     streams: Streams,
 ) -> Reply {
     let Inner { name, args, env, wall_max } = command;
-    let (umask, door, preparing) = (permit.umask(), permit.door(), Arc::clone(permit.session().preparing()));
+    let (file_rules, door, preparing) =
+        (permit.file_rules(), permit.door(), Arc::clone(permit.session().preparing()));
     let (caller, entropy) = (permit.session().caller().cloned(), permit.entropy());
     let command =
-        InsideCommand { name, args, env, wall_max, umask, caller, streams, door, entropy, preparing };
+        InsideCommand { name, args, env, wall_max, file_rules, caller, streams, door, entropy, preparing };
     let (outcome, streams) = inside.run(command).await;
     answer(report_of(outcome), permit.wants_typed(), streams)
 }

@@ -149,14 +149,14 @@ async fn map(
             && let Some((index, Blob(input))) = waiting.next()
         {
             // Its call is known by its place among the inputs.
-            let (door, start, umask) = (Arc::clone(&door), start.clone(), permit.umask());
+            let (door, start, file_rules) = (Arc::clone(&door), start.clone(), permit.file_rules());
             going.push(Box::pin(async move {
                 let streams = Streams {
                     stdin: Source::Bytes(Bytes::from(input)),
                     stdout: Sink::capture(),
                     ..Streams::default()
                 };
-                let call = Call::typed(START, start, bytes, streams).with_umask(umask);
+                let call = Call::typed(START, start, bytes, streams).with_file_rules(file_rules);
                 (index, ended(door.dispatch(call.numbered(index as u64)).await))
             }));
         }

@@ -24,7 +24,7 @@ use std::{
 use drydock_abi::exec::{REQUEST_BYTES_MAX, take_report};
 use drydock_contract::{
     BoxFuture, Call, CallError, Cap, Denial, Dispatch, Fault, Reply, Streams, Switch,
-    port::{Clock, Mode},
+    port::{Clock, FileRules},
 };
 use drydock_gate::{
     Audited, CapSpec, Capability, Class, NotAdmitted, Operation, Permit, Refused, Session,
@@ -158,14 +158,14 @@ impl Process {
         spawn: ProcessSpawn,
         streams: Streams,
     ) -> SpawnedProcess {
-        let umask = permit.umask();
+        let file_rules = permit.file_rules();
         let lease = permit.into_lease();
         let (door, [principal, _]) = (lease.door(), lease.switches());
         let entry = self.table.enter(lease, Arc::clone(&command));
         let number = entry.number;
         let owner = Box::new(Owner { table: Arc::clone(&self.table), entry: Arc::clone(&entry) });
         let running = Running { table: Arc::clone(&self.table), entry };
-        let work = Work { door, principal, spawn, umask, streams };
+        let work = Work { door, principal, spawn, file_rules, streams };
         (self.tasks)(Box::pin(drive(running, work)));
         SpawnedProcess { number, command, owner }
     }
@@ -226,18 +226,19 @@ struct Work {
     /// Woken when a grant of its principal is gone.
     principal: Arc<Switch>,
     spawn: ProcessSpawn,
-    umask: Mode,
+    file_rules: FileRules,
     streams: Streams,
 }
 
 /// Runs one process to its end, or until it is killed or what let it begin is taken back.
 async fn drive(running: Running, work: Work) {
-    let Work { door, principal, spawn, umask, streams } = work;
+    let Work { door, principal, spawn, file_rules, streams } = work;
     let entry = Arc::clone(&running.entry);
     let state = {
         let mut killed = pin!(tripped(&entry.kill));
         let mut lost = pin!(lost_grant(&entry, &principal));
-        let call = Call::new(spawn.operation, &spawn.request, streams).answered_typed().with_umask(umask);
+        let call =
+            Call::new(spawn.operation, &spawn.request, streams).answered_typed().with_file_rules(file_rules);
         // What is killed before its task begins is never asked for.
         let mut work = (!entry.kill.is_tripped()).then(|| door.dispatch(call));
         poll_fn(|cx| {

@@ -40,7 +40,7 @@ pub use journal::{
 pub use key_values::{KeptValue, KeyChange, KeyChanged, KeyRefusal, KeyValues, ListedKey};
 pub use ledger::{Ledger, LedgerError};
 pub use limit::FileLimit;
-pub use mode::Mode;
+pub use mode::{FileRules, Mode};
 pub use queues::{LeaseId, Leasing, QueueMessage, QueueRefusal, Queues, Settling, Taking, TopicDepth};
 pub use registry::{Entry, EntryTree, LoadError, Registry};
 pub use runner::{LiveInstance, Runner};

@@ -7,6 +7,20 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mode(u16);
 
+/// What holds for the files that a run makes and writes, and for those of whatever it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileRules {
+    /// What is taken from the bits of files and directories that it makes.
+    pub umask: Mode,
+    /// How long a file may get that it writes: who writes more is ended, as by SIGXFSZ.
+    pub bytes_max: Option<u64>,
+}
+
+impl FileRules {
+    /// Of a run that was given no others.
+    pub const USUAL: Self = Self { umask: Mode::UMASK, bytes_max: None };
+}
+
 impl Mode {
     /// What a new file has under the usual mask.
     pub const FILE: Self = Self(0o644);

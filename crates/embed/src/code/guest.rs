@@ -9,7 +9,7 @@ use drydock_codemode::{
 use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Entropy, FailureCode, Fault, GuestTime, Limits, Preparing, RunReport,
     RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
-    port::{Mode, Runner as _},
+    port::{FileRules, Runner as _},
 };
 use drydock_engine::Engine;
 use drydock_store::{Contexts, WorkspaceName};
@@ -200,7 +200,7 @@ impl JsGuest {
             working_dir: WorkingDir::Own,
             lane: None,
             compile: None,
-            umask: Mode::UMASK,
+            file_rules: FileRules::USUAL,
             limits,
             memory: None,
             caps: CapSet::of(&[Cap::Tool]),

@@ -9,7 +9,7 @@ use drydock_codemode::{protocol::Failure, runner::ToolDoor};
 use drydock_contract::{
     BoxFuture, CapSet, Dispatch, Entropy, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing,
     RunRequest, Sink, Source, Streams, Switch, ToolAnswer, ToolFailure, ToolRequest, Tools, WorkingDir,
-    port::{Mode, Runner as _},
+    port::{FileRules, Runner as _},
 };
 use drydock_engine::Engine;
 use serde::Deserialize;
@@ -99,7 +99,7 @@ impl TypeStripper {
             door: Arc::new(ToolDoor::new(Arc::new(Nothing))),
             switches: [cancel, Arc::default()],
             budget: None,
-            umask: Mode::UMASK,
+            file_rules: FileRules::USUAL,
             memory: None,
             clock: None,
             preparing: self.preparing.clone(),

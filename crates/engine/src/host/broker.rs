@@ -62,7 +62,8 @@ pub(super) async fn ask<V: 'static>(
     bytes: u64,
 ) -> Result<V, i32> {
     let door = Arc::clone(&caller.data().door);
-    let call = Call::typed(operation, request, bytes, Streams::default()).with_umask(caller.data().umask);
+    let call =
+        Call::typed(operation, request, bytes, Streams::default()).with_file_rules(caller.data().file_rules);
     let answer = wait_for_others(caller, door.dispatch(call)).await;
     match answer.map(|mut reply| reply.value::<Answer<V>>()) {
         Ok(Some(Ok(value))) => {

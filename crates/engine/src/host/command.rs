@@ -38,7 +38,9 @@ async fn host_command(
     let Some(asked) = request::take(caller, COMMAND, at, count).await? else { return Ok(REFUSED) };
     let lent = Lent::take(caller.data_mut());
     let streams = lent.streams(stdin == STDIN_OURS);
-    let call = Call::new(COMMAND, &asked.payload, streams).with_umask(caller.data().umask).answered_typed();
+    let call = Call::new(COMMAND, &asked.payload, streams)
+        .with_file_rules(caller.data().file_rules)
+        .answered_typed();
     let waiting = caller.data().running.waits();
     let answer = wait_for_others(caller, asked.door.dispatch(call)).await;
     drop(waiting);

@@ -42,9 +42,9 @@ async fn host_exec(
     let (numbered, named) = (caller.data().streams.numbered.clone(), caller.data().streams.named.clone());
     let (stdout, stderr) = (Sink::capture(), Sink::capture());
     let streams = Streams { stdin: Source::Bytes(stdin), stdout, stderr, numbered, named };
-    let umask = caller.data().umask;
+    let file_rules = caller.data().file_rules;
     let waiting = caller.data().running.waits();
-    let call = Call::new(START, &head, streams).with_umask(umask).answered_typed();
+    let call = Call::new(START, &head, streams).with_file_rules(file_rules).answered_typed();
     let answer = wait_for_others(caller, door.dispatch(call)).await;
     drop(waiting);
     let mut reply = match answer {

@@ -11,6 +11,7 @@ use super::reply::{refuse, room};
 use crate::{
     guest::{Guest, breathe},
     memory,
+    outcome::Stop,
     wasi::{self, Descriptor, Errno, OpenedFile, Opening, PIECE_BYTES},
 };
 
@@ -85,10 +86,11 @@ async fn write(
             let now = wasi::now(guest);
             file.write(Some(done.into()), memory.bytes(at + done, piece)?, now)
         });
-        if let Err(errno) = wrote {
-            return Ok(Err(errno.into()));
+        match wrote {
+            Ok(()) => done += piece,
+            Err(Errno::PastFileLimit) => return Err(Stop::FILE_LIMIT.into()),
+            Err(errno) => return Ok(Err(errno.into())),
         }
-        done += piece;
     }
     Ok(Ok(()))
 }

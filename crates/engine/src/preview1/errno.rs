@@ -9,7 +9,7 @@ pub(super) const fn code(errno: Errno) -> i32 {
         Errno::Badf => 8,
         Errno::Exist => 20,
         Errno::Fault => 21,
-        Errno::Fbig | Errno::FullFileBytes => 22,
+        Errno::Fbig | Errno::FullFileBytes | Errno::PastFileLimit => 22,
         Errno::Intr => 27,
         Errno::Inval => 28,
         Errno::Io => 29,

@@ -44,7 +44,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(SPACE, "fd_filestat_set_size", |c: Ctx<'_>, (fd, size): (u32, u64)| {
         slowly(c, move |_, guest| {
             let now = now(guest);
-            Ok(guest.descriptors.file(fd, rights::FD_FILESTAT_SET_SIZE)?.file.set_len(size, now)?)
+            guest.descriptors.file(fd, rights::FD_FILESTAT_SET_SIZE)?.set_len(size, now)
         })
     })?;
     linker.func_wrap(

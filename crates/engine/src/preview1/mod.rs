@@ -66,7 +66,7 @@ fn answer(
 ) -> wasmtime::Result<i32> {
     caller.data().check_time()?;
     let result = memory::split(caller).and_then(|(mut memory, guest)| act(&mut memory, guest));
-    finish(caller, result.map_err(Failure::Errno))
+    finish(caller, result.map_err(Failure::from))
 }
 
 /// The guest's errno, or the end of the run. A limit of its files is noted in the run's report.

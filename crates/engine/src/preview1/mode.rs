@@ -37,9 +37,9 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     )?;
     linker.func_wrap("env", "host_umask", |mut c: Ctx<'_>, mask: i32| {
         let guest = c.data_mut();
-        let before = guest.umask;
+        let before = guest.file_rules.umask;
         if let Ok(mask) = u32::try_from(mask) {
-            guest.umask = Mode::new(mask).plain();
+            guest.file_rules.umask = Mode::new(mask).plain();
         }
         before.bits().cast_signed()
     })?;

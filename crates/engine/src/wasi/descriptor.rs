@@ -33,6 +33,8 @@ pub(crate) struct OpenedFile {
     pub(crate) position: Arc<Position>,
     /// What is written goes to the end, wherever the position is.
     pub(crate) append: bool,
+    /// How long it may get by what this run writes; who writes more is ended.
+    pub(crate) bytes_max: Option<u64>,
     /// What is written is on its way to the disk before the call returns.
     pub(crate) synced: bool,
 }
@@ -40,7 +42,7 @@ pub(crate) struct OpenedFile {
 impl OpenedFile {
     /// At its beginning.
     pub(crate) fn new(file: Arc<dyn OpenFile>) -> Self {
-        Self { file, position: Arc::default(), append: false, synced: false }
+        Self { file, position: Arc::default(), append: false, bytes_max: None, synced: false }
     }
 }
 

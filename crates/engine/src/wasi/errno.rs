@@ -37,6 +37,8 @@ pub(crate) enum Errno {
     FullFiles,
     FullPath,
     FullDepth,
+    /// The file would get longer than the run may write one: no guest is told, because it ends the run.
+    PastFileLimit,
 }
 
 impl Errno {

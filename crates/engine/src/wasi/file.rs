@@ -26,7 +26,24 @@ impl OpenedFile {
     }
 
     /// Writes at `at`, or at the position and moves it, or at the end.
+    ///
+    /// Of what makes it longer than it may be, the front is written before the run ends.
     pub(crate) fn write(&self, at: Option<u64>, bytes: &[u8], now: Timestamp) -> Result<(), Errno> {
+        let Some(max) = self.bytes_max else { return self.write_all(at, bytes, now) };
+        let from = match (at, self.append) {
+            (Some(at), _) => at,
+            (None, true) => self.file.stat()?.size,
+            (None, false) => self.position.get(),
+        };
+        let room = usize::try_from(max.saturating_sub(from)).unwrap_or(usize::MAX);
+        if bytes.len() <= room {
+            return self.write_all(at, bytes, now);
+        }
+        self.write_all(at, &bytes[..room], now)?;
+        Err(Errno::PastFileLimit)
+    }
+
+    fn write_all(&self, at: Option<u64>, bytes: &[u8], now: Timestamp) -> Result<(), Errno> {
         match (at, self.append) {
             (Some(at), _) => self.file.write_at(at, bytes, now)?,
             (None, true) => self.position.set(self.file.append(bytes, now)?),
@@ -53,10 +70,15 @@ impl OpenedFile {
 
     /// Makes it at least that long.
     pub(crate) fn reach(&self, end: u64, now: Timestamp) -> Result<(), Errno> {
-        if self.file.stat()?.size < end {
-            self.file.set_len(end, now)?;
+        if self.file.stat()?.size < end { self.set_len(end, now) } else { Ok(()) }
+    }
+
+    /// Makes it that long.
+    pub(crate) fn set_len(&self, len: u64, now: Timestamp) -> Result<(), Errno> {
+        if self.bytes_max.is_some_and(|max| len > max) && len > self.file.stat()?.size {
+            return Err(Errno::PastFileLimit);
         }
-        Ok(())
+        Ok(self.file.set_len(len, now)?)
     }
 }
 

@@ -52,7 +52,10 @@ pub(crate) enum Failure {
 
 impl From<Errno> for Failure {
     fn from(errno: Errno) -> Self {
-        Self::Errno(errno)
+        match errno {
+            Errno::PastFileLimit => Self::Stop(Stop::FILE_LIMIT),
+            errno => Self::Errno(errno),
+        }
     }
 }
 

@@ -69,9 +69,10 @@ pub(crate) fn open(guest: &mut Guest, path: &TreePath, how: Opening) -> Result<D
         exclusive: how.exclusive,
         truncate: how.truncate,
         nofollow: how.follow == Follow::No,
-        mode: Mode::new(0o666).masked(guest.umask),
+        mode: Mode::new(0o666).masked(guest.file_rules.umask),
     };
-    Ok(Descriptor::File(OpenedFile::new(files.open(path, how, now)?)))
+    let bytes_max = guest.file_rules.bytes_max;
+    Ok(Descriptor::File(OpenedFile { bytes_max, ..OpenedFile::new(files.open(path, how, now)?) }))
 }
 
 /// The facts of what is at the path, a device's too.
@@ -120,7 +121,7 @@ pub(crate) fn set_mode(
 
 /// Makes a directory, with the run's mask.
 pub(crate) fn create_dir(guest: &mut Guest, path: &TreePath) -> Result<(), Errno> {
-    let (now, mode) = (now(guest), Mode::new(0o777).masked(guest.umask));
+    let (now, mode) = (now(guest), Mode::new(0o777).masked(guest.file_rules.umask));
     Ok(guest.files().create_dir(path, mode, now)?)
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, Fault, GuestTime, Limits,
     Reply, RunReport, RunRequest, Sink, Source, Streams,
-    port::{Mode, Runner},
+    port::{FileRules, Runner},
 };
 use drydock_engine::{Engine, EngineSettings};
 
@@ -44,7 +44,7 @@ pub fn request(wat: &str) -> RunRequest {
         working_dir: drydock_contract::WorkingDir::Own,
         lane: None,
         compile: None,
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         limits: Limits::default(),
         caps: CapSet::of(&[Cap::Vfs]),
         time: GuestTime::Real,

@@ -10,7 +10,7 @@ use drydock_abi::tool::encode_failure;
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, Cap, CapSet, Denial, Dispatch, Entropy, GuestTime, Limits, Outcome,
     Reply, RunRequest, Sink, Source, Streams,
-    port::{Mode, Runner},
+    port::{FileRules, Runner},
 };
 use drydock_engine::{Engine, EngineSettings, Lane};
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ pub fn run_request(request: &Value, script: &Arc<Script>) -> RunRequest {
         working_dir: drydock_contract::WorkingDir::Own,
         lane: None,
         compile: None,
-        umask: Mode::UMASK,
+        file_rules: FileRules::USUAL,
         limits: Limits { wall_max: Duration::from_secs(20), ..Limits::default() },
         caps: CapSet::of(&[Cap::Tool]),
         time: GuestTime::Real,

@@ -1,16 +1,20 @@
 //! `read`: one line from a descriptor, not a byte more.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use drydock_contract::schedule;
 
 use crate::{
+    exec::Heard,
     fd::Fd,
     state::{Env, Eval},
     syntax::is_name,
     text,
     vars::Value,
 };
+
+/// What it ends with when its time is up: as SIGALRM would have it.
+const LATE: i32 = 142;
 
 #[derive(Default)]
 struct Wanted {
@@ -23,6 +27,8 @@ struct Wanted {
     prompt: String,
     /// `-t 0`: only whether there is something to read.
     asks: bool,
+    /// `-t`: how long it waits.
+    patience: Option<Duration>,
     names: Vec<String>,
 }
 
@@ -67,7 +73,7 @@ pub(super) async fn run(env: &mut Env, args: &[String]) -> Eval<i32> {
         env.complain(&format!("read: {error}")).await?;
         return Ok(1);
     }
-    Ok(i32::from(!taken.delimited))
+    Ok(if taken.is_late { LATE } else { i32::from(!taken.delimited) })
 }
 
 /// Whether a read would not wait.
@@ -131,7 +137,11 @@ fn parse(args: &[String]) -> Result<Wanted, (i32, String)> {
                             return Err((1, format!("{value}: invalid timeout specification")));
                         }
                         't' if value.parse::<f64>() == Ok(0.0) => wanted.asks = true,
-                        // Nothing here waits for a person.
+                        't' => {
+                            let patience = value.parse().ok().map(Duration::try_from_secs_f64);
+                            let bad = || (1, format!("{value}: invalid timeout specification"));
+                            wanted.patience = Some(patience.and_then(Result::ok).ok_or_else(bad)?);
+                        }
                         _ => {}
                     }
                     break;
@@ -169,6 +179,8 @@ struct Taken {
     /// Characters, and whether a backslash stood before them.
     chars: Vec<(char, bool)>,
     delimited: bool,
+    /// Its time was up before.
+    is_late: bool,
 }
 
 /// Reads what is asked for. Traps of signals that come meanwhile run at once, and then it goes on.
@@ -181,15 +193,21 @@ async fn take(env: &mut Env, fd: &Fd, wanted: &Wanted, max: usize) -> Eval<std::
     let mut delimited = false;
     let mut characters = Characters::default();
     if wanted.count == Some(0) {
-        return Ok(Ok(Taken { chars: Vec::new(), delimited: true }));
+        return Ok(Ok(Taken { chars: Vec::new(), delimited: true, is_late: false }));
     }
+    let mut due = wanted.patience.and_then(|it| env.shared.door.timer(it));
+    let mut is_late = false;
     let mut read = 0;
     'reading: loop {
         let count = loop {
-            match env.read_or_signal(fd, &mut buffer).await {
-                Some(Ok(count)) => break count,
-                Some(Err(error)) => return Ok(Err(error)),
-                None => env.take_signals().await?,
+            match env.read_or_signal(fd, &mut buffer, due.as_mut()).await {
+                Heard::Read(Ok(count)) => break count,
+                Heard::Read(Err(error)) => return Ok(Err(error)),
+                Heard::Signal => env.take_signals().await?,
+                Heard::TimeIsUp => {
+                    is_late = true;
+                    break 'reading;
+                }
             }
         };
         if count == 0 {
@@ -238,7 +256,7 @@ async fn take(env: &mut Env, fd: &Fd, wanted: &Wanted, max: usize) -> Eval<std::
             (next, flag)
         })
         .collect();
-    Ok(Ok(Taken { chars, delimited }))
+    Ok(Ok(Taken { chars, delimited, is_late }))
 }
 
 fn store(env: &mut Env, wanted: &Wanted, chars: Vec<(char, bool)>) -> Result<(), String> {

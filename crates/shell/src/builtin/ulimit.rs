@@ -1,6 +1,6 @@
 //! `ulimit`: limits that a script sets for itself, below those that the line has anyway.
 //!
-//! Three of them take effect here: `-f` for files that redirections write, `-n` for the numbers of descriptors, `-t` for the
+//! Three of them take effect here: `-f` for files that redirections and commands write, `-n` for the numbers of descriptors, `-t` for the
 //! time of each command. The others are kept and told as bash does, and nothing here would obey them.
 
 use crate::state::{Env, Eval, Rlimit};

@@ -43,7 +43,7 @@ impl CallingCommands {
             numbered: numbered.collect(),
             named: None,
         };
-        let call = Call::new(COMMAND, &payload, streams).with_umask(start.umask).answered_typed();
+        let call = Call::new(COMMAND, &payload, streams).with_file_rules(start.file_rules).answered_typed();
         let mut answer = pin!(self.gate.dispatch(call.numbered(start.ordinal)));
         let answer = poll_fn(|cx| {
             if let Poll::Ready(answer) = answer.as_mut().poll(cx) {

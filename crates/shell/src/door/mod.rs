@@ -78,6 +78,11 @@ pub trait Door: Commands {
     /// sleeps; where all of the session is polled by one schedule, that does so itself.
     fn slice_done(&self) {}
 
+    /// Ends when so much time has passed; none where nobody here can tell, or there are too many.
+    fn timer(&self, _after: Duration) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
     /// A pipe between two stages. The default lies in the shell's own memory; a door whose commands run elsewhere
     /// has its own, so that what flows between two commands need not pass through the shell. None: there are too many.
     fn pipe(&self) -> Option<(Arc<dyn ReadEnd>, Arc<dyn WriteEnd>)> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_abi::exec::encode_command;
 use drydock_abi::shell::{Refusal, RefusalKind};
-use drydock_contract::{CallError, Denial, Fault, RunReport, Source, port::Mode};
+use drydock_contract::{CallError, Denial, Fault, RunReport, Source, port::FileRules};
 
 use super::{ReadEnd, ShellFile, ShellOutput, WriteEnd};
 
@@ -18,8 +18,8 @@ pub struct Start<'a> {
     pub env: &'a [Vec<u8>],
     /// The milliseconds it may take, where less than the line has left is wanted.
     pub wall_ms_max: Option<u32>,
-    /// What is taken from the bits of files that it makes.
-    pub umask: Mode,
+    /// What holds for the files that it makes and writes.
+    pub file_rules: FileRules,
     /// Which of the shell's calls this is: by its place in the line, whenever it happens to be made.
     pub ordinal: u64,
     /// What it reads and writes.

@@ -13,7 +13,7 @@ use std::{
 use drydock_abi::shell::{NUMBERED_MAX, Refusal, RefusalKind};
 use drydock_contract::{
     Outcome, RunReport, Source, exit,
-    port::{FileError, FileKind, Follow, Mode, OpenHow},
+    port::{FileError, FileKind, FileRules, Follow, Mode, OpenHow},
     schedule,
 };
 
@@ -254,7 +254,8 @@ impl Env {
         if is_given_up {
             status = INTERRUPTED;
         }
-        if is_too_large {
+        // A file of its own, or one that the shell writes for it.
+        if is_too_large || (status == FILE_TOO_LARGE && self.rlimits.file_bytes_max().is_some()) {
             status = FILE_TOO_LARGE;
             self.complain(&format!("{name}: File size limit exceeded")).await?;
         }
@@ -313,7 +314,10 @@ impl Env {
             args: &args,
             env: &env,
             wall_ms_max: self.wall_ms_max(),
-            umask: Mode::new(self.dirs.umask),
+            file_rules: FileRules {
+                umask: Mode::new(self.dirs.umask),
+                bytes_max: self.rlimits.file_bytes_max(),
+            },
             ordinal: self.identity.origin.next(),
             streams: StageStreams {
                 stdin: input(self.fd(0), self.fds.is_shared()),

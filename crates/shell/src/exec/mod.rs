@@ -34,6 +34,7 @@ use super::{
 
 pub(crate) use external::{FILE_TOO_LARGE, SIGXFSZ, bare, file_error};
 pub(crate) use redirect::FD_MAX;
+pub(crate) use signal::Heard;
 pub(crate) use text::Discarded;
 
 /// How often the shell steps back for a job it started: until the job was picked up and polled.

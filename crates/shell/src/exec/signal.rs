@@ -13,6 +13,14 @@ use crate::{
     tasks::Handle,
 };
 
+/// What came first.
+pub(crate) enum Heard {
+    /// Some bytes, the end, or an error.
+    Read(io::Result<usize>),
+    Signal,
+    TimeIsUp,
+}
+
 impl Env {
     /// Tells the door whether the line's own shell has a trap for Ctrl-C. Who ignores it has none: somebody who presses it
     /// wants the end.
@@ -74,16 +82,24 @@ impl Env {
         }
     }
 
-    /// Reads once; nothing if a signal came first.
-    pub(crate) async fn read_or_signal(&self, fd: &Fd, buffer: &mut [u8]) -> Option<io::Result<usize>> {
+    /// Reads once, unless a signal comes first or the time is up.
+    pub(crate) async fn read_or_signal(
+        &self,
+        fd: &Fd,
+        buffer: &mut [u8],
+        mut due: Option<&mut BoxFuture<'static, ()>>,
+    ) -> Heard {
         poll_fn(|cx| {
             if let Poll::Ready(read) = fd.poll_read(cx, buffer) {
-                return Poll::Ready(Some(read));
+                return Poll::Ready(Heard::Read(read));
             }
             self.traps.inbox.listen(cx.waker());
             if self.has_signal() {
                 schedule::goes_on();
-                return Poll::Ready(None);
+                return Poll::Ready(Heard::Signal);
+            }
+            if due.as_mut().is_some_and(|it| it.as_mut().poll(cx).is_ready()) {
+                return Poll::Ready(Heard::TimeIsUp);
             }
             Poll::Pending
         })

@@ -1,7 +1,7 @@
 //! What the words after a well-known command mean: files it would read, files it would write, and
 //! commands it would start. A command that is not listed is said nothing about.
 
-use super::{Touch, nested};
+use super::{Touch, awk, nested};
 
 /// What the arguments of one command come to.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) struct Meaning {
     pub(super) evaluates: bool,
     /// The script it would run.
     pub(super) script: Option<String>,
+    /// It may do what stands in none of its words.
+    pub(super) is_open_ended: bool,
 }
 
 impl Meaning {
@@ -54,6 +56,8 @@ struct Habit {
     in_place: Option<char>,
 }
 
+const AWKS: [&str; 4] = ["awk", "gawk", "mawk", "nawk"];
+
 const READS: Operands = Operands::Files(Touch::Reads);
 const WRITES: Operands = Operands::Files(Touch::Writes);
 
@@ -92,7 +96,7 @@ const HABITS: &[Habit] = &[
         in_place: Some('i'),
         ..habit(&["sed"], Operands::Text("ef"), "efl")
     },
-    Habit { files: &[('f', Touch::Reads)], ..habit(&["awk"], Operands::Text("f"), "fFv") },
+    Habit { files: &[('f', Touch::Reads)], ..habit(&AWKS, Operands::Text("f"), "fFv") },
     Habit { files: &[('f', Touch::Reads)], ..habit(&["jq"], Operands::Text("f"), "fL") },
     Habit { in_place: Some('i'), ..habit(&["yq", "tomlq", "xq"], Operands::Text("f"), "fL") },
     habit(&["cp", "install", "ln"], Operands::Onto, "tSm"),
@@ -171,6 +175,15 @@ pub(super) fn meaning(name: &str, args: &[String]) -> Meaning {
     }
     let in_place = habit.in_place.is_some_and(|it| letters.contains(it));
     assign(habit, &operands, &letters, in_place, &mut told);
+    if AWKS.contains(&name) {
+        // What a program in a file does is in no line.
+        told.is_open_ended = letters.contains('f');
+        let program = operands.first().filter(|_| !told.is_open_ended);
+        for text in program.map_or_else(Vec::new, |it| awk::shell_texts(it)) {
+            let text = text.unwrap_or_else(|| "$…".to_owned());
+            told.children.push(vec!["sh".to_owned(), "-c".to_owned(), text]);
+        }
+    }
     told.files.retain(|(_, path)| path != "-" && path != "{}" && !path.starts_with("/dev/"));
     told
 }
@@ -348,6 +361,15 @@ mod tests {
         assert!(of("bash").evaluates && !of("bash --version").evaluates);
         assert!(of("command -v python3").children.is_empty());
         assert_eq!(of("sudo -u root rm x").children, [["rm", "x"]]);
+    }
+
+    #[test]
+    fn awk_may_start_a_shell() {
+        let program = |text: &str| meaning("awk", &[text.to_owned(), "f".to_owned()]).children;
+        assert_eq!(program("BEGIN { system(\"ls a\") }"), [["sh", "-c", "ls a"]]);
+        assert_eq!(program("{ cmd | getline }"), [["sh", "-c", "$…"]]);
+        assert!(program("{ print | \"sort\" }").is_empty());
+        assert!(of("gawk -f p.awk f").is_open_ended && !of("awk 1 f").is_open_ended);
     }
 
     #[test]

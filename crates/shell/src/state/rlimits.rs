@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// What `ulimit -f` counts in.
+const FILE_BLOCK_BYTES: u64 = 1_024;
+
 /// The soft and the hard value of a resource; nothing is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rlimit {
@@ -35,9 +38,15 @@ impl Rlimits {
         self.changed.get(&letter)?.soft
     }
 
-    /// `-f`: how long a file may get that a redirection of this shell writes.
+    /// What whoever started this shell was given: nobody here raises it.
+    pub(crate) fn inherit_file_bytes(&mut self, bytes_max: u64) {
+        let blocks = Some(bytes_max / FILE_BLOCK_BYTES);
+        self.set('f', Rlimit { soft: blocks, hard: blocks });
+    }
+
+    /// `-f`: how long a file may get that a redirection of this shell writes, or one of its commands.
     pub(crate) fn file_bytes_max(&self) -> Option<u64> {
-        self.soft('f').map(|blocks| blocks.saturating_mul(1_024))
+        self.soft('f').map(|blocks| blocks.saturating_mul(FILE_BLOCK_BYTES))
     }
 
     /// `-n`: how many descriptors there are, so that the highest has a number below it.

@@ -65,8 +65,10 @@ impl Parser<'_> {
     }
 
     fn expand_atoms_here(&mut self, atoms: &[Atom]) -> Parsed<Vec<Vec<Atom>>> {
+        let closes = closed(atoms);
         for open in 0..atoms.len() {
-            if !is(&atoms[open], '{') {
+            // Looked up: to search for the end of each would take as much time again for each of them.
+            if !closes[open] {
                 continue;
             }
             let Some((close, commas)) = group(atoms, open) else { continue };
@@ -106,6 +108,21 @@ impl Parser<'_> {
         }
         Ok(vec![atoms.to_vec()])
     }
+}
+
+/// Which atoms are opening braces that are closed.
+fn closed(atoms: &[Atom]) -> Vec<bool> {
+    let (mut closed, mut open) = (vec![false; atoms.len()], Vec::new());
+    for (at, atom) in atoms.iter().enumerate() {
+        if is(atom, '{') {
+            open.push(at);
+        } else if is(atom, '}')
+            && let Some(begun) = open.pop()
+        {
+            closed[begun] = true;
+        }
+    }
+    closed
 }
 
 fn is(atom: &Atom, wanted: char) -> bool {

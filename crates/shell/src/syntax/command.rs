@@ -49,7 +49,10 @@ impl Parser<'_> {
                 Some(b'#') => break,
                 Some(b'(') => {
                     let name = match simple.args.as_slice() {
-                        [Arg::Word(word)] if simple.assigns.is_empty() => word.bare().map(str::to_owned),
+                        [Arg::Word(word)] if simple.assigns.is_empty() => {
+                            self.mark_function(word);
+                            word.bare().map(str::to_owned)
+                        }
                         _ => None,
                     };
                     if let Some(name) = name {
@@ -73,6 +76,9 @@ impl Parser<'_> {
                 continue;
             }
             let before = self.at;
+            if simple.args.is_empty() {
+                self.mark_next_command();
+            }
             let word = if is_let(&simple) { self.let_word()? } else { self.word()? };
             if self.at == before {
                 return Err(self.expected("a command"));
@@ -147,6 +153,7 @@ impl Parser<'_> {
     fn function_keyword(&mut self) -> Parsed<Command> {
         let start = self.at;
         self.at += "function".len();
+        self.mark_keyword(start);
         self.skip_blanks();
         let name = self.peek_word().to_owned();
         if name.is_empty() {

@@ -20,6 +20,7 @@ impl Parser<'_> {
         }
         let start = self.at;
         self.at += word.len();
+        self.mark_keyword(start);
         let compound = match word {
             "{" => {
                 let script = self.body("{")?;

@@ -6,6 +6,7 @@ use super::{
     ParseLimits, Parsed, Script, SyntaxError,
     ast::{Item, Place, Span},
     heredoc::Pending,
+    mark::Marks,
     source::{Aliases, Region},
 };
 
@@ -36,6 +37,8 @@ pub(crate) struct Parser<'t> {
     pub(super) joint: Option<usize>,
     /// Command substitutions around here.
     pub(super) substituting: u32,
+    /// What was read of words, where somebody types the text.
+    pub(crate) marks: Option<Marks>,
     /// Lines, and characters of a line, before the text: a part of another one that is read again has some.
     pub(super) before: (u32, u32),
 }
@@ -74,6 +77,7 @@ impl<'t> Parser<'t> {
             joins: false,
             joint: None,
             substituting: 0,
+            marks: None,
             before: (0, 0),
         }
     }
@@ -177,6 +181,10 @@ impl<'t> Parser<'t> {
         let there = self.peek_word() == word;
         if there {
             self.at += word.len();
+            // `-p` of `time` is none.
+            if !word.starts_with('-') {
+                self.mark_keyword(self.at - word.len());
+            }
         }
         there
     }

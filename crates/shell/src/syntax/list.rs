@@ -100,10 +100,12 @@ impl Parser<'_> {
             match self.peek_word() {
                 "!" => {
                     self.at += 1;
+                    self.mark_keyword(self.at - 1);
                     inverted = !inverted;
                 }
                 "time" => {
                     self.at += 4;
+                    self.mark_keyword(self.at - 4);
                     self.skip_blanks();
                     let is_posix = self.eat_word("-p");
                     self.skip_blanks();

@@ -16,6 +16,7 @@ mod escape;
 mod function;
 mod heredoc;
 mod list;
+mod mark;
 mod param;
 mod redirect;
 mod source;
@@ -26,6 +27,7 @@ pub(crate) use ast::Script;
 pub(crate) use cursor::Parser;
 pub(crate) use escape::ansi_c;
 pub(crate) use function::{Retold, read_function};
+pub(crate) use mark::Marks;
 pub(crate) use source::{Aliases, Source};
 
 /// What a line may cost to parse.

@@ -73,7 +73,9 @@ impl Parser<'_> {
     /// A word of a command. Empty if there is none here.
     pub(super) fn word(&mut self) -> Parsed<Word> {
         let start = self.at;
+        self.mark_word();
         let mut pieces = self.bare_pieces(Stop::Word)?;
+        self.mark_word_end(start, &pieces);
         // `--dir=~/x` does not, `dir=~/x` does stand for home, even as an argument.
         if let Some(Piece::Text(text)) = pieces.first()
             && let Some((name, value)) = text.split_once('=')

@@ -26,6 +26,7 @@ pub const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("take", 2, "i"),
     ("answer", 2, "i"),
     ("named", 1, "i"),
+    ("timer", 1, "i"),
 ];
 
 /// Arguments a call takes at most.

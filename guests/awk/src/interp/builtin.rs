@@ -82,9 +82,7 @@ impl<'p> Interp<'p> {
                 if command.iter().all(u8::is_ascii_whitespace) {
                     return Ok(Value::Num(0.0));
                 }
-                let line = crate::output::read_command(&command)?;
-                let ended = crate::command::run(&line, crate::command::Input::Ours);
-                f64::from(ended.map_err(|why| format!("fatal: {why}"))?)
+                f64::from(crate::command::run(&command, crate::command::Input::Ours))
             }
         };
         Ok(Value::Num(number))

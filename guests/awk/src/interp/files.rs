@@ -171,9 +171,7 @@ impl<'p> Interp<'p> {
                 let command = self.text(command)?;
                 if !self.readers.contains_key(&*command) {
                     self.outputs.flush()?;
-                    let line = crate::output::read_command(&command)?;
-                    let (printed, status) =
-                        crate::command::capture(&line).map_err(|why| format!("fatal: {why}"))?;
+                    let (printed, status) = crate::command::capture(&command);
                     self.readers.insert(command.to_vec(), Some(Reader::of_bytes(printed)));
                     self.statuses.insert(command.to_vec(), status);
                 }

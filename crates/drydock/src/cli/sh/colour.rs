@@ -1,124 +1,80 @@
 //! Colours while a line is typed: a command that is there is green, one that is not is red, a keyword is blue.
 //! What is neither (an assignment, an expansion, a function's definition) keeps the terminal's own.
+//!
+//! What the words are, the shell's guest says. It is not believed to have counted well.
 
-/// Words that are syntax, and whether a command stands after them.
-const KEYWORDS: [(&str, bool); 22] = [
-    ("!", true),
-    ("[[", false),
-    ("]]", false),
-    ("case", false),
-    ("coproc", true),
-    ("do", true),
-    ("done", false),
-    ("elif", true),
-    ("else", true),
-    ("esac", false),
-    ("fi", false),
-    ("for", false),
-    ("function", false),
-    ("if", true),
-    ("in", false),
-    ("select", false),
-    ("then", true),
-    ("time", true),
-    ("until", true),
-    ("while", true),
-    ("{", true),
-    ("}", false),
-];
+use drydock_embed::shell::{TypedWord, WordRole};
 
-const RED: u8 = 31;
-const GREEN: u8 = 32;
-const BLUE: u8 = 34;
+const RED: &str = "\x1b[31m";
+const GREEN: &str = "\x1b[32m";
+const BLUE: &str = "\x1b[34m";
+const PLAIN: &str = "\x1b[0m";
 
-/// The line with its first command, and what stands before it, in colour; nothing if nothing has one.
-pub(super) fn line(
+/// What is to stand before which byte of the text.
+pub(super) fn marks(
     text: &str,
+    words: &[TypedWord],
     known: impl Fn(&str) -> bool,
     is_file: impl Fn(&str) -> bool,
-) -> Option<String> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, word, after)) = first_word(rest) {
-        out.push_str(before);
-        rest = after;
-        let keyword = KEYWORDS.iter().find(|it| it.0 == word);
-        let colour = match keyword {
-            Some(_) => Some(BLUE),
-            None if is_assignment(word) || is_computed(word) || after.starts_with("()") => None,
-            None if word.contains('/') && is_file(word) => Some(GREEN),
-            None => Some(if known(word.rsplit('/').next().unwrap_or(word)) { GREEN } else { RED }),
+) -> Vec<(usize, &'static str)> {
+    let (mut marks, mut last) = (Vec::new(), 0);
+    for word in words {
+        let (start, end) = (word.start as usize, word.end as usize);
+        let Some(typed) = text.get(start..end).filter(|it| start >= last && !it.is_empty()) else { continue };
+        let colour = match word.role {
+            WordRole::Keyword => BLUE,
+            WordRole::Command if typed.contains('/') && is_file(typed) => GREEN,
+            WordRole::Command if known(typed.rsplit('/').next().unwrap_or(typed)) => GREEN,
+            WordRole::Command => RED,
+            WordRole::Computed | WordRole::Argument => continue,
         };
-        match colour {
-            Some(colour) => out.push_str(&format!("\x1b[{colour}m{word}\x1b[0m")),
-            None => out.push_str(word),
-        }
-        let goes_on = keyword.is_some_and(|it| it.1) || is_assignment(word);
-        if !goes_on {
-            break;
-        }
+        marks.extend([(start, colour), (end, PLAIN)]);
+        last = end;
     }
-    (out.contains('\x1b')).then(|| out + rest)
-}
-
-/// `NAME=…`, `NAME+=…`, `NAME[…]=…`.
-fn is_assignment(word: &str) -> bool {
-    let Some((left, _)) = word.split_once('=') else { return false };
-    let left = left.strip_suffix('+').unwrap_or(left);
-    let name = left.split('[').next().unwrap_or_default();
-    let plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
-    !name.is_empty() && !name.starts_with(|it: char| it.is_ascii_digit()) && name.chars().all(plain)
-}
-
-/// What it names is known only when it runs.
-fn is_computed(word: &str) -> bool {
-    word.starts_with('#') || word.contains(['$', '"', '\'', '`', '\\', '~', '*'])
-}
-
-/// The first word with what stands around it.
-fn first_word(line: &str) -> Option<(&str, &str, &str)> {
-    let is_blank = |it: char| it.is_whitespace() || it == super::lines::MARK;
-    let start = line.find(|it: char| !is_blank(it))?;
-    let end = line[start..].find(|it: char| is_blank(it) || "|&;()<>".contains(it));
-    let end = end.map_or(line.len(), |at| start + at);
-    (end > start).then(|| (&line[..start], &line[start..end], &line[end..]))
+    marks
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::lines, *};
 
-    fn shown(text: &str) -> String {
+    fn shown(text: &str, words: &[(u32, u32, WordRole)]) -> String {
+        let words: Vec<TypedWord> =
+            words.iter().map(|&(start, end, role)| TypedWord { start, end, role }).collect();
         let known = |word: &str| matches!(word, "ls" | "cat" | "echo");
-        let coloured = line(text, known, |word| word == "./there.sh").unwrap_or_else(|| text.to_owned());
-        coloured
-            .replace("\x1b[31m", "<red ")
-            .replace("\x1b[32m", "<green ")
-            .replace("\x1b[34m", "<blue ")
-            .replace("\x1b[0m", ">")
+        lines::drawn(text, &marks(text, &words, known, |word| word == "./there.sh"))
+            .replace(RED, "<red ")
+            .replace(GREEN, "<green ")
+            .replace(BLUE, "<blue ")
+            .replace(PLAIN, ">")
     }
 
     #[test]
-    fn keywords_and_assignments_are_not_red() {
+    fn commands_and_keywords_have_colours() {
+        use WordRole::{Argument, Command, Computed, Keyword};
         let cases = [
-            ("  ls|wc", "  <green ls>|wc"),
-            ("nosuch a", "<red nosuch> a"),
-            ("if ls; then", "<blue if> <green ls>; then"),
-            ("! nosuch", "<blue !> <red nosuch>"),
-            ("for x in a b", "<blue for> x in a b"),
-            ("x=1", "x=1"),
-            ("x=1 y+=2 a[3]=4 ls", "x=1 y+=2 a[3]=4 <green ls>"),
-            ("f() { ls; }", "f() { ls; }"),
-            ("$cmd a", "$cmd a"),
-            ("# said", "# said"),
-            ("/bin/ls", "<green /bin/ls>"),
-            ("./there.sh", "<green ./there.sh>"),
-            ("./missing.sh", "<red ./missing.sh>"),
-            ("(a)", "(a)"),
-            ("", ""),
+            ("  ls|wc", vec![(2, 4, Command), (5, 7, Command)], "  <green ls>|<red wc>"),
+            ("if ls", vec![(0, 2, Keyword), (3, 5, Command)], "<blue if> <green ls>"),
+            ("$x a", vec![(0, 2, Computed), (3, 4, Argument)], "$x a"),
+            ("/bin/ls", vec![(0, 7, Command)], "<green /bin/ls>"),
+            ("./there.sh", vec![(0, 10, Command)], "<green ./there.sh>"),
+            ("./missing.sh", vec![(0, 12, Command)], "<red ./missing.sh>"),
+            // A guest that counts badly.
+            ("é ls", vec![(1, 3, Command), (9, 3, Command), (3, 90, Command)], "é ls"),
+            ("ls ls", vec![(0, 5, Keyword), (3, 5, Command)], "<blue ls ls>"),
+            ("", vec![], ""),
         ];
-        for (typed, want) in cases {
-            assert_eq!(shown(typed), want, "{typed}");
+        for (typed, words, want) in cases {
+            assert_eq!(shown(typed, &words), want, "{typed}");
         }
+    }
+
+    #[test]
+    fn a_line_that_goes_on_has_its_colours_behind_the_break() {
+        let edited = "ls\n\u{3fffd}cat";
+        let typed = lines::plain(edited);
+        let words = [TypedWord { start: 3, end: 6, role: WordRole::Command }];
+        let drawn = lines::drawn(edited, &marks(&typed, &words, |_| true, |_| false));
+        assert_eq!(drawn, "ls\n> \x1b[32mcat\x1b[0m");
     }
 }

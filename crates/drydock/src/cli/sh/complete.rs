@@ -1,20 +1,16 @@
-//! What a half-typed word could become: a command where one stands, a path elsewhere.
-//!
-//! The line is not parsed: this looks back for the last blank or operator, knows no quotes and expands nothing. What it
-//! finds is only offered to whoever typed it, and what they send is read by the shell's guest.
+//! What a half-typed word could become: a command where one stands, a path elsewhere. Which word that is, and what it
+//! is, the shell's guest says.
 
 use drydock_embed::{
     Dock, DockShell,
     contract::port::{FileKind, Files, Follow, Registry as _, TreePath},
+    shell::WordRole,
 };
 
 use crate::show;
 
 /// More than this no one reads.
 const CANDIDATES_MAX: usize = 500;
-
-/// Nobody types more; what was pasted is not looked at.
-const TYPED_BYTES_MAX: usize = 64 << 10;
 
 /// The commands there are.
 pub(super) struct Names(Vec<String>);
@@ -29,11 +25,9 @@ impl Names {
     }
 }
 
-/// Where the last word of `typed` starts, and what it could be.
-pub(super) fn candidates(names: &Names, shell: &DockShell, typed: &str) -> (usize, Vec<String>) {
-    let Some(word) = last_word(typed) else { return (typed.len(), Vec::new()) };
-    let start = typed.len() - word.len();
-    let mut found = match stands_first(&typed[..start]) && !word.contains('/') {
+/// What a word could be.
+pub(super) fn candidates(names: &Names, shell: &DockShell, word: &str, role: WordRole) -> Vec<String> {
+    let mut found = match role == WordRole::Command && !word.contains('/') {
         true => {
             let mut all = shell.names_with(word);
             all.extend(names.0.iter().filter(|it| it.starts_with(word)).cloned());
@@ -44,22 +38,7 @@ pub(super) fn candidates(names: &Names, shell: &DockShell, typed: &str) -> (usiz
     found.sort_unstable();
     found.dedup();
     found.truncate(CANDIDATES_MAX);
-    (start, found)
-}
-
-/// What stands behind the last blank or operator; nothing of a line that is too long. A blank may have several bytes.
-fn last_word(typed: &str) -> Option<&str> {
-    let ends = |it: char| it.is_whitespace() || "|&;()<>".contains(it);
-    (typed.len() <= TYPED_BYTES_MAX).then(|| typed.rsplit(ends).next().unwrap_or_default())
-}
-
-/// Whether a command is expected after this text.
-fn stands_first(before: &str) -> bool {
-    let before = before.trim_end();
-    let keywords = ["then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"];
-    before.is_empty()
-        || before.ends_with(['|', ';', '&', '('])
-        || keywords.iter().any(|word| before.rsplit(char::is_whitespace).next() == Some(word))
+    found
 }
 
 /// Paths that start like `word`; directories end in a slash.
@@ -90,29 +69,4 @@ pub(super) fn is_file(shell: &DockShell, word: &str) -> bool {
     let path = TreePath::new(full.trim_start_matches('/'));
     let found = path.ok().and_then(|it| shell.files().and_then(|files| files.stat(&it, Follow::Yes).ok()));
     found.is_some_and(|it| it.kind == FileKind::File)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_is_expected_at_the_start_and_after_separators() {
-        for text in ["", "a | ", "a && ", "if ", "x; do ", "(", "! "] {
-            assert!(stands_first(text), "{text}");
-        }
-        for text in ["cat ", "echo a b ", "x < "] {
-            assert!(!stands_first(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_last_word_begins_behind_any_blank_or_operator() {
-        let cases =
-            [("", ""), ("upp", "upp"), ("a b", "b"), ("a\u{a0}é", "é"), ("a\u{3000}", ""), ("x>f", "f")];
-        for (typed, word) in cases {
-            assert_eq!(last_word(typed), Some(word), "{typed}");
-        }
-        assert_eq!(last_word(&"a ".repeat(TYPED_BYTES_MAX)), None);
-    }
 }

@@ -26,9 +26,27 @@ pub(super) fn plain(edited: &str) -> String {
     edited.replace(BREAK, "\n").replace(MARK, STRAY)
 }
 
-/// The same text as it is drawn.
-pub(super) fn drawn(edited: &str) -> String {
-    edited.replace(BREAK, "\n> ").replace(MARK, STRAY)
+/// The same text as it is drawn, with what is to stand before which byte of the plain text, in that order.
+pub(super) fn drawn(edited: &str, marks: &[(usize, &str)]) -> String {
+    let (mut out, mut rest, mut at) = (String::new(), edited, 0);
+    let mut marks = marks.iter().peekable();
+    loop {
+        while let Some((_, mark)) = marks.next_if(|it| it.0 <= at) {
+            out.push_str(mark);
+        }
+        let Some(next) = rest.chars().next() else { return out };
+        let (shown, bytes) = match next {
+            '\n' if rest.starts_with(BREAK) => ("\n> ", BREAK.len()),
+            MARK => (STRAY, MARK.len_utf8()),
+            other => (&rest[..other.len_utf8()], other.len_utf8()),
+        };
+        at += match shown {
+            "\n> " => 1,
+            shown => shown.len(),
+        };
+        out.push_str(shown);
+        rest = &rest[bytes..];
+    }
 }
 
 /// Says whether a text goes on: the shell's guest reads it.
@@ -141,7 +159,7 @@ fn keys_mind_the_beginning_of_a_further_line() {
     assert_eq!(Key::Left.does(&loop_begun, end, &goes_on), Some(Cmd::Move(back_to(line_end))));
     assert_eq!(Key::Left.does(&loop_begun, 14, &goes_on), None);
     assert_eq!(
-        (plain(&loop_begun), drawn(&loop_begun)),
+        (plain(&loop_begun), drawn(&loop_begun, &[])),
         ("for i in 1; do\n".into(), "for i in 1; do\n> ".into())
     );
 }
@@ -150,14 +168,14 @@ fn keys_mind_the_beginning_of_a_further_line() {
 fn a_mark_that_begins_no_line_is_shown_as_what_runs() {
     let stray = ["echo secret \u{3fffd}/dev/null", "\u{3fffd}f", "echo a\u{3fffd}b", "\u{3fffd}\u{3fffd}"];
     for text in stray {
-        assert_eq!(drawn(text), plain(text), "{text}");
+        assert_eq!(drawn(text, &[]), plain(text), "{text}");
         assert!(!plain(text).contains([MARK, '>']), "{text}");
     }
     assert_eq!(plain("echo secret \u{3fffd}/dev/null"), "echo secret   /dev/null");
     // Behind one that begins a line too.
     let twice = format!("echo 'a{BREAK}\u{3fffd}/dev/null");
     assert_eq!(
-        (plain(&twice).as_str(), drawn(&twice).as_str()),
+        (plain(&twice).as_str(), drawn(&twice, &[]).as_str()),
         ("echo 'a\n  /dev/null", "echo 'a\n>   /dev/null")
     );
     assert_eq!(Key::Home.does("echo \u{3fffd}f", 9, &|_| false), None);

@@ -3,10 +3,10 @@
 use std::{borrow::Cow, cell::RefCell, rc::Rc, sync::Arc};
 
 use drydock_embed::{
-    Dock, DockShell, ExplainError,
+    Dock, DockShell, ExplainError, WordReader,
     contract::{Limits, Streams, exit::LIMITED},
     gate::DenialLog,
-    shell::ShellLimits,
+    shell::{ShellLimits, TypedWords},
 };
 use rustyline::{
     Config, Context, Editor, Helper,
@@ -38,8 +38,10 @@ pub(super) fn run(dock: &Dock, shell: DockShell, log: &DenialLog, limits: &Limit
         .build();
     let mut editor: Editor<Typist, FileHistory> = Editor::with_config(config)?;
     let reader = Arc::new(tokio::runtime::Builder::new_current_thread().enable_all().build()?);
-    lines::bind(&mut editor, &goes_on(dock, reader));
-    editor.set_helper(Some(Typist { names, shell: Rc::clone(&shell) }));
+    lines::bind(&mut editor, &goes_on(dock, Arc::clone(&reader)));
+    let words =
+        Words { reader: dock.word_reader(), runtime: reader, last: (String::new(), TypedWords::default()) };
+    editor.set_helper(Some(Typist { names, shell: Rc::clone(&shell), words: RefCell::new(words) }));
     let remembered = home::path()?.join("history");
     // The first time there is none.
     let _ = editor.load_history(&remembered);
@@ -138,6 +140,34 @@ fn new_line() {
 struct Typist {
     names: complete::Names,
     shell: Rc<RefCell<DockShell>>,
+    words: RefCell<Words>,
+}
+
+/// Nobody types more; what was pasted is not looked at.
+const TYPED_BYTES_MAX: usize = 64 << 10;
+
+/// Each key has the text read again for its colours, so a long one has none.
+const COLOURED_BYTES_MAX: usize = 4 << 10;
+
+/// What the shell's guest says of the words of a text, and what it said last.
+struct Words {
+    reader: WordReader,
+    runtime: Arc<tokio::runtime::Runtime>,
+    last: (String, TypedWords),
+}
+
+impl Words {
+    fn of(&mut self, typed: &str) -> &TypedWords {
+        if self.last.0 != typed {
+            let limits = ShellLimits { text_bytes_max: TYPED_BYTES_MAX, ..ShellLimits::default() };
+            let words = match typed.len() <= TYPED_BYTES_MAX {
+                true => self.runtime.block_on(self.reader.read(typed, &limits)).unwrap_or_default(),
+                false => TypedWords::default(),
+            };
+            self.last = (typed.to_owned(), words);
+        }
+        &self.last.1
+    }
 }
 
 impl Helper for Typist {}
@@ -151,9 +181,13 @@ impl Completer for Typist {
 
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
         let typed = lines::plain(&line[..at]);
-        let (start, found) = complete::candidates(&self.names, &self.shell.borrow(), &typed);
-        // The last word is whole on its line, so its length is the same in both texts.
-        Ok((at - (typed.len() - start), found))
+        let last = self.words.borrow_mut().of(&typed).last;
+        let word = last.and_then(|(start, role)| Some((typed.get(start as usize..)?, role)));
+        // A word of several lines is not the same in both texts.
+        let Some((word, role)) = word.filter(|(word, _)| line[..at].ends_with(word)) else {
+            return Ok((at, Vec::new()));
+        };
+        Ok((at - word.len(), complete::candidates(&self.names, &self.shell.borrow(), word, role)))
     }
 }
 
@@ -165,10 +199,14 @@ impl Highlighter for Typist {
         let shell = self.shell.borrow();
         let known = |word: &str| self.names.has(word) || shell.names_with(word).iter().any(|it| it == word);
         let is_file = |word: &str| complete::is_file(&shell, word);
-        match colour::line(line, known, is_file) {
-            Some(coloured) => Cow::Owned(lines::drawn(&coloured)),
-            None if line.contains(lines::MARK) => Cow::Owned(lines::drawn(line)),
-            None => Cow::Borrowed(line),
+        let (typed, mut words) = (lines::plain(line), self.words.borrow_mut());
+        let marks = match typed.len() <= COLOURED_BYTES_MAX {
+            true => colour::marks(&typed, &words.of(&typed).words, known, is_file),
+            false => Vec::new(),
+        };
+        match marks.is_empty() && !line.contains(lines::MARK) {
+            true => Cow::Borrowed(line),
+            false => Cow::Owned(lines::drawn(line, &marks)),
         }
     }
 

@@ -14,7 +14,7 @@ use drydock_contract::{
     Artifact, BoxFuture, Cap, CapSet, Digest, FailureCode, Fault, GuestTime, Limits, Outcome, Preparing,
     RunReport, RunRequest, Sink, Source, SteppedClock, Streams, Switch, Tools, WorkingDir,
     port::{
-        Entry, EntryOptions, EntryTree, Files, Interruption, LaneChoice, LoadError, Mode, Registry,
+        Entry, EntryOptions, EntryTree, FileRules, Files, Interruption, LaneChoice, LoadError, Registry,
         Runner as _,
     },
 };
@@ -255,7 +255,7 @@ impl PyGuest {
             working_dir: WorkingDir::Own,
             lane: Some(self.interpreter.lane()),
             compile: self.interpreter.options.compile_limits(),
-            umask: Mode::UMASK,
+            file_rules: FileRules::USUAL,
             limits: Limits {
                 memory_bytes_max: program.options.memory_bytes_max(),
                 wall_max: program.options.timeout(),

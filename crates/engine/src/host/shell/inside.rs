@@ -73,7 +73,7 @@ impl Inside {
 impl World {
     /// One more; the guest is told of it.
     pub(super) fn begin_inside(&mut self, shell: InsideShell) {
-        let InsideShell { name, args, env, umask, recipe_of, seed, time, streams, door, end } = shell;
+        let InsideShell { name, args, env, file_rules, recipe_of, seed, time, streams, door, end } = shell;
         if self.inside.len() >= INSIDE_MAX {
             return end(Outcome::Trapped("too many shells inside one another".into()), streams);
         }
@@ -117,13 +117,14 @@ impl World {
             let failed = Outcome::Trapped("the line has too many streams".into());
             return self.end_inside(id, failed);
         }
-        let (env, umask) = (env.to_vec(), umask.bits());
+        let (env, umask) = (env.to_vec(), file_rules.umask.bits());
         let start = Event::Inside(Box::new(InsideStart {
             id,
             name,
             args,
             env,
             umask,
+            file_bytes_max: file_rules.bytes_max,
             recipe_of,
             seed,
             is_timed,

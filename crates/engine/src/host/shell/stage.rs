@@ -1,6 +1,6 @@
 //! Commands of the line: each is a call at the line's own door, and goes on beside the guest.
 
-use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use drydock_abi::{
     exec::{COMMAND, REQUEST_BYTES_MAX, encode_report, take_report},
@@ -11,7 +11,9 @@ use drydock_abi::{
 };
 use drydock_contract::{
     BoxFuture, BrokenWrites, Call, CallError, Denial, Dispatch, Fault, Numbered, SharedSink, SharedSource,
-    Sink, Source, Streams, port::Mode, schedule,
+    Sink, Source, Streams,
+    port::{FileRules, Mode},
+    schedule,
 };
 use futures_util::future::{AbortHandle, Abortable};
 use wasmtime::Linker;
@@ -50,6 +52,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.func_wrap_async(SPACE, "start", |mut caller: Ctx<'_>, (at, count): (u32, u32)| {
         Box::new(async move { start(&mut caller, at, count).await })
     })?;
+    linker.func_wrap(SPACE, "timer", |mut caller: Ctx<'_>, millis: u32| timer(caller.data_mut(), millis))?;
     linker.func_wrap(SPACE, "end", |mut caller: Ctx<'_>, call: u32| {
         let handle = world(caller.data_mut()).and_then(|it| it.running.remove(&call));
         if let Some(handle) = handle {
@@ -74,8 +77,8 @@ async fn start(caller: &mut Ctx<'_>, at: u32, count: u32) -> wasmtime::Result<i3
     let Some((streams, broken)) = call else { return Ok(TOO_MANY) };
     tracing::trace!(target: "drydock::hop", "engine: the shell names a command; its arguments and streams become a call");
     let is_stepped = guest.clock.stepped().is_some();
-    let umask = Mode::new(start.umask).plain();
-    let command = Command { number, door, payload, umask, ordinal: start.ordinal, is_stepped, held };
+    let file_rules = FileRules { umask: Mode::new(start.umask).plain(), bytes_max: start.file_bytes_max };
+    let command = Command { number, door, payload, file_rules, ordinal: start.ordinal, is_stepped, held };
     let (abort, registration) = AbortHandle::new_pair();
     let running = Abortable::new(carry_out(command, streams, broken), registration);
     let mut running: BoxFuture<'static, Happened> =
@@ -104,6 +107,36 @@ async fn start(caller: &mut Ctx<'_>, at: u32, count: u32) -> wasmtime::Result<i3
             world.open.get_or_insert_with(|| Open::by(None)).push(running);
         }
     }
+    Ok(number.cast_signed())
+}
+
+/// Begins what ends when so much time has passed. It counts and costs as a command does.
+fn timer(guest: &mut Guest, millis: u32) -> wasmtime::Result<i32> {
+    guest.check_time()?;
+    let held = Held::take(&guest.meter, COMMAND_BYTES).ok_or(Stop::OutOfMemory)?;
+    let after = Duration::from_millis(millis.into());
+    let (clock, stepped) = (guest.clock.stepped().cloned(), guest.clock.sleep(u64::from(millis) * 1_000_000));
+    let Some(world) = world(guest) else { return Ok(BAD) };
+    if world.open.as_ref().map_or(0, Open::len) >= COMMANDS_MAX || world.begun >= BEGUN_MAX {
+        return Ok(TOO_MANY);
+    }
+    world.begun += 1;
+    let number = world.begun;
+    let (abort, registration) = AbortHandle::new_pair();
+    let due = Abortable::new(
+        async move {
+            match stepped {
+                Some(sleep) => sleep.await,
+                None => tokio::time::sleep(after).await,
+            }
+            let answer = Answered::Ran(Vec::new());
+            (number, Some((Ended { answer, is_pipe_broken: false }, held)))
+        },
+        registration,
+    );
+    world.running.insert(number, abort);
+    let open = world.open.get_or_insert_with(|| Open::by(clock.as_ref()));
+    open.push(Box::pin(async move { due.await.unwrap_or((number, None)) }));
     Ok(number.cast_signed())
 }
 
@@ -221,15 +254,16 @@ struct Command {
     number: u32,
     door: Arc<dyn Dispatch>,
     payload: Vec<u8>,
-    umask: Mode,
+    file_rules: FileRules,
     ordinal: u64,
     is_stepped: bool,
     held: Held,
 }
 
 async fn carry_out(command: Command, streams: Streams, broken: BrokenWrites) -> Happened {
-    let Command { number, door, payload, umask, ordinal, is_stepped, held } = command;
-    let call = Call::new(COMMAND, &payload, streams).with_umask(umask).answered_typed().numbered(ordinal);
+    let Command { number, door, payload, file_rules, ordinal, is_stepped, held } = command;
+    let call =
+        Call::new(COMMAND, &payload, streams).with_file_rules(file_rules).answered_typed().numbered(ordinal);
     let answer = {
         let mut answer = pin!(door.dispatch(call));
         poll_fn(|cx| {

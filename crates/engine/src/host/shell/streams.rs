@@ -46,17 +46,24 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         if let (Ok(got), Some(world)) = (usize::try_from(got), world(caller.data_mut())) {
             world.handles.note_read(handle, got);
         }
+        if got > 0 {
+            tracing::trace!(target: "drydock::hop", "engine: bytes of a stream enter the shell");
+        }
         Ok(got)
     })?;
     linker.func_wrap(SPACE, "write", |mut caller: Ctx<'_>, handle: u32, at: u32, count: u32| {
-        moved(&mut caller, handle, |stream, cx, memory| {
+        let put = moved(&mut caller, handle, |stream, cx, memory| {
             let Ok(bytes) = memory.bytes(at, count.min(PIECE_BYTES_MAX)) else { return ready(BAD) };
             match stream {
                 Stream::Out(sink) => sink.poll_write(cx, bytes).map(answered),
                 Stream::Pipe { writer: Some(writer), .. } => writer.poll_write(cx, bytes).map(answered),
                 _ => ready(BAD),
             }
-        })
+        })?;
+        if put > 0 {
+            tracing::trace!(target: "drydock::hop", "engine: bytes of the shell go to a stream");
+        }
+        Ok(put)
     })?;
     linker.func_wrap(SPACE, "flush", |mut caller: Ctx<'_>, handle: u32| {
         moved(&mut caller, handle, |stream, cx, _| match stream {
