@@ -24,12 +24,14 @@ pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
         }
     }
     // The seed is that of the processes: schedules are numbered from nought, and one that fails says its own.
+    let (many_schedules, many_processes) =
+        ([("DRYDOCK_SCHEDULES", schedules)], [("DRYDOCK_PROCESSES", processes), ("DRYDOCK_SEED", seed)]);
     let all = [
-        ("simulation", "no_schedule_breaks_a_law", [("DRYDOCK_SCHEDULES", schedules)].as_slice()),
+        ("simulation", "no_schedule_breaks_a_law", many_schedules.as_slice()),
         (
             "processes",
             "of_many_processes_of_which_half_are_killed_at_any_moment_nothing_is_left",
-            &[("DRYDOCK_PROCESSES", processes), ("DRYDOCK_SEED", seed)],
+            &many_processes,
         ),
     ];
     for (test, name, variables) in all {
