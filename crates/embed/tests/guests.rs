@@ -86,8 +86,13 @@ async fn run_in_shell(
     streams: Streams,
 ) -> (Outcome, Streams) {
     let mode = Mode { eval_allowed: true, ..Mode::default() };
-    let mut shell =
-        dock.shell("cases", setup, ShellSetup { mode, cwd: "/".into(), ..ShellSetup::default() }).unwrap();
+    let mut shell = dock
+        .shell(
+            "cases",
+            setup,
+            ShellSetup { mode, cwd: "/".into(), roots: Vec::new(), ..ShellSetup::default() },
+        )
+        .unwrap();
     let quoted = argv.iter().map(|it| format!(" '{}'", it.replace('\'', r"'\''")));
     let line = format!("{command}{}", quoted.collect::<String>());
     let (report, streams) = shell.run(&line, streams).await.unwrap();
