@@ -150,14 +150,16 @@ fn bash_and_a_fork_of_a_kept_shell_agree() {
 fn bash_and_a_fork_of_a_session_agree() {
     let shell = Shell::sharing();
     let options = ["--posix-unknown", "--eval", "--env", "HOME=/home"];
-    let session = |more: &[&str]| [&["sh"], &options[..], more].concat();
-    let made = shell.run(&session(&["--session", "base", "-c", ":"]));
+    fn session<'a>(options: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+        [&["sh"], options, more].concat()
+    }
+    let made = shell.run(&session(&options, &["--session", "base", "-c", ":"]));
     assert_eq!(made.status, 0, "{}", made.stderr);
     let stays = |it: &Case| !["EXIT", "SECONDS", "trap"].iter().any(|word| it.script.contains(word));
     let sample: Vec<Case> = cases().into_iter().filter(stays).step_by(SAMPLED).collect();
     assert!(sample.len() >= 60, "only {} cases", sample.len());
     agree(&sample, |case| {
-        let args = session(&["--session", "fork", "--fork", "base", "-c", &case.script]);
+        let args = session(&options, &["--session", "fork", "--fork", "base", "-c", &case.script]);
         fed(shell.command(&args), &case.stdin)
     });
 }

@@ -5,7 +5,7 @@ mod agent_room;
 
 use std::time::Duration;
 
-use agent_room::{answer, calls, names, options, read, results, says, session, shell, waiting, yard};
+use agent_room::{calls, names, options, read, results, says, session, shell, yard};
 use drydock_embed::{
     agent::{AgentChanges, AgentSpec, Driven, Event, RunEnd, RunOptions},
     contract::{AgentHead, AgentStatus, ReviewAnswer, ReviewKind, port::Wanted},
