@@ -42,11 +42,6 @@ impl RecordFlags {
     pub(crate) fn is_on(&self) -> bool {
         self.record
     }
-
-    /// The longest tape.
-    pub(crate) fn bytes_max(&self) -> u64 {
-        self.record_max.unwrap_or(TAPE_BYTES_MAX)
-    }
 }
 
 /// What a run was started with.
