@@ -213,7 +213,7 @@ fn over_http_agents_are_there_for_tokens_that_name_them() {
     let without = token(&agents.shell, "ada", &[]);
     let post = |token: &str, method: &str, params: &Value| {
         let bearer = format!("Bearer {token}");
-        let name = params["name"].as_str().unwrap_or_default().to_owned();
+        let name = params["name"].as_str().or(params["taskId"].as_str()).unwrap_or_default().to_owned();
         let mut headers = vec![
             ("authorization", bearer.as_str()),
             ("accept", "application/json, text/event-stream"),

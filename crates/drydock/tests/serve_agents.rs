@@ -265,12 +265,10 @@ fn a_listener_is_told_as_it_happens() {
 
 #[test]
 fn a_yes_gives_no_more_than_whoever_says_it_could_have_given() {
-    let code = json!({ "language": "javascript", "code": "await kv.get({key: 'a'})" });
     let agents = Agents::new(&[(
         "m",
         vec![
             shell_turn("curl -s http://evil.example/"),
-            turn("run_code", code),
             shell_turn("curl -s http://good.example/"),
             says("end"),
         ],
@@ -286,9 +284,7 @@ fn a_yes_gives_no_more_than_whoever_says_it_could_have_given() {
     // Whoever may give it says yes; whoever may not is refused by name, and may say no.
     for by in [&boss, &ada] {
         let run = ada.open(json!({ "model": "m", "on_denial": "ask" }));
-        for (subject, mine) in
-            [("net evil.example:80", false), ("kv a", false), ("net good.example:80", true)]
-        {
+        for (subject, mine) in [("net evil.example:80", false), ("net good.example:80", true)] {
             let asked = ada.asked();
             let grant = &asked["grant"];
             assert_eq!(format!("{} {}", grant["cap"], grant["subjects"][0]).replace('"', ""), subject);
@@ -346,6 +342,8 @@ fn a_definition_a_replay_other_grants_and_what_was_filed_are_there_over_http_too
     let server = start(&agents);
     let ada = runs_and_reviews(&agents, &server, "ada");
     let bob = runs_and_reviews(&agents, &server, "bob");
+    let runs = token(&agents.shell, "ada", &["--power", "agents"]);
+    let runs = Caller { server: &server, token: runs };
     let org = "* Ada  :agent:\n:PROPERTIES:\n:ID: ada\n:MODEL: m\n:END:\n** System prompt\nBe kind.\n";
     let defined = |text: &str| json!({ "task": "t", "definition": { "form": "org", "text": text } });
     let run = ada.ask("POST", "/v1/agents", &defined(org)).json()["id"].as_str().unwrap().to_owned();
@@ -375,8 +373,6 @@ fn a_definition_a_replay_other_grants_and_what_was_filed_are_there_over_http_too
     let events = ada.get(&format!("/v1/agents/{run}/events")).json()["next"].clone();
     assert_eq!((replayed.status, &replayed.json()["events"]), (200, &events), "{replayed:?}");
     assert_eq!(bob.ask("POST", &format!("/v1/agents/{run}/replay"), &Value::Null).status, 404);
-    let runs = token(&agents.shell, "ada", &["--power", "agents"]);
-    let runs = Caller { server: &server, token: runs };
     let others = runs.ask("POST", &format!("/v1/agents/{run}/replay"), &Value::Null);
     assert_eq!(others.code(), "another_principal");
     // Forked with other grants, which are the caller's to give.

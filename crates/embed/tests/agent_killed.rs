@@ -157,7 +157,9 @@ async fn one(dock: &Dock, home: &std::path::Path, seed: &mut u64, span: Duration
         } {}
         let driving = Instant::now();
         if kills < KILLS_MAX && !span.is_zero() {
-            let micros = next(seed) % u64::try_from(span.as_micros()).unwrap();
+            // One that soon asks somebody is over long before one that runs a program: early kills are as frequent as late ones.
+            let most = u64::try_from(span.as_micros()).unwrap() >> (next(seed) % 6);
+            let micros = next(seed) % most.max(1);
             std::thread::sleep(Duration::from_micros(micros));
             kills += u32::from(child.try_wait().unwrap().is_none());
             let _ = child.kill();

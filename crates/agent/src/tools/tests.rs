@@ -20,7 +20,7 @@ fn whole() -> Vec<(&'static str, Value)> {
         ("edit_file", json!({ "path": "a", "old": "x", "new": "y", "all": true })),
         (
             "agent",
-            json!({ "task": "t", "agent": "a", "system": "s", "model": "m", "tools": ["shell"], "max_steps": 1, "tokens_max": 2 }),
+            json!({ "task": "t", "agent": "a", "system": "s", "model": "m", "tools": ["shell"], "allow": ["jq"], "allow_host": ["a.test"], "max_steps": 1, "tokens_max": 2 }),
         ),
         ("git", json!({ "message": "m" })),
         ("publish", json!({})),
@@ -39,7 +39,7 @@ fn the_catalogue_is_the_twelve_of_the_seed_and_three_more() {
     let exec: Vec<_> = CATALOGUE.iter().filter(|it| it.needs_exec).map(|it| it.name).collect();
     assert_eq!(exec, ["git", "publish", "image"]);
     let reads: Vec<_> = CATALOGUE.iter().filter(|it| it.is_read_only).map(|it| it.name).collect();
-    assert_eq!(reads, ["search", "fetch", "web_search", "vfs_read", "done"]);
+    assert_eq!(reads, ["search", "wb", "fetch", "web_search", "vfs_read", "done"]);
     assert!(CATALOGUE.iter().all(|it| !it.is_read_only || it.is_idempotent));
 }
 

@@ -110,7 +110,7 @@ fn a_run_that_is_ended_anywhere_comes_to_the_same_result_and_does_nothing_twice(
     assert!(!interrupt(&whole, u64::MAX / 2, true));
     let (want, result) = (not_repeatable(&whole), whole.kept());
     assert!(matches!(result.last(), Some(Event::Ended { .. })), "{}", whole.names());
-    assert_eq!(want.len(), 4, "{want:?}");
+    assert_eq!(want.len(), 3, "{want:?}");
     assert!(want.iter().all(|it| it.1 == 1));
     let mut ended = 0;
     for writes in [false, true] {
