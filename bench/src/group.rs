@@ -187,13 +187,13 @@ impl Bench {
     /// Builds what the groups need, before anything is measured.
     pub(crate) fn prepare(quick: bool, groups: &[&Group]) -> anyhow::Result<Self> {
         let root = built::root();
-        let build = |program: Program, manifest: &str, package: &str| {
-            let needed = groups.iter().any(|group| group.needs.contains(&program));
-            needed.then(|| built::program(&root.join(manifest), package)).transpose()
-        };
-        let drydock = build(Program::Drydock, "Cargo.toml", "drydock")?;
-        let peer = build(Program::Peer, "bench/Cargo.toml", "drydock-bench-peer")?;
-        let quickjs = build(Program::QuickJs, "bench/Cargo.toml", "drydock-bench-quickjs")?;
+        let needs = |program: Program| groups.iter().any(|group| group.needs.contains(&program));
+        let ours = root.join("bench/Cargo.toml");
+        let peer = |package: &str| built::program(&ours, package);
+        let drydock =
+            needs(Program::Drydock).then(|| built::drydock(&root.join("Cargo.toml"))).transpose()?;
+        let quickjs = needs(Program::QuickJs).then(|| peer("drydock-bench-quickjs")).transpose()?;
+        let peer = needs(Program::Peer).then(|| peer("drydock-bench-peer")).transpose()?;
         let plan = Plan { blocks: if quick { 8 } else { 40 }, calls: 20 };
         Ok(Self { quick, plan, root, drydock, peer, quickjs })
     }

@@ -67,7 +67,10 @@ fn sample() -> anyhow::Result<f64> {
             let ids = CommandIds { req_id: id, future_id: id, ..CommandIds::default() };
             encode_command(&mut frames, &ids, &Command::Register { source: &source })?;
         }
-        ensure!(hub.write(&frames, round, &mut Echo) == Ok(frames.len()), "the hub took a part of round {round}");
+        ensure!(
+            hub.write(&frames, round, &mut Echo) == Ok(frames.len()),
+            "the hub took a part of round {round}"
+        );
         while let Read::Bytes(_) = hub.read(&mut out, round, &mut Echo) {}
     }
     Ok(began.elapsed().as_secs_f64() / FRAMES as f64)

@@ -80,8 +80,7 @@ fn as_processes(bench: &Bench, scenario: &Scenario) -> anyhow::Result<Figure> {
             Contender::calling(|| line(&["sh", "--record", "-c"])),
         ],
     )?;
-    let name =
-        "`drydock sh --record -c 'jq | grep | tr'` on 10 KiB as a process: times slower than without `--record`";
+    let name = "`drydock sh --record -c 'jq | grep | tr'` on 10 KiB as a process: times slower than without `--record`";
     Ok(compared(name, &samples, RECORDED, Bound::AtMost(1.3)))
 }
 
