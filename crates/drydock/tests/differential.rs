@@ -158,8 +158,11 @@ fn bash_and_a_fork_of_a_session_agree() {
     let stays = |it: &Case| !["EXIT", "SECONDS", "trap"].iter().any(|word| it.script.contains(word));
     let sample: Vec<Case> = cases().into_iter().filter(stays).step_by(SAMPLED).collect();
     assert!(sample.len() >= 60, "only {} cases", sample.len());
+    let mut forks = 0;
     agree(&sample, |case| {
-        let args = session(&options, &["--session", "fork", "--fork", "base", "-c", &case.script]);
+        forks += 1;
+        let fork = format!("fork-{forks}");
+        let args = session(&options, &["--session", &fork, "--fork", "base", "-c", &case.script]);
         fed(shell.command(&args), &case.stdin)
     });
 }

@@ -7,7 +7,7 @@ use std::{process::Stdio, time::Instant};
 
 use common::{
     Shell,
-    agent::{Agents, says, shell_turn},
+    agent::{Agents, says, shell_turn, turn},
     server::{Answer, Server, answers, guest, install, shown, shows, token},
 };
 use serde_json::{Value, json};
@@ -153,7 +153,8 @@ fn base64(bytes: &[u8]) -> String {
 /// that has not: the second is answered as one who asks for what nobody has. Routes of later are covered by being there.
 #[test]
 fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
-    let agents = Agents::new(&[("m", vec![shell_turn("echo hi"), says("end")])]);
+    let lacks = turn("file_issue", json!({ "title": "no ffmpeg", "need": "to cut a film", "tried": "sox" }));
+    let agents = Agents::new(&[("m", vec![lacks, shell_turn("echo hi"), says("end")])]);
     let shell = &agents.shell;
     install(shell, "thing", &answers("mine"), &["--tenant", "owner"]);
     let powers = ["invoke", "install", "secrets", "run", "workspaces", "kept", "agents", "reviews", "audit"];
@@ -174,8 +175,17 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
     let process =
         server.ask_as(&owner, "POST", "/v1/processes", wanted).json()["id"].as_str().unwrap().to_owned();
     let (run, review) = waiting_run(&server, &owner);
+    let issue = server.ask_as(&owner, "GET", "/v1/issues", b"").json()["issues"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let real_id = |path: &str| {
-        let families = [("/v1/processes/", &process), ("/v1/agents/", &run), ("/v1/reviews/", &review)];
+        let families = [
+            ("/v1/processes/", &process),
+            ("/v1/agents/", &run),
+            ("/v1/reviews/", &review),
+            ("/v1/issues/", &issue),
+        ];
         let family = families.into_iter().find(|(family, _)| path.starts_with(family));
         family.unwrap_or_else(|| panic!("{path} takes an id, and its owner has none to try it with")).1
     };

@@ -35,7 +35,7 @@ fn everybody_who_keeps_something_is_listed_with_it() {
     assert_eq!(said.status, 0, "{}", said.all());
     insta::assert_snapshot!(steady(&said.stdout), @r"
     TENANT COMMANDS EXTENSIONS WORKSPACES SECRETS GRANTS TOKENS AUDIT ON DISK REVOKED
-    ../Acme 0 0 0 1 0 0 0 B N KiB -
+    ../Acme 0 0 0 1 0 0 N B N KiB -
     dev 0 0 1 0 0 0 N B N KiB -
     gone 0 0 0 0 0 0 0 B 0 B
     guest 0 0 0 0 0 1 0 B 0 B -

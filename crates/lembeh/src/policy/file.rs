@@ -23,7 +23,7 @@ use crate::HubLimits;
 #[non_exhaustive]
 pub enum BadPolicy {
     /// It is no such JSON.
-    #[error("the policy cannot be read: {0}")]
+    #[error("the policy cannot be read")]
     Json(#[from] serde_json::Error),
     /// It says something that cannot be.
     #[error("the policy cannot be: {0}")]
