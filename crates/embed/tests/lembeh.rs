@@ -513,7 +513,8 @@ async fn a_process_that_loses_what_it_may_do_while_it_runs_is_told_as_killed() {
     let script = "hub\nstart tools/sleep 2 sleep 1000\nall 4\nwait 1\nstatus 1";
     let setup = LembehSetup { policy, ..with_input(script) };
     let revoking = async {
-        while session.inner().own_in_flight(Class::Process) == 0 {
+        // The guest is a run, and so is its process once it is past the gate.
+        while session.inner().own_in_flight(Class::Run) < 2 {
             tokio::task::yield_now().await;
         }
         for grant in session.inner().grants().iter().filter(|it| it.cap() == Cap::Exec) {
