@@ -62,7 +62,7 @@ fn as_processes(bench: &Bench, scenario: &Scenario) -> anyhow::Result<Figure> {
     let input = home.path().join("input");
     fs::write(&input, &scenario.stdin)?;
     let line = |words: &[&str]| {
-        let mut command = Command::new(&drydock);
+        let mut command = Command::new(drydock);
         command.args(words).arg(&scenario.script).env("DRYDOCK_HOME", home.path().join("home"));
         let answer = native::run_on_file(&mut command, &input)?;
         ensure!(answer == scenario.wanted, "a process answered otherwise");
