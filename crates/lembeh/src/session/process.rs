@@ -48,6 +48,10 @@ async fn end_of(door: Arc<dyn Dispatch>, process: SpawnedProcess) -> Status {
             Some(ProcessState::Starting | ProcessState::Running) => {}
             Some(ProcessState::Exited(report)) => return status_of(&report.outcome),
             Some(ProcessState::Killed) => return status_of(&Outcome::Cancelled),
+            // What let it run was taken back while it ran: policy ended it, and nothing of ours failed.
+            Some(ProcessState::Failed { code: "denied" | "revoked", .. }) => {
+                return status_of(&Outcome::Cancelled);
+            }
             Some(ProcessState::Failed { .. }) | None => return FAILED,
         }
     }
