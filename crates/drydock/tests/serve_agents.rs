@@ -318,6 +318,18 @@ fn whoever_has_no_token_decides_nothing_for_a_run_of_the_command_line() {
     assert_eq!(post(&format!("/v1/agents/{run}/cancel"), &json!({})).code(), "another_principal");
     let removed = server.ask("DELETE", &format!("/v1/agents/{run}"), &[], b"");
     assert_eq!(removed.code(), "another_principal");
+    // Nor does it change the files that what a person is asked about may lie in.
+    let files = format!("/v1/workspaces/agent-{run}");
+    for (method, path, body) in [
+        ("PUT", format!("{files}/files/workspace/a"), "swapped".to_owned()),
+        ("DELETE", format!("{files}/files/workspace/_steps.jsonl"), String::new()),
+        ("DELETE", files.clone(), String::new()),
+        ("POST", "/v1/sh".into(), json!({ "script": "rm -rf *", "workspace": format!("agent-{run}") }).to_string()),
+        ("POST", "/v1/agents".into(), json!({ "system": "s", "task": "t", "options": { "model": "m" }, "workspace": format!("agent-{run}") }).to_string()),
+    ] {
+        let refused = server.ask(method, &path, &[], body.as_bytes());
+        assert_eq!((refused.status, refused.code().as_str()), (403, "another_principal"), "{method} {path}: {refused:?}");
+    }
     assert_eq!(agents.waiting()[0]["state"], "pending");
     // What was opened without a token is decided for without one.
     let options = json!({ "model": "m", "review": ["shell"] });

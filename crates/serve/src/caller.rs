@@ -8,7 +8,7 @@ use drydock_contract::{
     host::{PRIVATE, SCHEME},
     port::Clock as _,
 };
-use drydock_embed::{HostEntry, SystemClock, gate::Profile, store::Token};
+use drydock_embed::{HostEntry, SystemClock, agent::run_of_workspace, gate::Profile, store::Token};
 
 use crate::{
     agents::is_over_http,
@@ -144,6 +144,23 @@ impl Caller {
             return Ok(());
         }
         let text = "this run was opened on the command line, and that decides for it; over HTTP a token that names the power does";
+        Err(ApiError::forbidden("another_principal", text))
+    }
+
+    /// Refuses to change the own files of a run that somebody else opened and that is not over: what a person is asked about
+    /// may lie in them.
+    pub(crate) async fn may_change(&self, workspace: &str) -> Result<(), ApiError> {
+        let Some(run) = run_of_workspace(workspace) else { return Ok(()) };
+        let head = match self.state.dock.agents().show(&run).await.map_err(ApiError::from) {
+            Ok(head) => head,
+            // It is only called like one.
+            Err(absent) if absent.status == StatusCode::NOT_FOUND => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if head.status.is_over() || self.is_owner() || *head.principal == *self.principal {
+            return Ok(());
+        }
+        let text = "these are the files of a run that another caller opened and that is not over; only they change them";
         Err(ApiError::forbidden("another_principal", text))
     }
 

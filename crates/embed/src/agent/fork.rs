@@ -84,7 +84,10 @@ impl DockAgents {
         new: &str,
     ) -> Result<(), AgentError> {
         let new: WorkspaceName = new.parse()?;
-        let why = format!("no snapshot of run {} is kept of turn {step} or an earlier one", snapshots.run);
+        let why = format!(
+            "no snapshot of run {} is kept of turn {step} or an earlier one; a recorded run keeps none",
+            snapshots.run
+        );
         let (events, no_step) = (events.to_vec(), || AgentError::NoStep(why));
         let copied = move || -> Result<bool, AgentError> {
             let (all, from) = (&snapshots.all, &snapshots.workspace);

@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 use super::trace::Trace;
 use crate::instance::off_thread;
 
+/// Events that wait in memory for a snapshot to be written with; each may be as long as a model's answer.
+const UNWRITTEN_MAX: usize = 16;
+
 /// Told of each event of a run once it is kept, with its number.
 pub type OnEvent = Arc<dyn Fn(u64, &Event) + Send + Sync>;
 
@@ -62,24 +65,27 @@ impl Heard {
         }
     }
 
+    /// Whether more is unwritten than should be held: a run that changes no file has no snapshot that writes it.
+    pub(super) fn holds_much(&self) -> bool {
+        self.unwritten.lock().len() >= UNWRITTEN_MAX
+    }
+
     /// Writes what happened into the run's files, on a thread that may wait.
     pub(super) async fn write(self: &Arc<Self>) {
         let heard = Arc::clone(self);
-        if heard.trace.lock().is_none() {
-            heard.unwritten.lock().clear();
-            return;
+        off_thread(move || heard.write_here()).await;
+    }
+
+    /// The same, by whoever may wait. One after another, in the order in which it happened.
+    pub(super) fn write_here(&self) {
+        let mut trace = self.trace.lock();
+        let events = std::mem::take(&mut *self.unwritten.lock());
+        if let Some(trace) = &mut *trace
+            && let Err(error) = trace.write(&events)
+        {
+            // The run may have filled its disk, or made a directory of the name: what counts is kept elsewhere.
+            tracing::debug!("a run's own files cannot be written: {error}");
         }
-        off_thread(move || {
-            let mut trace = heard.trace.lock();
-            let events = std::mem::take(&mut *heard.unwritten.lock());
-            if let Some(trace) = &mut *trace
-                && let Err(error) = trace.write(&events)
-            {
-                // The run may have filled its disk, or made a directory of the name: what counts is kept elsewhere.
-                tracing::debug!("a run's own files cannot be written: {error}");
-            }
-        })
-        .await;
     }
 
     fn note(&self, event: &Event) {

@@ -110,6 +110,16 @@ impl Host for RunHost {
             book.on_events(events);
         }
         self.heard.on_events(at, events);
+        if !self.heard.holds_much() {
+            return;
+        }
+        match self.is_taped {
+            true => self.heard.write_here(),
+            false => {
+                let heard = Arc::clone(&self.heard);
+                tokio::task::spawn_blocking(move || heard.write_here());
+            }
+        }
     }
 
     fn deltas(&self) -> Option<Deltas> {

@@ -45,8 +45,8 @@ pub struct DockAgents {
     pub(super) answered: Arc<event_listener::Event>,
 }
 
-/// Bytes of events that are read at once.
-const EVENTS_BYTES_MAX: usize = 4 << 20;
+/// Bytes of events that are read at once: what they are read into may take fifty times as much, for each who follows.
+const EVENTS_BYTES_MAX: usize = 256 << 10;
 
 impl Dock {
     /// The runs of agents of the tenant.

@@ -36,6 +36,7 @@ pub use error::AgentError;
 pub use folders::{ReadFolderError, read_definition, read_folder};
 pub use heard::OnEvent;
 pub use house::{AgentSettings, Definitions, DockAgents};
+pub use place::run_of_workspace;
 pub use record::RunRecord;
 pub use replay::ReplayedRun;
 pub use snapshots::SnapshotQuota;

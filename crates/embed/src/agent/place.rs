@@ -27,9 +27,17 @@ pub(super) struct Place {
 /// Where a run sees the directory that its trusted tools work in.
 const WORKDIR: &str = "/workdir";
 
+/// What the name of a run's own workspace begins with.
+const OWN: &str = "agent-";
+
 /// The name of a run's own workspace.
 pub(super) fn own_workspace(run: &AgentId) -> String {
-    format!("agent-{run}")
+    format!("{OWN}{run}")
+}
+
+/// Whose own workspace it is, if it is called like one.
+pub fn run_of_workspace(name: &str) -> Option<AgentId> {
+    name.strip_prefix(OWN)?.parse().ok()
 }
 
 impl AgentPowers {

@@ -57,7 +57,8 @@ pub(super) async fn wheel(
     }
     let at_start = |it: &&Member| {
         let top = it.path.split('/').next().unwrap_or_default();
-        let module = top.strip_suffix(".py").unwrap_or(top);
+        // Whatever form it is in: a source, a compiled one, one for a version.
+        let module = top.split('.').next().unwrap_or(top);
         (it.path.ends_with(".pth") && !it.path.contains('/')) || STARTED.contains(&module)
     };
     match members.iter().find(at_start) {

@@ -32,6 +32,7 @@ use crate::{
     ask::{Answer, Ask},
     caller::{Caller, PROFILE, Power, SAID},
     error::ApiError,
+    held::Answers,
     json, sse,
 };
 
@@ -129,6 +130,7 @@ pub(super) async fn opened(
 ) -> Result<AgentId, ApiError> {
     let spec = spec_of(caller, wanted)?;
     if let AgentFiles::Workspace(name) = &spec.powers.files {
+        caller.may_change(name).await?;
         let (dock, name): (_, WorkspaceName) = (Arc::clone(&caller.state.dock), name.parse()?);
         off_thread::<_, ApiError>(move || {
             let all = Workspaces::of(&dock.home().tenant(dock.tenant()), Quota::default());
@@ -346,14 +348,17 @@ pub(crate) async fn events(ask: Ask) -> Answer {
     if streams {
         agents.show(&id).await?;
         let words = ask.app.drivers.words_of(&id);
-        return Ok(follow(agents, id, from, words));
+        return Ok(follow(agents, id, from, (words, ask.caller.state.answers.clone())));
     }
     let deadline = tokio::time::Instant::now() + std::time::Duration::from_millis(wait_ms);
     loop {
+        let turn = ask.turn().await?;
         let piece = Piece::read(&agents, &id, from).await?;
         if !piece.events.is_empty() || piece.is_end() {
             return Ok(json::ok(&piece.told(from)));
         }
+        // Whoever waits holds nobody else up.
+        drop(turn);
         if tokio::time::timeout_at(deadline, agents.changed(&id, from)).await.is_err() {
             return Ok(json::ok(&piece.told(from)));
         }
@@ -390,7 +395,7 @@ fn follow(
     agents: DockAgents,
     id: AgentId,
     mut from: u64,
-    mut words: broadcast::Receiver<String>,
+    (mut words, answers): (broadcast::Receiver<String>, Answers),
 ) -> Response<Body> {
     let (to, told) = mpsc::channel::<Bytes>(1);
     tokio::spawn(async move {
@@ -411,16 +416,30 @@ fn follow(
                     return;
                 }
             }
-            for event in &piece.events {
-                from += 1;
-                let told = serde_json::to_value(event).unwrap_or_default();
+            let Piece { head, events } = piece;
+            let is_end = events.is_empty() && head.status.is_over();
+            // What waits for whoever listens is bytes, and counted: what they were read into takes many times as much.
+            let mut frames = Vec::with_capacity(events.len());
+            for (number, event) in (from + 1..).zip(events) {
+                let told = serde_json::to_value(&event).unwrap_or_default();
+                drop(event);
                 let name = told["event"].as_str().unwrap_or("event").to_owned();
-                if to.send(sse::event_at(&name, from, &told)).await.is_err() {
+                frames.push(sse::event_at(&name, number, &told));
+            }
+            let held = answers.hold(frames.iter().map(|it| it.len() as u64).sum());
+            if answers.is_full() {
+                // Whoever comes again goes on after the last number that they were told.
+                return;
+            }
+            for frame in frames {
+                from += 1;
+                if to.send(frame).await.is_err() {
                     return;
                 }
             }
-            if piece.is_end() && piece.head.status.is_over() {
-                let told = serde_json::to_value(&piece.head).unwrap_or_default();
+            drop(held);
+            if is_end {
+                let told = serde_json::to_value(&head).unwrap_or_default();
                 let _ = to.send(sse::event_at("end", from, &told)).await;
                 return;
             }

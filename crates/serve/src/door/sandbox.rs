@@ -179,6 +179,7 @@ pub(super) async fn setup(
         None if asked.files.is_empty() => {}
         None => setup = setup.with_files(asked.files).map_err(|error| bad(&error))?,
         Some(name) => {
+            caller.may_change(&name).await?;
             let tree = workspace(&dock, name, asked.files).await?;
             (setup.files, shell.roots, shell.cwd) = (Some(tree.files), tree.roots, tree.cwd);
         }

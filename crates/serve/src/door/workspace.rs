@@ -117,6 +117,7 @@ pub(crate) async fn make(ask: Ask) -> Answer {
 pub(crate) async fn remove(ask: Ask) -> Answer {
     ask.parameters([])?;
     let (all, name) = (of(&ask), named(&ask)?);
+    ask.caller.may_change(name.as_str()).await?;
     let told = off_thread(move || {
         all.remove(&name)?;
         Ok::<_, ApiError>(json!({ "removed": name.as_str() }))
@@ -182,6 +183,7 @@ pub(crate) async fn read(ask: Ask) -> Answer {
 pub(crate) async fn write(mut ask: Ask) -> Answer {
     ask.parameters([])?;
     let (all, name, path) = (of(&ask), named(&ask)?, path_of(&ask)?);
+    ask.caller.may_change(name.as_str()).await?;
     let bytes = ask.body(FILE_BYTES_MAX).await?;
     let told = off_thread(move || {
         let workspace = all.open(&name)?;
@@ -195,6 +197,7 @@ pub(crate) async fn write(mut ask: Ask) -> Answer {
 pub(crate) async fn remove_file(ask: Ask) -> Answer {
     ask.parameters([])?;
     let (all, name, path) = (of(&ask), named(&ask)?, path_of(&ask)?);
+    ask.caller.may_change(name.as_str()).await?;
     let told = off_thread(move || {
         all.open(&name)?.rm(&path, SystemClock.now()).map_err(|error| of_file(&path, &error))?;
         Ok::<_, ApiError>(json!({ "removed": path }))
@@ -259,6 +262,7 @@ pub(crate) async fn snapshot(mut ask: Ask) -> Answer {
 pub(crate) async fn restore(mut ask: Ask) -> Answer {
     ask.parameters([])?;
     let (all, name) = (of(&ask), named(&ask)?);
+    ask.caller.may_change(name.as_str()).await?;
     let wanted: Named = ask.json(NAME_BYTES_MAX).await?;
     let told = off_thread(move || {
         let workspace = all.open(&name)?;
