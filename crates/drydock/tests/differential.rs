@@ -161,9 +161,13 @@ fn bash_and_a_fork_of_a_session_agree() {
     let mut forks = 0;
     agree(&sample, |case| {
         forks += 1;
-        let fork = format!("fork-{forks}");
+        // The data directory is shared with other tests, and with this one of an earlier time.
+        let fork = format!("fork-{}-{forks}", std::process::id());
         let args = session(&options, &["--session", &fork, "--fork", "base", "-c", &case.script]);
-        fed(shell.command(&args), &case.stdin)
+        let said = fed(shell.command(&args), &case.stdin);
+        let forgotten = shell.run(&["sh", "--session", &fork, "--forget"]);
+        assert_eq!(forgotten.status, 0, "{}", forgotten.all());
+        said
     });
 }
 
