@@ -1,7 +1,12 @@
 //! Runs of agents over SQLite and in memory: what their port promises, and what is true of files and processes alone.
 #![allow(clippy::unwrap_used)]
 
-use std::{fs, sync::Arc, thread, time::Duration};
+use std::{
+    fs,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use drydock_contract::{
     AgentHead, AgentId, AgentStatus, AgentUsage, Tenant, Timestamp,
@@ -158,9 +163,16 @@ fn hundreds_of_tenants_have_files_and_few_are_open() {
         holds.push(block_on(agents.create(&whose, head(1, AgentStatus::Running))).unwrap().unwrap());
         assert!(block_on(agents.head(&whose, &AgentId::of(1))).unwrap().is_some());
     }
-    let open =
-        fs::read_dir("/proc/self/fd").unwrap().flatten().filter_map(|it| fs::read_link(it.path()).ok());
-    let here = open.filter(|it| it.starts_with(home.root())).count();
+    let open = || {
+        let all = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        all.filter_map(|it| fs::read_link(it.path()).ok()).filter(|it| it.starts_with(home.root())).count()
+    };
+    // What is let go of is closed by threads, which may be late where others have the machine.
+    let hung = Instant::now() + Duration::from_secs(60);
+    while open() > 12 * 5 + 1 && Instant::now() < hung {
+        thread::yield_now();
+    }
+    let here = open();
     // Eight with five each, four of which a thread works at besides, and the lock of all holds.
     assert!((10..=12 * 5 + 1).contains(&here), "{here}");
 }
