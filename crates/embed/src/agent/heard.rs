@@ -132,6 +132,19 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_to_be_written_is_bounded_also_where_nothing_is_written_into() {
+        let heard = Heard::default();
+        let event = || Event::Calling { at_ms: 0, step: 1, id: "1".into(), tool: "shell".into() };
+        for at in 0..UNWRITTEN_MAX {
+            assert!(!heard.holds_much(), "{at}");
+            heard.on_events(at as u64, &[event()]);
+        }
+        assert!(heard.holds_much());
+        heard.write_here();
+        assert!(!heard.holds_much() && heard.unwritten.lock().is_empty());
+    }
+
+    #[test]
     fn a_call_is_known_by_what_was_announced_and_each_of_two_that_are_alike_once() {
         let heard = Heard::default();
         let turn = Event::Turn {
