@@ -46,13 +46,13 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let served = Served::start()?;
     let (rounds, length) =
         if bench.quick { (5, Duration::from_millis(600)) } else { (15, Duration::from_secs(2)) };
-    served.load(served.native, "/native/a?b=c", 16, length)?;
+    served.load(served.bare, "/native/a?b=c", 16, length)?;
     served.load(served.product, "/x/echo/a?b=c", 16, length)?;
     let mut figures = Vec::new();
     for connections in CONNECTIONS {
         let (mut ours, mut native) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            native.push(served.load(served.native, "/native/a?b=c", connections, length)?);
+            native.push(served.load(served.bare, "/native/a?b=c", connections, length)?);
             ours.push(served.load(served.product, "/x/echo/a?b=c", connections, length)?);
         }
         figures.extend(compared(connections, &ours, &native));
@@ -71,7 +71,10 @@ pub(crate) fn probe(args: &[String]) -> anyhow::Result<()> {
     let length = Duration::from_secs_f64(arg(2).parse()?);
     let rounds: usize = arg(3).parse().unwrap_or(1);
     let product = || served.load(served.product, "/x/echo/a?b=c", connections, length);
-    let native = || served.load(served.native, "/native/a?b=c", connections, length);
+    let native = || match arg(4) {
+        "bare" => served.load(served.bare, "/native/a?b=c", connections, length),
+        _ => served.load(served.product, "/native/a?b=c", connections, length),
+    };
     let tell = |name: &str, load: &Load| {
         println!("{name} {:.0}/s cpu {:.2} us p99 {:.0} us", load.per_second, load.cpu * 1e6, load.p99 * 1e6);
     };
@@ -154,7 +157,7 @@ pub(super) struct Served {
     _servers: Runtime,
     pub(super) dock: Dock,
     pub(super) product: SocketAddr,
-    native: SocketAddr,
+    bare: SocketAddr,
     _home: tempfile::TempDir,
 }
 
@@ -189,9 +192,9 @@ impl Served {
         let product = app();
         let routes = router(&product);
         let product = start(product, routes)?;
-        let native =
+        let bare =
             start(app(), axum::Router::new().route("/native/{*path}", axum::routing::any(natively)))?;
-        Ok(Self { clients, _servers: servers, dock, product, native, _home: home })
+        Ok(Self { clients, _servers: servers, dock, product, bare, _home: home })
     }
 
     /// So many connections that each ask again as soon as they are answered.

@@ -16,6 +16,9 @@ use drydock_embed::{
     },
 };
 
+#[cfg(feature = "native")]
+use drydock_embed::extension::runner::EffectiveLimits;
+
 use super::off_thread;
 use crate::{
     ask::{Answer, Ask},
@@ -56,6 +59,24 @@ pub(crate) async fn forward(mut ask: Ask) -> Answer {
     drop(turn);
     told(&ask, &name, &log, answer.as_ref().err());
     response_of(&ask, answer.map_err(|failure| of_failure(&failure))?)
+}
+
+/// `ANY /native/{path}`: what a guest would be shown, answered without one: judged, rendered and given its turn as for a
+/// guest. For the benches, which build it alone.
+#[cfg(feature = "native")]
+pub(crate) async fn native(mut ask: Ask) -> Answer {
+    let body = ask.body(REQUEST_BODY_BYTES_MAX).await?;
+    let context = Context { request_id: Some(ask.request_id.to_string()), ..Context::default() };
+    let limits = limits(&ask, AskedLimits::default())?;
+    let request = rendered(&ask.parts, ask.caller.token.is_some(), &body, context, limits);
+    let turn = ask.turn().await?;
+    let shown = request.shown(ask.caller.tenant.as_str(), "native", EffectiveLimits {
+        timeout_ms: limits.timeout_ms.unwrap_or(TIMEOUT_MS),
+        memory_mb: limits.memory_mb.unwrap_or(MEMORY_MB),
+        fuel: None,
+    });
+    drop(turn);
+    Ok(json::written(StatusCode::OK, shown.into()))
 }
 
 /// `POST /v1/execute`: the seed's own form. Once a guest was chosen the answer is an envelope, whatever came of it.

@@ -125,6 +125,8 @@ pub(crate) static ROUTES: &[Route] = &[
     route!("x", None, "/x/{extension}/{*path}", Invoke, REQUEST_BODY_BYTES_MAX, extension::forward, once),
     route!("x_root", None, "/x/{extension}/", Invoke, REQUEST_BODY_BYTES_MAX, extension::forward, once),
     route!("x_bare", None, "/x/{extension}", Invoke, REQUEST_BODY_BYTES_MAX, extension::forward, once),
+    #[cfg(feature = "native")]
+    route!("native", None, "/native/{*path}", Invoke, REQUEST_BODY_BYTES_MAX, extension::native),
     route!("extensions", GET, "/v1/extensions", Install, 0, manage::list),
     route!("extension", GET, "/v1/extensions/{name}", Install, 0, manage::show),
     route!("install", PUT, "/v1/extensions/{name}", Install, INSTALL, manage::install),
