@@ -1,8 +1,9 @@
-//! A handler over HTTP, a fresh instance for each request, against the same server answering natively, against node, and
-//! beside a guest that loops; and a run over HTTP against the library.
+//! A handler over HTTP, a fresh instance for each request, against the same server answering natively, against a bare
+//! router, against node, and beside a guest that loops; and a run over HTTP against the library.
 //!
-//! Both are the server's own listener and connections. The native one is a router of this file: what a route of the
-//! product would do without a guest.
+//! The native answer is a route of the product that is there for this alone (its feature `native`): a request comes in the
+//! same way, is rendered as for a guest, waits for its turn, and is answered with those bytes. The bare router is of this
+//! file, on the server's own listener and connections.
 
 use std::{
     collections::BTreeMap,
@@ -33,6 +34,9 @@ use crate::{
     spread::{Spread, median},
 };
 
+/// What the guest is asked, and what is asked without one.
+const ECHOED: &str = "/x/echo/a?b=c";
+const NATIVE: &str = "/native/a?b=c";
 /// Connections of the load.
 const CONNECTIONS: [usize; 3] = [2, 16, 64];
 
@@ -46,16 +50,18 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let served = Served::start()?;
     let (rounds, length) =
         if bench.quick { (5, Duration::from_millis(600)) } else { (15, Duration::from_secs(2)) };
-    served.load(served.bare, "/native/a?b=c", 16, length)?;
-    served.load(served.product, "/x/echo/a?b=c", 16, length)?;
+    served.load(served.bare, NATIVE, 16, length)?;
+    served.load(served.product, ECHOED, 16, length)?;
     let mut figures = Vec::new();
     for connections in CONNECTIONS {
-        let (mut ours, mut native) = (Vec::new(), Vec::new());
+        let (mut ours, mut native, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..rounds {
-            native.push(served.load(served.bare, "/native/a?b=c", connections, length)?);
-            ours.push(served.load(served.product, "/x/echo/a?b=c", connections, length)?);
+            native.push(served.load(served.product, NATIVE, connections, length)?);
+            ours.push(served.load(served.product, ECHOED, connections, length)?);
+            bare.push(served.load(served.bare, NATIVE, connections, length)?);
         }
         figures.extend(compared(connections, &ours, &native));
+        figures.push(against_a_bare_router(connections, &ours, &bare));
     }
     figures.extend(serve_peers::against_node(&served, rounds, length)?);
     figures.push(served.beside_a_loop(rounds, length)?);
@@ -63,18 +69,16 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// `probe-serve product|native|both|echo-count CONNECTIONS SECONDS ROUNDS`: one load, to be looked at with a profiler.
+/// `probe-serve product|native|both CONNECTIONS SECONDS ROUNDS [bare]`: one load, to be looked at with a profiler.
 pub(crate) fn probe(args: &[String]) -> anyhow::Result<()> {
     let served = Served::start()?;
     let arg = |at: usize| args.get(at).map(String::as_str).unwrap_or_default();
     let connections: usize = arg(1).parse()?;
     let length = Duration::from_secs_f64(arg(2).parse()?);
     let rounds: usize = arg(3).parse().unwrap_or(1);
-    let product = || served.load(served.product, "/x/echo/a?b=c", connections, length);
-    let native = || match arg(4) {
-        "bare" => served.load(served.bare, "/native/a?b=c", connections, length),
-        _ => served.load(served.product, "/native/a?b=c", connections, length),
-    };
+    let product = || served.load(served.product, ECHOED, connections, length);
+    let other = if arg(4) == "bare" { served.bare } else { served.product };
+    let native = || served.load(other, NATIVE, connections, length);
     let tell = |name: &str, load: &Load| {
         println!("{name} {:.0}/s cpu {:.2} us p99 {:.0} us", load.per_second, load.cpu * 1e6, load.p99 * 1e6);
     };
@@ -113,30 +117,26 @@ pub(super) struct Load {
     cpu: f64,
 }
 
+/// Against the same server: the same way in, the same bytes out, and no guest between them.
 fn compared(connections: usize, ours: &[Load], native: &[Load]) -> Vec<Figure> {
-    let of = |loads: &[Load], what: fn(&Load) -> f64| loads.iter().map(what).collect::<Vec<f64>>();
-    let ratio = |what: fn(&Load) -> f64| {
-        let pairs = ours.iter().zip(native).map(|(ours, native)| what(ours) / what(native));
-        Spread::of(&pairs.collect::<Vec<f64>>())
-    };
     let more: Vec<f64> = ours.iter().zip(native).map(|(ours, native)| ours.cpu - native.cpu).collect();
     let figure =
         |name: String, ours, peer, judged, bound| Figure { group: "serve", name, ours, peer, judged, bound };
     vec![
         figure(
             format!(
-                "requests a second of the echo guest at {connections} connections, of those answered natively"
+                "requests a second of the echo guest at {connections} connections, of those that the same server answers without a guest"
             ),
             Amount::PerSecond(median(&of(ours, |it| it.per_second))),
             Some(Amount::PerSecond(median(&of(native, |it| it.per_second)))),
-            ratio(|it| it.per_second),
+            ratio(ours, native, |it| it.per_second),
             Bound::AtLeast(0.6),
         ),
         figure(
             format!("p99 of the echo guest at {connections} connections: times that of a native answer"),
             Amount::Seconds(median(&of(ours, |it| it.p99))),
             Some(Amount::Seconds(median(&of(native, |it| it.p99)))),
-            ratio(|it| it.p99),
+            ratio(ours, native, |it| it.p99),
             if connections == 64 { Bound::AtMost(4.0) } else { Bound::Known },
         ),
         figure(
@@ -151,7 +151,30 @@ fn compared(connections: usize, ours: &[Load], native: &[Load]) -> Vec<Figure> {
     ]
 }
 
-/// Two servers of one process: the product, and a router of ours on the same listener code.
+/// Against nothing but a router, which asks nobody who it is, counts nothing and answers a shorter text.
+fn against_a_bare_router(connections: usize, ours: &[Load], bare: &[Load]) -> Figure {
+    Figure {
+        group: "serve",
+        name: format!(
+            "requests a second of the echo guest at {connections} connections, of those of a bare router"
+        ),
+        ours: Amount::PerSecond(median(&of(ours, |it| it.per_second))),
+        peer: Some(Amount::PerSecond(median(&of(bare, |it| it.per_second)))),
+        judged: ratio(ours, bare, |it| it.per_second),
+        bound: Bound::Known,
+    }
+}
+
+fn of(loads: &[Load], what: fn(&Load) -> f64) -> Vec<f64> {
+    loads.iter().map(what).collect()
+}
+
+fn ratio(ours: &[Load], others: &[Load], what: fn(&Load) -> f64) -> Spread {
+    let pairs = ours.iter().zip(others).map(|(ours, other)| what(ours) / what(other));
+    Spread::of(&pairs.collect::<Vec<f64>>())
+}
+
+/// Two servers of one process: the product, which has a native route here, and a bare router on the same listener code.
 pub(super) struct Served {
     pub(super) clients: Runtime,
     _servers: Runtime,
@@ -192,8 +215,7 @@ impl Served {
         let product = app();
         let routes = router(&product);
         let product = start(product, routes)?;
-        let bare =
-            start(app(), axum::Router::new().route("/native/{*path}", axum::routing::any(natively)))?;
+        let bare = start(app(), axum::Router::new().route("/native/{*path}", axum::routing::any(natively)))?;
         Ok(Self { clients, _servers: servers, dock, product, bare, _home: home })
     }
 
@@ -222,7 +244,7 @@ impl Served {
     fn beside_a_loop(&self, rounds: usize, length: Duration) -> anyhow::Result<Figure> {
         let (mut alone, mut beside) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            alone.push(self.load(self.product, "/x/echo/a?b=c", 16, length)?.per_second);
+            alone.push(self.load(self.product, ECHOED, 16, length)?.per_second);
             let over = Arc::new(AtomicBool::new(false));
             let (to, stop) = (self.product, Arc::clone(&over));
             let begun = Arc::new(AtomicU64::new(0));
@@ -237,7 +259,7 @@ impl Served {
             while begun.load(Ordering::Relaxed) == 0 {
                 std::thread::yield_now();
             }
-            beside.push(self.load(self.product, "/x/echo/a?b=c", 16, length)?.per_second);
+            beside.push(self.load(self.product, ECHOED, 16, length)?.per_second);
             over.store(true, Ordering::Relaxed);
             self.clients.block_on(looping)??;
         }

@@ -7,12 +7,13 @@ use std::{
 };
 
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Exchange, Fault, LiveError, LiveKind, LiveSpec, Outcome, Preparing,
-    RunReport, RunRequest, SharedLembeh, ShellGuestSpec, Streams, Switch, Tenant, WAITED_MAX,
+    Artifact, BoxFuture, Cap, CapSet, Exchange, Fault, LiveError, LiveKind, LiveReply, LiveSpec, Outcome,
+    Preparing, RunReport, RunRequest, SharedLembeh, ShellGuestSpec, Streams, Switch, Tenant, WAITED_MAX,
     port::{CompileLimits, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, SnapshotRecipe},
 };
 
 use crate::{
+    answer,
     blocking::off_thread,
     compile::{Apart, Modules, Observer, Shared, Wanted},
     config::{self, Facts},
@@ -204,13 +205,31 @@ impl Lane {
             Ok(prepared)
         });
         match checked {
-            Ok(prepared) => {
-                let (ticker, running) = (self.ticker.clone(), self.modules.run());
-                let place = live::Place { engine: &self.engine, ticker, slots: &self.slots, running };
-                live::open(place, prepared, spec)
-            }
+            Ok(prepared) => live::open(self.place(), prepared, spec),
             Err(fault) => Box::pin(ready(Err(fault.into()))),
         }
+    }
+
+    fn make_and_ask(
+        &self,
+        loaded: &Loaded,
+        spec: LiveSpec,
+        input: Vec<u8>,
+    ) -> BoxFuture<'_, Result<LiveReply, LiveError>> {
+        match loaded.prepared(&self.engine, live::kind_of(&spec.kind), spec.caps) {
+            Ok(prepared) => answer::answer(self.place(), prepared, spec, input),
+            Err(fault) => Box::pin(ready(Err(fault.into()))),
+        }
+    }
+
+    fn place(&self) -> live::Place<'_> {
+        let (ticker, running) = (self.ticker.as_ref(), self.modules.run());
+        live::Place { engine: &self.engine, ticker, slots: &self.slots, running }
+    }
+
+    /// The module, if it is loaded already.
+    fn ready(&self, spec: &LiveSpec) -> Option<Arc<Loaded>> {
+        spec.artifact.is_verified().then(|| self.modules.ready(spec.artifact.digest())).flatten()
     }
 
     /// Makes an instance of the shell's guest.
@@ -225,9 +244,7 @@ impl Lane {
             }
         };
         let prepared = loaded.prepared(&self.engine, &SHELL, CapSet::of(&[Cap::Vfs]))?;
-        let (ticker, running) = (self.ticker.clone(), self.modules.run());
-        let place = live::Place { engine: &self.engine, ticker, slots: &self.slots, running };
-        shell::open(place, &prepared, spec).await
+        shell::open(self.place(), &prepared, spec).await
     }
 
     /// The module, loaded or compiled; how whoever waits for it ended if that was before.
@@ -318,9 +335,18 @@ impl Runner for Lane {
         })
     }
 
+    fn answer(&self, spec: LiveSpec, input: Vec<u8>) -> BoxFuture<'_, Result<LiveReply, LiveError>> {
+        match self.ready(&spec) {
+            Some(loaded) => self.make_and_ask(&loaded, spec, input),
+            None => Box::pin(async {
+                let loaded = self.load(&spec).await?;
+                self.make_and_ask(&loaded, spec, input).await
+            }),
+        }
+    }
+
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
-        let ready = spec.artifact.is_verified().then(|| self.modules.ready(spec.artifact.digest())).flatten();
-        match ready {
+        match self.ready(&spec) {
             Some(loaded) => self.make(&loaded, spec),
             // What waiting for code takes is no part of what every request makes.
             None => Box::pin(async {

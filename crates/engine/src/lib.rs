@@ -5,6 +5,7 @@
 //! [`Dispatch`](drydock_contract::Dispatch) it was given; an import whose power was not granted is
 //! not linked at all. This room opens no file and no socket, and judges nothing.
 
+mod answer;
 mod blocking;
 mod burning;
 mod compile;

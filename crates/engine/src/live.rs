@@ -1,4 +1,4 @@
-//! Instances that live between calls: one store each, which a trap, a deadline or a dropped call takes with it.
+//! Kernels, which live between calls: one store each, which a trap, a deadline or a dropped call takes with it.
 //!
 //! An instance has a state and whoever calls takes the store out of it, so that two calls never meet in one guest, and a
 //! call that is dropped in the middle leaves nothing behind that could be called again. Its memory comes from a lane whose
@@ -8,17 +8,17 @@
 use std::{future::ready, pin::pin, sync::Arc, time::Instant};
 
 use drydock_contract::{
-    BoxFuture, CallLimits, CapSet, Deadline, Entropy, Fault, GuestTime, Limits, LiveError, LiveKind,
+    BoxFuture, CallLimits, CapSet, Deadline, Entropy, Fault, GuestTime, Kernel, Limits, LiveError, LiveKind,
     LiveReply, LiveSpec, Meter, Outcome, Preparing, RunRequest, Streams, Switch, Waited, WorkingDir,
     port::{FileRules, LiveInstance},
 };
 use parking_lot::Mutex;
 use tracing::{Instrument as _, Span};
-use wasmtime::{Engine, Instance, Store};
+use wasmtime::{Engine, Store};
 
 use crate::{
     burning::Burning,
-    entry::{Exports, Kind, Prepared, handler, kernel},
+    entry::{Kind, Prepared, handler, kernel},
     guest::{Guest, Log},
     occupied::{Running, Waiting},
     outcome::classify,
@@ -61,16 +61,10 @@ pub(crate) fn kind_of(kind: &LiveKind) -> &'static Kind {
     }
 }
 
-/// What drives the guest's functions.
-enum Driver {
-    Handler(handler::Driver),
-    Kernel(kernel::Driver),
-}
-
 /// Where a lane's instances are made.
 pub(crate) struct Place<'a> {
     pub(crate) engine: &'a Engine,
-    pub(crate) ticker: Option<Arc<Ticker>>,
+    pub(crate) ticker: Option<&'a Arc<Ticker>>,
     pub(crate) slots: &'a Arc<Slots>,
     pub(crate) running: Running,
 }
@@ -93,21 +87,18 @@ enum State {
 /// The guest itself.
 struct Living {
     store: Burning,
-    driver: Driver,
+    kernel: kernel::Driver,
     ticker: Option<Arc<Ticker>>,
     switches: [Arc<Switch>; 2],
     preparing: Option<Arc<Preparing>>,
     /// Where a call gets its slot, and who asks for it.
     slots: Arc<Slots>,
     asked: Asked,
-    /// The slot of its first call, where it has one already.
-    first: Option<OwnedSlot>,
     /// While it is idle it is not in flight.
     idle: Option<Waiting>,
 }
 
-/// Makes an instance: memory, start function, and the functions that will be called. What takes no time is done here and
-/// now, so that it is no part of the future, which is moved with all that it holds.
+/// Makes an instance: memory, start function, and the functions that will be called.
 pub(crate) fn open<'a>(
     place: Place<'a>,
     prepared: Arc<Prepared>,
@@ -122,53 +113,46 @@ pub(crate) fn open<'a>(
     if deadline.is_over(started) {
         return Box::pin(ready(Err(LiveError::Ended(Outcome::TimedOut))));
     }
-    match place.slots.try_take_for(&asked) {
-        Some(slot) => match Opening::new(place, asked, slot.owned(), prepared, spec, (started, deadline)) {
-            Ok(opening) => Box::pin(opening.go_on().instrument(span)),
-            Err(error) => Box::pin(ready(Err(error))),
-        },
-        None => Box::pin(
-            async move {
-                let slot = slot_for(place.slots, asked.clone(), &deadline, &spec.switches).await?;
-                Opening::new(place, asked, slot, prepared, spec, (started, deadline))?.go_on().await
-            }
-            .instrument(span),
-        ),
-    }
+    let LiveKind::Kernel(kernel) = spec.kind.clone() else {
+        let text = "a handler answers one request, and does not live between two";
+        return Box::pin(ready(Err(Fault::Internal(text.into()).into())));
+    };
+    let opening = async move {
+        let slot = slot_for(place.slots, asked.clone(), &deadline, &spec.switches).await?;
+        let (slots, preparing) = (Arc::clone(place.slots), spec.preparing.clone());
+        let opening = Opening::new(place, slot, prepared, spec, (started, deadline))?;
+        opening.go_on(Between { kernel, preparing, slots, asked }).await
+    };
+    Box::pin(opening.instrument(span))
 }
 
 /// An instance that is being made: it has a slot and a store.
-struct Opening {
-    store: Burning,
+pub(crate) struct Opening<'a, S> {
+    pub(crate) store: Burning,
     /// Held until the store is gone, so it comes after it.
-    slot: OwnedSlot,
-    prepared: Arc<Prepared>,
-    kind: LiveKind,
-    ticker: Option<Arc<Ticker>>,
-    slots: Arc<Slots>,
-    asked: Asked,
-    switches: [Arc<Switch>; 2],
-    preparing: Option<Arc<Preparing>>,
-    deadline: Deadline,
-    spending: Option<Spending>,
+    pub(crate) slot: S,
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) ticker: Option<&'a Arc<Ticker>>,
+    pub(crate) switches: [Arc<Switch>; 2],
+    pub(crate) deadline: Deadline,
+    pub(crate) spending: Option<Spending>,
     /// The most memory that it may have by itself, and what it shares with others.
     memory: (u64, Option<Arc<Meter>>),
 }
 
-impl Opening {
-    fn new(
-        place: Place<'_>,
-        asked: Asked,
-        slot: OwnedSlot,
+impl<'a, S> Opening<'a, S> {
+    pub(crate) fn new(
+        place: Place<'a>,
+        slot: S,
         prepared: Arc<Prepared>,
         spec: LiveSpec,
         (started, deadline): (Instant, Deadline),
     ) -> Result<Self, LiveError> {
-        let (kind, switches, preparing) = (spec.kind.clone(), spec.switches.clone(), spec.preparing.clone());
-        let (memory, sink) = ((spec.memory_bytes_max, spec.memory.clone()), Arc::clone(&spec.log));
+        let (switches, sink) = (spec.switches.clone(), Arc::clone(&spec.log));
+        let memory = (spec.memory_bytes_max, spec.memory.clone());
         let (budget, fuel_max) = (spec.opening.budget.clone(), spec.opening.fuel_max);
-        let Place { engine, ticker, slots, running } = place;
-        let (slots, timed) = (Arc::clone(slots), ticker.is_some());
+        let Place { engine, ticker, running, .. } = place;
+        let timed = ticker.is_some();
         let spending = budget.map(|it| Spending::new(it, fuel_max, timed));
         let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
         let mut guest = Guest::new(without_wasi(spec), started, deadline.clone(), running);
@@ -178,37 +162,11 @@ impl Opening {
         let counted = (!timed).then_some(fuel_max);
         let mut store = Burning::new(Store::new(engine, guest), counted, burnt);
         store.limiter(|guest| guest);
-        arm(&mut store, ticker.as_deref(), fuel_max).map_err(Failure::from)?;
-        Ok(Self {
-            store,
-            slot,
-            prepared,
-            kind,
-            ticker,
-            slots,
-            asked,
-            switches,
-            preparing,
-            deadline,
-            spending,
-            memory,
-        })
+        arm(&mut store, ticker.map(|it| &**it), fuel_max).map_err(Failure::from)?;
+        Ok(Self { store, slot, prepared, ticker, switches, deadline, spending, memory })
     }
 
-    fn go_on(self) -> impl Future<Output = Result<Box<dyn LiveInstance>, LiveError>> + Send {
-        let mut opening = self;
-        async move {
-            let ending = {
-                let Self { store, prepared, deadline, switches, ticker, spending, .. } = &mut opening;
-                let making = pin!(instantiate(store, prepared));
-                watch(making, deadline, switches, ticker.as_deref(), paid_by(spending.as_mut())).await
-            };
-            let instance = ended(ending)?.map_err(|error| opening.cannot_be_made(error))?;
-            opening.made(instance)
-        }
-    }
-
-    fn cannot_be_made(&self, error: wasmtime::Error) -> LiveError {
+    pub(crate) fn cannot_be_made(&self, error: wasmtime::Error) -> LiveError {
         match (LiveError::from(Failure::Guest(error)), self.store.data().refused) {
             // Nothing of the guest's has run: what it declares is too much.
             (LiveError::Fault(_), Some(bytes)) => {
@@ -219,26 +177,34 @@ impl Opening {
             (error, _) => error,
         }
     }
+}
 
-    fn made(self, instance: Instance) -> Result<Box<dyn LiveInstance>, LiveError> {
-        // The slot before the store, which may be dropped here: it goes last.
-        let Self { slot, mut store, prepared, kind, ticker, slots, asked, switches, preparing, .. } = self;
-        let driver = match (&prepared.exports, kind) {
-            (Exports::Handler(functions), _) => {
-                handler::Driver::new(&mut store, instance, functions).map(Driver::Handler)
-            }
-            (_, LiveKind::Kernel(kernel)) => {
-                kernel::Driver::new(&mut store, instance, kernel).map(Driver::Kernel)
-            }
-            (_, LiveKind::Handler) => Err(wasmtime::Error::msg("it was not linked as a handler")),
+/// What an instance that lives has besides, from one call to the next.
+struct Between {
+    kernel: Kernel,
+    preparing: Option<Arc<Preparing>>,
+    slots: Arc<Slots>,
+    asked: Asked,
+}
+
+impl Opening<'_, OwnedSlot> {
+    async fn go_on(mut self, between: Between) -> Result<Box<dyn LiveInstance>, LiveError> {
+        let ending = {
+            let Self { store, prepared, deadline, switches, ticker, spending, .. } = &mut self;
+            let ticker = ticker.map(|it| &**it);
+            let making = pin!(instantiate(store, prepared));
+            watch(making, deadline, switches, ticker, paid_by(spending.as_mut())).await
         };
-        let driver = driver.map_err(Failure::from)?;
+        let instance = ended(ending)?.map_err(|error| self.cannot_be_made(error))?;
+        // The slot before the store, which may be dropped here: it goes last.
+        let Self { slot: _slot, mut store, ticker, switches, .. } = self;
+        let Between { kernel, preparing, slots, asked } = between;
+        let kernel = kernel::Driver::new(&mut store, instance, kernel).map_err(Failure::from)?;
         let opening_fuel = store.end_call();
         store.data_mut().burnt = None;
         let idle = Some(store.data().running.waits());
-        // A handler is made for one request, and in the middle of it nobody should have to wait anew, or be refused.
-        let first = matches!(driver, Driver::Handler(_)).then_some(slot);
-        let living = Living { store, driver, ticker, switches, preparing, slots, asked, first, idle };
+        let ticker = ticker.cloned();
+        let living = Living { store, kernel, ticker, switches, preparing, slots, asked, idle };
         Ok(Box::new(Live { state: Mutex::new(State::Idle(Box::new(living))), opening_fuel }))
     }
 }
@@ -315,79 +281,47 @@ impl Living {
         let started = Instant::now();
         let waited = Waited::from_now(self.preparing.clone());
         let deadline = Deadline::new(started, limits.wall_max, waited);
-        let _slot = match self.first.take() {
-            Some(slot) if !deadline.is_over(started) => slot,
-            _ => match slot_for(&self.slots, self.asked.clone(), &deadline, &self.switches).await {
-                Ok(slot) => slot,
-                // The guest never heard of it.
-                Err(error) => return (Err(error), Ok(())),
-            },
+        let _slot = match slot_for(&self.slots, self.asked.clone(), &deadline, &self.switches).await {
+            Ok(slot) => slot,
+            // The guest never heard of it.
+            Err(error) => return (Err(error), Ok(())),
         };
         drop(self.idle.take());
         let timed = self.ticker.is_some();
         let mut spending = limits.budget.clone().map(|it| Spending::new(it, limits.fuel_max, timed));
-        let (answer, fate) = self.answer(input, limits, &deadline, spending.as_mut()).await;
+        let answer = self.answer(input, limits, &deadline, spending.as_mut()).await;
         let fuel = self.store.end_call();
         self.store.data_mut().end_call();
         let guest = self.store.data();
         self.idle = Some(guest.running.waits());
         let (memory_bytes, duration) = (guest.meter.peak(), started.elapsed());
-        let fate = fate.and_then(|()| match &answer {
+        let fate = match &answer {
             Ok(_) | Err(LiveError::Failed { .. } | LiveError::TooLarge { .. }) => Ok(()),
             Err(error) => Err(format!("an earlier call ended it ({error})").into()),
-        });
+        };
         let span = Span::current();
         span.record("fuel", fuel).record("memory_bytes", memory_bytes);
         span.record("outcome", answer.as_ref().map_or_else(LiveError::code, |_| "answered"));
         (answer.map(|bytes| LiveReply { bytes, fuel, memory_bytes, duration }), fate)
     }
 
-    /// The guest's bytes, and whether what came after them went well: an answer that was read is not lost to a guest
-    /// that cannot give its memory back.
     async fn answer(
         &mut self,
         input: &[u8],
         limits: &CallLimits,
         deadline: &Deadline,
         spending: Option<&mut Spending>,
-    ) -> (Result<Vec<u8>, LiveError>, Fate) {
-        let Self { store, driver, ticker, switches, .. } = self;
+    ) -> Result<Vec<u8>, LiveError> {
+        let Self { store, kernel, ticker, switches, .. } = self;
         let ticker = ticker.as_deref();
         let burnt = spending.as_ref().map(|it| Arc::clone(it.burnt()));
         store.data_mut().burnt = burnt.clone().map(|it| (it, limits.fuel_max));
         store.begin_call(limits.fuel_max, burnt);
         store.data_mut().begin_call(deadline.clone());
-        if let Err(error) = arm(store, ticker, limits.fuel_max) {
-            return (Err(Failure::Guest(error).into()), Ok(()));
-        }
-        match driver {
-            Driver::Kernel(kernel) => {
-                let work = pin!(kernel.call(store, input, limits.reply_bytes_max));
-                let ending = ended(watch(work, deadline, switches, ticker, paid_by(spending)).await);
-                (ending.and_then(|done| done.map_err(LiveError::from)), Ok(()))
-            }
-            Driver::Handler(handler) => {
-                // An answer that was read stays one, whatever comes of giving the memory back.
-                let mut answered = None;
-                let settled = {
-                    let work = pin!(async {
-                        let (answer, used) = handler.call(store, input, limits.reply_bytes_max).await?;
-                        answered = Some(answer);
-                        handler.settle(store, used).await.map_err(Failure::Guest)
-                    });
-                    ended(watch(work, deadline, switches, ticker, paid_by(spending)).await)
-                };
-                match (answered, settled.and_then(|done| done.map_err(LiveError::from))) {
-                    (Some(answer), settled) => {
-                        (answer, settled.map_err(|error| format!("its `dealloc` failed ({error})").into()))
-                    }
-                    (None, Err(error)) => (Err(error), Ok(())),
-                    (None, Ok(())) => {
-                        (Err(Fault::Internal("a handler ended without an answer".into()).into()), Ok(()))
-                    }
-                }
-            }
-        }
+        arm(store, ticker, limits.fuel_max).map_err(Failure::from)?;
+        let work = pin!(kernel.call(store, input, limits.reply_bytes_max));
+        let ending = ended(watch(work, deadline, switches, ticker, paid_by(spending)).await);
+        ending.and_then(|done| done.map_err(LiveError::from))
     }
 }
 

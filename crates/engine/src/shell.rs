@@ -83,15 +83,15 @@ pub(crate) async fn open(
     let guest = Guest::new(request(spec, &switches), started, deadline.clone(), place.running);
     let mut store = Burning::new(Store::new(place.engine, guest), place.ticker.is_none().then_some(0), None);
     store.limiter(|guest| guest);
-    arm(&mut store, place.ticker.as_deref(), 0).map_err(Failure::from)?;
+    arm(&mut store, place.ticker.map(|it| &**it), 0).map_err(Failure::from)?;
     let ending = {
         let making = pin!(instantiate(&mut store, prepared));
-        watch(making, &deadline, &switches, place.ticker.as_deref(), paid_by(None)).await
+        watch(making, &deadline, &switches, place.ticker.map(|it| &**it), paid_by(None)).await
     };
     let instance = ended(ending)?.map_err(|error| LiveError::from(Failure::Guest(error)))?;
     let driver = Driver::new(&mut store, instance).map_err(Failure::from)?;
     let idle = Some(store.data().running.waits());
-    let (ticker, slots) = (place.ticker, Arc::clone(place.slots));
+    let (ticker, slots) = (place.ticker.cloned(), Arc::clone(place.slots));
     let first = Some(slot);
     Ok(ShellGuest {
         living: Some(Living {

@@ -156,9 +156,9 @@ impl Slots {
         self.take_general(|free| free.waiting == 0).then(|| Slot::taken(self, session()))
     }
 
-    /// The same for an instance that lives.
-    pub(crate) fn try_take_for(self: &Arc<Self>, asked: &Asked) -> Option<Slot<'_>> {
-        self.take_general(|free| free.waiting == 0).then(|| Slot::taken(self, asked.session.clone()))
+    /// The same for a request of a handler, which is of that session.
+    pub(crate) fn try_take_for(self: &Arc<Self>, session: Option<&Arc<Preparing>>) -> Option<Slot<'_>> {
+        self.take_general(|free| free.waiting == 0).then(|| Slot::taken(self, Session(session.cloned())))
     }
 
     fn take_general(&self, may: impl Fn(Free) -> bool) -> bool {

@@ -70,11 +70,15 @@ pub(crate) async fn native(mut ask: Ask) -> Answer {
     let limits = limits(&ask, AskedLimits::default())?;
     let request = rendered(&ask.parts, ask.caller.token.is_some(), &body, context, limits);
     let turn = ask.turn().await?;
-    let shown = request.shown(ask.caller.tenant.as_str(), "native", EffectiveLimits {
-        timeout_ms: limits.timeout_ms.unwrap_or(TIMEOUT_MS),
-        memory_mb: limits.memory_mb.unwrap_or(MEMORY_MB),
-        fuel: None,
-    });
+    let shown = request.shown(
+        ask.caller.tenant.as_str(),
+        "native",
+        EffectiveLimits {
+            timeout_ms: limits.timeout_ms.unwrap_or(TIMEOUT_MS),
+            memory_mb: limits.memory_mb.unwrap_or(MEMORY_MB),
+            fuel: None,
+        },
+    );
     drop(turn);
     Ok(json::written(StatusCode::OK, shown.into()))
 }
