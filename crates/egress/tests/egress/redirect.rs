@@ -154,7 +154,7 @@ fn credentials_and_secrets_stay_behind_when_only_the_scheme_changes() {
     let mut secrets = Secrets::default();
     secrets.put("KEY", Secret::new(b"canary-0123456789".to_vec()).unwrap());
     let injected = InjectedHeader::parse(&place, "X-Key: {{secret:KEY}}", &secrets).unwrap();
-    let rules = Rules::parse(&[place.clone()], &[], &[server.address.to_string()]).unwrap();
+    let rules = Rules::parse(&[&*place], &[], &[&*server.address.to_string()]).unwrap();
     let policy = Policy::new(rules, vec![injected]);
     let egress = local(Scripted::always(&["127.0.0.1"]), vec![authority.root.clone()]);
     let target = format!("https://{place}/start").parse().unwrap();
