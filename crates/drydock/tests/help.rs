@@ -22,6 +22,8 @@ fn help_pages_read_well() {
         &["help", "queue"],
         &["help", "secret"],
         &["help", "serve-guest"],
+        &["help", "ext", "install"],
+        &["help", "ext", "dev"],
         &["help", "revoke"],
         &["help", "tenants"],
         &["help", "profiles"],

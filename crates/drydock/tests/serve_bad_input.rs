@@ -127,7 +127,10 @@ fn what_is_no_http_is_refused_and_the_next_is_answered() {
         let _ = stream.write_all(bytes);
         let answer = read(&mut stream);
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
-        assert!(answer.as_ref().is_none_or(|it| wanted.contains(&it.status)), "{shown:?}: {answer:?}");
+        // Of what is refused before all of it was sent the answer may be lost, and of nothing else.
+        let may_be_lost = bytes.len() > 64 << 10;
+        let is_refused = answer.as_ref().map_or(may_be_lost, |it| wanted.contains(&it.status));
+        assert!(is_refused, "{shown:?}: {answer:?}");
         assert_eq!(server.get("/x/fine/").text(), "fine", "after {shown:?}");
     }
 }

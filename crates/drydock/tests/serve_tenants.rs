@@ -125,6 +125,65 @@ fn a_wish_beyond_the_ceiling_of_a_token_is_refused_by_name() {
 }
 
 #[test]
+fn a_part_of_a_host_is_within_a_ceiling_where_its_host_is() {
+    let shell = Shell::new();
+    let some = token(&shell, "acme", &["--power", "run", "--power", "install", "--allow-host", "api.test"]);
+    let server = Server::start(&shell, &[]);
+    let module = base64(&wat::parse_str(answers("x")).unwrap());
+    for (method, path, body) in [
+        ("POST", "/v1/run", json!({ "name": "true" })),
+        ("POST", "/v1/sh", json!({ "script": "true" })),
+        ("POST", "/v1/js", json!({ "code": "1" })),
+        ("POST", "/v1/py", json!({ "code": "1" })),
+        ("POST", "/v1/processes", json!({ "command": "true" })),
+        ("PUT", "/v1/extensions/new", json!({ "module_b64": module })),
+    ] {
+        let with = |rule: &str| {
+            let mut body = body.clone();
+            body["allow_url"] = json!([rule]);
+            server.ask_as(&some, method, path, body.to_string().as_bytes())
+        };
+        for beyond in
+            ["GET https://other.test/v1", "https://api.test:8443/v1", "http://test/", "http://127.0.0.1/"]
+        {
+            let refused = with(beyond);
+            assert_eq!(
+                (refused.status, refused.code().as_str()),
+                (403, "beyond_ceiling"),
+                "{path} {refused:?}"
+            );
+            assert!(refused.text().contains(&format!("url {beyond}")), "by name: {refused:?}");
+        }
+        for none in ["api.test/v1", "https://api.test/x?y", "ftp://api.test/"] {
+            let refused = with(none);
+            assert_eq!((refused.status, refused.code().as_str()), (400, "bad_json"), "{path}: {refused:?}");
+        }
+        if path != "/v1/py" {
+            let made = with("GET,HEAD https://v2.api.test/v1");
+            assert_eq!(made.status, 200, "{path}: {made:?}");
+        }
+    }
+    let shown = server.ask_as(&some, "GET", "/v1/extensions/new", b"").json();
+    assert_eq!(shown["allow_url"], json!(["GET,HEAD https://v2.api.test/v1"]));
+    // What a rule admits is looked up, and not found; what it does not admit is refused before that.
+    let line = |asked: &str| {
+        let script = format!("curl -sS {asked}");
+        let body = json!({ "script": script, "allow_url": ["GET http://api.test/v1"] }).to_string();
+        let ran = server.ask_as(&some, "POST", "/v1/sh", body.as_bytes()).json();
+        ran["stderr"].as_str().unwrap().to_owned()
+    };
+    for (asked, is_admitted) in [
+        ("http://api.test/v1/x", true),
+        ("http://api.test/v2", false),
+        ("-X POST http://api.test/v1/x", false),
+    ] {
+        let told = line(asked);
+        assert!(told.starts_with("curl: ("), "{asked}: {told}");
+        assert_eq!(!told.contains("is not granted"), is_admitted, "{asked}: {told}");
+    }
+}
+
+#[test]
 fn a_token_without_the_power_kept_gets_at_no_values_by_a_program_either() {
     let shell = Shell::new();
     let runs = token(&shell, "acme", &["--power", "run"]);
@@ -149,6 +208,17 @@ fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
+/// What makes a thing of the name that it takes: it cannot be answered as if the thing were not there.
+const MAKES: [&str; 5] = ["install", "workspace_make", "kv_put", "queue_publish", "secret_keep"];
+
+/// Powers enough for every route that a tenant has.
+const POWERS: [&str; 9] =
+    ["invoke", "install", "secrets", "run", "workspaces", "kept", "agents", "reviews", "audit"];
+
+fn powers() -> Vec<&'static str> {
+    POWERS.iter().flat_map(|it| ["--power", it]).collect()
+}
+
 /// Every route of the description that takes a name, asked with the token of a tenant that has such a thing, and of one
 /// that has not: the second is answered as one who asks for what nobody has. Routes of later are covered by being there.
 #[test]
@@ -157,8 +227,7 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
     let agents = Agents::new(&[("m", vec![lacks, shell_turn("echo hi"), says("end")])]);
     let shell = &agents.shell;
     install(shell, "thing", &answers("mine"), &["--tenant", "owner"]);
-    let powers = ["invoke", "install", "secrets", "run", "workspaces", "kept", "agents", "reviews", "audit"];
-    let powers: Vec<&str> = powers.iter().flat_map(|it| ["--power", it]).collect();
+    let powers = powers();
     let (owner, other) = (token(shell, "owner", &powers), token(shell, "other", &powers));
     let server = Server::of(agents.command(&["serve", "--listen", "0"]).stderr(Stdio::inherit()));
     for (method, path, body) in [
@@ -196,10 +265,7 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
             continue;
         }
         for (method, operation) in methods.as_object().unwrap() {
-            // What makes a thing of that name cannot be answered as if it were not there.
-            if ["install", "workspace_make", "kv_put", "queue_publish", "secret_keep"]
-                .contains(&operation["operationId"].as_str().unwrap())
-            {
+            if MAKES.contains(&operation["operationId"].as_str().unwrap()) {
                 continue;
             }
             let body = match operation["requestBody"]["content"].get("application/json") {
@@ -242,8 +308,8 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
     // Nothing was taken from its owner.
     assert_eq!(server.ask_as(&owner, "GET", "/x/thing/", b"").text(), "mine");
     assert_eq!(server.ask_as(&owner, "GET", "/v1/workspaces/thing/files/workspace/a", b"").text(), OWN);
-    let run = server.ask_as(&owner, "GET", &format!("/v1/agents/{run}"), b"").json();
-    assert_eq!(run["status"], "waiting", "neither cancelled nor answered: {run}");
+    let waits = server.ask_as(&owner, "GET", &format!("/v1/agents/{run}"), b"").json();
+    assert_eq!(waits["status"], "waiting", "neither cancelled nor answered: {waits}");
     let found = server.ask_as(&owner, "GET", &format!("/v1/processes/{process}"), b"");
     assert_eq!(found.status, 200, "{found:?}");
     assert!(!server.ask_as(&other, "GET", "/v1/processes", b"").text().contains(&process));
@@ -257,6 +323,10 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
         ("/v1/extensions", "thing"),
         ("/v1/kv", "thing"),
         ("/v1/queues", "thing"),
+        ("/v1/secrets", "thing"),
+        ("/v1/agents", run.as_str()),
+        ("/v1/reviews", review.as_str()),
+        ("/v1/issues", issue.as_str()),
         ("/v1/audit", principal.as_str()),
     ] {
         let theirs = server.ask_as(&other, "GET", path, b"").text();
@@ -297,6 +367,81 @@ fn with_another_tenants_token_everything_is_as_if_it_were_not_there() {
 const OWN: &str = "the owner's own words";
 
 /// A call of the revision of MCP that has no handshake.
+/// The routes that the test above cannot ask: whoever makes a thing under a name that another tenant has, makes its own, is
+/// told what it would be told under a name that nobody has, and changes nothing of the other's.
+#[test]
+fn a_name_that_another_tenant_has_is_free_and_what_is_made_under_it_is_ones_own() {
+    let shell = Shell::new();
+    let powers = powers();
+    let (owner, other) = (token(&shell, "owner", &powers), token(&shell, "other", &powers));
+    let server = Server::start(&shell, &[]);
+    let install = |text: &str| {
+        let module = base64(&wat::parse_str(answers(text)).unwrap());
+        json!({ "module_b64": module }).to_string()
+    };
+    let document = server.get("/openapi.json").json();
+    let mut made = Vec::new();
+    let operations = document["paths"].as_object().unwrap().iter().flat_map(|(path, methods)| {
+        methods.as_object().unwrap().iter().map(move |(method, it)| (path, method.to_uppercase(), it))
+    });
+    for (path, method, operation) in operations {
+        let id = operation["operationId"].as_str().unwrap();
+        if !MAKES.contains(&id) {
+            continue;
+        }
+        // Keys that are made are other ones each time, so that one that was replaced is seen.
+        let generated = if id == "secret_keep" { "?generate=ed25519" } else { "" };
+        let (mine, theirs) = match id {
+            "install" => (install("mine"), install("theirs")),
+            "kv_put" | "queue_publish" => ("mine".to_owned(), "theirs".to_owned()),
+            _ => Default::default(),
+        };
+        let at = |name: &str| {
+            let filled = path.replace("{name}", name).replace("{key}", name).replace("{topic}", name);
+            assert!(!filled.contains('{'), "{path} takes more than a name");
+            filled + generated
+        };
+        let ask = |token: &str, name: &str, body: &str| {
+            let answer = server.ask_as(token, &method, &at(name), body.as_bytes());
+            let mut told = answer.json();
+            // What is another one each time, whoever asks.
+            for member in ["version", "installed_ms", "public_key", "id", "ids"] {
+                told.as_object_mut().unwrap().remove(member);
+            }
+            (answer.status, told.to_string().replace(name, "NAME"))
+        };
+        let own = ask(&owner, "thing", &mine);
+        assert_eq!(own.0, 200, "{id}: {}", own.1);
+        if id == "workspace_make" {
+            let file = "/v1/workspaces/thing/files/workspace/a";
+            assert_eq!(server.ask_as(&owner, "PUT", file, OWN.as_bytes()).status, 200);
+        }
+        let before = owned(&server, &owner);
+        let (taken, free) = (ask(&other, "thing", &theirs), ask(&other, "nobodys", &theirs));
+        assert_eq!((&taken, taken.0), (&free, 200), "{id}");
+        assert_eq!(owned(&server, &owner), before, "{id}");
+        made.push(id.to_owned());
+    }
+    made.sort();
+    let mut all = MAKES.map(str::to_owned);
+    all.sort();
+    assert_eq!(made, all);
+    let theirs = owned(&server, &other);
+    assert!(theirs.iter().zip(owned(&server, &owner)).all(|(other, owner)| *other != owner), "{theirs:?}");
+}
+
+/// What a tenant has under the name `thing`.
+fn owned(server: &Server, token: &str) -> [String; 5] {
+    [
+        "/v1/extensions/thing",
+        "/v1/workspaces/thing",
+        "/v1/kv/thing",
+        "/v1/queues/thing/messages",
+        "/v1/secrets",
+    ]
+    .map(|path| server.ask_as(token, "GET", path, b"").text())
+}
+
 fn call_of_sh(script: &str) -> Value {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -95,6 +95,7 @@ pub use installation::{
     BadSecretHeader, BadSecretRef, ENTRIES_MAX, ExtensionCode, ExtensionSettings, HostEntry,
     INSTALLATIONS_MAX, InstallError, Installation, InstallationLimits, InstallationSettings, Installations,
     Installed, PrivateEntry, SecretHeader, SecretName, SecretRef, SecretSource, StoredSecret, StoredSecrets,
+    UrlEntry,
 };
 pub use instance::{DockKernel, HANDLER_LIMITS, HandedOver, KERNEL_LIMITS, KernelError};
 pub use keys::{BadKeyRef, KeyReader, KeyRef};

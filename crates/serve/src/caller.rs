@@ -8,7 +8,7 @@ use drydock_contract::{
     host::{PRIVATE, SCHEME},
     port::Clock as _,
 };
-use drydock_embed::{HostEntry, SystemClock, agent::run_of_workspace, gate::Profile, store::Token};
+use drydock_embed::{HostEntry, SystemClock, UrlEntry, agent::run_of_workspace, gate::Profile, store::Token};
 
 use crate::{
     agents::is_over_http,
@@ -133,9 +133,18 @@ impl Caller {
 
     /// Refuses a host that the token may not give to an extension.
     pub(crate) fn may_allow(&self, host: &HostEntry) -> Result<(), ApiError> {
-        let Some(token) = &self.token else { return Ok(()) };
-        let mut hosts = token.ceiling.hosts.iter().filter_map(|it| it.parse::<HostEntry>().ok());
-        if hosts.any(|it| host.is_within(&it)) { Ok(()) } else { Err(beyond("host", &host.to_string())) }
+        if self.has_host(|it| host.is_within(it)) { Ok(()) } else { Err(beyond("host", &host.to_string())) }
+    }
+
+    /// Refuses a part of a host, unless the token may give all of the host.
+    pub(crate) fn may_allow_url(&self, url: &UrlEntry) -> Result<(), ApiError> {
+        if self.has_host(|it| url.is_within(it)) { Ok(()) } else { Err(beyond("url", &url.to_string())) }
+    }
+
+    /// Whether one of the token's hosts is such a one; whoever needs no token has every host.
+    fn has_host(&self, fits: impl Fn(&HostEntry) -> bool) -> bool {
+        let Some(token) = &self.token else { return true };
+        token.ceiling.hosts.iter().filter_map(|it| it.parse().ok()).any(|it| fits(&it))
     }
 
     /// Refuses to end a run, or to answer for it, that another door opened: where there is no token, nobody named the power to.

@@ -23,6 +23,7 @@ use crate::{
     ask::{Answer, Ask},
     caller::{self, Power},
     cross,
+    door::extension,
     error::ApiError,
     idempotency::{self, ANSWER_BYTES_MAX, Begun},
     route::{Answering, ROUTES, Route},
@@ -32,6 +33,9 @@ use crate::{
 pub(crate) const REQUEST_ID: &str = "x-request-id";
 /// The longest id that is accepted.
 const REQUEST_ID_BYTES_MAX: usize = 128;
+
+/// The route whose body names an extension.
+const EXECUTE: &str = "execute";
 
 /// What the path said.
 pub(crate) type Found = Result<Vec<(&'static str, String)>, ApiError>;
@@ -112,11 +116,16 @@ async fn once(route: &'static Route, mut ask: Ask, key: String) -> Answer {
     let body = ask.body(route.body_bytes_max).await?;
     let target = ask.parts.uri.path_and_query().map_or("/", |it| it.as_str());
     let head = format!("{} {target}\0", ask.parts.method);
-    let hash = Digest::of(&[head.as_bytes(), &body].concat());
-    let scope = match ask.found("extension") {
-        "" => route.id.to_owned(),
-        extension => format!("x/{extension}"),
+    // Whose key it is, and what of its headers makes it another request: for an extension those that its guest is shown.
+    let (scope, headers) = match ask.found("extension") {
+        "" if route.id == EXECUTE => {
+            (extension::named_in(&body).map(|it| of_extension(it.as_str())), Vec::new())
+        }
+        "" => (None, Vec::new()),
+        extension => (Some(of_extension(extension)), extension::headers_of_request(&ask)),
     };
+    let scope = scope.unwrap_or_else(|| route.id.to_owned());
+    let hash = Digest::of(&[head.as_bytes(), &headers, &body].concat());
     ask.set_body(body);
     let (app, tenant) = (Arc::clone(&ask.app), ask.caller.tenant.clone());
     let running = loop {
@@ -145,6 +154,11 @@ async fn once(route: &'static Route, mut ask: Ask, key: String) -> Answer {
         .in_current_span(),
     );
     work.await.map_err(|error| ApiError::internal(&error))
+}
+
+/// The scope of the keys of an extension, by whichever route it is asked.
+fn of_extension(name: &str) -> String {
+    format!("x/{name}")
 }
 
 /// The caller's own id, if it is one, or a new one.

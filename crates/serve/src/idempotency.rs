@@ -257,4 +257,35 @@ mod tests {
             assert_eq!(kept, if is_replayed { 6 } else { 0 }, "what is over holds no memory");
         }
     }
+
+    #[test]
+    fn a_tenant_has_so_many_keys_and_no_more_until_some_are_over_and_others_have_theirs() {
+        for (kept_max, is_free) in [(Duration::from_secs(3600), false), (Duration::ZERO, true)] {
+            let home = tempfile::tempdir().unwrap();
+            let bounds = Bounds { idempotency_max: kept_max, ..Bounds::default() };
+            let settings = ServeSettings { bounds, ..ServeSettings::default() };
+            let app = App::new(Dock::open(home.path()).unwrap(), settings);
+            let (one, other) = (Tenant::default(), "other".parse::<Tenant>().unwrap());
+            let ask = |tenant: &Tenant, key: usize| {
+                let scoped = ("x/shop".to_owned(), key.to_string());
+                begin(&app.0, tenant, scoped, Digest::of(b"request"))
+            };
+            for key in 0..TENANT_KEYS_MAX {
+                let Ok(Begun::Run(running)) = ask(&one, key) else { panic!("{key} is a new one") };
+                running.keep(StatusCode::OK, HeaderMap::new(), Some("answer".into()));
+            }
+            match ask(&one, TENANT_KEYS_MAX) {
+                Ok(_) => assert!(is_free),
+                Err(error) => {
+                    assert_eq!(
+                        (error.status, &*error.code),
+                        (StatusCode::TOO_MANY_REQUESTS, "too_many_keys")
+                    );
+                    assert!(!is_free);
+                    assert!(matches!(ask(&one, 0), Ok(Begun::Replay(_))), "what is kept is answered");
+                }
+            }
+            assert!(matches!(ask(&other, 0), Ok(Begun::Run(_))));
+        }
+    }
 }

@@ -38,15 +38,48 @@ pub fn serve_tls(
 ) -> Server {
     let config = Arc::new(config);
     start(move |stream, heads| {
-        let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-        let mut stream = StreamOwned::new(connection, stream);
-        let Some(head) = read_head(&mut stream) else { return };
-        let name = stream.conn.server_name().unwrap_or("none").to_owned();
-        heads.lock().unwrap().push(format!("sni {name}\r\n{head}"));
-        answer(&head, &mut stream);
-        stream.conn.send_close_notify();
-        let _ = stream.flush();
+        let plain =
+            |head: &str, out: &mut dyn Write| answer(head.split_once("\r\n").map_or("", |it| it.1), out);
+        over_tls(&config, stream, heads, &plain);
     })
+}
+
+/// Both at one port: what begins as TLS does is answered over TLS, and `answer` is told that line, too.
+pub fn serve_either(
+    config: ServerConfig,
+    answer: impl Fn(&str, &mut dyn Write) + Send + Sync + 'static,
+) -> Server {
+    let config = Arc::new(config);
+    start(move |mut stream, heads| {
+        let mut first = [0];
+        if stream.peek(&mut first).is_ok() && first == [TLS_HANDSHAKE] {
+            return over_tls(&config, stream, heads, &answer);
+        }
+        if let Some(head) = read_head(&mut stream) {
+            heads.lock().unwrap().push(head.clone());
+            answer(&head, &mut stream);
+        }
+    })
+}
+
+/// The first byte of a connection that begins with TLS.
+const TLS_HANDSHAKE: u8 = 22;
+
+fn over_tls(
+    config: &Arc<ServerConfig>,
+    stream: TcpStream,
+    heads: &Mutex<Vec<String>>,
+    answer: &dyn Fn(&str, &mut dyn Write),
+) {
+    let connection = ServerConnection::new(Arc::clone(config)).unwrap();
+    let mut stream = StreamOwned::new(connection, stream);
+    let Some(head) = read_head(&mut stream) else { return };
+    let name = stream.conn.server_name().unwrap_or("none").to_owned();
+    let head = format!("sni {name}\r\n{head}");
+    heads.lock().unwrap().push(head.clone());
+    answer(&head, &mut stream);
+    stream.conn.send_close_notify();
+    let _ = stream.flush();
 }
 
 fn start(serve: impl Fn(TcpStream, &Mutex<Vec<String>>) + Send + Sync + 'static) -> Server {

@@ -42,6 +42,22 @@ const CASES: &[(&str, &str, &str)] = &[
         "200 POST /j 8 True\n",
         "",
     ),
+    // Credentials stay behind where another origin is pointed to. The standard library's own are sent along, as everywhere.
+    (
+        "import requests\nprint(requests.get('URL/away', headers={'Authorization': 'Bearer a', 'Cookie': 'c=1'}).text)",
+        "auth none, cookie none\n",
+        "",
+    ),
+    (
+        "import requests\nprint(requests.get('URL/home', headers={'Authorization': 'Bearer a', 'Cookie': 'c=1'}).text)",
+        "auth Bearer a, cookie c=1\n",
+        "",
+    ),
+    (
+        "import urllib.request as u\nprint(u.urlopen(u.Request('URL/away', headers={'Authorization': 'Bearer a'})).read().decode())",
+        "auth Bearer a, cookie none\n",
+        "",
+    ),
     (
         "import requests\nfrom requests.exceptions import ConnectionError\ntry: requests.get('http://not-granted.test/')\nexcept ConnectionError as e: print('--allow-host not-granted.test' in str(e))",
         "True\n",
@@ -57,19 +73,14 @@ const CASES: &[(&str, &str, &str)] = &[
 
 /// Answers what went otherwise.
 pub(super) fn run(binary: &Path, home: &Path) -> anyhow::Result<Vec<String>> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let place = listener.local_addr()?.to_string();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || answer(&stream));
-        }
-    });
+    let elsewhere = serve(String::new())?;
+    let place = serve(format!("http://{elsewhere}/who"))?;
     let folder = tempfile::tempdir()?;
     let mut failed = Vec::new();
     for (program, stdout, stderr_has) in CASES {
         let program = program.replace("URL", &format!("http://{place}")).replace("PLACE", &place);
         std::fs::write(folder.path().join("p.py"), &program)?;
-        let allow = ["--allow-private", place.as_str(), "--dir", "."];
+        let allow = ["--allow-private", place.as_str(), "--allow-private", &elsewhere, "--dir", "."];
         // As a script of a line, and as a command by itself.
         for words in [&["sh", "-c", "python3 p.py"][..], &["run", "python3", "-c", &program]] {
             let mut command = Command::new(binary);
@@ -91,17 +102,35 @@ pub(super) fn run(binary: &Path, home: &Path) -> anyhow::Result<Vec<String>> {
     Ok(failed)
 }
 
+/// Listens until the process ends, and answers where. `away` is what `/away` points to.
+fn serve(away: String) -> anyhow::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let place = listener.local_addr()?.to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let away = away.clone();
+            thread::spawn(move || answer(&stream, &away));
+        }
+    });
+    Ok(place)
+}
+
 /// One request: what it was, in the body.
-fn answer(mut stream: &TcpStream) {
+fn answer(mut stream: &TcpStream, away: &str) {
     let mut reader = BufReader::new(stream);
     let (mut first, mut length) = (String::new(), 0);
     if reader.read_line(&mut first).is_err() {
         return;
     }
+    let (mut auth, mut cookie) = ("none".to_owned(), "none".to_owned());
     let mut line = String::new();
     while reader.read_line(&mut line).is_ok_and(|it| it > 2) {
-        if let Some(told) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = told.trim().parse().unwrap_or_default();
+        let (name, value) = line.split_once(':').unwrap_or_default();
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap_or_default(),
+            "authorization" => value.trim().clone_into(&mut auth),
+            "cookie" => value.trim().clone_into(&mut cookie),
+            _ => {}
         }
         line.clear();
     }
@@ -110,10 +139,13 @@ fn answer(mut stream: &TcpStream) {
     let mut words = first.split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let (status, more, body) = match path {
-        "/moved" => ("302 Found", "location: /a\r\n", Vec::new()),
-        "/none" => ("404 Not Found", "", b"none".to_vec()),
-        "/large" => ("200 OK", "", vec![b'x'; LARGE_BYTES]),
-        _ => ("200 OK", "x-kind: plain\r\n", format!("{method} {path} {length}").into_bytes()),
+        "/moved" => ("302 Found", "location: /a\r\n".to_owned(), Vec::new()),
+        "/home" => ("302 Found", "location: /who\r\n".to_owned(), Vec::new()),
+        "/away" => ("302 Found", format!("location: {away}\r\n"), Vec::new()),
+        "/who" => ("200 OK", String::new(), format!("auth {auth}, cookie {cookie}").into_bytes()),
+        "/none" => ("404 Not Found", String::new(), b"none".to_vec()),
+        "/large" => ("200 OK", String::new(), vec![b'x'; LARGE_BYTES]),
+        _ => ("200 OK", "x-kind: plain\r\n".to_owned(), format!("{method} {path} {length}").into_bytes()),
     };
     let head =
         format!("HTTP/1.1 {status}\r\n{more}content-length: {}\r\nconnection: close\r\n\r\n", body.len());

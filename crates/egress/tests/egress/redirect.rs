@@ -2,11 +2,14 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use drydock_egress::{FetchError, HeaderMap, Method, Policy, Redirects, Request, Response, Rules};
+use drydock_egress::{
+    FetchError, HeaderMap, InjectedHeader, Method, Policy, Redirects, Request, Response, Rules, Secret,
+    Secrets,
+};
 
 use crate::support::{
     Records, Scripted, caller, local, run,
-    server::{Server, serve},
+    server::{Authority, Server, serve, serve_either},
 };
 
 /// A server that sends every path but `/end` to `location`.
@@ -127,6 +130,45 @@ fn credentials_stay_behind_when_the_port_or_the_host_changes() {
         let last = heads.last().unwrap();
         assert!(!last.contains("authorization") && !last.contains("cookie"), "{location}: {last}");
         assert!(last.contains("x-own: 1") && last.ends_with("form"), "{location}: {last}");
+    }
+}
+
+/// Host and port stay, and so do rule and address: were it not for the scheme, each of these would go along, since secrets go
+/// in the clear to an address that was opened.
+#[test]
+fn credentials_and_secrets_stay_behind_when_only_the_scheme_changes() {
+    let authority = Authority::new();
+    let config = authority.config("served.test", (2020, 2090));
+    let server = serve_either(config, |head, out| {
+        // By its port, which is the one that it was asked at.
+        let port = head.lines().find_map(|it| it.strip_prefix("host: served.test:")).unwrap();
+        let answer = match head.starts_with("sni ") {
+            true => format!(
+                "HTTP/1.1 307 Moved\r\nLocation: http://served.test:{port}/end\r\nContent-Length: 0\r\n\r\n"
+            ),
+            false => "HTTP/1.1 204 No Content\r\n\r\n".to_owned(),
+        };
+        out.write_all(answer.as_bytes()).unwrap();
+    });
+    let place = format!("served.test:{}", server.address.port());
+    let mut secrets = Secrets::default();
+    secrets.put("KEY", Secret::new(b"canary-0123456789".to_vec()).unwrap());
+    let injected = InjectedHeader::parse(&place, "X-Key: {{secret:KEY}}", &secrets).unwrap();
+    let rules = Rules::parse(&[&*place], &[], &[&*server.address.to_string()]).unwrap();
+    let policy = Policy::new(rules, vec![injected]);
+    let egress = local(Scripted::always(&["127.0.0.1"]), vec![authority.root.clone()]);
+    let target = format!("https://{place}/start").parse().unwrap();
+    let request = Request { target, ..request(&server, FOLLOW) };
+    let response = run(egress.fetch(&caller(&Arc::default()), &policy, request)).unwrap();
+    assert_eq!((response.status.as_u16(), response.hops), (204, 1));
+    let heads = server.heads.lock().unwrap();
+    let [first, second] = &heads[..] else { panic!("{heads:?}") };
+    for sent in ["x-key: canary-0123456789", "authorization: Bearer guest", "cookie: c=1"] {
+        assert!(first.contains(sent), "{first}");
+    }
+    assert!(second.starts_with("POST /end ") && second.contains("x-own: 1"), "{second}");
+    for kept in ["x-key", "canary", "authorization", "cookie"] {
+        assert!(!second.contains(kept), "{kept}: {second}");
     }
 }
 

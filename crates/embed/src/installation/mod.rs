@@ -21,7 +21,7 @@ use drydock_store::{ArtifactStore, PutArtifactError};
 use serde::{Deserialize, Serialize};
 
 pub use drydock_contract::SecretName;
-pub use network::{BadSecretHeader, HostEntry, PrivateEntry, SecretHeader};
+pub use network::{BadSecretHeader, HostEntry, PrivateEntry, SecretHeader, UrlEntry};
 pub use reach::{ExtensionSettings, SecretSource};
 pub(crate) use secret::as_text;
 pub use secret::{BadSecretRef, SecretRef, StoredSecret, StoredSecrets};
@@ -62,6 +62,9 @@ pub struct InstallationSettings {
     /// The hosts that it may fetch from.
     #[serde(default)]
     pub allow_host: Vec<HostEntry>,
+    /// The parts of hosts that it may fetch from, by method and by the beginning of the path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_url: Vec<UrlEntry>,
     /// Addresses that it may fetch from though they are not public.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_private: Vec<PrivateEntry>,
@@ -218,7 +221,7 @@ fn read(key: &str, value: &[u8]) -> Result<Installation, InstallError> {
 impl InstallationSettings {
     fn check(&self) -> Result<(), InstallError> {
         let counts = [
-            ("hosts", self.allow_host.len() + self.allow_private.len()),
+            ("hosts", self.allow_host.len() + self.allow_url.len() + self.allow_private.len()),
             ("keys", self.allow_kv.len()),
             ("secrets", self.secrets.len()),
             ("secret headers", self.secret_headers.len()),
@@ -376,6 +379,7 @@ mod tests {
             module_bytes: 1,
             settings: InstallationSettings {
                 allow_host: vec!["https://api.example.com:8443".parse().unwrap()],
+                allow_url: vec!["GET,HEAD https://api.example.org/v1".parse().unwrap()],
                 allow_private: vec!["127.0.0.1:8080".parse().unwrap()],
                 allow_kv: vec!["shop/*".parse().unwrap()],
                 secrets: [("KEY".parse().unwrap(), "env:SHOP_KEY".parse().unwrap())].into(),

@@ -1,10 +1,11 @@
-//! What an installation may reach, as it is kept: hosts, single addresses that are not public, and headers with secrets. All
-//! of them are texts whose meaning is `egress`'s own, so that an extension and a command line are judged alike.
+//! What an installation may reach, as it is kept: hosts, parts of hosts, single addresses that are not public, and headers
+//! with secrets. All of them are texts whose meaning is `egress`'s own, so that an extension and a command line are judged alike.
 
 use std::{fmt, str::FromStr};
 
 use drydock_egress::{
     Host, HostRule, InjectedHeader, ParseInjectionError, ParseRuleError, PrivateRule, Secret, Secrets,
+    UrlRule,
 };
 
 use super::{SecretName, secret::as_text};
@@ -12,6 +13,10 @@ use super::{SecretName, secret::as_text};
 /// A host that an extension may fetch from: `host`, `host:port` or `scheme://host[:port]`, and what lies below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostEntry(pub HostRule);
+
+/// A part of a host that an extension may fetch from: `[METHOD,… ]scheme://host[:port]/prefix`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UrlEntry(pub UrlRule);
 
 /// One address that is opened though it is not public. Only a command line can say one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +65,28 @@ impl HostEntry {
         };
         let scheme = other.0.scheme().is_none() || self.0.scheme() == other.0.scheme();
         below && scheme && self.0.ports().iter().all(|it| other.0.ports().contains(it))
+    }
+}
+
+impl FromStr for UrlEntry {
+    type Err = ParseRuleError;
+
+    fn from_str(text: &str) -> Result<Self, ParseRuleError> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Display for UrlEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl UrlEntry {
+    /// Whether whatever this one admits a rule for hosts admits, too: one that admits its scheme, host and port admits all
+    /// of its methods and paths.
+    pub fn is_within(&self, host: &HostEntry) -> bool {
+        HostEntry(self.0.origin().clone()).is_within(host)
     }
 }
 
@@ -123,6 +150,7 @@ impl SecretHeader {
 }
 
 as_text!(HostEntry);
+as_text!(UrlEntry);
 as_text!(PrivateEntry);
 as_text!(SecretHeader);
 
@@ -186,6 +214,26 @@ mod tests {
             ("1.1.1.1", "1.1.1.2", false),
         ] {
             assert_eq!(within(one, other), want, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_host_is_written_as_on_the_command_line_and_is_within_what_admits_its_host() {
+        for (text, shown, host, want) in [
+            ("GET,head https://a.test/v1", "GET,HEAD https://a.test/v1", "a.test", true),
+            ("https://x.a.test", "https://x.a.test/", "a.test", true),
+            ("https://a.test/v1", "https://a.test/v1", "https://a.test", true),
+            ("http://a.test/v1", "http://a.test/v1", "https://a.test", false),
+            ("https://a.test:8443/v1", "https://a.test:8443/v1", "a.test", false),
+            ("https://a.test:8443/v1", "https://a.test:8443/v1", "a.test:8443", true),
+            ("https://a.test/v1", "https://a.test/v1", "x.a.test", false),
+        ] {
+            let entry: UrlEntry = text.parse().unwrap();
+            assert_eq!((entry.to_string().as_str(), entry.to_string().parse()), (shown, Ok(entry.clone())));
+            assert_eq!(entry.is_within(&host.parse().unwrap()), want, "{text} {host}");
+        }
+        for bad in ["", "a.test/v1", "GET ftp://a.test/", "https://a.test/x?y", "https://a.test/a%2f..%2fb"] {
+            assert!(bad.parse::<UrlEntry>().is_err(), "{bad:?}");
         }
     }
 }

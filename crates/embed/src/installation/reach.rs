@@ -54,6 +54,7 @@ impl Dock {
         let Network { mut rules, mut injected } = beside;
         let settings = &installation.settings;
         rules.hosts.extend(settings.allow_host.iter().map(|it| it.0.clone()));
+        rules.urls.extend(settings.allow_url.iter().map(|it| it.0.clone()));
         rules.privates.extend(settings.allow_private.iter().map(|it| it.0));
         let mut secrets = Secrets::default();
         // One that no header has in it is not looked for.

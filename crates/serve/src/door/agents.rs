@@ -206,7 +206,7 @@ fn grants_of(
         None => Some(GrantSpec::of(Cap::Exec)),
         Some(names) => GrantSpec::exactly(Cap::Exec, names.iter().map(CommandName::as_str)),
     });
-    grants.extend(sandbox::network(allow_host)?.grants().iter().map(|it| it.spec()));
+    grants.extend(sandbox::network(allow_host, &[]).grants().iter().map(|it| it.spec()));
     Ok(grants)
 }
 

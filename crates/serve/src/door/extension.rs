@@ -15,6 +15,7 @@ use drydock_embed::{
         MEMORY_MB, PreparedRequest, REQUEST_BODY_BYTES_MAX, REQUEST_BYTES_MAX, TIMEOUT_MS,
     },
 };
+use serde::Deserialize;
 
 #[cfg(feature = "native")]
 use drydock_embed::extension::runner::EffectiveLimits;
@@ -26,7 +27,7 @@ use crate::{
     enter::REQUEST_ID,
     error::{ApiError, FAILURE, of_failure},
     header as headers,
-    idempotency::REPLAYED,
+    idempotency::{KEY, REPLAYED},
     installed::Ready,
     json,
     queue::Place,
@@ -111,6 +112,20 @@ pub(crate) async fn execute(mut ask: Ask) -> Answer {
     Ok(json::ok(&invoked.envelope))
 }
 
+/// The extension that an envelope names; `execute` says what is wrong with one that names none.
+pub(crate) fn named_in(envelope: &[u8]) -> Option<CommandName> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        context: Named,
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        extension_id: String,
+    }
+    // What can be no name is kept nowhere: it may be as long as a body.
+    serde_json::from_slice::<Envelope>(envelope).ok()?.context.extension_id.parse().ok()
+}
+
 /// The extension that is meant. One that is not there and one that cannot be are the same to a caller.
 async fn chosen(ask: &Ask, extension: &str) -> Result<(CommandName, Arc<Ready>), ApiError> {
     let absent = || ApiError::absent("extension");
@@ -189,11 +204,7 @@ fn rendered(
 ) -> PreparedRequest {
     let path = parts.uri.path();
     let rest = path.match_indices('/').nth(2).map_or("/", |(at, _)| &path[at..]);
-    let dropped = headers::named_by_connection(&parts.headers);
-    let kept = parts.headers.iter().filter(|(name, value)| {
-        let ours = hides_token && *name == header::AUTHORIZATION && caller::is_bearer(value.as_bytes());
-        !headers::is_hop_by_hop(name) && !dropped.contains(name) && !ours
-    });
+    let kept = shown_headers(parts, hides_token);
     let headers: Vec<_> =
         kept.map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()))).collect();
     let query: Vec<_> = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).collect();
@@ -201,6 +212,48 @@ fn rendered(
     let method = parts.method.as_str();
     let http = HttpParts { method, path: rest, query: &query, headers: &headers, body };
     PreparedRequest::of_http(context, limits, &http)
+}
+
+/// The headers of a request that a guest is shown: none that is between neighbours only, and not the token.
+fn shown_headers(parts: &Parts, hides_token: bool) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+    let dropped = headers::named_by_connection(&parts.headers);
+    parts.headers.iter().filter(move |(name, value)| {
+        let ours = hides_token && *name == header::AUTHORIZATION && caller::is_bearer(value.as_bytes());
+        !headers::is_hop_by_hop(name) && !dropped.contains(name) && !ours
+    })
+}
+
+/// Headers that say which attempt at a request this is and which way it came, so that they differ where one is sent again.
+const OF_AN_ATTEMPT: [&str; 11] = [
+    REQUEST_ID,
+    KEY,
+    "traceparent",
+    "tracestate",
+    "baggage",
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-proto",
+];
+
+/// The headers that make a request to an extension another one, in one text whatever their order.
+pub(crate) fn headers_of_request(ask: &Ask) -> Vec<u8> {
+    let shown = shown_headers(&ask.parts, ask.caller.token.is_some());
+    let mut shown: Vec<_> = shown.filter(|(name, _)| !OF_AN_ATTEMPT.contains(&name.as_str())).collect();
+    // Values of one name stay in their order, which says something.
+    shown.sort_by_key(|(name, _)| name.as_str());
+    let mut text = Vec::new();
+    for (name, value) in shown {
+        // Neither has a line break in it.
+        text.extend_from_slice(name.as_str().as_bytes());
+        text.extend_from_slice(b": ");
+        text.extend_from_slice(value.as_bytes());
+        text.push(b'\n');
+    }
+    text.push(0);
+    text
 }
 
 /// Headers by which this server says something of an answer: whoever reads one believes it to be ours.

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use drydock_contract::{CommandName, Pattern, port::Clock as _};
 use drydock_embed::{
     ExtensionCode, HostEntry, InstallError, Installation, InstallationLimits, InstallationSettings,
-    SecretHeader, SecretName, SecretRef, SystemClock, contract::ARTIFACT_BYTES_MAX, store::GuestLogs,
+    SecretHeader, SecretName, SecretRef, SystemClock, UrlEntry, contract::ARTIFACT_BYTES_MAX,
+    store::GuestLogs,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,6 +38,8 @@ struct Asked {
     script: Option<String>,
     #[serde(default)]
     allow_host: Vec<HostEntry>,
+    #[serde(default)]
+    allow_url: Vec<UrlEntry>,
     /// Keys under which it keeps values, `*` for any text.
     #[serde(default)]
     allow_kv: Vec<Pattern>,
@@ -54,7 +57,8 @@ fn shown(it: &Installation) -> Value {
     let secrets: Vec<_> = it.settings.secrets.keys().map(ToString::to_string).collect();
     json!({
         "name": it.name, "version": it.version, "module": format!("sha256:{}", it.module), "module_bytes": it.module_bytes,
-        "allow_host": it.settings.allow_host, "allow_kv": it.settings.allow_kv, "secrets": secrets,
+        "allow_host": it.settings.allow_host, "allow_url": it.settings.allow_url, "allow_kv": it.settings.allow_kv,
+        "secrets": secrets,
         "secret_headers": it.settings.secret_headers, "limits": it.settings.limits,
         "installed_ms": it.installed_ms,
     })
@@ -126,6 +130,9 @@ async fn permitted(ask: &Ask, asked: &Asked) -> Result<InstallationSettings, Api
     for host in &asked.allow_host {
         ask.caller.may_allow(host)?;
     }
+    for url in &asked.allow_url {
+        ask.caller.may_allow_url(url)?;
+    }
     if !asked.allow_kv.is_empty() {
         // Nobody gives away what they may not have.
         ask.caller.may(Power::Kept)?;
@@ -159,6 +166,7 @@ async fn permitted(ask: &Ask, asked: &Asked) -> Result<InstallationSettings, Api
     let (allow_host, secret_headers) = (asked.allow_host.clone(), asked.secret_headers.clone());
     Ok(InstallationSettings {
         allow_host,
+        allow_url: asked.allow_url.clone(),
         allow_kv: asked.allow_kv.clone(),
         secrets,
         secret_headers,

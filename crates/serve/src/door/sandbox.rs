@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use drydock_contract::{Cap, CapSet, CommandName, Limits, port::Clock as _};
 use drydock_embed::{
     BadSetup, Dock, HostEntry, Network, Room, Sandbox, SandboxSetup, Setup, ShellSetup, SystemClock, Tree,
-    Watch,
+    UrlEntry, Watch,
     egress::Rules,
     gate::{BUILTIN_MEMORY_BYTES_MAX, DefaultLimits, Profile},
     line_limits,
@@ -45,6 +45,8 @@ pub(super) struct Asked {
     pub(super) allow: Option<Vec<CommandName>>,
     #[serde(default)]
     pub(super) allow_host: Vec<HostEntry>,
+    #[serde(default)]
+    pub(super) allow_url: Vec<UrlEntry>,
     pub(super) timeout_ms: Option<u64>,
     pub(super) memory_mb: Option<u64>,
     #[serde(flatten)]
@@ -148,6 +150,7 @@ pub(super) async fn setup(
     memory_bytes_max: Option<u64>,
 ) -> Result<(Setup, ShellSetup), ApiError> {
     asked.allow_host.iter().try_for_each(|it| caller.may_allow(it))?;
+    asked.allow_url.iter().try_for_each(|it| caller.may_allow_url(it))?;
     let profile = Profile::named("minimal");
     let limits = Limits { memory_bytes_max: memory_bytes_max.unwrap_or(profile.memory_bytes_max), ..limits };
     let usual = BUILTIN_MEMORY_BYTES_MAX.max(profile.memory_bytes_max);
@@ -160,7 +163,7 @@ pub(super) async fn setup(
         profile,
         withheld,
         allow: asked.allow,
-        network: network(&asked.allow_host)?,
+        network: network(&asked.allow_host, &asked.allow_url),
         limits: Some(limits),
         default_limits: Some(DefaultLimits {
             memory: memory_bytes_max.is_none(),
@@ -187,12 +190,11 @@ pub(super) async fn setup(
     Ok((setup, shell))
 }
 
-/// Hosts by their names. No address that is not public is opened by one, whatever it says.
-pub(super) fn network(hosts: &[HostEntry]) -> Result<Network, ApiError> {
-    let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
-    let rules = Rules::parse(&hosts, &[], &[]);
-    let rules = rules.map_err(|error| ApiError::bad("bad_input", format!("allow_host: {error}")))?;
-    Ok(Network { rules, injected: Vec::new() })
+/// Hosts by their names, and parts of them. No address that is not public is opened by one, whatever it says.
+pub(super) fn network(hosts: &[HostEntry], urls: &[UrlEntry]) -> Network {
+    let hosts = hosts.iter().map(|it| it.0.clone()).collect();
+    let urls = urls.iter().map(|it| it.0.clone()).collect();
+    Network { rules: Rules { hosts, urls, ..Rules::default() }, injected: Vec::new() }
 }
 
 /// The files of a workspace, with these put into it before.

@@ -68,7 +68,7 @@ fn secret() -> Value {
 fn extension() -> Value {
     object(json!({
         "name": text(), "version": text(), "module": text(), "module_bytes": number(), "allow_host": list(text()),
-        "allow_kv": list(text()), "secrets": list(text()), "secret_headers": list(text()), "limits": limits(), "installed_ms": number(),
+        "allow_url": list(text()), "allow_kv": list(text()), "secrets": list(text()), "secret_headers": list(text()), "limits": limits(), "installed_ms": number(),
     }))
 }
 
@@ -135,6 +135,9 @@ fn run(operation: &str, summary: &'static str) -> About {
     input["properties"]["allow"] =
         json!({ "type": "array", "items": text(), "description": "Only these commands may run" });
     input["properties"]["allow_host"] = json!({ "type": "array", "items": text(), "description": "Hosts it may reach, as HOST or HOST:PORT" });
+    input["properties"]["allow_url"] = json!({
+        "type": "array", "items": text(), "description": "Parts of hosts it may reach, as [METHODS ]URL: a scheme, a host and the beginning of a path",
+    });
     input["properties"]["memory_mb"] = count(4_096);
     let answer = json!({
         "application/json": { "schema": output },
@@ -178,7 +181,7 @@ pub(crate) fn about(id: &str) -> About {
             let body = json!({
                 "type": "object",
                 "properties": {
-                    "module_b64": text(), "script": text(), "allow_host": list(text()), "allow_kv": list(text()), "secrets": list(text()),
+                    "module_b64": text(), "script": text(), "allow_host": list(text()), "allow_url": list(text()), "allow_kv": list(text()), "secrets": list(text()),
                     "secret_headers": list(text()), "limits": limits(),
                 },
                 "oneOf": [{ "required": ["module_b64"] }, { "required": ["script"] }],
@@ -312,6 +315,7 @@ fn about_process(id: &str, any_bytes: Value) -> About {
                 "properties": {
                     "command": text(), "args": list(text()), "stdin": text(), "stdin_open": { "type": "boolean" },
                     "env": map(), "workspace": text(), "files": map(), "allow": list(text()),
+                    "allow_host": list(text()), "allow_url": list(text()),
                     "timeout_ms": count(86_400_000), "memory_mb": count(4_096),
                 },
                 "required": ["command"],

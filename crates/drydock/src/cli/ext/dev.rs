@@ -28,8 +28,9 @@ const CALLS_PER_MINUTE: u32 = 6_000_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The extension is installed for the tenant dev under the name of its file, or NAME, and stays installed. What it
-logs is printed. A file that cannot be installed is told of, and what was there before goes on answering.
+The extension is installed for the tenant dev under the name of its file, or NAME, and stays
+installed. What it logs is printed. A file that cannot be installed is told of, and what was there
+before goes on answering.
 
 Example:
   drydock ext dev shop.wat --listen 8080    then: curl http://127.0.0.1:8080/x/shop/")]

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use drydock_embed::{
     HostEntry, InstallError, Installation, InstallationLimits, InstallationSettings, Installations,
-    PrivateEntry, SecretHeader, SecretName, SecretRef, SystemClock,
+    PrivateEntry, SecretHeader, SecretName, SecretRef, SystemClock, UrlEntry,
     contract::{CommandName, Pattern, Tenant, port::Clock as _},
     store::{GuestLogs, SqliteLedger},
 };
@@ -27,9 +27,10 @@ pub(super) struct Of {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A module is compiled and linked before anything is kept, and a script is run without a request: what cannot
-answer requests is refused. A server that runs already takes it up within half a second.
-Where EXT_EGRESS_ALLOWLIST is set, it is the list of an extension without --allow-host, and bounds one that has.
+A module is compiled and linked before anything is kept, and a script is run without a request:
+what cannot answer requests is refused. A server that runs already takes it up within half a second.
+Where EXT_EGRESS_ALLOWLIST is set, it is the list of an extension without --allow-host and
+--allow-url, and bounds one that has.
 
 Examples:
   drydock ext install shop shop.wasm --allow-host api.example.com --timeout-ms 2000
@@ -52,6 +53,9 @@ pub(super) struct Settings {
     /// A host that it may fetch from; may be repeated [default: none]
     #[arg(long, value_name = "HOST[:PORT]")]
     allow_host: Vec<HostEntry>,
+    /// A part of a host that it may fetch from, by method and by the beginning of the path; may be repeated
+    #[arg(long, value_name = "[METHODS ]URL")]
+    allow_url: Vec<UrlEntry>,
     /// One address that it may fetch from though it is not public; may be repeated
     #[arg(long, value_name = "ADDR:PORT")]
     allow_private: Vec<PrivateEntry>,
@@ -59,7 +63,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "KEYS")]
     allow_kv: Vec<Pattern>,
     /// A secret that may be put into its requests; may be repeated
-    #[arg(long, value_name = "NAME=env:VAR|file:PATH")]
+    #[arg(long, value_name = "NAME=env:VAR|file:PATH|kept")]
     secret: Vec<Typed>,
     /// A header with secrets for one host: 'api.test Authorization: Bearer {{secret:NAME}}'
     #[arg(long, value_name = "HOST[:PORT] HEADER")]
@@ -115,6 +119,7 @@ impl Settings {
         let limits = InstallationLimits { timeout_ms: self.timeout_ms, memory_mb: self.memory_mb };
         Ok(InstallationSettings {
             allow_host: self.allow_host.clone(),
+            allow_url: self.allow_url.clone(),
             allow_private: self.allow_private.clone(),
             allow_kv: self.allow_kv.clone(),
             secrets: self.secret.iter().map(Typed::read).collect::<Result<_, _>>()?,
@@ -171,14 +176,20 @@ pub(super) fn list(of: &Of) -> anyhow::Result<ExitCode> {
         show::line("no extensions; `drydock ext install NAME FILE` installs one")?;
     } else {
         let rows = all.iter().map(|it| {
-            let hosts = it.settings.allow_host.iter().map(ToString::to_string);
-            let hosts: Vec<String> =
-                hosts.chain(it.settings.allow_private.iter().map(ToString::to_string)).collect();
-            [it.name.to_string(), it.version.clone(), show::size(it.module_bytes), hosts.join(" ")]
+            let hosts = reached(&it.settings).join(" ");
+            [it.name.to_string(), it.version.clone(), show::size(it.module_bytes), hosts]
         });
         show::table(["NAME", "VERSION", "SIZE", "HOSTS"], rows)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What it may fetch from. A part of a host has a blank in it, so it is told in quotes, as it is typed.
+fn reached(settings: &InstallationSettings) -> Vec<String> {
+    let InstallationSettings { allow_host, allow_url, allow_private, .. } = settings;
+    let hosts = allow_host.iter().map(ToString::to_string);
+    let urls = allow_url.iter().map(|it| format!("'{it}'"));
+    hosts.chain(urls).chain(allow_private.iter().map(ToString::to_string)).collect()
 }
 
 pub(super) fn show_one(name: &CommandName, of: &Of) -> anyhow::Result<ExitCode> {
@@ -191,8 +202,6 @@ pub(super) fn show_one(name: &CommandName, of: &Of) -> anyhow::Result<ExitCode> 
         let limits = &found.settings.limits;
         let or_usual = |it: Option<u64>, usual: &str| it.map_or(usual.to_owned(), |it| it.to_string());
         let join = |texts: Vec<String>| if texts.is_empty() { "none".to_owned() } else { texts.join(" ") };
-        let hosts = found.settings.allow_host.iter().map(ToString::to_string);
-        let hosts = hosts.chain(found.settings.allow_private.iter().map(ToString::to_string)).collect();
         let secrets = found.settings.secrets.iter().map(|(name, from)| format!("{name}={from}")).collect();
         let headers = found.settings.secret_headers.iter().map(|it| format!("'{it}'")).collect();
         let rows = [
@@ -200,7 +209,7 @@ pub(super) fn show_one(name: &CommandName, of: &Of) -> anyhow::Result<ExitCode> 
             ["version", &found.version],
             ["module", &format!("sha256:{}", found.module)],
             ["size", &show::size(found.module_bytes)],
-            ["hosts", &join(hosts)],
+            ["hosts", &join(reached(&found.settings))],
             ["keys", &join(found.settings.allow_kv.iter().map(ToString::to_string).collect())],
             ["secrets", &join(secrets)],
             ["headers", &join(headers)],
