@@ -2,7 +2,7 @@
 //! bounds of its own, where it is read.
 //!
 //! Nothing here costs anything as long as what is written is taken: a timer is there from the moment that nothing can be
-//! written any more, until enough was.
+//! written any more, until enough was. What is written first lets others have the thread (decision 0134).
 
 use std::{
     io,
@@ -34,6 +34,8 @@ pub(crate) struct Paced<S> {
     /// When what is not yet all written was begun; only where there is an end to it.
     begun: Option<Instant>,
     slow: Option<Slow>,
+    /// Whether what is to be written now has let others go first.
+    waited: bool,
 }
 
 /// From the moment that nothing could be written, until enough was.
@@ -44,7 +46,7 @@ struct Slow {
 
 impl<S> Paced<S> {
     pub(crate) fn new(stream: S, pace: Pace) -> Self {
-        Self { stream, pace, begun: None, slow: None }
+        Self { stream, pace, begun: None, slow: None, waited: false }
     }
 
     /// Waits for whoever reads, for as long as it may take.
@@ -66,6 +68,12 @@ impl<S: AsyncWrite + Unpin> Paced<S> {
         cx: &mut Context<'_>,
         write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
+        if !std::mem::replace(&mut self.waited, true) {
+            // Those that are ready to compute do so first, and then all that they answered is written in a row. Whoever
+            // waits for several of these answers is woken once for them, and not once for each.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         if let Some(write_max) = self.pace.write_max {
             let now = Instant::now();
             if now >= *self.begun.get_or_insert(now) + write_max {
@@ -118,7 +126,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
         let Poll::Ready(flushed) = Pin::new(&mut self.stream).poll_flush(cx) else {
             return self.wait(cx).map(Err);
         };
-        (self.begun, self.slow) = (None, None);
+        (self.begun, self.slow, self.waited) = (None, None, false);
         Poll::Ready(flushed)
     }
 
@@ -153,6 +161,36 @@ mod tests {
             tokio::time::sleep(rest).await;
         }
         all
+    }
+
+    #[tokio::test]
+    async fn what_is_ready_to_be_answered_is_answered_before_anything_is_written() {
+        let order = std::sync::Arc::new(parking_lot::Mutex::new(String::new()));
+        let (mut theirs, mut tasks) = (Vec::new(), Vec::new());
+        for _ in 0..3 {
+            let (ours, other) = tokio::io::duplex(64);
+            theirs.push(other);
+            let mut paced = Paced::new(ours, pace(None, None));
+            let order = std::sync::Arc::clone(&order);
+            tasks.push(tokio::spawn(async move {
+                for _ in 0..2 {
+                    order.lock().push('a');
+                    paced.write_all(b"answer").await.unwrap();
+                    order.lock().push('w');
+                    paced.flush().await.unwrap();
+                }
+            }));
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+        // Each of the second round begins when its own first one is written.
+        assert_eq!(*order.lock(), "aaawawawawww");
+        for mut other in theirs {
+            let mut read = Vec::new();
+            other.read_to_end(&mut read).await.unwrap();
+            assert_eq!(read, b"answeranswer");
+        }
     }
 
     #[tokio::test]

@@ -104,7 +104,11 @@ fn member(name: &str, line: &mut Vec<u8>) {
 
 fn hex(word: u64, line: &mut Vec<u8>) {
     let digits = b"0123456789abcdef";
-    line.extend((0..16).rev().map(|place| digits[(word >> (place * 4) & 15) as usize]));
+    let mut spelled = [0; 16];
+    for (pair, byte) in spelled.chunks_exact_mut(2).zip(word.to_be_bytes()) {
+        pair.copy_from_slice(&[digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]);
+    }
+    line.extend_from_slice(&spelled);
 }
 
 fn write_event(record: &AuditRecord, line: &mut Vec<u8>) {
@@ -260,9 +264,14 @@ pub(crate) fn spell_time(at: Timestamp) -> String {
 
 /// Appends the text as the inside of a JSON string.
 fn escape(text: &str, line: &mut Vec<u8>) {
+    let is_plain = |byte: u8| (byte >= 0x20) & (byte != b'"') & (byte != b'\\');
+    // Most are, and to see that of all of it at once is quicker than to look for the first that is not.
+    if text.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
+        return line.extend_from_slice(text.as_bytes());
+    }
     let mut plain_from = 0;
     for (at, byte) in text.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+        if is_plain(byte) {
             continue;
         }
         line.extend_from_slice(&text.as_bytes()[plain_from..at]);
