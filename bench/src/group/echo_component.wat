@@ -1,5 +1,5 @@
-;; The echo guest as a component of the world wasi:http/proxy: answers what it was asked, as JSON of the shape that the
-;; echo of the extension door is shown. A GET is not asked for a body: three host calls less. The answer is whole before
+;; The echo guest as a component of the world wasi:http/proxy: answers what it was asked, as JSON in the form in which the
+;; guest of the extension door is shown it. A GET is not asked for a body: three host calls less. The answer is whole before
 ;; it is handed over, so that the server writes head and body at once.
 (component
   (import "wasi:io/error@0.2.0" (instance $io (export "error" (type (sub resource)))))
