@@ -16,6 +16,7 @@ mod process;
 mod programs;
 pub(crate) mod serve;
 mod serve_peers;
+mod serve_wasmtime;
 pub(crate) mod shell;
 mod socket;
 mod sort;
@@ -125,7 +126,7 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "serve",
-        about: "a handler over HTTP, against the same server answering natively, node, and beside one that loops",
+        about: "a handler over HTTP, against the same server answering natively, node and `wasmtime serve`, and beside one that loops",
         measure: serve::measure,
         needs: &[],
     },

@@ -39,6 +39,7 @@ To be looked at with a profiler, or asked in turn with another build of itself:
   probe-line  reads `SCENARIO COUNT` a line: echo, pipeline, loop, script, big, colon, plain
 
 DRYDOCK_BENCH_BASE=PROGRAM: the group `shell` compares with the `probe-line` of that build, too.
+DRYDOCK_BENCH_WASMTIME=PROGRAM: the group `serve` compares with this `wasmtime serve`, not with the one on the path.
 
 Groups (default: all):
 ";

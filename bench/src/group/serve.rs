@@ -1,5 +1,5 @@
 //! A handler over HTTP, a fresh instance for each request, against the same server answering natively, against a bare
-//! router, against node, and beside a guest that loops; and a run over HTTP against the library.
+//! router, against node and `wasmtime serve`, and beside a guest that loops; and a run over HTTP against the library.
 //!
 //! The native answer is a route of the product that is there for this alone (its feature `native`): a request comes in the
 //! same way, is rendered as for a guest, waits for its turn, and is answered with those bytes. The bare router is of this
@@ -27,7 +27,7 @@ use tokio::{
     runtime::Runtime,
 };
 
-use super::{Bench, serve_peers};
+use super::{Bench, serve_peers, serve_wasmtime};
 use crate::{
     figure::{Amount, Bound, Figure},
     machine,
@@ -38,7 +38,7 @@ use crate::{
 const ECHOED: &str = "/x/echo/a?b=c";
 const NATIVE: &str = "/native/a?b=c";
 /// Connections of the load.
-const CONNECTIONS: [usize; 3] = [2, 16, 64];
+pub(super) const CONNECTIONS: [usize; 3] = [2, 16, 64];
 
 /// A guest that answers with the request it was shown, in base64, as the runner's own echo does.
 const ECHO: &str = include_str!("echo.wat");
@@ -64,6 +64,7 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
         figures.push(against_a_bare_router(connections, &ours, &bare));
     }
     figures.extend(serve_peers::against_node(&served, rounds, length)?);
+    figures.extend(serve_wasmtime::measure(&served, rounds, length)?);
     figures.push(served.beside_a_loop(rounds, length)?);
     figures.push(serve_peers::against_the_library(&served, bench)?);
     Ok(figures)
@@ -80,7 +81,11 @@ pub(crate) fn probe(args: &[String]) -> anyhow::Result<()> {
     let other = if arg(4) == "bare" { served.bare } else { served.product };
     let native = || served.load(other, NATIVE, connections, length);
     let tell = |name: &str, load: &Load| {
-        println!("{name} {:.0}/s cpu {:.2} us p99 {:.0} us", load.per_second, load.cpu * 1e6, load.p99 * 1e6);
+        let micros = [load.cpu, load.p50, load.p99].map(|it| it * 1e6);
+        println!(
+            "{name} {:.0}/s cpu {:.2} us p50 {:.0} us p99 {:.0} us",
+            load.per_second, micros[0], micros[1], micros[2]
+        );
     };
     match arg(0) {
         "product" => {
@@ -112,7 +117,8 @@ pub(crate) fn probe(args: &[String]) -> anyhow::Result<()> {
 /// What one load gave.
 pub(super) struct Load {
     pub(super) per_second: f64,
-    p99: f64,
+    pub(super) p50: f64,
+    pub(super) p99: f64,
     /// CPU seconds of server and client together, for each request.
     cpu: f64,
 }
@@ -131,6 +137,13 @@ fn compared(connections: usize, ours: &[Load], native: &[Load]) -> Vec<Figure> {
             Some(Amount::PerSecond(median(&of(native, |it| it.per_second)))),
             ratio(ours, native, |it| it.per_second),
             Bound::AtLeast(0.6),
+        ),
+        figure(
+            format!("p50 of the echo guest at {connections} connections: times that of a native answer"),
+            Amount::Seconds(median(&of(ours, |it| it.p50))),
+            Some(Amount::Seconds(median(&of(native, |it| it.p50)))),
+            ratio(ours, native, |it| it.p50),
+            Bound::Known,
         ),
         figure(
             format!("p99 of the echo guest at {connections} connections: times that of a native answer"),
@@ -237,8 +250,13 @@ impl Served {
         let (seconds, cpu) = (began.elapsed().as_secs_f64(), machine::cpu_seconds() - cpu);
         ensure!(!times.is_empty(), "nothing was answered");
         times.sort_by(f64::total_cmp);
-        let p99 = times[(times.len() * 99 / 100).min(times.len() - 1)];
-        Ok(Load { per_second: times.len() as f64 / seconds, p99, cpu: cpu / times.len() as f64 })
+        let slower_than = |percent: usize| times[times.len() * percent / 100];
+        Ok(Load {
+            per_second: times.len() as f64 / seconds,
+            p50: slower_than(50),
+            p99: slower_than(99),
+            cpu: cpu / times.len() as f64,
+        })
     }
 
     fn beside_a_loop(&self, rounds: usize, length: Duration) -> anyhow::Result<Figure> {

@@ -14,7 +14,7 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
 use super::{
     Bench,
-    serve::{Load, Served, read_answer},
+    serve::{CONNECTIONS, Load, Served, read_answer},
 };
 use crate::{
     figure::{Amount, Bound, Figure},
@@ -53,30 +53,51 @@ impl Drop for Node {
     }
 }
 
-/// Requests a second of the echo guest, against node's own.
+/// The echo guest, against node's own.
 pub(super) fn against_node(served: &Served, rounds: usize, length: Duration) -> anyhow::Result<Vec<Figure>> {
     let node = Node::start()?;
-    served.load(node.address, "/a?b=c", 16, length)?;
+    // At two connections node and the load have a core each, and we share them: that is known, not judged.
+    let bound = |connections| if connections == 2 { Bound::Known } else { Bound::AtLeast(2.0) };
+    against(served, ("node's http", node.address), rounds, length, bound)
+}
+
+/// Requests a second and their times, of the echo guest and of another server in turn.
+pub(super) fn against(
+    served: &Served,
+    (whom, address): (&str, SocketAddr),
+    rounds: usize,
+    length: Duration,
+    per_second_must: impl Fn(usize) -> Bound,
+) -> anyhow::Result<Vec<Figure>> {
+    served.load(address, "/a?b=c", 16, length)?;
     let mut figures = Vec::new();
-    for connections in [16, 64] {
+    for connections in CONNECTIONS {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            theirs.push(served.load(node.address, "/a?b=c", connections, length)?);
+            theirs.push(served.load(address, "/a?b=c", connections, length)?);
             ours.push(served.load(served.product, "/x/echo/a?b=c", connections, length)?);
         }
-        let ratios: Vec<f64> =
-            ours.iter().zip(&theirs).map(|(one, other)| one.per_second / other.per_second).collect();
-        let per_second = |all: &[Load]| median(&all.iter().map(|it| it.per_second).collect::<Vec<f64>>());
-        figures.push(Figure {
-            group: "serve",
-            name: format!(
-                "requests a second of the echo guest at {connections} connections: times those of node's http"
-            ),
-            ours: Amount::PerSecond(per_second(&ours)),
-            peer: Some(Amount::PerSecond(per_second(&theirs))),
-            judged: Spread::of(&ratios),
-            bound: Bound::AtLeast(2.0),
-        });
+        let at = format!("of the echo guest at {connections} connections");
+        let figure = |name: String, amount: fn(f64) -> Amount, what: fn(&Load) -> f64, bound| {
+            let of = |loads: &[Load]| loads.iter().map(what).collect::<Vec<f64>>();
+            let (ours, theirs) = (of(&ours), of(&theirs));
+            let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(one, other)| one / other).collect();
+            Figure {
+                group: "serve",
+                name,
+                ours: amount(median(&ours)),
+                peer: Some(amount(median(&theirs))),
+                judged: Spread::of(&ratios),
+                bound,
+            }
+        };
+        let (per_second, bound) =
+            (format!("requests a second {at}: times those of {whom}"), per_second_must(connections));
+        figures.push(figure(per_second, Amount::PerSecond, |it| it.per_second, bound));
+        let (p50, p99) =
+            (format!("p50 {at}: times that of {whom}"), format!("p99 {at}: times that of {whom}"));
+        figures.push(figure(p50, Amount::Seconds, |it| it.p50, Bound::Known));
+        figures.push(figure(p99, Amount::Seconds, |it| it.p99, Bound::Known));
     }
     Ok(figures)
 }
