@@ -226,8 +226,7 @@ fn a_request_for_an_extension_takes_six_hops() {
     embed: a request for a module that was handed over becomes a call
     gate: Call{handler.invoke} climbs the ladder
     caps/instance: a request as the guest is shown it, and its limits
-    engine: an instance that lives, linked as a handler
-    engine: one call of it, with a deadline and limits of its own
+    engine: a fresh instance for one request, linked as a handler
     embed: an envelope with status 204
     ");
 }
