@@ -48,7 +48,7 @@ fn spec(wat: &str) -> LiveSpec {
 }
 
 async fn answer(engine: &Engine, spec: LiveSpec, input: &[u8]) -> Result<LiveReply, LiveError> {
-    engine.open(spec).await?.call(input, limits()).await
+    engine.answer(spec, input.to_vec()).await
 }
 
 /// A handler whose `alloc` answers with this, and that answers with its request.
@@ -143,17 +143,8 @@ async fn a_module_that_cannot_be_made_because_its_data_lies_outside_has_trapped(
 async fn no_time_and_no_memory_are_limits_like_others() {
     let fine = echoing("", BUMPS);
     let hurried = CallLimits { wall_max: Duration::ZERO, ..limits() };
-    let error =
-        answer(engine(), LiveSpec { opening: hurried.clone(), ..spec(&fine) }, b"").await.unwrap_err();
+    let error = answer(engine(), LiveSpec { opening: hurried, ..spec(&fine) }, b"").await.unwrap_err();
     assert!(matches!(error, LiveError::Ended(Outcome::TimedOut)), "{error}");
-    let live = engine().open(spec(&fine)).await.unwrap();
-    let error = live.call(b"x", hurried).await.unwrap_err();
-    assert!(matches!(error, LiveError::Ended(Outcome::TimedOut)), "{error}");
-    assert_eq!(
-        live.call(b"x", limits()).await.unwrap().bytes,
-        b"x",
-        "the guest never heard of the other call"
-    );
     let error = answer(engine(), LiveSpec { memory_bytes_max: 0, ..spec(&fine) }, b"").await.unwrap_err();
     assert_eq!(error.to_string(), "the module begins with 131072 bytes of memory, and the limit is 0");
 }
@@ -192,19 +183,50 @@ fn logging(start: u32, handler: u32) -> String {
 }
 
 #[tokio::test]
-async fn a_start_function_may_log_and_shares_its_lines_with_the_first_call() {
+async fn a_start_function_may_log_and_shares_its_lines_with_the_request() {
     for (start, handler) in [(150, 150), (300, 300), (0, 201), (201, 0)] {
         let log = Arc::new(Lines::default());
         let made = LiveSpec { log: Arc::clone(&log) as _, ..spec(&logging(start, handler)) };
-        let live = engine().open(made).await.unwrap();
-        live.call(b"", limits()).await.unwrap();
+        answer(engine(), made, b"").await.unwrap();
         let lines = std::mem::take(&mut *log.0.lock());
         assert_eq!(lines.len(), 201, "{start} and {handler}");
         assert!(lines[..200].iter().all(|it| it == "hi"));
         assert_eq!(lines[200], "[more than 200 lines: the rest is dropped]");
-        // Another call has its own.
-        live.call(b"", limits()).await.unwrap();
-        assert_eq!(log.0.lock().len() as u32, handler.min(201));
+    }
+}
+
+#[tokio::test]
+async fn a_handler_does_not_live_between_two_requests() {
+    let error = engine().open(spec(&echoing("", BUMPS))).await.err().unwrap();
+    assert!(error.to_string().contains("answers one request"), "{error}");
+}
+
+#[tokio::test]
+async fn one_deadline_and_one_measure_of_fuel_hold_for_its_start_function_and_its_answer() {
+    // Each of the two takes about half of what both may.
+    let turns = |count: u32| {
+        format!(
+            "(local $i i32) (local.set $i (i32.const {count}))
+             (loop $on (local.set $i (i32.sub (local.get $i) (i32.const 1))) (br_if $on (local.get $i)))"
+        )
+    };
+    let module = |start: u32, handler: u32| {
+        format!(
+            r#"(module (memory (export "memory") 1) (func $start {}) (start $start)
+              (func (export "alloc") (param i32) (result i32) (i32.const 64))
+              (func (export "handler") (param i32 i32 i32) (result i32) {} (i32.const 0)))"#,
+            turns(start),
+            turns(handler)
+        )
+    };
+    let within = |fuel_max| CallLimits { fuel_max, ..limits() };
+    for (start, handler, is_enough) in [(1_000, 1_000, true), (60_000, 1, true), (60_000, 60_000, false)] {
+        let made = LiveSpec { opening: within(400_000), ..spec(&module(start, handler)) };
+        let done = answer(engine(), made, b"").await;
+        match is_enough {
+            true => assert!((4_000..400_000).contains(&done.unwrap().fuel), "{start} and {handler}"),
+            false => assert!(matches!(done, Err(LiveError::Ended(Outcome::OutOfFuel)))),
+        }
     }
 }
 
