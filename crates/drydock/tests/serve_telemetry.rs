@@ -104,10 +104,10 @@ fn a_request_is_told_from_http_through_the_gate_to_the_engine_and_says_nothing_t
         assert_eq!(text(&call, name), value);
     }
     assert!(text(&call, "principal").starts_with("http:"));
-    assert_eq!(text(&below(&call, "open"), "kind"), "handler");
-    assert_eq!(text(&below(&call, "call"), "outcome"), "answered");
+    let answer = below(&call, "answer");
+    assert_eq!((text(&answer, "kind").as_str(), text(&answer, "outcome").as_str()), ("handler", "answered"));
     let failed = requests.iter().find(|it| text(it, "http.response.status_code") == "500").unwrap();
-    assert_eq!(text(&below(&below(failed, "call"), "call"), "outcome"), "execute_failed");
+    assert_eq!(text(&below(&below(failed, "call"), "answer"), "outcome"), "execute_failed");
     let told = collector.heads().concat();
     let secret = acme.rsplit('_').next().unwrap();
     assert!(!told.contains("canary") && !told.contains(secret), "{told}");
@@ -163,7 +163,7 @@ fn a_fetch_is_told_below_the_call_that_made_it_and_no_secret_is_in_any_span() {
     let calls = named(&all, "call");
     let invoke = calls.iter().find(|it| it["parentSpanId"].as_str().unwrap_or_default().is_empty()).unwrap();
     assert_eq!(text(invoke, "operation"), "handler.invoke");
-    let call = below(&below(invoke, "call"), "call");
+    let call = below(&below(invoke, "answer"), "call");
     assert_eq!((text(&call, "operation").as_str(), text(&call, "result").as_str()), ("http.fetch", "done"));
     let fetch = below(&call, "fetch");
     for (name, value) in [
