@@ -70,12 +70,8 @@ impl<S: AsyncWrite + Unpin> Paced<S> {
     ) -> Poll<io::Result<usize>> {
         if !std::mem::replace(&mut self.waited, true) {
             // Those that are ready to compute do so first, and then all that they answered is written in a row. Whoever
-            // waits for several of these answers is woken once for them, and not once for each. A yield that is polled
-            // has us woken when the thread has nothing else to do.
-            let mut others = std::pin::pin!(tokio::task::yield_now());
-            if others.as_mut().poll(cx).is_ready() {
-                cx.waker().wake_by_ref();
-            }
+            // waits for several of these answers is woken once for them, and not once for each.
+            cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         if let Some(write_max) = self.pace.write_max {
