@@ -85,6 +85,7 @@ fn the_tenant_comes_from_the_token_alone_and_without_one_nobody_is_let_in() {
 fn a_wish_beyond_the_ceiling_of_a_token_is_refused_by_name() {
     let shell = Shell::new();
     install(&shell, "shows", &shows(), &["--tenant", "acme"]);
+    install(&shell, "roomy", &shows(), &["--tenant", "acme", "--timeout-ms", "20000", "--memory-mb", "512"]);
     let invoke = token(&shell, "acme", &["--power", "invoke", "--timeout-ms", "300", "--memory-mb", "8"]);
     let installs =
         token(&shell, "acme", &["--power", "install", "--allow-host", "api.test", "--memory-mb", "8"]);
@@ -98,11 +99,17 @@ fn a_wish_beyond_the_ceiling_of_a_token_is_refused_by_name() {
     assert!(said(&server.ask_as(&invoke, "GET", "/v1/workspaces", b"")).contains("power workspaces"));
     assert!(said(&server.ask_as(&all, "GET", "/metrics", b"")).contains("power metrics"));
     assert_eq!(server.ask_as(&watches, "GET", "/metrics", b"").status, 200);
-    let shown = shown(&server.ask_as(&invoke, "GET", "/x/shows/", b""));
-    assert_eq!(
-        (&shown["context"]["limits"]["timeout_ms"], &shown["context"]["limits"]["memory_mb"]),
-        (&json!(300), &json!(8))
-    );
+    // Under `/x/` nobody can ask: there a request has what its extension was installed with, and no more than the token.
+    for (name, token, limits) in [
+        ("shows", &invoke, (300, 8)),
+        ("shows", &all, (5_000, 64)),
+        ("roomy", &invoke, (300, 8)),
+        ("roomy", &all, (20_000, 512)),
+    ] {
+        let shown = shown(&server.ask_as(token, "GET", &format!("/x/{name}/"), b""));
+        let told = &shown["context"]["limits"];
+        assert_eq!((&told["timeout_ms"], &told["memory_mb"]), (&json!(limits.0), &json!(limits.1)), "{name}");
+    }
     let asked =
         json!({ "context": { "extension_id": "shows" }, "limits": { "timeout_ms": 301 } }).to_string();
     assert!(

@@ -82,7 +82,7 @@ pub struct InstallationSettings {
     pub limits: InstallationLimits,
 }
 
-/// The most that a request to an extension may ask for.
+/// The most that a request to an extension may ask for, and what one has over HTTP that asks for nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstallationLimits {

@@ -9,7 +9,7 @@ use axum::{
 use bytes::Bytes;
 use drydock_contract::CommandName;
 use drydock_embed::{
-    DockSession,
+    DockSession, InstallationLimits,
     extension::runner::{
         AskedLimits, BadRequest, Context, ExecuteRequest, Failure, HttpAnswer, HttpParts, Invoked, LogLine,
         MEMORY_MB, PreparedRequest, REQUEST_BODY_BYTES_MAX, REQUEST_BYTES_MAX, TIMEOUT_MS,
@@ -45,7 +45,7 @@ pub(crate) async fn forward(mut ask: Ask) -> Answer {
         version_id: Some(ready.installed.installation.version.clone()),
         ..Context::default()
     };
-    let limits = limits(&ask, AskedLimits::default())?;
+    let limits = limits(&ask, AskedLimits::default(), own_limits(&ready))?;
     let hides_token = ask.caller.token.is_some();
     let request = if body.len() <= AT_ONCE_BYTES_MAX {
         rendered(&ask.parts, hides_token, &body, context, limits)
@@ -68,7 +68,7 @@ pub(crate) async fn forward(mut ask: Ask) -> Answer {
 pub(crate) async fn native(mut ask: Ask) -> Answer {
     let body = ask.body(REQUEST_BODY_BYTES_MAX).await?;
     let context = Context { request_id: Some(ask.request_id.to_string()), ..Context::default() };
-    let limits = limits(&ask, AskedLimits::default())?;
+    let limits = limits(&ask, AskedLimits::default(), InstallationLimits::default())?;
     let request = rendered(&ask.parts, ask.caller.token.is_some(), &body, context, limits);
     let turn = ask.turn().await?;
     let shown = request.shown(
@@ -147,7 +147,7 @@ async fn invoke(
     ready: &Ready,
     mut request: ExecuteRequest,
 ) -> Result<Invoked, ApiError> {
-    request.limits = Some(limits(ask, request.asked())?);
+    request.limits = Some(limits(ask, request.asked(), own_limits(ready))?);
     let installed = &ready.installed;
     request.context.version_id.get_or_insert_with(|| installed.installation.version.clone());
     let (turn, session) = admitted(ask, ready).await?;
@@ -158,11 +158,17 @@ async fn invoke(
     Ok(invoked)
 }
 
-/// What it may take: what was asked for or is usual, unless it is more than the token may ask for.
-fn limits(ask: &Ask, asked: AskedLimits) -> Result<AskedLimits, ApiError> {
+/// What the installation says, which is also what a request has that asks for nothing: under `/x/` none can ask.
+fn own_limits(ready: &Ready) -> InstallationLimits {
+    ready.installed.installation.settings.limits
+}
+
+/// What it may take: what was asked for, or else what the installation says or is usual, unless it is more than the token
+/// may ask for.
+fn limits(ask: &Ask, asked: AskedLimits, own: InstallationLimits) -> Result<AskedLimits, ApiError> {
     Ok(AskedLimits {
-        timeout_ms: Some(ask.caller.timeout_ms(asked.timeout_ms, TIMEOUT_MS)?),
-        memory_mb: Some(ask.caller.memory_mb(asked.memory_mb, MEMORY_MB)?),
+        timeout_ms: Some(ask.caller.timeout_ms(asked.timeout_ms, own.timeout_ms.unwrap_or(TIMEOUT_MS))?),
+        memory_mb: Some(ask.caller.memory_mb(asked.memory_mb, own.memory_mb.unwrap_or(MEMORY_MB))?),
         fuel: asked.fuel,
     })
 }

@@ -8,7 +8,11 @@ mod document;
 #[cfg(test)]
 mod tests;
 
-use std::{path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use drydock_contract::{Tenant, Timestamp};
 use parking_lot::Mutex;
@@ -19,7 +23,7 @@ pub use document::{Ceiling, CeilingLimits, TOKENS_MAX, Token};
 use document::{Document, Stamp};
 
 /// How long what was read of the file is believed without a look at it.
-const BELIEVED: std::time::Duration = std::time::Duration::from_millis(250);
+const BELIEVED: Duration = Duration::from_millis(250);
 /// What a token begins with, so that it is found where it should not be.
 const PREFIX: &str = "dd";
 const LOCK: &str = "tokens";
@@ -101,7 +105,11 @@ impl Tokens {
         let (Some(PREFIX), Some(id), Some(secret)) = (parts.next(), parts.next(), parts.next()) else {
             return Ok(None);
         };
-        let document = self.document()?;
+        let mut document = self.document()?;
+        if !document.tokens.contains_key(id) {
+            // It may have been made just now, by another process.
+            document = self.document_after(Duration::ZERO)?;
+        }
         let Some(token) = document.tokens.get(id) else { return Ok(None) };
         let is_it = same(&Sha256::digest(secret.as_bytes()), token.hash.as_bytes());
         Ok(Some(token).filter(|it| is_it && it.expires.is_none_or(|end| now < end)).cloned())
@@ -138,8 +146,14 @@ impl Tokens {
         Ok(NewToken { text: format!("{PREFIX}_{id}_{secret}"), token })
     }
 
-    /// Forgets a token: from now on it lets nobody in.
+    /// Forgets a token, by its id or by itself: from now on it lets nobody in.
     pub fn remove(&self, id: &str) -> Result<(), TokensError> {
+        // Whoever has only the token types that. Its secret is in no message.
+        let mut parts = id.splitn(3, '_');
+        let id = match (parts.next(), parts.next(), parts.next()) {
+            (Some(PREFIX), Some(id), Some(_)) => id,
+            _ => id,
+        };
         self.change(|document| match document.tokens.remove(id) {
             Some(_) => Ok(()),
             None => {
@@ -172,9 +186,14 @@ impl Tokens {
 
     /// What the file says now, or said a moment ago.
     fn document(&self) -> Result<Arc<Document>, TokensError> {
+        self.document_after(BELIEVED)
+    }
+
+    /// What the file says, if that was looked at longer ago; reading it takes that it has changed.
+    fn document_after(&self, believed: Duration) -> Result<Arc<Document>, TokensError> {
         let mut seen = self.seen.lock();
         if let Some(seen) = seen.as_mut() {
-            if seen.looked.elapsed() < BELIEVED {
+            if seen.looked.elapsed() < believed {
                 return Ok(Arc::clone(&seen.document));
             }
             if Stamp::of(&self.path()) == seen.stamp {

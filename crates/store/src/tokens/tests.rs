@@ -49,6 +49,15 @@ fn a_token_ends_at_its_moment_and_when_it_is_removed_by_whichever_process() {
     let lasting = add(&tokens, None);
     let elsewhere = Tokens::of(&tokens.home);
     assert!(elsewhere.find(&lasting.text, NOW).unwrap().is_some());
+    let fresh = add(&tokens, None);
+    assert!(
+        elsewhere.find(&fresh.text, NOW).unwrap().is_some(),
+        "a new one is known at once, whoever made it"
+    );
+    tokens.remove(&fresh.text).unwrap();
+    let gone = tokens.remove(&fresh.text).unwrap_err().to_string();
+    let secret = fresh.text.rsplit('_').next().unwrap();
+    assert!(gone.contains(&fresh.token.id) && !gone.contains(secret), "{gone}");
     tokens.remove(&lasting.token.id).unwrap();
     assert!(tokens.find(&lasting.text, NOW).unwrap().is_none());
     assert_eq!(tokens.remove(&lasting.token.id).unwrap_err().code(), "unknown_token");

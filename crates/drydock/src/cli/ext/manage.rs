@@ -68,10 +68,11 @@ pub(super) struct Settings {
     /// A header with secrets for one host: 'api.test Authorization: Bearer {{secret:NAME}}'
     #[arg(long, value_name = "HOST[:PORT] HEADER")]
     secret_header: Vec<SecretHeader>,
-    /// The most time that a request may ask for [default: 60000; a request that asks for none has 5000]
+    /// The most time that a request may ask for, and what one over HTTP has that asks for none [default: 60000, and 5000 for
+    /// one that asks for none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout_ms: Option<u64>,
-    /// The most memory in MiB, likewise [default: 1024; a request that asks for none has 64]
+    /// The most memory in MiB, likewise [default: 1024, and 64 for one that asks for none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
     memory_mb: Option<u64>,
 }
