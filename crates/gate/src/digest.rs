@@ -66,3 +66,15 @@ fn half(hash: &[u8]) -> [u8; 16] {
     first.copy_from_slice(&hash[..16]);
     first
 }
+
+#[test]
+fn the_digest_of_a_reply_is_of_its_bytes_and_of_the_installation() {
+    let of = |key: u8, reply: &[u8]| Digester::new([key; 32]).reply(reply);
+    assert_eq!(of(1, b"an answer"), of(1, b"an answer"));
+    assert_eq!(of(1, b"an answer").bytes, 9);
+    assert_ne!(of(1, b"an answer").digest, of(1, b"another").digest);
+    assert_ne!(of(1, b"an answer").digest, of(2, b"an answer").digest, "nobody without the key can guess");
+    // The key of requests is not the key of replies.
+    let plain = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &[1; 32]), b"an answer");
+    assert_ne!(of(1, b"an answer").digest, half(plain.as_ref()));
+}
