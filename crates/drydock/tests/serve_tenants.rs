@@ -591,6 +591,37 @@ fn a_key_makes_a_request_happen_once_and_belongs_to_its_tenant_and_extension() {
 }
 
 #[test]
+fn what_a_guest_says_is_kept_under_its_key_whatever_its_status_and_what_never_ran_is_not() {
+    let shell = Shell::new();
+    for status in ["429", "503"] {
+        let said = format!(r#"{{"status":{status},"body_b64":""}}"#);
+        install(&shell, &format!("s{status}"), &answers(&said), &[]);
+    }
+    let server = Server::start(&shell, &["--calls-per-minute", "2"]);
+    let ask = |server: &Server, path: &str, key: &str, body: &str| {
+        server.ask("POST", path, &[("idempotency-key", key)], body.as_bytes())
+    };
+    for status in [429, 503] {
+        let path = format!("/x/s{status}/");
+        let (first, again) = (ask(&server, &path, "k", ""), ask(&server, &path, "k", ""));
+        assert_eq!((first.status, again.status), (status, status));
+        assert_eq!(
+            (first.header("idempotency-replayed"), again.header("idempotency-replayed")),
+            (None, Some("true"))
+        );
+    }
+    // The gate has no more calls to give: no guest was asked, under either spelling.
+    let envelope = r#"{"context":{"extension_id":"s503"}}"#;
+    for _ in 0..3 {
+        let (direct, enveloped) =
+            (ask(&server, "/x/s429/", "later", ""), ask(&server, "/v1/execute", "then", envelope));
+        assert_eq!((direct.code().as_str(), direct.header("idempotency-replayed")), ("rate_limited", None));
+        assert_eq!(enveloped.json()["error"]["code"], "rate_limited", "{enveloped:?}");
+        assert_eq!(enveloped.header("idempotency-replayed"), None);
+    }
+}
+
+#[test]
 fn beyond_loopback_it_listens_with_a_token_and_tls_only() {
     let shell = Shell::new();
     let said = shell.run(&["serve", "--listen", "0.0.0.0:0"]);

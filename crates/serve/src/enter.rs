@@ -139,12 +139,15 @@ async fn once(route: &'static Route, mut ask: Ask, key: String) -> Answer {
     // On a task of its own: whoever asks again must find an answer, though this caller may have gone.
     let work = tokio::spawn(
         async move {
-            let response = (route.handle)(ask).await.unwrap_or_else(ApiError::into_response);
-            let (parts, body) = response.into_parts();
+            let done = (route.handle)(ask).await;
+            // What was not done because of too many others may be done later. What a guest says is an answer, whatever its
+            // status.
+            let again = match &done {
+                Ok(response) => response.extensions().get::<Undone>().is_some(),
+                Err(error) => is_for_later(error.status),
+            };
+            let (parts, body) = done.unwrap_or_else(ApiError::into_response).into_parts();
             let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-            // What was not done because of too many others may be done later.
-            let again =
-                matches!(parts.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
             if !again {
                 let kept = (bytes.len() <= ANSWER_BYTES_MAX).then(|| bytes.clone());
                 running.keep(parts.status, parts.headers.clone(), kept);
@@ -154,6 +157,15 @@ async fn once(route: &'static Route, mut ask: Ask, key: String) -> Answer {
         .in_current_span(),
     );
     work.await.map_err(|error| ApiError::internal(&error))
+}
+
+/// With an answer that says that nothing was done, because of too many others: under its key it may be done later.
+#[derive(Clone)]
+pub(crate) struct Undone;
+
+/// Whether an error of this status means that nothing was done, and that it may be later.
+pub(crate) fn is_for_later(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
 }
 
 /// The scope of the keys of an extension, by whichever route it is asked.

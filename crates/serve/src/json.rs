@@ -1,11 +1,16 @@
-//! JSON in and out: bounded in depth before anything recurses over it.
+//! JSON in and out: bounded in depth before anything recurses over it, and lists that are short by nature in length.
+
+use std::{fmt, marker::PhantomData};
 
 use axum::{
     body::Body,
     http::{HeaderValue, Response, StatusCode, header},
 };
 use bytes::Bytes;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, Error as _, SeqAccess, Visitor},
+};
 
 use crate::error::ApiError;
 
@@ -47,6 +52,35 @@ fn depth(bytes: &[u8]) -> usize {
     most
 }
 
+/// Entries of a list of hosts, names or the like.
+const FEW: usize = 256;
+
+/// Reads a list of things each of which takes work and memory to be read: of a longer one no more than this.
+pub(crate) fn few<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    struct Few<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Few<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {FEW}")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+            let mut all = Vec::new();
+            while let Some(one) = list.next_element()? {
+                if all.len() == FEW {
+                    return Err(A::Error::custom(format_args!("a list has more than {FEW} entries")));
+                }
+                all.push(one);
+            }
+            Ok(all)
+        }
+    }
+
+    from.deserialize_seq(Few(PhantomData))
+}
+
 /// An answer of that status.
 pub(crate) fn response(status: StatusCode, value: &impl Serialize) -> Response<Body> {
     // Values of ours: there is nothing in them that JSON cannot say.
@@ -67,6 +101,24 @@ pub(crate) fn written(status: StatusCode, json: Bytes) -> Response<Body> {
 /// An answer that all went well.
 pub(crate) fn ok(value: &impl Serialize) -> Response<Body> {
     response(StatusCode::OK, value)
+}
+
+#[test]
+fn a_list_of_few_is_read_no_further_than_that() {
+    #[derive(Debug, Deserialize)]
+    struct Asked {
+        #[serde(default, deserialize_with = "few")]
+        list: Vec<u8>,
+    }
+    let read = |count: usize, end: &str| {
+        let list = vec!["7"; count].join(",");
+        parse::<Asked>(format!(r#"{{"list":[{list}{end}]}}"#).as_bytes()).map(|it| it.list.len())
+    };
+    assert_eq!(read(FEW, "").unwrap(), FEW);
+    // What comes behind is not looked at.
+    let refused = read(FEW + 1, ",no json").unwrap_err();
+    assert_eq!(refused.code, "bad_json");
+    assert!(refused.message.contains("more than 256 entries"), "{refused}");
 }
 
 #[test]

@@ -130,6 +130,9 @@ fn what_is_no_rule_is_refused_and_what_is_one_prints_as_it_reads() {
         "https://u@a.test/",
         "G(T https://a.test/",
         "https://a.test/a/%2e%2e%2fb",
+        "https://a.test/v1/../",
+        "https://a.test/./v1",
+        "https://a.test/v1/%2e%2e/",
     ] {
         assert!(text.parse::<UrlRule>().is_err(), "{text:?}");
     }

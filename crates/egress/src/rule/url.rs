@@ -129,11 +129,13 @@ impl FromStr for UrlRule {
         if url.contains(['?', '#']) {
             return Err(bad("a rule has no query: it names the beginning of a path"));
         }
-        let target: Target = url.parse().map_err(|error: crate::ParseUrlError| bad(&error.to_string()))?;
-        let prefix = target.path().to_owned();
-        if may_lead_out(&prefix) {
+        // Before it is read: what a URL is taken for has no dots any more, and would be a rule for more than it says.
+        let after = url.split_once("://").map_or(url, |(_, rest)| rest);
+        if after.find('/').is_some_and(|at| may_lead_out(&after[at..])) {
             return Err(bad("its path has dots or backslashes"));
         }
+        let target: Target = url.parse().map_err(|error: crate::ParseUrlError| bad(&error.to_string()))?;
+        let prefix = target.path().to_owned();
         let port = Some(target.port()).filter(|port| *port != target.scheme().port());
         let port = port.map_or(String::new(), |port| format!(":{port}"));
         let origin = format!("{}://{}{port}", target.scheme(), target.host()).parse()?;

@@ -61,7 +61,7 @@ pub(super) struct Wanted {
     pub(super) workspace: Option<String>,
     /// Only these commands may run.
     pub(super) allow: Option<Vec<CommandName>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::few")]
     pub(super) allow_host: Vec<HostEntry>,
 }
 

@@ -24,7 +24,7 @@ use super::off_thread;
 use crate::{
     ask::{Answer, Ask},
     caller,
-    enter::REQUEST_ID,
+    enter::{REQUEST_ID, Undone, is_for_later},
     error::{ApiError, FAILURE, of_failure},
     header as headers,
     idempotency::{KEY, REPLAYED},
@@ -109,7 +109,11 @@ pub(crate) async fn execute(mut ask: Ask) -> Answer {
     let mut request = request;
     request.context.request_id.get_or_insert_with(|| ask.request_id.to_string());
     let invoked = invoke(&ask, &name, &ready, request).await?;
-    Ok(json::ok(&invoked.envelope))
+    let mut response = json::ok(&invoked.envelope);
+    if invoked.envelope.error.as_ref().is_some_and(|it| is_for_later(of_failure(it).status)) {
+        response.extensions_mut().insert(Undone);
+    }
+    Ok(response)
 }
 
 /// The extension that an envelope names; `execute` says what is wrong with one that names none.

@@ -36,18 +36,18 @@ struct Asked {
     module_b64: Option<String>,
     /// JavaScript in its place.
     script: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::few")]
     allow_host: Vec<HostEntry>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::few")]
     allow_url: Vec<UrlEntry>,
     /// Keys under which it keeps values, `*` for any text.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::few")]
     allow_kv: Vec<Pattern>,
     /// Names of secrets that are registered for the tenant.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::few")]
     secrets: Vec<SecretName>,
     /// Headers that they are put into, as `drydock ext install --secret-header` has them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::few")]
     secret_headers: Vec<SecretHeader>,
     #[serde(default)]
     limits: InstallationLimits,

@@ -43,9 +43,9 @@ pub(super) struct Asked {
     #[serde(default)]
     pub(super) files: BTreeMap<String, String>,
     pub(super) allow: Option<Vec<CommandName>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::few")]
     pub(super) allow_host: Vec<HostEntry>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::few")]
     pub(super) allow_url: Vec<UrlEntry>,
     pub(super) timeout_ms: Option<u64>,
     pub(super) memory_mb: Option<u64>,
