@@ -2,14 +2,19 @@
 //!
 //! Only what is no guest's doing is a fault; everything else is an answer that the caller can read.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use drydock_abi::runner::{
     Answered, Code, EffectiveLimits, Envelope, FailureKind, LogLine, RESPONSE_BYTES_MAX,
 };
 use drydock_contract::{
-    BoxFuture, CallError, CallLimits, Cap, CapSet, Fault, GuestLog, LiveError, LiveKind, LiveReply, LiveSpec,
-    LogLevel, Outcome, port::Runner, text::printable,
+    BoxFuture, CallError, CallLimits, Cap, CapSet, Fault, GuestLog, LiveError, LiveKind, LiveSpec, LogLevel,
+    Outcome, Waited,
+    port::{LiveInstance, Runner},
+    text::printable,
 };
 use drydock_gate::Permit;
 use parking_lot::Mutex;
@@ -26,25 +31,26 @@ pub(crate) async fn invoke(
 ) -> Result<Answered, CallError> {
     let mut log = None;
     let response = match begin(runner, permit, ready, &mut log) {
-        Ok(Begun { answering, held }) => {
-            let response = answering.await;
-            drop(held);
-            response
-        }
+        Ok(begun) => begun.answer().await,
         Err(error) => Err(error),
     };
     let response = match response {
-        Ok(reply) => Ok(reply.bytes.into()),
+        Ok(response) => Ok(response.into()),
         Err(error) => Err(failed(error)?),
     };
     let log = log.map(|it| std::mem::take(&mut *it.lines.lock())).unwrap_or_default();
     Ok(Answered { response, log })
 }
 
-/// A request on its way, and what it holds meanwhile.
+/// A request whose instance is being made.
 struct Begun<'a> {
-    answering: BoxFuture<'a, Result<LiveReply, LiveError>>,
+    opening: BoxFuture<'a, Result<Box<dyn LiveInstance>, LiveError>>,
+    /// As the guest is shown it.
+    shown: Vec<u8>,
     held: Held,
+    limits: CallLimits,
+    began: Instant,
+    waited: Waited,
 }
 
 /// What takes no time, and so is no part of the future.
@@ -63,7 +69,7 @@ fn begin<'a>(
         return Err(LiveError::Ended(Outcome::TimedOut));
     }
     let budget = session.spec().budget.clone();
-    let opening = CallLimits { wall_max, fuel_max, reply_bytes_max: RESPONSE_BYTES_MAX, budget };
+    let limits_of_call = CallLimits { wall_max, fuel_max, reply_bytes_max: RESPONSE_BYTES_MAX, budget };
     tracing::trace!(target: "drydock::hop", "caps/instance: a request as the guest is shown it, and its limits");
     // What the host holds of a request, as it was sent and as it is shown, is memory that the session has no more.
     let bytes = request.bytes().saturating_mul(2);
@@ -76,12 +82,13 @@ fn begin<'a>(
     let request = request.context.request_id.unwrap_or_default();
     let lines = Arc::new(Lines { lines: Mutex::default(), tenant, extension, request });
     *log = Some(Arc::clone(&lines));
-    let spec = LiveSpec {
+    let (began, waited) = (Instant::now(), Waited::from_now(Some(Arc::clone(session.preparing()))));
+    let opening = runner.open(LiveSpec {
         artifact,
         kind: LiveKind::Handler,
         memory_bytes_max: memory_mb.saturating_mul(1 << 20),
         memory: session.spec().memory.clone(),
-        opening,
+        opening: limits_of_call.clone(),
         lane: None,
         compile: None,
         caps: of_handlers(permit.caps()),
@@ -91,8 +98,21 @@ fn begin<'a>(
         depth: session.depth(),
         tenant: session.spec().tenant.clone(),
         log: lines,
-    };
-    Ok(Begun { answering: runner.answer(spec, shown), held })
+    });
+    Ok(Begun { opening, shown, held, limits: limits_of_call, began, waited })
+}
+
+impl Begun<'_> {
+    async fn answer(self) -> Result<Vec<u8>, LiveError> {
+        let Self { opening, shown, held, mut limits, began, waited } = self;
+        let instance = opening.await?;
+        // One deadline for both: what the start function took, the handler does not have. Compiling is nobody's time.
+        limits.wall_max = (limits.wall_max + waited.so_far()).saturating_sub(began.elapsed());
+        limits.fuel_max = limits.fuel_max.saturating_sub(instance.opening_fuel());
+        let reply = instance.call(&shown, limits).await?;
+        drop(held);
+        Ok(reply.bytes)
+    }
 }
 
 /// The powers that handlers have imports for, as far as they are there.

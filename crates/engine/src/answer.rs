@@ -1,26 +1,73 @@
 //! One request of a handler: an instance is made, called once and gone again, under one deadline and one watch.
 //!
-//! Nothing of it lives between two calls, so it has what a run has: a slot of the pool while it is there, and what takes no
-//! time is done before there is a future, which is moved with all that it holds.
+//! Opening a handler makes nothing: all of it is done when it is asked. So it has what a run has: a slot of the pool while
+//! it is there, and what takes no time is done before there is a future, which is moved with all that it holds.
 
 use std::{future::ready, pin::pin, sync::Arc, time::Instant};
 
-use drydock_contract::{BoxFuture, Deadline, Fault, LiveError, LiveReply, LiveSpec, Outcome, Waited};
+use drydock_contract::{
+    BoxFuture, CallLimits, Deadline, Fault, LiveError, LiveReply, LiveSpec, Outcome, Waited,
+    port::LiveInstance,
+};
+use parking_lot::Mutex;
 use tracing::{Instrument as _, Span, field::Empty};
+use wasmtime::Engine;
 
 use crate::{
     entry::{Exports, Prepared, handler::Driver},
     live::{Failure, Opening, Place, ended, paid_by},
+    occupied::Running,
     run::{instantiate, watch},
-    slots::{Asked, Slot},
+    slots::{Asked, Slot, Slots},
+    ticker::Ticker,
 };
 
+/// A handler that was opened, and has not been asked yet.
+pub(crate) struct Once {
+    engine: Engine,
+    ticker: Option<Arc<Ticker>>,
+    slots: Arc<Slots>,
+    prepared: Arc<Prepared>,
+    asked: Mutex<Option<(LiveSpec, Running)>>,
+}
+
+impl Once {
+    pub(crate) fn new(place: Place<'_>, prepared: Arc<Prepared>, spec: LiveSpec) -> Self {
+        let Place { engine, ticker, slots, running } = place;
+        let (engine, ticker, slots) = (engine.clone(), ticker.cloned(), Arc::clone(slots));
+        Self { engine, ticker, slots, prepared, asked: Mutex::new(Some((spec, running))) }
+    }
+}
+
+impl LiveInstance for Once {
+    fn call<'a>(
+        &'a self,
+        input: &'a [u8],
+        limits: CallLimits,
+    ) -> BoxFuture<'a, Result<LiveReply, LiveError>> {
+        let Some((spec, running)) = self.asked.lock().take() else {
+            return Box::pin(ready(Err(LiveError::Dead("a handler answers one request".into()))));
+        };
+        let place = Place { engine: &self.engine, ticker: self.ticker.as_ref(), slots: &self.slots, running };
+        answer(place, Arc::clone(&self.prepared), LiveSpec { opening: limits, ..spec }, input)
+    }
+
+    /// Nothing of it has run.
+    fn opening_fuel(&self) -> u64 {
+        0
+    }
+
+    fn close(&self) {
+        drop(self.asked.lock().take());
+    }
+}
+
 /// Answers it.
-pub(crate) fn answer<'a>(
+fn answer<'a>(
     place: Place<'a>,
     prepared: Arc<Prepared>,
     spec: LiveSpec,
-    input: Vec<u8>,
+    input: &'a [u8],
 ) -> BoxFuture<'a, Result<LiveReply, LiveError>> {
     tracing::trace!(target: "drydock::hop", "engine: a fresh instance for one request, linked as a {}", prepared.kind.name);
     let span = tracing::info_span!(
@@ -53,7 +100,7 @@ pub(crate) fn answer<'a>(
 impl<'a> Opening<'a, Slot<'a>> {
     async fn answer(
         mut self,
-        input: Vec<u8>,
+        input: &'a [u8],
         reply_bytes_max: u64,
         started: Instant,
     ) -> Result<LiveReply, LiveError> {
@@ -69,7 +116,7 @@ impl<'a> Opening<'a, Slot<'a>> {
                     return Err(Failure::Said(Fault::Internal(text.into()).into()));
                 };
                 let handler = Driver::new(store, instance, functions)?;
-                let (answer, used) = handler.call(store, &input, reply_bytes_max).await?;
+                let (answer, used) = handler.call(store, input, reply_bytes_max).await?;
                 // An answer that was read stays one, whatever comes of giving the memory back.
                 answered = Some(answer);
                 Ok(handler.settle(store, used).await?)

@@ -5,8 +5,8 @@
 use std::sync::{Arc, OnceLock};
 
 use drydock_contract::{
-    Artifact, BoxFuture, CapSet, Exchange, Fault, LiveError, LiveKind, LiveReply, LiveSpec, RunReport,
-    RunRequest, SharedLembeh, ShellGuestSpec, Streams, Tenant,
+    Artifact, BoxFuture, CapSet, Exchange, Fault, LiveError, LiveKind, LiveSpec, RunReport, RunRequest,
+    SharedLembeh, ShellGuestSpec, Streams, Tenant,
     port::{CompileThreads, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, Slots},
 };
 use drydock_store::CodeCache;
@@ -238,13 +238,6 @@ impl Runner for Engine {
         match self.lane(Self::usual(artifact)) {
             Ok(lane) => lane.check_serving(artifact, caps, tenant),
             Err(fault) => Box::pin(async { Err(fault) }),
-        }
-    }
-
-    fn answer(&self, spec: LiveSpec, input: Vec<u8>) -> BoxFuture<'_, Result<LiveReply, LiveError>> {
-        match self.lane(Self::live_lane(&spec.artifact, &spec.kind, spec.lane, spec.opening.fuel_max)) {
-            Ok(lane) => lane.answer(spec, input),
-            Err(fault) => Box::pin(async { Err(fault.into()) }),
         }
     }
 

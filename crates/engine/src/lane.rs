@@ -7,13 +7,13 @@ use std::{
 };
 
 use drydock_contract::{
-    Artifact, BoxFuture, Cap, CapSet, Exchange, Fault, LiveError, LiveKind, LiveReply, LiveSpec, Outcome,
-    Preparing, RunReport, RunRequest, SharedLembeh, ShellGuestSpec, Streams, Switch, Tenant, WAITED_MAX,
+    Artifact, BoxFuture, Cap, CapSet, Exchange, Fault, LiveError, LiveKind, LiveSpec, Outcome, Preparing,
+    RunReport, RunRequest, SharedLembeh, ShellGuestSpec, Streams, Switch, Tenant, WAITED_MAX,
     port::{CompileLimits, Interruption, LaneChoice, LiveInstance, MemoryLayout, Runner, SnapshotRecipe},
 };
 
 use crate::{
-    answer,
+    answer::Once,
     blocking::off_thread,
     compile::{Apart, Modules, Observer, Shared, Wanted},
     config::{self, Facts},
@@ -205,19 +205,10 @@ impl Lane {
             Ok(prepared)
         });
         match checked {
+            Ok(prepared) if spec.kind == LiveKind::Handler => {
+                Box::pin(ready(Ok(Box::new(Once::new(self.place(), prepared, spec)) as _)))
+            }
             Ok(prepared) => live::open(self.place(), prepared, spec),
-            Err(fault) => Box::pin(ready(Err(fault.into()))),
-        }
-    }
-
-    fn make_and_ask(
-        &self,
-        loaded: &Loaded,
-        spec: LiveSpec,
-        input: Vec<u8>,
-    ) -> BoxFuture<'_, Result<LiveReply, LiveError>> {
-        match loaded.prepared(&self.engine, live::kind_of(&spec.kind), spec.caps) {
-            Ok(prepared) => answer::answer(self.place(), prepared, spec, input),
             Err(fault) => Box::pin(ready(Err(fault.into()))),
         }
     }
@@ -333,16 +324,6 @@ impl Runner for Lane {
             let loaded = self.modules.get(&artifact, Wanted { limits: None, tenant }).await?;
             loaded.prepared(&self.engine, &SERVING, caps).map(drop)
         })
-    }
-
-    fn answer(&self, spec: LiveSpec, input: Vec<u8>) -> BoxFuture<'_, Result<LiveReply, LiveError>> {
-        match self.ready(&spec) {
-            Some(loaded) => self.make_and_ask(&loaded, spec, input),
-            None => Box::pin(async {
-                let loaded = self.load(&spec).await?;
-                self.make_and_ask(&loaded, spec, input).await
-            }),
-        }
     }
 
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {

@@ -48,7 +48,8 @@ fn spec(wat: &str) -> LiveSpec {
 }
 
 async fn answer(engine: &Engine, spec: LiveSpec, input: &[u8]) -> Result<LiveReply, LiveError> {
-    engine.answer(spec, input.to_vec()).await
+    let limits = spec.opening.clone();
+    engine.open(spec).await?.call(input, limits).await
 }
 
 /// A handler whose `alloc` answers with this, and that answers with its request.
@@ -197,8 +198,13 @@ async fn a_start_function_may_log_and_shares_its_lines_with_the_request() {
 
 #[tokio::test]
 async fn a_handler_does_not_live_between_two_requests() {
-    let error = engine().open(spec(&echoing("", BUMPS))).await.err().unwrap();
+    let handler = engine().open(spec(&echoing("", BUMPS))).await.unwrap();
+    assert_eq!(handler.call(b"x", limits()).await.unwrap().bytes, b"x");
+    let error = handler.call(b"x", limits()).await.unwrap_err();
     assert!(error.to_string().contains("answers one request"), "{error}");
+    let closed = engine().open(spec(&echoing("", BUMPS))).await.unwrap();
+    closed.close();
+    assert_eq!(closed.call(b"x", limits()).await.unwrap_err().code(), error.code());
 }
 
 #[tokio::test]

@@ -47,15 +47,6 @@ pub trait Runner: Send + Sync {
         Box::pin(std::future::ready(Err(Fault::Internal("this runner has no serving guests".into()))))
     }
 
-    /// Answers one request with a handler: an instance is made, called once and gone again, all of it within what the
-    /// opening may take.
-    fn answer(&self, spec: LiveSpec, input: Vec<u8>) -> BoxFuture<'_, Result<LiveReply, LiveError>> {
-        Box::pin(async move {
-            let limits = spec.opening.clone();
-            self.open(spec).await?.call(&input, limits).await
-        })
-    }
-
     /// Makes an instance that lives until it is closed, dropped or dies.
     ///
     /// While it is idle it takes no place of those that `run` needs.

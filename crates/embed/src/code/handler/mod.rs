@@ -2,14 +2,14 @@
 //! of code mode, in an instance of the guest `js` that did not exist before the request.
 //!
 //! To the gate it is a handler like any other. What stands on the shelf is its text behind a mark that no module begins
-//! with; whoever asks that for an answer gets what the text answers, and everything else is the engine's. A script has no
+//! with; whoever opens an instance of that gets one that runs the text, and everything else is the engine's. A script has no
 //! tools: it has the globals of the web, `fetch` through the door of its call, and `log`.
 
 mod heard;
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU32, Ordering},
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use bytes::Bytes;
@@ -20,7 +20,7 @@ use drydock_codemode::{
 };
 use drydock_contract::{
     Artifact, BoxFuture, Call, CallError, CallLimits, CapSet, Denial, Digest, Dispatch, Entropy, Exchange,
-    FailureCode, Fault, GuestLog, GuestTime, LiveError, LiveReply, LiveSpec, NoLog, Outcome, Reply,
+    FailureCode, Fault, GuestLog, GuestTime, LiveError, LiveKind, LiveReply, LiveSpec, NoLog, Outcome, Reply,
     RunReport, RunRequest, SharedLembeh, Streams, Switch, Tenant, ToolAnswer, ToolFailure, ToolRequest,
     Tools,
     port::{LiveInstance, Runner},
@@ -93,18 +93,15 @@ impl Runner for WithScripts {
         self.0.check_serving(artifact, caps, tenant)
     }
 
-    fn answer(&self, spec: LiveSpec, input: Vec<u8>) -> BoxFuture<'_, Result<LiveReply, LiveError>> {
-        match script_in(spec.artifact.bytes()) {
-            Some(script) => {
-                let script = Script::new(&self.0, script, spec.artifact.digest());
-                Box::pin(script.asked(spec, input))
-            }
-            None => self.0.answer(spec, input),
-        }
-    }
-
     fn open(&self, spec: LiveSpec) -> BoxFuture<'_, Result<Box<dyn LiveInstance>, LiveError>> {
-        self.0.open(spec)
+        match script_in(spec.artifact.bytes()) {
+            Some(script) if spec.kind == LiveKind::Handler => {
+                let instance = Script::new(&self.0, script, spec.artifact.digest());
+                let instance = ScriptInstance { script: instance, spec, is_over: AtomicBool::new(false) };
+                Box::pin(async move { Ok(Box::new(instance) as _) })
+            }
+            _ => self.0.open(spec),
+        }
     }
 }
 
@@ -128,6 +125,53 @@ pub(crate) async fn check(engine: &Arc<Engine>, artifact: &Artifact) -> Option<R
     Some(script.run(asked, Arc::default()).await.map(drop))
 }
 
+/// A handler that lives for its request.
+struct ScriptInstance {
+    script: Script,
+    spec: LiveSpec,
+    is_over: AtomicBool,
+}
+
+impl LiveInstance for ScriptInstance {
+    fn call<'a>(
+        &'a self,
+        input: &'a [u8],
+        limits: CallLimits,
+    ) -> BoxFuture<'a, Result<LiveReply, LiveError>> {
+        Box::pin(async move {
+            if self.is_over.swap(true, Ordering::Relaxed) {
+                return Err(LiveError::Dead("a script answers one request".into()));
+            }
+            let spec = &self.spec;
+            let args = Json::parse(input.to_vec())
+                .map_err(|error| Fault::Internal(format!("the request is no JSON: {error}")))?;
+            let door = Counted { door: Arc::clone(&spec.door), fetches: AtomicU32::new(0) };
+            let bearings = Bearings {
+                entropy: Entropy::default(),
+                budget: limits.budget.clone(),
+                tenant: spec.tenant.clone(),
+                depth: spec.depth,
+                door: Some(Arc::new(door)),
+            };
+            let (log, preparing) = (Arc::clone(&spec.log), spec.preparing.clone());
+            let memory_bytes_max = spec.memory_bytes_max;
+            let asked = Asked { args, memory_bytes_max, limits, log, bearings, preparing };
+            let end = Arc::new(Switch::default());
+            let [principal, session] = spec.switches.clone();
+            let work = std::pin::pin!(self.script.run(asked, Arc::clone(&end)));
+            forwarding(work, &[Some(principal), Some(session), None], &end).await
+        })
+    }
+
+    fn opening_fuel(&self) -> u64 {
+        0
+    }
+
+    fn close(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A script and what it runs on.
 struct Script {
     engine: Arc<Engine>,
@@ -149,25 +193,6 @@ impl Script {
     fn new(engine: &Arc<Engine>, script: &str, digest: Digest) -> Self {
         let text = [BEFORE.trim_end(), script, "\n", AFTER].concat();
         Self { engine: Arc::clone(engine), text: text.into(), digest }
-    }
-
-    /// Answers one request.
-    async fn asked(self, spec: LiveSpec, input: Vec<u8>) -> Result<LiveReply, LiveError> {
-        let args = Json::parse(input)
-            .map_err(|error| Fault::Internal(format!("the request is no JSON: {error}")))?;
-        let LiveSpec { opening: limits, memory_bytes_max, door, tenant, depth, preparing, log, .. } = spec;
-        let bearings = Bearings {
-            entropy: Entropy::default(),
-            budget: limits.budget.clone(),
-            tenant,
-            depth,
-            door: Some(Arc::new(Counted { door, fetches: AtomicU32::new(0) })),
-        };
-        let asked = Asked { args, memory_bytes_max, limits, log, bearings, preparing };
-        let end = Arc::new(Switch::default());
-        let [principal, session] = spec.switches;
-        let work = std::pin::pin!(self.run(asked, Arc::clone(&end)));
-        forwarding(work, &[Some(principal), Some(session), None], &end).await
     }
 
     async fn run(&self, asked: Asked, end: Arc<Switch>) -> Result<LiveReply, LiveError> {
