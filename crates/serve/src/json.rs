@@ -53,7 +53,7 @@ fn depth(bytes: &[u8]) -> usize {
 }
 
 /// Entries of a list of hosts, names or the like.
-const FEW: usize = 256;
+const FEW: usize = 1_024;
 
 /// Reads a list of things each of which takes work and memory to be read: of a longer one no more than this.
 pub(crate) fn few<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
@@ -79,6 +79,21 @@ pub(crate) fn few<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Re
     }
 
     from.deserialize_seq(Few(PhantomData))
+}
+
+/// The same of a list that may be left out.
+pub(crate) fn few_if_any<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    struct Listed<T>(Vec<T>);
+
+    impl<'de, T: Deserialize<'de>> Deserialize<'de> for Listed<T> {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            few(from).map(Self)
+        }
+    }
+
+    Option::<Listed<T>>::deserialize(from).map(|it| it.map(|it| it.0))
 }
 
 /// An answer of that status.
@@ -109,6 +124,8 @@ fn a_list_of_few_is_read_no_further_than_that() {
     struct Asked {
         #[serde(default, deserialize_with = "few")]
         list: Vec<u8>,
+        #[serde(default, deserialize_with = "few_if_any")]
+        perhaps: Option<Vec<u8>>,
     }
     let read = |count: usize, end: &str| {
         let list = vec!["7"; count].join(",");
@@ -118,7 +135,12 @@ fn a_list_of_few_is_read_no_further_than_that() {
     // What comes behind is not looked at.
     let refused = read(FEW + 1, ",no json").unwrap_err();
     assert_eq!(refused.code, "bad_json");
-    assert!(refused.message.contains("more than 256 entries"), "{refused}");
+    assert!(refused.message.contains("more than 1024 entries"), "{refused}");
+    let perhaps = |text: String| parse::<Asked>(text.as_bytes()).map(|it| it.perhaps);
+    assert_eq!(perhaps("{}".into()).unwrap(), None);
+    assert_eq!(perhaps(r#"{"perhaps":null}"#.into()).unwrap(), None);
+    assert_eq!(perhaps(r#"{"perhaps":[7]}"#.into()).unwrap(), Some(vec![7]));
+    assert!(perhaps(format!(r#"{{"perhaps":[7{}]}}"#, ",7".repeat(FEW))).is_err());
 }
 
 #[test]

@@ -60,6 +60,7 @@ pub(super) struct Wanted {
     /// Its files are in this workspace; without a name, in one of its own.
     pub(super) workspace: Option<String>,
     /// Only these commands may run.
+    #[serde(default, deserialize_with = "json::few_if_any")]
     pub(super) allow: Option<Vec<CommandName>>,
     #[serde(default, deserialize_with = "json::few")]
     pub(super) allow_host: Vec<HostEntry>,
@@ -100,7 +101,9 @@ struct Forking {
     system: Option<String>,
     task: Option<String>,
     /// Other commands and hosts, in the place of all that the first one was granted.
+    #[serde(default, deserialize_with = "json::few_if_any")]
     allow: Option<Vec<CommandName>>,
+    #[serde(default, deserialize_with = "json::few_if_any")]
     allow_host: Option<Vec<HostEntry>>,
 }
 

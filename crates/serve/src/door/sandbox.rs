@@ -42,6 +42,7 @@ pub(super) struct Asked {
     pub(super) workspace: Option<String>,
     #[serde(default)]
     pub(super) files: BTreeMap<String, String>,
+    #[serde(default, deserialize_with = "json::few_if_any")]
     pub(super) allow: Option<Vec<CommandName>>,
     #[serde(default, deserialize_with = "json::few")]
     pub(super) allow_host: Vec<HostEntry>,
